@@ -1,0 +1,27 @@
+/** Texts for the Temporal UI and the terminal. Markdown; only ids, counts and times go in (DESIGN X1). */
+
+/** `14:05:07 UTC` of a moment in milliseconds. */
+export function clockTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(11, 19)} UTC`;
+}
+
+/** `45 s`, `3 min 20 s`, `2 h 5 min` of a time in milliseconds. */
+export function spanText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
+  return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** A Markdown table of two columns; pipes and line ends in values cannot break out of it. */
+export function factsTable(facts: readonly (readonly [string, string])[]): string {
+  const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s+/g, ' ');
+  return ['| | |', '|---|---|', ...facts.map(([name, value]) => `| ${cell(name)} | ${cell(value)} |`)].join('\n');
+}
+
+/** A text bar of a share between 0 and 100 percent. */
+export function barText(percent: number, width = 20): string {
+  const filled = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);
+  return '█'.repeat(filled) + '░'.repeat(width - filled);
+}

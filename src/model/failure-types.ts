@@ -1,0 +1,31 @@
+/**
+ * Types of `ApplicationFailure` that workflows and the command line tell apart. They are the `code` of
+ * `{error: {code, message, hint}}` (DESIGN §5).
+ */
+export const failureTypes = [
+  'Unauthorized',
+  'PlanRequired',
+  'BadRequest',
+  'NotFound',
+  'NotReady',
+  'RateLimited',
+  'ServerError',
+  'NetworkError',
+  'MalformedResponse',
+  'BadPage',
+  'UnknownSite',
+  'UnknownProject',
+  'InvalidInput',
+  'StoreMismatch',
+  'StoreUnavailable',
+  'Superseded',
+  'StartUncertain',
+  'LinkRefused',
+  'DownloadFailed',
+  'ArchiveTooLarge',
+  'JobFailed',
+  'RolloutFailed',
+  'WorkerShutdown',
+] as const;
+
+export type FailureType = (typeof failureTypes)[number];

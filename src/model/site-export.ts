@@ -1,0 +1,85 @@
+import type { ProgressSample } from './cadence.ts';
+import type { ArchiveFacts, ExportPhase, Reason, RolloutResult } from './cargo.ts';
+
+/** What a person can ask of an export; two requests with equal parameters are the same request (DESIGN E1). */
+export interface ExportParameters {
+  siteVersion?: string;
+  paths?: string[];
+  /** Make an export limited by `paths` the current version all the same. */
+  promote?: boolean;
+  /** Publish and roll out even if nothing changed. */
+  force?: boolean;
+}
+
+/** Input of `exportSite`. */
+export interface ExportInput {
+  org: string;
+  domain: string;
+  parameters: ExportParameters;
+  /** Set by continue-as-new only. */
+  carried?: ExportProgress;
+}
+
+/** What an export has done so far. */
+export interface ExportProgress {
+  startedAt: number;
+  /** Identity of the bundle store the export writes to. */
+  storeId: string;
+  jobId: string | null;
+  jobStartedAt: number | null;
+  jobsStarted: number;
+  /** Starts whose answer was lost: each may have left a job of its own at the service. */
+  possibleDuplicates: number;
+  polls: number;
+  percent: number | null;
+  pageCount: number | null;
+  samples: ProgressSample[];
+  linksRequested: number;
+}
+
+/** Result of `exportSite` (DESIGN §5, `export start --wait`). */
+export interface ExportResult {
+  workflowId: string;
+  runId: string;
+  org: string;
+  domain: string;
+  outcome: 'published' | 'unchanged' | 'rejected';
+  jobId: string | null;
+  jobsStarted: number;
+  possibleDuplicates: number;
+  version: string | null;
+  contentDigest: string | null;
+  archive: ArchiveFacts | null;
+  pages: number;
+  files: number;
+  url: string | null;
+  polls: number;
+  linksRequested: number;
+  rollouts: RolloutResult[];
+  reasons: Reason[];
+}
+
+/** Answer of the query `state`. */
+export interface ExportState {
+  org: string;
+  domain: string;
+  phase: ExportPhase;
+  parameters: ExportParameters;
+  progress: ExportProgress | null;
+  /** Set while rendering: when the job is asked next, why then, and when it may be done. */
+  nextPoll: { at: number; reason: string; expectedAt: number | null } | null;
+  version: string | null;
+  rollouts: RolloutResult[];
+}
+
+/** Equal requests are joined, others refused (DESIGN E1): the order of paths does not matter. */
+export function sameParameters(a: ExportParameters, b: ExportParameters): boolean {
+  const key = (p: ExportParameters) =>
+    JSON.stringify([p.siteVersion ?? null, [...(p.paths ?? [])].sort(), p.promote ?? false, p.force ?? false]);
+  return key(a) === key(b);
+}
+
+/** Whether an export becomes what readers of `current` see (DESIGN E6). */
+export function becomesCurrent(parameters: ExportParameters): boolean {
+  return parameters.promote === true || (parameters.paths ?? []).length === 0;
+}

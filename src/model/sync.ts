@@ -1,0 +1,62 @@
+import type { EntryCounts, PassKind } from './cargo.ts';
+import type { PermitClass } from './sliding-window.ts';
+
+/** Input of `syncFeedback`. */
+export interface SyncInput {
+  org: string;
+  project: string;
+  pass: PassKind;
+  class: PermitClass;
+  /** Bounds asked for by a person: ISO 8601 date-time or date. */
+  from?: string;
+  to?: string;
+  /** Set by continue-as-new only. */
+  carried?: SyncProgress;
+}
+
+/** What a pass has done so far; counts only, the position is in the store. */
+export interface SyncProgress {
+  passId: string;
+  /** Identity of the store the pass writes to. */
+  storeId: string;
+  pages: number;
+  requests: number;
+  throttled: number;
+  waitedMs: number;
+  entries: EntryCounts;
+}
+
+/** Result of `syncFeedback` (DESIGN §5, `feedback sync --wait`). */
+export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId'> {
+  workflowId: string;
+  runId: string;
+  org: string;
+  project: string;
+  pass: PassKind;
+  watermark: string | null;
+  verifiedUpTo: string | null;
+}
+
+/** Answer of the query `state`. */
+export interface SyncState {
+  org: string;
+  project: string;
+  pass: PassKind;
+  phase: 'starting' | 'reading' | 'waiting-for-budget' | 'done';
+  progress: SyncProgress | null;
+  /** Set while waiting for the budget: until when, in milliseconds since the epoch, and behind whom. */
+  waiting: { until: number; place: number; behind: string[] } | null;
+}
+
+export const noEntries: EntryCounts = { seen: 0, inserted: 0, updated: 0, unchanged: 0, rejected: 0, tombstoned: 0 };
+
+export function addCounts(a: EntryCounts, b: EntryCounts): EntryCounts {
+  return {
+    seen: a.seen + b.seen,
+    inserted: a.inserted + b.inserted,
+    updated: a.updated + b.updated,
+    unchanged: a.unchanged + b.unchanged,
+    rejected: a.rejected + b.rejected,
+    tombstoned: a.tombstoned + b.tombstoned,
+  };
+}
