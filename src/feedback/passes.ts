@@ -1,0 +1,162 @@
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { createdAtUtc } from './created-at.ts';
+import type { FeedbackStore, PassRow } from './feedback-store.ts';
+import type { FeedbackDatabase, SyncPassesTable } from './schema.ts';
+import { storedTextOrNull } from './stored-text.ts';
+
+type Db = Kysely<FeedbackDatabase>;
+type BeginPass = Parameters<FeedbackStore['beginPass']>[0];
+type PassResult = Parameters<FeedbackStore['finishPass']>[1];
+type Row = Selectable<SyncPassesTable>;
+
+/** Inserts the row of a pass unless it exists: whoever comes second joins it at its position. */
+export async function beginPass(db: Transaction<FeedbackDatabase>, pass: BeginPass): Promise<PassRow> {
+  await db
+    .insertInto('sync_passes')
+    .values({
+      pass_id: pass.passId,
+      org_id: pass.org,
+      project_id: pass.project,
+      pass: pass.pass,
+      workflow_id: pass.workflowId,
+      run_id: pass.runId,
+      date_from: pass.dateFrom,
+      date_to: pass.dateTo,
+      started_at: pass.startedAt.toISOString(),
+      outcome: 'running',
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return passRow(await existingPass(db, pass.passId));
+}
+
+export async function getPass(db: Db, passId: string): Promise<PassRow | null> {
+  const row = await findPass(db, passId);
+  return row === undefined ? null : passRow(row);
+}
+
+/**
+ * Ends a pass; one that has ended already stays as it is. A pass whose last page was not committed can't be completed:
+ * its watermark would cover entries nobody fetched (DESIGN S3).
+ */
+export async function finishPass(
+  db: Transaction<FeedbackDatabase>,
+  passId: string,
+  result: PassResult,
+): Promise<PassRow> {
+  const row = await existingPass(db, passId);
+  if (row.outcome !== 'running') return passRow(row);
+  if (result.outcome === 'completed' && row.complete === 0) {
+    throw new Error(`pass ${passId} cannot be completed: page ${row.pages + 1} was not committed`);
+  }
+  const held = await watermark(db, row.org_id, row.project_id);
+  await db
+    .updateTable('sync_passes')
+    .set({
+      outcome: result.outcome,
+      error: storedTextOrNull(result.error),
+      requests: result.requests,
+      throttled: result.throttled,
+      waited_ms: result.waitedMs,
+      finished_at: result.finishedAt.toISOString(),
+      watermark: result.outcome === 'completed' ? watermarkAfter(row, held) : null,
+    })
+    .where('pass_id', '=', passId)
+    .execute();
+  await db.deleteFrom('sync_cursors').where('pass_id', '=', passId).execute();
+  return passRow(await existingPass(db, passId));
+}
+
+/**
+ * Greatest `createdAt` up to which passes that completed have read without a gap (DESIGN S4), UTC ISO 8601.
+ * @see watermarkAfter
+ */
+export async function watermark(db: Db, org: string, project: string): Promise<string | null> {
+  const { greatest } = await db
+    .selectFrom('sync_passes')
+    .select((row) => row.fn.max('watermark').as('greatest'))
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .where('outcome', '=', 'completed')
+    .executeTakeFirstOrThrow();
+  return greatest;
+}
+
+/**
+ * A pass moves the watermark only from where it joins on to what was read before: one that began later than the
+ * watermark (`--from`) leaves a gap, and a review reads some statuses only.
+ */
+function watermarkAfter(row: Row, held: string | null): string | null {
+  const from = createdAtUtc(row.date_from);
+  const joins = row.date_from === null || (from !== null && held !== null && from <= held);
+  if (row.pass === 'review' || !joins) return null;
+  return (row.greatest_created_at ?? '') > (held ?? '') ? row.greatest_created_at : held;
+}
+
+/** Only a sweep without bounds has swept a project. */
+export async function everSwept(db: Db, org: string, project: string): Promise<boolean> {
+  const swept = await db
+    .selectFrom('sync_passes')
+    .select('pass_id')
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .where('pass', '=', 'sweep')
+    .where('outcome', '=', 'completed')
+    .where('date_from', 'is', null)
+    .where('date_to', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  return swept !== undefined;
+}
+
+/** Newest first; all of them without `limit`. */
+export async function listPasses(
+  db: Db,
+  { org, project, limit }: { org?: string; project?: string; limit?: number },
+): Promise<PassRow[]> {
+  const rows = await db
+    .selectFrom('sync_passes')
+    .selectAll()
+    .$if(org !== undefined, (query) => query.where('org_id', '=', org ?? ''))
+    .$if(project !== undefined, (query) => query.where('project_id', '=', project ?? ''))
+    .orderBy('started_at', 'desc')
+    .orderBy('pass_id', 'desc')
+    .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
+    .execute();
+  return rows.map(passRow);
+}
+
+async function existingPass(db: Db, passId: string): Promise<Row> {
+  const row = await findPass(db, passId);
+  if (row === undefined) throw new Error(`no sync pass ${passId} in this store`);
+  return row;
+}
+
+async function findPass(db: Db, passId: string): Promise<Row | undefined> {
+  return await db.selectFrom('sync_passes').selectAll().where('pass_id', '=', passId).executeTakeFirst();
+}
+
+function passRow(row: Row): PassRow {
+  const { seen, inserted, updated, unchanged, rejected, tombstoned } = row;
+  return {
+    passId: row.pass_id,
+    org: row.org_id,
+    project: row.project_id,
+    pass: row.pass,
+    workflowId: row.workflow_id,
+    runId: row.run_id,
+    dateFrom: row.date_from,
+    dateTo: row.date_to,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    outcome: row.outcome,
+    error: row.error,
+    pages: row.pages,
+    requests: row.requests,
+    throttled: row.throttled,
+    waitedMs: Number(row.waited_ms),
+    entries: { seen, inserted, updated, unchanged, rejected, tombstoned },
+    greatestCreatedAt: row.greatest_created_at,
+    position: { page: row.pages, cursor: row.next_cursor, complete: row.complete === 1 },
+  };
+}

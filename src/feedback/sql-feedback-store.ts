@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely, Transaction } from 'kysely';
+import { listExportRuns, recordExportRun } from './export-runs.ts';
+import type { FeedbackStore } from './feedback-store.ts';
+import { beginPass, everSwept, finishPass, getPass, listPasses, watermark } from './passes.ts';
+import type { FeedbackDatabase } from './schema.ts';
+import { upsertPage } from './upsert-page.ts';
+
+type Db = Kysely<FeedbackDatabase>;
+
+/** The feedback store over a migrated database of any dialect. Everything that writes is one transaction. */
+export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
+  const write = <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
+    db.transaction().execute(work);
+  const identity = await write(storeIdentity);
+  return {
+    identity,
+    beginPass: (pass) => write((trx) => beginPass(trx, pass)),
+    getPass: (passId) => getPass(db, passId),
+    commitPage: (commit) => write((trx) => upsertPage(trx, commit)),
+    finishPass: (passId, result) => write((trx) => finishPass(trx, passId, result)),
+    watermark: (org, project) => watermark(db, org, project),
+    everSwept: (org, project) => everSwept(db, org, project),
+    listPasses: (filter) => listPasses(db, filter),
+    countEntries: (org, project) => countEntries(db, org, project),
+    recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
+    listExportRuns: (filter) => listExportRuns(db, filter),
+    checkWritable: () => write(writeAndRemoveRow),
+    close: () => db.destroy(),
+  };
+}
+
+/** The first process to ask makes the identity; it never changes afterwards. */
+async function storeIdentity(trx: Transaction<FeedbackDatabase>): Promise<string> {
+  await trx
+    .insertInto('store_identity')
+    .values({ only_row: 1, identity: randomUUID() })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const { identity } = await trx.selectFrom('store_identity').select('identity').executeTakeFirstOrThrow();
+  return identity;
+}
+
+/** `entries` are those the service still has as far as is known, `tombstones` those it no longer has. */
+async function countEntries(
+  db: Db,
+  org: string,
+  project: string,
+): Promise<{ entries: number; rejects: number; tombstones: number }> {
+  const { all, deleted } = await db
+    .selectFrom('feedback')
+    .select((row) => [row.fn.countAll().as('all'), row.fn.count('deleted_at').as('deleted')])
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .executeTakeFirstOrThrow();
+  const { rejects } = await db
+    .selectFrom('feedback_rejects')
+    .select((row) => row.fn.countAll().as('rejects'))
+    .where('project_id', '=', project)
+    .executeTakeFirstOrThrow();
+  return { entries: Number(all) - Number(deleted), rejects: Number(rejects), tombstones: Number(deleted) };
+}
+
+async function writeAndRemoveRow(trx: Transaction<FeedbackDatabase>): Promise<void> {
+  const key = { project_id: 'docferry:check-writable', id: randomUUID() };
+  await trx
+    .insertInto('feedback_rejects')
+    .values({ ...key, raw: '', reason: '', seen_at: '' })
+    .execute();
+  await trx.deleteFrom('feedback_rejects').where('project_id', '=', key.project_id).where('id', '=', key.id).execute();
+}

@@ -1,0 +1,78 @@
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import { Kysely } from 'kysely';
+import type { FeedbackStore } from './feedback-store.ts';
+import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
+import { migrate, schemaState } from './migrations.ts';
+import type { FeedbackDatabase } from './schema.ts';
+import { sqlFeedbackStore } from './sql-feedback-store.ts';
+import { ImmediateSqliteDialect, whileBusy } from './sqlite-dialect.ts';
+import { explainSqliteProblem } from './sqlite-problem.ts';
+
+/**
+ * Opens the feedback store in a SQLite file, making the file, its folder and its tables where they are missing.
+ * Several processes of one machine may have it open; the file has to be on a local disk. SQLite runs in the calling
+ * thread: a page of 100 entries blocks it for a few milliseconds. Throws `FeedbackStoreUnavailable`, and so do the
+ * store's methods when the file becomes unusable later.
+ */
+export async function openSqliteFeedbackStore(file: string): Promise<FeedbackStore> {
+  const path = resolve(file);
+  const explain = (error: unknown): unknown => explainSqliteProblem(path, error);
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await refuseFolder(path);
+    // No waiting inside SQLite: `whileBusy` waits without blocking the thread.
+    const database = new BetterSqlite3(path, { timeout: 0 });
+    try {
+      const db = new Kysely<FeedbackDatabase>({ dialect: new ImmediateSqliteDialect(database, explain) });
+      await refuseStrangers(path, db);
+      await whileBusy(() => configure(database));
+      await migrate(db);
+      return await sqlFeedbackStore(db);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  } catch (error) {
+    throw explain(error);
+  }
+}
+
+/**
+ * `synchronous = FULL`: in WAL mode a kill -9 loses nothing either way, but with NORMAL a power cut could take back
+ * several committed pages, and even a pass reported as finished; DESIGN S2 allows the page in flight only. It costs one
+ * fsync a page, which a budget of 100 requests an hour never notices. `fullfsync` makes macOS write through to the
+ * medium; other systems ignore it.
+ */
+function configure(database: BetterSqlite3.Database): void {
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = FULL');
+  database.pragma('fullfsync = ON');
+  database.pragma('foreign_keys = ON');
+}
+
+async function refuseFolder(path: string): Promise<void> {
+  const found = await stat(path).catch(() => null);
+  if (found?.isDirectory()) {
+    throw new FeedbackStoreUnavailable(path, 'it is a folder', 'Name a file in store.feedback.');
+  }
+}
+
+async function refuseStrangers(path: string, db: Kysely<FeedbackDatabase>): Promise<void> {
+  const state = await schemaState(db);
+  if (state === 'newer') {
+    throw new FeedbackStoreUnavailable(
+      path,
+      'a newer docferry has changed its tables',
+      'Run that version or a later one, or restore a backup made before the upgrade.',
+    );
+  }
+  if (state === 'foreign') {
+    throw new FeedbackStoreUnavailable(
+      path,
+      "it holds another program's tables",
+      'Name a file of its own for docferry in store.feedback.',
+    );
+  }
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import type { ExportRunRow } from '../../src/feedback/feedback-store.ts';
+import { temporaryStore } from './temporary-store.ts';
+
+const run: ExportRunRow = {
+  workflowId: 'export:acme:docs.acme.example',
+  runId: 'run-1',
+  org: 'acme',
+  domain: 'docs.acme.example',
+  startedAt: '2026-11-21T08:00:00.000Z',
+  finishedAt: '2026-11-21T08:10:00.000Z',
+  outcome: 'failed',
+  jobId: null,
+  jobsStarted: 1,
+  version: null,
+  contentDigest: null,
+  polls: 7,
+  detail: '{}',
+};
+
+describe('export runs', () => {
+  it('holds the row of a run, and replaces it when it is recorded again', async () => {
+    await using at = await temporaryStore();
+    await at.store.recordExportRun(run);
+    const published: ExportRunRow = {
+      ...run,
+      outcome: 'published',
+      jobId: 'job_1',
+      version: '20261121T080900Z-3f9a2c1b8e7d',
+      contentDigest: '3f9a2c1b8e7d',
+      detail: '{"rollouts":[]}',
+    };
+    await at.store.recordExportRun(published);
+    await at.store.recordExportRun(published);
+    expect(await at.store.listExportRuns({})).toEqual([published]);
+  });
+
+  it('is listed newest first, by organization and domain, up to a limit', async () => {
+    await using at = await temporaryStore();
+    await at.store.recordExportRun(run);
+    await at.store.recordExportRun({ ...run, runId: 'run-2', startedAt: '2026-11-21T09:00:00.000Z' });
+    await at.store.recordExportRun({ ...run, runId: 'run-3', domain: 'api.acme.example' });
+    await at.store.recordExportRun({ ...run, runId: 'run-4', org: 'globex' });
+    const ids = async (filter: Parameters<typeof at.store.listExportRuns>[0]) =>
+      (await at.store.listExportRuns(filter)).map(({ runId }) => runId);
+    expect(await ids({})).toEqual(['run-2', 'run-4', 'run-3', 'run-1']);
+    expect(await ids({ org: 'acme', domain: 'docs.acme.example' })).toEqual(['run-2', 'run-1']);
+    expect(await ids({ org: 'acme', limit: 1 })).toEqual(['run-2']);
+  });
+});

@@ -1,0 +1,218 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { StalePosition } from '../../src/feedback/feedback-store.ts';
+import { FeedbackStoreUnavailable } from '../../src/feedback/feedback-store-unavailable.ts';
+import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
+import { begin, entry, page, temporaryFolder, temporaryStore, wholePass } from './temporary-store.ts';
+
+const betterSqlite3 = createRequire(import.meta.url).resolve('better-sqlite3');
+
+/** Opens what must not open. */
+async function refused(file: string): Promise<FeedbackStoreUnavailable> {
+  const store = await openSqliteFeedbackStore(file).catch((error: unknown) => error);
+  if (!(store instanceof FeedbackStoreUnavailable)) throw new Error('expected FeedbackStoreUnavailable');
+  expect(store.file).toBe(file);
+  expect(store.message).toContain(file);
+  expect(store.message).toContain(store.fix);
+  return store;
+}
+
+describe('opening', () => {
+  it('makes the folder, the file and its tables, and finds everything again', async () => {
+    await using temporary = await temporaryFolder();
+    const file = join(temporary.folder, 'some', 'where', 'feedback.db');
+    const first = await openSqliteFeedbackStore(file);
+    await wholePass(first, 'p', [entry('e')]);
+    await first.close();
+    const second = await openSqliteFeedbackStore(file);
+    expect(second.identity).toBe(first.identity);
+    expect(await second.countEntries('acme', 'prj_1')).toEqual({ entries: 1, rejects: 0, tombstones: 0 });
+    await second.close();
+  });
+
+  it('gives every database an identity of its own', async () => {
+    await using one = await temporaryStore();
+    await using two = await temporaryStore();
+    expect(one.store.identity).toMatch(/^[0-9a-f-]{36}$/);
+    expect(one.store.identity).not.toBe(two.store.identity);
+  });
+
+  it('is safe for several at once on a file that does not exist yet', async () => {
+    await using temporary = await temporaryFolder();
+    const file = join(temporary.folder, 'feedback.db');
+    const stores = await Promise.all([1, 2, 3, 4].map(() => openSqliteFeedbackStore(file)));
+    expect(new Set(stores.map((store) => store.identity)).size).toBe(1);
+    for (const store of stores) await store.close();
+  });
+
+  it('refuses a folder', async () => {
+    await using temporary = await temporaryFolder();
+    expect((await refused(temporary.folder)).message).toContain('it is a folder');
+  });
+
+  it('refuses a path through a file', async () => {
+    await using temporary = await temporaryFolder();
+    await writeFile(join(temporary.folder, 'file'), '');
+    expect((await refused(join(temporary.folder, 'file', 'feedback.db'))).message).toContain('is a file, not a folder');
+    expect((await refused(join(temporary.folder, 'file', 'x', 'feedback.db'))).message).toContain('not a folder');
+  });
+
+  it('refuses a file that is not a database, and leaves it alone', async () => {
+    await using temporary = await temporaryFolder();
+    const file = join(temporary.folder, 'notes.txt');
+    const text = 'not a database '.repeat(100);
+    await writeFile(file, text);
+    expect((await refused(file)).message).toContain('not a SQLite database');
+    expect(await readFile(file, 'utf8')).toBe(text);
+  });
+
+  it("refuses another program's database, and leaves it alone", async () => {
+    await using temporary = await temporaryFolder();
+    const file = join(temporary.folder, 'temporal.db');
+    const other = new BetterSqlite3(file);
+    other.exec('create table executions (id text)');
+    other.close();
+    const before = await readFile(file);
+    expect((await refused(file)).message).toContain("another program's tables");
+    expect(await readFile(file)).toEqual(before);
+  });
+
+  it('refuses a database that a newer version has changed', async () => {
+    await using at = await temporaryStore();
+    at.run("insert into kysely_migration values ('9999-from-the-future', '2030-01-01T00:00:00.000Z')");
+    expect((await refused(at.file)).message).toContain('newer docferry');
+  });
+
+  it('refuses what it may not write', async () => {
+    await using temporary = await temporaryFolder();
+    const { folder } = temporary;
+    const readOnly = join(folder, 'read-only');
+    await mkdir(readOnly);
+    const file = join(folder, 'feedback.db');
+    await (await openSqliteFeedbackStore(file)).close();
+    await chmod(file, 0o444);
+    await chmod(readOnly, 0o555);
+    await chmod(folder, 0o555);
+    await withoutPrivileges(async () => {
+      expect((await refused(join(readOnly, 'feedback.db'))).fix).toContain('write access');
+      expect((await refused(join(readOnly, 'deeper', 'feedback.db'))).fix).toContain('write access');
+      expect((await refused(file)).fix).toContain('write access');
+    });
+    await chmod(folder, 0o755);
+    await chmod(readOnly, 0o755);
+  });
+});
+
+/** Permissions do not bind the superuser, as whom containers often run tests. */
+async function withoutPrivileges(work: () => Promise<void>): Promise<void> {
+  const { geteuid, seteuid } = process;
+  if (geteuid?.() !== 0 || seteuid === undefined) return await work();
+  seteuid(65_534);
+  try {
+    await work();
+  } finally {
+    seteuid(0);
+  }
+}
+
+describe('checkWritable', () => {
+  it('leaves nothing behind', async () => {
+    await using at = await temporaryStore();
+    await at.store.checkWritable();
+    expect(at.rows('select * from feedback_rejects')).toEqual([]);
+  });
+});
+
+describe('several writers', () => {
+  it('commit a page that both have read exactly once', async () => {
+    await using at = await temporaryStore();
+    const other = await at.open();
+    await begin(at.store, 'p');
+    const commit = page('p', [entry('a'), entry('b')]);
+    const results = await Promise.allSettled([at.store.commitPage(commit), other.commitPage(commit)]);
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    const failure = results.find((result) => result.status === 'rejected');
+    expect(failure?.reason).toBeInstanceOf(StalePosition);
+    expect((await other.getPass('p'))?.entries).toMatchObject({ seen: 2, inserted: 2 });
+  });
+
+  it('lose nothing when they write different passes at the same time', async () => {
+    await using at = await temporaryStore();
+    const stores = [at.store, await at.open(), await at.open()];
+    await Promise.all(
+      stores.map(async (store, writer) => {
+        let { position } = await begin(store, `p${writer}`);
+        for (let number = 0; number < 10; number += 1) {
+          const entries = [entry(`own ${writer} ${number}`), entry(`shared ${number}`)];
+          const next = number < 9 ? { nextCursor: `c${number}`, hasMore: true } : {};
+          position = (await store.commitPage(page(`p${writer}`, entries, { from: position, ...next }))).position;
+        }
+      }),
+    );
+    expect(await at.store.countEntries('acme', 'prj_1')).toEqual({ entries: 40, rejects: 0, tombstones: 0 });
+    const passes = await at.store.listPasses({});
+    expect(passes.reduce((sum, pass) => sum + pass.entries.inserted, 0)).toBe(40);
+  });
+
+  it('wait for another process that writes, without stopping this one', async () => {
+    await using at = await temporaryStore();
+    await begin(at.store, 'p');
+    const reader = await at.open();
+    const script = `
+      const database = new (require(${JSON.stringify(betterSqlite3)}))(${JSON.stringify(at.file)});
+      database.exec('begin immediate');
+      database.exec("insert into feedback_rejects values ('prj_1', 'from the other process', '{}', 'x', 'x')");
+      process.stdout.write('locked');
+      process.stdin.once('data', () => { database.exec('commit'); database.close(); process.exit(0); });`;
+    const other = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+    try {
+      await once(other.stdout, 'data');
+      let committed = false;
+      const commit = at.store.commitPage(page('p', [entry('a')])).then(() => {
+        committed = true;
+      });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(committed).toBe(false);
+      // Readers never wait.
+      expect((await reader.getPass('p'))?.pages).toBe(0);
+      other.stdin.write('go');
+      await commit;
+      expect(await at.store.countEntries('acme', 'prj_1')).toEqual({ entries: 1, rejects: 1, tombstones: 0 });
+    } finally {
+      other.kill();
+    }
+  });
+
+  it('find every committed page after a kill -9 of the writer in the middle of the next one', async () => {
+    await using at = await temporaryStore();
+    await wholePass(at.store, 'p', [entry('a')]);
+    const script = `
+      const database = new (require(${JSON.stringify(betterSqlite3)}))(${JSON.stringify(at.file)});
+      database.exec('begin immediate; delete from feedback; delete from sync_passes;');
+      process.stdout.write('half-way');
+      setInterval(() => {}, 1000);`;
+    const other = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(other.stdout, 'data');
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+    const reopened = await at.open();
+    expect(await reopened.countEntries('acme', 'prj_1')).toEqual({ entries: 1, rejects: 0, tombstones: 0 });
+    expect((await reopened.getPass('p'))?.outcome).toBe('completed');
+    await reopened.checkWritable();
+  });
+
+  it('keeps the write-ahead log beside the file and survives without it after a clean close', async () => {
+    await using temporary = await temporaryFolder();
+    const file = join(temporary.folder, 'feedback.db');
+    const store = await openSqliteFeedbackStore(file);
+    await wholePass(store, 'p', [entry('a')]);
+    expect((await stat(`${file}-wal`)).size).toBeGreaterThan(0);
+    await store.close();
+    await expect(stat(`${file}-wal`)).rejects.toThrow('ENOENT');
+  });
+});
