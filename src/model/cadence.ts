@@ -1,0 +1,146 @@
+/** One reading of a job's progress. */
+export interface ProgressSample {
+  /** Milliseconds since the job was started. */
+  atMs: number;
+  /** 0 to 100. */
+  percent: number;
+}
+
+export interface PollPlan {
+  delayMs: number;
+  /** Short words for people: why then. */
+  reason: string;
+  /** When the job may be done, in milliseconds since it was started; null when nothing tells. */
+  expectedAtMs: number | null;
+}
+
+const second = 1_000;
+const minute = 60 * second;
+
+/** The first minute of a job that does not tell how far it is: twelve polls, closer where jobs usually end. */
+const blindMoments = [6, 15, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60].map((at) => at * second);
+const shortestMs = second;
+const longestMs = 15 * minute;
+const keptSamples = 8;
+/** Readings whose remainders differ by less were counted in the same step: 33.33 and 66.67. */
+const stepTolerance = 0.6;
+/** Of a long way to the earliest end, how much is slept at once: progress may speed up. */
+const shareOfLongWay = 0.85;
+
+/**
+ * When to ask a job again (DESIGN E2, §8 "polling"), called after a poll or after the start. While progress can be
+ * read: not before the earliest end that the readings allow, from there on every 10 s + 2 % of the elapsed time (2.7 s in
+ * the first minute). While it can't: twelve times in the first minute, then every 10 s + 5 %. Never beyond the job's
+ * time limit. Times in milliseconds.
+ */
+export function nextPollDelay(input: {
+  elapsedMs: number;
+  samples: readonly ProgressSample[];
+  timeoutMs: number;
+}): PollPlan {
+  const { elapsedMs, samples, timeoutMs } = input;
+  const last = samples.at(-1);
+  const plan = last === undefined ? blindPlan(elapsedMs) : informedPlan(elapsedMs, samples, last);
+  const untilTimeout = Math.max(shortestMs, timeoutMs - elapsedMs);
+  const delayMs = Math.round(Math.min(Math.max(plan.delayMs, shortestMs), longestMs, untilTimeout));
+  return { ...plan, delayMs };
+}
+
+/**
+ * The samples with one more reading, at most eight. An unreadable one (null) adds nothing; where progress stands still,
+ * the first and the last sight of it are kept; a small step back (noise) replaces what was above it; a large one means
+ * that the job began again, at the earliest right after the reading before.
+ */
+export function keepSamples(
+  samples: readonly ProgressSample[],
+  reading: { atMs: number; percent: number | null },
+): ProgressSample[] {
+  const { percent } = reading;
+  if (percent === null || !Number.isFinite(percent)) return [...samples];
+  const now = { atMs: Math.max(1, reading.atMs), percent: Math.min(100, Math.max(0, percent)) };
+  const before = samples.at(-1);
+  if (before !== undefined && beganAgain(before, now)) return [{ atMs: before.atMs, percent: 0 }, now];
+  const lower = samples.filter((sample) => sample.percent < now.percent);
+  const firstSight = samples.filter((sample) => sample.percent === now.percent).slice(0, 1);
+  const [oldest, ...others] = [...lower, ...firstSight, now];
+  return oldest === undefined ? [] : [oldest, ...others.slice(1 - keptSamples)];
+}
+
+/** Noise is small and shows between polls that are close; over a longer time any step back is more than noise. */
+function beganAgain(before: ProgressSample, now: ProgressSample): boolean {
+  const lost = before.percent - now.percent;
+  return lost > 7 || lost > before.percent / 2 || (lost > 0 && now.atMs > 1.2 * before.atMs);
+}
+
+function blindPlan(elapsedMs: number): PollPlan {
+  const next = blindMoments.find((at) => at >= elapsedMs + shortestMs);
+  if (next !== undefined) {
+    return { delayMs: next - elapsedMs, reason: 'no progress reported, twelve polls a minute', expectedAtMs: null };
+  }
+  const reason = 'no progress reported, 5 % of the elapsed time';
+  return { delayMs: 10 * second + 0.05 * elapsedMs, reason, expectedAtMs: null };
+}
+
+function informedPlan(elapsedMs: number, samples: readonly ProgressSample[], last: ProgressSample): PollPlan {
+  if (last.percent === 0) {
+    const reason = `0 % after ${roughly(elapsedMs)}`;
+    return { delayMs: Math.min(elapsedMs, 20 * second + 0.1 * elapsedMs), reason, expectedAtMs: null };
+  }
+  const nearTheEnd = elapsedMs < minute ? 2.7 * second : 10 * second + 0.02 * elapsedMs;
+  const way = earliestEnd(samples, last) - elapsedMs;
+  const share = way < 2 * nearTheEnd ? way : way * shareOfLongWay;
+  // Sleeping no longer than the job has run already bounds what a wrong guess about its start can cost.
+  const delayMs = Math.max(nearTheEnd, Math.min(share, elapsedMs));
+  return { delayMs, ...prospect(elapsedMs, samples, last) };
+}
+
+/** The likely end, by the average speed since the last reading of 0 %. */
+function prospect(
+  elapsedMs: number,
+  samples: readonly ProgressSample[],
+  last: ProgressSample,
+): { reason: string; expectedAtMs: number | null } {
+  const expectedAtMs = Math.round(steadyEnd(samples, last, last.percent));
+  const soFar = `${Math.floor(last.percent)} % after ${roughly(elapsedMs)}`;
+  if (expectedAtMs <= elapsedMs) return { reason: `${soFar}, the end is overdue`, expectedAtMs: null };
+  return { reason: `${soFar}, about ${roughly(expectedAtMs - elapsedMs)} left`, expectedAtMs };
+}
+
+/**
+ * The earliest end that the readings allow: progress may have gone on by almost a step since it was counted, may have
+ * begun only after the last reading of 0 %, and may go on accelerating as it did between the last two readings.
+ */
+function earliestEnd(samples: readonly ProgressSample[], last: ProgressSample): number {
+  const reached = Math.min(100, last.percent + stepOf(samples));
+  const accelerating = last.atMs * (100 / reached) ** (1 / exponent(samples, last, reached));
+  return Math.min(accelerating, steadyEnd(samples, last, reached));
+}
+
+function steadyEnd(samples: readonly ProgressSample[], last: ProgressSample, reached: number): number {
+  const startMs = samples.findLast((sample) => sample.percent === 0)?.atMs ?? 0;
+  return startMs + ((last.atMs - startMs) * 100) / reached;
+}
+
+/** `p` where percent grows with the time to the power of p; between steady (1) and 4, a guess for a single reading. */
+function exponent(samples: readonly ProgressSample[], last: ProgressSample, reached: number): number {
+  const before = samples.findLast((sample) => sample.percent > 0 && sample.percent < last.percent);
+  if (before === undefined) return 1.5;
+  return Math.min(4, Math.max(1, Math.log(reached / before.percent) / Math.log(last.atMs / before.atMs)));
+}
+
+/** The coarsest step in which all readings can have been counted: 25 for 25, 50 and 75. */
+function stepOf(samples: readonly ProgressSample[]): number {
+  return samples.reduce((step, sample) => commonStep(step, sample.percent), 0);
+}
+
+/** Euclid's greatest common divisor, of readings that may be rounded. */
+function commonStep(a: number, b: number): number {
+  return b < stepTolerance ? a : commonStep(b, a % b);
+}
+
+/** `40 s`, `3 min`, `1.5 h`. */
+function roughly(ms: number): string {
+  if (ms < 90 * second) return `${Math.max(1, Math.round(ms / second))} s`;
+  if (ms < 90 * minute) return `${Math.round(ms / minute)} min`;
+  return `${Math.round(ms / (6 * minute)) / 10} h`;
+}
