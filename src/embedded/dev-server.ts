@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto';
+import { access, constants, mkdir, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import {
+  DatabaseInUse,
+  DataFolderNotWritable,
+  DevServerFailed,
+  errorCode,
+  PortTaken,
+  reasonOf,
+} from './embedded-errors.ts';
+import { type ExclusiveLock, tryLock } from './exclusive-lock.ts';
+import { assertPortFree, loopbackAddress } from './ports.ts';
+import type { SearchAttributes } from './prepare-namespace.ts';
+import { describeProcess } from './process-identity.ts';
+import { serverArguments } from './server-arguments.ts';
+import { lastLines, setAsideLongLog } from './server-log.ts';
+import { endServer, launchServer, type ProcessExit, type ServerProcess, watchServer } from './server-process.ts';
+import { readRecord, removeRecord, writeRecord } from './server-record.ts';
+import { waitUntilReady } from './wait-until-ready.ts';
+
+export interface DevServerOptions {
+  /** The `temporal` program, as `resolveBinary` found it. */
+  binary: string;
+  port?: number;
+  uiPort?: number;
+  /** Where the state is kept; nothing is kept, and nobody can adopt the server, when not given. */
+  dbFile?: string;
+  namespace?: string;
+  searchAttributes?: SearchAttributes;
+  /** For how many days closed workflows stay. */
+  retentionDays?: number;
+  logFile: string;
+}
+
+export interface DevServerExit extends ProcessExit {
+  /** Whether `stop` ended it. */
+  expected: boolean;
+  lastLines: readonly string[];
+}
+
+/** A Temporal dev server that is ready. */
+export interface DevServer {
+  address: string;
+  uiUrl: string;
+  namespace: string;
+  pid: number;
+  /** Whether it was already running, left by a docferry that was killed. */
+  adopted: boolean;
+  /** Resolves when the process has ended, for whatever reason; never rejects. */
+  exited: Promise<DevServerExit>;
+  /** Ends the server and frees its database; may be called again. */
+  stop(): Promise<void>;
+}
+
+type Settings = Required<Omit<DevServerOptions, 'dbFile'>> & { dbFile: string | undefined };
+
+const readyLimitMs = 60_000;
+const adoptLimitMs = 3_000;
+const deafGraceMs = 2_000;
+
+/**
+ * Starts a Temporal server on 127.0.0.1 with its UI (DESIGN §5, `up`), or adopts the one that a killed docferry left on
+ * the same database, ports and program; an orphan that differs or does not answer is ended first.
+ * Throws `DatabaseInUse`, `PortTaken`, `DataFolderNotWritable` or `DevServerFailed`.
+ */
+export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
+  const settings: Settings = {
+    port: 7233,
+    uiPort: 8233,
+    namespace: 'default',
+    searchAttributes: {},
+    retentionDays: 30,
+    ...options,
+    dbFile: options.dbFile === undefined ? undefined : resolve(options.dbFile),
+  };
+  const lock = settings.dbFile === undefined ? undefined : await lockDatabase(settings.dbFile);
+  try {
+    const orphan = await takeOrphan(settings);
+    return control(settings, orphan ?? (await startNew(settings)), orphan !== undefined, lock);
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+async function lockDatabase(dbFile: string): Promise<ExclusiveLock> {
+  let lock: ExclusiveLock | undefined;
+  try {
+    await mkdir(dirname(dbFile), { recursive: true });
+    lock = tryLock(`${dbFile}.lock`);
+  } catch (error) {
+    throw new DataFolderNotWritable(dirname(dbFile), error);
+  }
+  if (!lock) throw new DatabaseInUse(dbFile, (await readRecord(dbFile))?.owner);
+  try {
+    await access(dbFile, constants.W_OK);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') {
+      lock.release();
+      throw new DataFolderNotWritable(dbFile, error);
+    }
+  }
+  return lock;
+}
+
+/** The server that a killed docferry left, if it is what we would start; any other that it left is ended. */
+async function takeOrphan(settings: Settings): Promise<ServerProcess | undefined> {
+  const { dbFile } = settings;
+  const record = dbFile === undefined ? undefined : await readRecord(dbFile);
+  if (dbFile === undefined || record === undefined) return undefined;
+  const running = await describeProcess(record.pid);
+  // The number alone proves nothing: it may belong to another program by now.
+  if (running?.startedAt !== record.startedAt || !running.command.includes(dbFile)) return undefined;
+  const orphan = watchServer(record.pid, record.startedAt);
+  const wanted = record.fingerprint === (await fingerprint(settings));
+  if (wanted && (await becomesReady(settings))) {
+    await writeRecord({ ...record, owner: process.pid });
+    return orphan;
+  }
+  // One that was asked and did not answer will hardly heed a request to end.
+  await endServer(orphan, wanted ? deafGraceMs : undefined);
+  return undefined;
+}
+
+function becomesReady(settings: Settings): Promise<boolean> {
+  return waitUntilReady(settings, adoptLimitMs).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function startNew(settings: Settings): Promise<ServerProcess> {
+  const { binary, port, uiPort, dbFile, logFile } = settings;
+  if (port === uiPort) throw new PortTaken(uiPort, '--ui-port', 'the Temporal server itself');
+  await assertPortFree(port, '--port');
+  await assertPortFree(uiPort, '--ui-port');
+  await setAsideLongLog(logFile);
+  const server = await launchServer(binary, serverArguments(settings), logFile).catch((error: unknown) => {
+    throw new DevServerFailed(`could not be started (${reasonOf(error)})`, logFile, []);
+  });
+  const ended = new AbortController();
+  void server.exited.then(() => ended.abort());
+  try {
+    if (dbFile !== undefined) {
+      const { pid, startedAt } = server;
+      const owner = process.pid;
+      await writeRecord({ pid, startedAt, port, uiPort, dbFile, fingerprint: await fingerprint(settings), owner });
+    }
+    await waitUntilReady(settings, readyLimitMs, ended.signal);
+    return server;
+  } catch (error) {
+    const what = ended.signal.aborted ? `ended at once (${describeExit(await server.exited)})` : reasonOf(error);
+    await endServer(server);
+    if (dbFile !== undefined) await removeRecord(dbFile);
+    throw new DevServerFailed(what, logFile, await lastLines(logFile));
+  }
+}
+
+function control(settings: Settings, server: ServerProcess, adopted: boolean, lock?: ExclusiveLock): DevServer {
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    await endServer(server);
+    if (settings.dbFile !== undefined) await removeRecord(settings.dbFile);
+    lock?.release();
+  };
+  return {
+    address: loopbackAddress(settings.port),
+    uiUrl: `http://${loopbackAddress(settings.uiPort)}`,
+    namespace: settings.namespace,
+    pid: server.pid,
+    adopted,
+    exited: server.exited.then(async (exit) => ({
+      ...exit,
+      expected: stopping !== undefined,
+      lastLines: await lastLines(settings.logFile),
+    })),
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+/** Two servers with the same fingerprint are the same program with the same arguments. */
+async function fingerprint(settings: Settings): Promise<string> {
+  const program = await stat(settings.binary).catch(() => undefined);
+  const parts = [settings.binary, program?.size, program?.mtimeMs, ...serverArguments(settings)];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+function describeExit({ code, signal }: ProcessExit): string {
+  return signal === null ? `exit code ${code}` : `by ${signal}`;
+}

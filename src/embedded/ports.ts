@@ -1,0 +1,89 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { createConnection, createServer } from 'node:net';
+import { PortTaken } from './embedded-errors.ts';
+import { describeProcess } from './process-identity.ts';
+import { runCommand, timeLimit } from './run-command.ts';
+
+const loopback = '127.0.0.1';
+
+/** The address of a port of this machine that nothing outside reaches. */
+export function loopbackAddress(port: number): string {
+  return `${loopback}:${port}`;
+}
+
+/** Throws `PortTaken` unless a program could listen on this port of 127.0.0.1; `option` is the flag that changes it. */
+export async function assertPortFree(port: number, option: string): Promise<void> {
+  // macOS lets one listen on 127.0.0.1 beside a program that listens on every address, so ask as well.
+  if ((await canListen(port)) && !(await answers(port))) return;
+  throw new PortTaken(port, option, await ownerOf(port).catch(() => undefined));
+}
+
+/** A port of 127.0.0.1 that is free now. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer();
+  const port = await new Promise<number>((resolve, reject) => {
+    server.on('error', reject);
+    server.listen(0, loopback, () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.on('error', () => resolve(false));
+    server.listen(port, loopback, () => server.close(() => resolve(true)));
+  });
+}
+
+/** Whether anything accepts connections on this port of 127.0.0.1. */
+export function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ port, host: loopback });
+    const end = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(1000, () => end(false));
+    socket.on('connect', () => end(true));
+    socket.on('error', () => end(false));
+  });
+}
+
+/** Name and number of the process that listens on the port, if this user may know it. */
+async function ownerOf(port: number): Promise<string | undefined> {
+  const pid = process.platform === 'linux' ? await listenerFromProc(port) : await listenerFromLsof(port);
+  if (pid === undefined) return undefined;
+  const program = (await describeProcess(pid))?.command.split(' ')[0]?.split('/').at(-1);
+  return `${program ?? 'a process'} (process ${pid})`;
+}
+
+async function listenerFromProc(port: number): Promise<number | undefined> {
+  const inodes = new Set<string>();
+  const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
+  for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    for (const line of (await readFile(table, 'utf8').catch(() => '')).split('\n')) {
+      // proc(5): local address, remote address, state (0A is listening) … and the inode as the tenth field.
+      const fields = line.trim().split(/\s+/);
+      if (fields[1]?.endsWith(`:${hexPort}`) && fields[3] === '0A' && fields[9]) inodes.add(`socket:[${fields[9]}]`);
+    }
+  }
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  for (const pid of pids) {
+    for (const file of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
+      const target = await readlink(`/proc/${pid}/fd/${file}`).catch(() => '');
+      if (inodes.has(target)) return Number(pid);
+    }
+  }
+  return undefined;
+}
+
+async function listenerFromLsof(port: number): Promise<number | undefined> {
+  const options = { env: process.env, signal: timeLimit(5_000) };
+  const [line] = await runCommand('lsof', ['-nP', '-t', `-iTCP:${port}`, '-sTCP:LISTEN'], options);
+  return line === undefined ? undefined : Number(line);
+}

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { runCommand, timeLimit } from './run-command.ts';
+
+/** What tells a process from a later one that got the same number. */
+export interface RunningProcess {
+  /** When it was started, in the system's own terms; equal only for the same process of the same boot. */
+  startedAt: string;
+  /** Its command line. */
+  command: string;
+}
+
+/** The live process with this number; undefined when there is none, or it has ended and only waits to be collected. */
+export async function describeProcess(pid: number): Promise<RunningProcess | undefined> {
+  return process.platform === 'linux' ? describeFromProc(pid) : describeFromPs(pid);
+}
+
+async function describeFromProc(pid: number): Promise<RunningProcess | undefined> {
+  try {
+    const [stat, commandLine, boot] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, 'utf8'),
+      readFile(`/proc/${pid}/cmdline`, 'utf8'),
+      readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
+    ]);
+    // proc(5): the name in parentheses may hold anything; the state is the first field after it, the start time the 20th.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
+    return { startedAt: `${boot.trim()}/${fields[19]}`, command: commandLine.split('\0').join(' ').trim() };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same from `ps`, for systems without `/proc`. */
+export async function describeFromPs(pid: number): Promise<RunningProcess | undefined> {
+  const args = ['-ww', '-o', 'stat=', '-o', 'lstart=', '-o', 'command=', '-p', String(pid)];
+  try {
+    const [line = ''] = await runCommand('ps', args, {
+      env: { ...process.env, LC_ALL: 'C' },
+      signal: timeLimit(5_000),
+    });
+    const found = /^\s*(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d{4})\s+(.*)$/.exec(line);
+    const [, state = 'Z', startedAt = '', command = ''] = found ?? [];
+    return state.startsWith('Z') ? undefined : { startedAt, command };
+  } catch {
+    return undefined;
+  }
+}

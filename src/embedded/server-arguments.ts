@@ -1,0 +1,32 @@
+export interface ServerSettings {
+  port: number;
+  uiPort: number;
+  namespace: string;
+  /** Absolute; undefined keeps everything in memory. */
+  dbFile: string | undefined;
+}
+
+/** Measured on server 1.29 (CRAFT §2.5): an activity costs 21 ms instead of 100, a short timer is 50 ms late instead of 1 s. */
+const dynamicConfig = {
+  'history.transferProcessorMaxPollRPS': 2000,
+  'history.timerProcessorMaxTimeShift': '50ms',
+  'system.enableActivityEagerExecution': true,
+  // It would call home.
+  'frontend.enableServerVersionCheck': false,
+};
+
+/** Arguments of `temporal server start-dev`: loopback only, tuned, no contact with the outside, a quiet log as JSON. */
+export function serverArguments({ port, uiPort, namespace, dbFile }: ServerSettings): string[] {
+  return [
+    'server',
+    'start-dev',
+    ...['--ip', '127.0.0.1', '--port', String(port), '--ui-port', String(uiPort)],
+    ...['--namespace', namespace],
+    ...['--log-level', 'warn', '--log-format', 'json', '--color', 'never'],
+    ...(dbFile === undefined ? [] : ['--db-filename', dbFile]),
+    ...Object.entries(dynamicConfig).flatMap(([key, value]) => [
+      '--dynamic-config-value',
+      `${key}=${JSON.stringify(value)}`,
+    ]),
+  ];
+}

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describeProcess } from './process-identity.ts';
+
+export interface ProcessExit {
+  /** Null when a signal ended it, or when it was not our child and nobody can say. */
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** A server's process, our child or adopted. */
+export interface ServerProcess {
+  pid: number;
+  startedAt: string;
+  exited: Promise<ProcessExit>;
+}
+
+const pollMs = 500;
+/** What the server gets to see of the environment: no key or other secret stays readable in a long-lived process. */
+const passedOn = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ'];
+
+/**
+ * Starts the program in a group of its own, so that a Ctrl-C in the terminal does not reach it, writing straight to the
+ * log file, so that it outlives us undisturbed. Rejects when it cannot be started.
+ */
+export async function launchServer(program: string, args: readonly string[], logFile: string): Promise<ServerProcess> {
+  await mkdir(dirname(logFile), { recursive: true });
+  const log = await open(logFile, 'a', 0o600);
+  try {
+    const env = Object.fromEntries(passedOn.map((name) => [name, process.env[name]]));
+    const child = spawn(program, args, { detached: true, stdio: ['ignore', log.fd, log.fd], env });
+    const exited = new Promise<ProcessExit>((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+    });
+    await once(child, 'spawn');
+    const pid = child.pid ?? 0;
+    return { pid, startedAt: (await describeProcess(pid))?.startedAt ?? 'ended at once', exited };
+  } finally {
+    await log.close();
+  }
+}
+
+/** A running process that somebody else started. */
+export function watchServer(pid: number, startedAt: string): ServerProcess {
+  const gone = async (): Promise<ProcessExit> => {
+    while (await isStill(pid, startedAt)) await sleep(pollMs);
+    return { code: null, signal: null };
+  };
+  return { pid, startedAt, exited: gone() };
+}
+
+/** Asks the process to end, ends it the hard way after `graceMs`, and resolves when it is gone. */
+export async function endServer({ pid, startedAt, exited }: ServerProcess, graceMs = 10_000): Promise<void> {
+  const send = async (signal: 'SIGTERM' | 'SIGKILL') => {
+    if (await isStill(pid, startedAt)) process.kill(pid, signal);
+  };
+  const waiting = new AbortController();
+  await send('SIGTERM');
+  const inTime = await Promise.race([
+    exited.then(() => true),
+    sleep(graceMs, false, { signal: waiting.signal }).catch(() => false),
+  ]);
+  waiting.abort();
+  if (!inTime) await send('SIGKILL');
+  await exited;
+}
+
+async function isStill(pid: number, startedAt: string): Promise<boolean> {
+  return (await describeProcess(pid))?.startedAt === startedAt;
+}

@@ -1,0 +1,40 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { z } from 'zod';
+
+const schema = z.object({
+  /** The server's process and when it was started (`RunningProcess.startedAt`). */
+  pid: z.int().positive(),
+  startedAt: z.string(),
+  port: z.int(),
+  uiPort: z.int(),
+  dbFile: z.string(),
+  /** Digest of the program and its arguments; a server with another one is replaced, not adopted. */
+  fingerprint: z.string(),
+  /** The docferry process that last started or adopted the server. */
+  owner: z.int().positive(),
+});
+
+/** What is written down about a running server, in `<dbFile>.server.json`, for whoever comes after a kill -9. */
+export type ServerRecord = z.infer<typeof schema>;
+
+const recordFile = (dbFile: string) => `${dbFile}.server.json`;
+
+/** The record of a database's server; undefined when there is none or it cannot be understood. */
+export async function readRecord(dbFile: string): Promise<ServerRecord | undefined> {
+  try {
+    return schema.parse(JSON.parse(await readFile(recordFile(dbFile), 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes the record whole or not at all. */
+export async function writeRecord(record: ServerRecord): Promise<void> {
+  const file = recordFile(record.dbFile);
+  await writeFile(`${file}.new`, `${JSON.stringify(record, undefined, 2)}\n`);
+  await rename(`${file}.new`, file);
+}
+
+export async function removeRecord(dbFile: string): Promise<void> {
+  await rm(recordFile(dbFile), { force: true });
+}

@@ -1,0 +1,86 @@
+import { access, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCode, type FailedAttempt, reasonOf } from './embedded-errors.ts';
+import { type ExclusiveLock, tryLock } from './exclusive-lock.ts';
+import type { Tool } from './tool.ts';
+
+/** A program that was run and works. */
+export interface CheckedProgram {
+  path: string;
+  version: string;
+}
+
+export interface ToolCache {
+  folder: string;
+  env: NodeJS.ProcessEnv;
+  onProgress: (line: string) => void;
+}
+
+/** The cached program; rejects with the reason when it is not there or does not work. */
+export async function readCached(tool: Tool, cache: ToolCache): Promise<CheckedProgram> {
+  const path = join(cache.folder, tool.cacheName, tool.executable);
+  await access(path).catch((error: unknown) => {
+    throw errorCode(error) === 'ENOENT' ? new Error('nothing there yet') : error;
+  });
+  return { path, version: await tool.check(path, cache.env) };
+}
+
+/**
+ * Gets the program by the first of its makers that works, into the cache: made and checked in a folder of its own, then
+ * renamed, so that no other process ever sees half of it. Of several processes one works and the others wait for it.
+ * Adds the reason of every maker that failed to `tried`; returns undefined when all did.
+ */
+export async function makeCached(
+  tool: Tool,
+  cache: ToolCache,
+  tried: FailedAttempt[],
+): Promise<(CheckedProgram & { maker: string }) | undefined> {
+  await mkdir(cache.folder, { recursive: true });
+  const lock = await waitForLock(tool, cache);
+  try {
+    const made = await readCached(tool, cache).catch(() => undefined);
+    if (made) return { ...made, maker: 'cache' };
+    await removeRemains(tool, cache);
+    for (const maker of tool.makers) {
+      cache.onProgress(`${tool.title}: trying ${maker.name}`);
+      const folder = await mkdtemp(join(cache.folder, stagingPrefix(tool)));
+      try {
+        const onProgress = (line: string) => cache.onProgress(`${tool.title}: ${line}`);
+        await maker.make({ folder, env: cache.env, onProgress });
+        const version = await tool.check(join(folder, tool.executable), cache.env);
+        const target = join(cache.folder, tool.cacheName);
+        await rm(target, { recursive: true, force: true });
+        await rename(folder, target);
+        cache.onProgress(`${tool.title}: ready (${version})`);
+        return { path: join(target, tool.executable), version, maker: maker.name };
+      } catch (error) {
+        tried.push({ step: maker.name, reason: reasonOf(error) });
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    }
+    return undefined;
+  } finally {
+    lock.release();
+  }
+}
+
+async function waitForLock(tool: Tool, cache: ToolCache): Promise<ExclusiveLock> {
+  const file = join(cache.folder, `${tool.cacheName}.lock`);
+  for (let waits = 0; ; waits++) {
+    const lock = tryLock(file);
+    if (lock) return lock;
+    if (waits === 0) cache.onProgress(`${tool.title}: waiting for another process that is getting it`);
+    await sleep(300);
+  }
+}
+
+const stagingPrefix = (tool: Tool) => `.${tool.cacheName}-`;
+
+/** Clears what a killed process left; whoever holds the lock is the only one at work. */
+async function removeRemains(tool: Tool, cache: ToolCache): Promise<void> {
+  for (const name of await readdir(cache.folder)) {
+    if (name.startsWith(stagingPrefix(tool))) await rm(join(cache.folder, name), { recursive: true, force: true });
+  }
+}

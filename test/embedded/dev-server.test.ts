@@ -1,0 +1,301 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type DevServer, type DevServerOptions, startDevServer } from '../../src/embedded/dev-server.ts';
+import {
+  DatabaseInUse,
+  DataFolderNotWritable,
+  DevServerFailed,
+  PortTaken,
+} from '../../src/embedded/embedded-errors.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
+import { describeProcess } from '../../src/embedded/process-identity.ts';
+import { writeRecord } from '../../src/embedded/server-record.ts';
+import { compileSources } from '../support/compiled-sources.ts';
+import { devServerBinary } from '../support/temporal.ts';
+
+let compiled: string;
+let folder: string;
+type TestOptions = DevServerOptions & { dbFile: string; port: number; uiPort: number };
+
+let options: TestOptions;
+const cleanUps: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  compiled = await compileSources('src/embedded/dev-server.ts');
+});
+
+afterAll(async () => {
+  await rm(compiled, { recursive: true });
+});
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'docferry-dev-server-'));
+  options = await optionsIn(folder);
+});
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function optionsIn(home: string): Promise<TestOptions> {
+  return {
+    binary: devServerBinary(),
+    port: await findFreePort(),
+    uiPort: await findFreePort(),
+    dbFile: join(home, 'data', 'temporal.db'),
+    logFile: join(home, 'data', 'temporal.log'),
+    searchAttributes: { DocferryOrg: 'Keyword' },
+  };
+}
+
+/** Starts a server that is stopped after the test, whatever happens in it. */
+async function start(changes: Partial<DevServerOptions> = {}): Promise<DevServer> {
+  const server = await startDevServer({ ...options, ...changes });
+  cleanUps.push(() => server.stop());
+  return server;
+}
+
+/** Starts a server in a docferry of its own, which is then killed -9; returns the number of the orphaned server. */
+async function leaveOrphan(): Promise<number> {
+  const program = `
+    import { startDevServer } from '${compiled}/src/embedded/dev-server.js';
+    console.log((await startDevServer(${JSON.stringify(options)})).pid);
+    setInterval(() => undefined, 1000);`;
+  const args = ['--input-type=module', '-e', program];
+  const owner = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [pid] = await once(owner.stdout, 'data');
+  cleanUps.push(() => isAlive(Number(pid)).then((alive) => alive && process.kill(Number(pid), 'SIGKILL')));
+  owner.kill('SIGKILL');
+  await once(owner, 'exit');
+  expect(await isAlive(Number(pid))).toBe(true);
+  return Number(pid);
+}
+
+async function isAlive(pid: number): Promise<boolean> {
+  return (await describeProcess(pid))?.command.includes(options.dbFile) ?? false;
+}
+
+async function withClient<T>(server: DevServer, use: (client: Client) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address: server.address });
+  try {
+    return await use(new Client({ connection }));
+  } finally {
+    await connection.close();
+  }
+}
+
+const startWorkflow = (server: DevServer, workflowId: string) =>
+  withClient(server, (client) => client.workflow.start('any', { taskQueue: 'nobody', workflowId }));
+const statusOf = (server: DevServer, workflowId: string) =>
+  withClient(server, async (client) => (await client.workflow.getHandle(workflowId).describe()).status.name);
+
+async function listen(port: number): Promise<Server> {
+  const server = createServer();
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  cleanUps.push(() => new Promise((resolve) => server.close(resolve)));
+  return server;
+}
+
+async function failureOf(starting: Promise<DevServer>): Promise<unknown> {
+  return starting.then(
+    (server) => server.stop().then(() => new Error('it started')),
+    (error: unknown) => error,
+  );
+}
+
+describe('a server that is ready', () => {
+  let home: string;
+  let given: TestOptions;
+  let server: DevServer;
+
+  beforeAll(async () => {
+    vi.stubEnv('ACME_API_KEY', 'planted-secret');
+    home = await mkdtemp(join(tmpdir(), 'docferry-dev-server-'));
+    given = await optionsIn(home);
+    server = await startDevServer(given);
+    vi.unstubAllEnvs();
+  });
+
+  afterAll(async () => {
+    await server.stop();
+    await rm(home, { recursive: true });
+  });
+
+  it('answers on its port and shows its UI', async () => {
+    expect(server).toMatchObject({ adopted: false, address: `127.0.0.1:${given.port}`, namespace: 'default' });
+    const page = await fetch(server.uiUrl);
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('<html');
+  });
+
+  it('keeps closed workflows for 30 days', async () => {
+    const { config } = await withClient(server, ({ connection }) =>
+      connection.workflowService.describeNamespace({ namespace: 'default' }),
+    );
+    expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(30 * 24 * 3600);
+  });
+
+  it('takes workflows with its search attributes', async () => {
+    const searchAttributes = { DocferryOrg: ['acme'] };
+    await withClient(server, (client) =>
+      client.workflow.start('any', { taskQueue: 'nobody', workflowId: 'with-attribute', searchAttributes }),
+    );
+  });
+
+  it('is in a group of its own, so that a Ctrl-C in the terminal does not reach it', () => {
+    expect(() => process.kill(-server.pid, 0)).not.toThrow();
+  });
+
+  it.runIf(process.platform === 'linux')('is not given our environment, which may hold API keys', async () => {
+    expect(await readFile(`/proc/${server.pid}/environ`, 'utf8')).not.toContain('planted-secret');
+  });
+
+  it('refuses another docferry on the same database, naming the first', async () => {
+    const error = await failureOf(startDevServer(given));
+    expect(error).toBeInstanceOf(DatabaseInUse);
+    expect(String(error)).toContain(`process ${process.pid}`);
+    await startWorkflow(server, 'untouched');
+  });
+});
+
+describe('a server', () => {
+  it('keeps workflows over a restart, and takes on search attributes that are new', async () => {
+    const first = await start();
+    await startWorkflow(first, 'kept');
+    await first.stop();
+    expect(await first.exited).toMatchObject({ code: 0, expected: true });
+    const second = await start({ searchAttributes: { DocferryOrg: 'Keyword', DocferryDomain: 'Keyword' } });
+    expect(second.adopted).toBe(false);
+    expect(await statusOf(second, 'kept')).toBe('RUNNING');
+    const attributes = await withClient(second, ({ connection }) =>
+      connection.operatorService.listSearchAttributes({ namespace: 'default' }),
+    );
+    expect(Object.keys(attributes.customAttributes)).toEqual(expect.arrayContaining(['DocferryOrg', 'DocferryDomain']));
+  });
+
+  it('is gone when its stop ends, also when stopped twice, and leaves no record', async () => {
+    const server = await start();
+    await Promise.all([server.stop(), server.stop()]);
+    expect(await isAlive(server.pid)).toBe(false);
+    expect(existsSync(`${options.dbFile}.server.json`)).toBe(false);
+  });
+
+  it('tells when it ends by itself, and starts again from what it kept', async () => {
+    const server = await start();
+    await startWorkflow(server, 'kept');
+    process.kill(server.pid, 'SIGKILL');
+    expect(await server.exited).toMatchObject({ signal: 'SIGKILL', expected: false });
+    await server.stop();
+    expect(await statusOf(await start(), 'kept')).toBe('RUNNING');
+  });
+
+  it('keeps nothing and needs no folder without a database', async () => {
+    const { dbFile: _, ...inMemory } = options;
+    const server = await startDevServer({ ...inMemory, logFile: join(folder, 'log') });
+    cleanUps.push(() => server.stop());
+    await startWorkflow(server, 'any');
+    expect(existsSync(join(folder, 'data'))).toBe(false);
+  });
+});
+
+describe('after a kill -9 of its docferry, the server', () => {
+  it('is adopted, with all that runs on it, and can be stopped', async () => {
+    const orphan = await leaveOrphan();
+    const server = await start();
+    expect(server).toMatchObject({ adopted: true, pid: orphan });
+    await startWorkflow(server, 'any');
+    await server.stop();
+    expect(await isAlive(orphan)).toBe(false);
+    expect(await server.exited).toMatchObject({ expected: true });
+  });
+
+  it('is replaced when other ports are asked for', async () => {
+    const orphan = await leaveOrphan();
+    const server = await start({ port: await findFreePort() });
+    expect(server.adopted).toBe(false);
+    expect(await isAlive(orphan)).toBe(false);
+  });
+
+  it('is replaced when it does not answer', async () => {
+    const orphan = await leaveOrphan();
+    process.kill(orphan, 'SIGSTOP');
+    const server = await start();
+    expect(server.adopted).toBe(false);
+    expect(await isAlive(orphan)).toBe(false);
+  });
+});
+
+describe('a record of a server that is gone', () => {
+  let innocent: ChildProcess & { pid: number };
+
+  beforeEach(async () => {
+    const child = spawn('sleep', ['600']);
+    await once(child, 'spawn');
+    innocent = Object.assign(child, { pid: child.pid ?? 0 });
+    cleanUps.push(() => child.kill('SIGKILL'));
+    await mkdir(dirname(options.dbFile));
+  });
+
+  it.each([
+    ['has another start time', (_: string) => 'boot/1'],
+    ['has another command line', (startedAt: string) => startedAt],
+  ])('never harms the process that got its number and %s', async (_, recorded) => {
+    const startedAt = recorded((await describeProcess(innocent.pid))?.startedAt ?? '');
+    const { port, uiPort, dbFile } = options;
+    await writeRecord({ pid: innocent.pid, startedAt, port, uiPort, dbFile, fingerprint: 'x', owner: 1 });
+    const server = await start();
+    expect(server.adopted).toBe(false);
+    expect(innocent.exitCode ?? innocent.signalCode).toBeNull();
+    expect(await describeProcess(innocent.pid)).toBeDefined();
+  });
+});
+
+describe('the start is refused', () => {
+  it.each([
+    ['port', '--port'],
+    ['uiPort', '--ui-port'],
+  ] as const)('when another program has the %s, naming it and %s', async (name, option) => {
+    await listen(options[name]);
+    const error = await failureOf(start());
+    expect(error).toBeInstanceOf(PortTaken);
+    expect(error).toMatchObject({ code: 'PortTaken', port: options[name], hint: expect.stringContaining(option) });
+    if (process.platform === 'linux') expect(String(error)).toContain(`process ${process.pid}`);
+  });
+
+  it('when the data folder cannot be made', async () => {
+    await writeFile(join(folder, 'file'), '');
+    const error = await failureOf(start({ dbFile: join(folder, 'file', 'data', 'temporal.db') }));
+    expect(error).toBeInstanceOf(DataFolderNotWritable);
+    expect(error).toMatchObject({ message: expect.stringContaining('ENOTDIR'), hint: expect.stringContaining('--db') });
+  });
+
+  it.skipIf(process.getuid?.() === 0)('when the data folder is read-only', async () => {
+    await chmod(folder, 0o500);
+    cleanUps.push(() => chmod(folder, 0o700));
+    expect(await failureOf(start({ dbFile: join(folder, 'temporal.db') }))).toBeInstanceOf(DataFolderNotWritable);
+  });
+
+  it('when the database is broken, with the last lines of the server', async () => {
+    await mkdir(dirname(options.dbFile));
+    await writeFile(options.dbFile, 'this is no database');
+    const error = await failureOf(start());
+    expect(error).toBeInstanceOf(DevServerFailed);
+    expect(String(error)).toMatch(/ended at once \(exit code 1\)[\s\S]*file is not a database/);
+    expect(existsSync(`${options.dbFile}.server.json`)).toBe(false);
+  });
+
+  it('when the program cannot be run, and the database is free afterwards', async () => {
+    const error = await failureOf(start({ binary: join(folder, 'absent') }));
+    expect(error).toBeInstanceOf(DevServerFailed);
+    await start();
+  });
+});

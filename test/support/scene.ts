@@ -1,0 +1,96 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts';
+import { connectClient } from '../../src/client/connection.ts';
+import type { Config } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { createLog } from '../../src/log.ts';
+import { type RunningWorker, startWorker } from '../../src/worker.ts';
+import { useDevServer, workflowBundle } from './temporal.ts';
+
+/** Everything docferry needs, on the real Temporal server: sandbox, configuration, folder, client. */
+export interface Scene {
+  folder: string;
+  configFile: string;
+  config: Config;
+  sandbox: Sandbox;
+  client: Client;
+  taskQueue: string;
+  org: string;
+  project: string;
+  domain: string;
+  /** What workers of this scene have logged so far. */
+  logged(): string;
+  startWorker(): Promise<RunningWorker>;
+  end(): Promise<void>;
+}
+
+export interface SceneOptions {
+  sandbox?: SandboxOptions;
+  /** YAML of the organization's budget, e.g. `{ requests: 10, window: 10s }`. */
+  budget?: string;
+  /** YAML of the site's job, e.g. `{ timeout: 30s, attempts: 2 }`. */
+  job?: string;
+}
+
+let scenes = 0;
+
+/** Sets a scene of its own for a test; `end` removes it. Organizations differ, since budgets live on the server. */
+export async function setScene(options: SceneOptions = {}): Promise<Scene> {
+  scenes += 1;
+  const unique = `${process.pid}-${scenes}`;
+  const org = `org-${unique}`;
+  const [project, domain, taskQueue] = ['prj_1', 'docs.acme.example', `scene-${unique}`];
+  const folder = await mkdtemp(join(tmpdir(), 'docferry-scene-'));
+  const sandbox = await startSandbox(options.sandbox ?? {});
+  const configFile = join(folder, 'docferry.yaml');
+  const { address, namespace } = useDevServer();
+  await writeFile(
+    configFile,
+    `temporal: { address: "${address}", namespace: ${namespace}, taskQueue: ${taskQueue} }
+service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
+organizations:
+  - id: ${org}
+    apiKey: "${sandbox.apiKey}"
+    budget: ${options.budget ?? '{ requests: 100, window: 1h }'}
+    projects: [{ id: ${project} }]
+    sites:
+      - domain: ${domain}
+        job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}
+        rollout: [{ directory: { path: ./site } }]
+store:
+  feedback: sqlite:./data/feedback.db
+  bundles: { directory: ./data/bundles, publicUrl: "http://localhost:8090" }
+`,
+  );
+  const config = loadConfig({ file: configFile, env: {}, cwd: folder, secrets: 'required' });
+  const client = await connectClient(config.temporal);
+  const lines: string[] = [];
+  const log = createLog({ write: (line: string) => lines.push(line) }, 'debug');
+  const workers: RunningWorker[] = [];
+  return {
+    folder,
+    configFile,
+    config,
+    sandbox,
+    client,
+    taskQueue,
+    org,
+    project,
+    domain,
+    logged: () => lines.join(''),
+    async startWorker() {
+      const worker = await startWorker(config, { log, workflowBundle: workflowBundle() });
+      workers.push(worker);
+      return worker;
+    },
+    async end() {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await client.connection.close();
+      await sandbox.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config';
+
+const onTemporal = ['test/{workflows,e2e,client,cli,embedded,worker}/**/*.test.ts'];
+
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: 2,
+    restoreMocks: true,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: onTemporal },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'temporal',
+          include: onTemporal,
+          globalSetup: ['test/support/temporal-setup.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
