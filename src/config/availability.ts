@@ -1,0 +1,39 @@
+import type { ConfigInput } from './schema.ts';
+
+/** A problem before its place in the file is looked up. */
+export interface Finding {
+  path: PropertyKey[];
+  message: string;
+}
+
+/** What the schema knows but this version cannot do yet; refused, so that nothing is ignored in silence. */
+export function findUnavailable(config: ConfigInput): Finding[] {
+  const findings: Finding[] = [];
+  const refuse = (unavailable: boolean, path: PropertyKey[], what: string) => {
+    if (unavailable) findings.push({ path, message: `${what} is not available in this version` });
+  };
+  refuse(!config.store.feedback.startsWith('sqlite:'), ['store', 'feedback'], 'PostgreSQL');
+  refuse(config.store.bundles.s3 !== undefined, ['store', 'bundles', 's3'], 'the S3 store');
+  for (const field of ['contacts', 'comments'] as const) {
+    refuse(config.privacy[field] !== 'keep', ['privacy', field], `"${config.privacy[field]}"`);
+  }
+  refuse(config.privacy.hashKey !== undefined, ['privacy', 'hashKey'], 'hashing');
+  for (const [o, organization] of config.organizations.entries()) {
+    const at = ['organizations', o];
+    refuse(organization.budget.reserve === 'auto', [...at, 'budget', 'reserve'], '"auto"');
+    refuse(organization.budget.spare !== undefined, [...at, 'budget', 'spare'], 'the use of spare requests');
+    for (const [p, project] of organization.projects.entries()) {
+      refuse(project.review !== undefined, [...at, 'projects', p, 'review'], 'the review pass');
+    }
+    for (const [s, site] of organization.sites.entries()) {
+      const siteAt = [...at, 'sites', s];
+      refuse(site.approval === 'manual', [...siteAt, 'approval'], '"manual"');
+      refuse(site.bundle.connections > 1, [...siteAt, 'bundle', 'connections'], 'more than one connection');
+      for (const [r, target] of site.rollout.entries()) {
+        const unavailable = target.helmValues !== undefined;
+        refuse(unavailable, [...siteAt, 'rollout', r, 'helmValues'], 'the rollout to Helm values');
+      }
+    }
+  }
+  return findings;
+}

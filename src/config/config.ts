@@ -1,0 +1,88 @@
+import type { SecretSource } from './secret-source.ts';
+
+/**
+ * `docferry.yaml` (DESIGN §5) with defaults filled in: durations in milliseconds, sizes in bytes, paths absolute,
+ * addresses without a trailing slash. Holds no secret's value.
+ */
+export interface Config {
+  /** Absolute path of the file it was read from. */
+  file: string;
+  /** Folder of that file; what relative paths were resolved against. */
+  directory: string;
+  temporal: TemporalConfig;
+  service: ServiceConfig;
+  organizations: OrganizationConfig[];
+  store: StoreConfig;
+}
+
+export interface TemporalConfig {
+  /** `localhost:7233` when not configured. */
+  address: string;
+  /** `default` when not configured. */
+  namespace: string;
+  taskQueue: string;
+  /** Name of a profile of Temporal's own configuration file; null for none. */
+  profile: string | null;
+  /** Which of the two above the file names: Temporal's own variables and profiles fill in the others only. */
+  given: { address: boolean; namespace: boolean };
+}
+
+export interface ServiceConfig {
+  baseUrl: string;
+  analyticsBaseUrl: string;
+  /** Host names the bundle may be downloaded from; empty for any. */
+  linkHosts: string[];
+  allowInsecure: boolean;
+}
+
+export interface OrganizationConfig {
+  id: string;
+  apiKey: SecretSource;
+  budget: BudgetConfig;
+  projects: ProjectConfig[];
+  sites: SiteConfig[];
+}
+
+export interface BudgetConfig {
+  requests: number;
+  windowMs: number;
+  reserve: number;
+  arrivalMs: number;
+}
+
+/** Exactly one of `everyMs` and `cron`. */
+export type Schedule = { jitterMs: number } & (
+  | { everyMs: number; cron?: never }
+  | { cron: string; timezone: string; everyMs?: never }
+);
+
+/** Passes without a schedule never start by themselves. */
+export interface ProjectConfig {
+  id: string;
+  incremental?: Schedule;
+  review?: Schedule;
+  sweep?: Schedule;
+}
+
+export interface SiteConfig {
+  /** Bare host name, lower case. */
+  domain: string;
+  schedule?: Schedule;
+  job: { timeoutMs: number; attempts: number };
+  bundle: { maxBytes: number; maxFiles: number };
+  rollout: RolloutConfig[];
+}
+
+export interface RolloutConfig {
+  kind: 'directory';
+  path: string;
+  /** With the path as written in the file, e.g. `directory:./site`. */
+  name: string;
+}
+
+export interface StoreConfig {
+  feedback: { kind: 'sqlite'; file: string };
+  bundles: { kind: 'directory'; directory: string; publicUrl: string };
+  /** Versions kept of each site. */
+  keep: number;
+}

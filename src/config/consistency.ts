@@ -1,0 +1,46 @@
+import path from 'node:path';
+import type { Finding } from './availability.ts';
+import type { ConfigInput } from './schema.ts';
+
+/** Problems that only several fields together show. */
+export function findContradictions(config: ConfigInput): Finding[] {
+  const findings: Finding[] = [];
+  const seen = new Set<string>();
+  const once = (kind: string, value: string, at: PropertyKey[]) => {
+    const key = `${kind} ${value}`;
+    if (seen.has(key)) findings.push({ path: at, message: `this ${kind} is listed twice` });
+    seen.add(key);
+  };
+  const secure = (value: string | undefined, at: PropertyKey[]) => {
+    if (value === undefined || config.service.allowInsecure || isSecure(new URL(value))) return;
+    findings.push({ path: at, message: 'expected https:// (service.allowInsecure: true permits http://)' });
+  };
+  secure(config.service.baseUrl, ['service', 'baseUrl']);
+  secure(config.service.analyticsBaseUrl, ['service', 'analyticsBaseUrl']);
+  for (const [o, organization] of config.organizations.entries()) {
+    const at = ['organizations', o];
+    once('organization', organization.id, [...at, 'id']);
+    const { requests, reserve } = organization.budget;
+    if (reserve !== 'auto' && reserve >= requests) {
+      findings.push({
+        path: [...at, 'budget', 'reserve'],
+        message: `expected less than requests, which is ${requests}`,
+      });
+    }
+    for (const [p, project] of organization.projects.entries())
+      once('project', project.id, [...at, 'projects', p, 'id']);
+    for (const [s, site] of organization.sites.entries()) {
+      once('domain', site.domain, [...at, 'sites', s, 'domain']);
+      for (const [r, { directory }] of site.rollout.entries()) {
+        if (directory !== undefined)
+          once('folder', path.resolve(directory.path), [...at, 'sites', s, 'rollout', r, 'directory', 'path']);
+      }
+    }
+  }
+  return findings;
+}
+
+function isSecure(url: URL): boolean {
+  const { hostname } = url;
+  return url.protocol === 'https:' || /^(localhost|.+\.localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
+}

@@ -1,0 +1,78 @@
+import { domainToASCII } from 'node:url';
+import { z } from 'zod';
+import { parseDuration } from './durations.ts';
+import { parseSize } from './sizes.ts';
+
+/** A duration, as milliseconds. */
+export function duration({ min, max }: { min: string; max: string }) {
+  const lowest = parseDuration(min) ?? 0;
+  const highest = parseDuration(max) ?? Number.POSITIVE_INFINITY;
+  const message = `expected a duration from ${min} to ${max}, such as 500ms, 20s, 15m, 1h or 7d`;
+  return z.string(message).transform((text, context) => {
+    const milliseconds = parseDuration(text);
+    if (milliseconds !== null && milliseconds >= lowest && milliseconds <= highest) return milliseconds;
+    context.addIssue(message);
+    return z.NEVER;
+  });
+}
+
+/** A size of at least 1, as bytes. */
+export function size() {
+  const message = 'expected a size such as 5GiB, 10MB or a number of bytes';
+  return z.union([z.string(), z.int()], message).transform((value, context) => {
+    const bytes = parseSize(String(value));
+    if (bytes !== null && bytes >= 1) return bytes;
+    context.addIssue(message);
+    return z.NEVER;
+  });
+}
+
+export function wholeNumber(min: number, max: number) {
+  const message = `expected a whole number from ${min} to ${max}`;
+  return z.int(message).min(min, message).max(max, message);
+}
+
+export function text(what: string) {
+  return z.string(`expected ${what}`).min(1, `expected ${what}`);
+}
+
+/** Ids become parts of workflow ids and file names. */
+export function id(what: string) {
+  const message = `expected ${what} of up to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit`;
+  return z.string(message).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, message);
+}
+
+/** Bare host name in lower case: no scheme, port, path or trailing dot (INTERFACE appendix). */
+export function domain() {
+  const message = 'expected a bare host name such as docs.acme.example: no scheme, no port, no path';
+  return z.string(message).superRefine((name, context) => {
+    if (isHostName(name)) return;
+    const better = suggestDomain(name);
+    context.addIssue(better === null ? message : `${message}; did you mean "${better}"?`);
+  });
+}
+
+/** An http:// or https:// address without credentials, query and fragment. */
+export function address() {
+  const message = 'expected an http(s) address such as https://docs-service.example, without credentials and query';
+  return z.string(message).refine((value) => {
+    const url = URL.canParse(value) ? new URL(value) : null;
+    return (
+      url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === ''
+    );
+  }, message);
+}
+
+export function isHostName(name: string): boolean {
+  const labels = name.split('.');
+  return name.length <= 253 && labels.every((label) => /^(?!-)[a-z0-9-]{1,63}(?<!-)$/.test(label));
+}
+
+function suggestDomain(name: string): string | null {
+  const bare = name
+    .replace(/^[a-z]+:\/\//i, '')
+    .replace(/[/:?#].*$/, '')
+    .replace(/\.$/, '');
+  const ascii = domainToASCII(bare).toLowerCase();
+  return ascii !== '' && isHostName(ascii) ? ascii : null;
+}

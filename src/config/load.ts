@@ -1,0 +1,102 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import path from 'node:path';
+import { findUnavailable } from './availability.ts';
+import type { Config } from './config.ts';
+import { ConfigError, type ConfigProblem } from './config-error.ts';
+import { findContradictions } from './consistency.ts';
+import type { Environment } from './environment.ts';
+import { formatPath } from './format-path.ts';
+import { resolveConfig } from './resolve.ts';
+import { configSchema } from './schema.ts';
+import { describeIssues, problemAt } from './schema-problems.ts';
+import { YamlFile } from './yaml-file.ts';
+
+export interface LoadOptions {
+  /** Value of `--config`. */
+  file?: string;
+  env: Environment;
+  cwd: string;
+  /** `required`: every API key must be readable now. `deferred`: when it is used. */
+  secrets: 'required' | 'deferred';
+}
+
+const DEFAULT_FILE = 'docferry.yaml';
+const MAX_FILE_BYTES = 1024 * 1024;
+
+/**
+ * Loads the configuration from `--config`, else `DOCFERRY_CONFIG`, else `./docferry.yaml` (DESIGN §5). Throws
+ * `ConfigError` that lists every problem with the field's path and place (DESIGN X3).
+ */
+export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
+  const named = file ?? (env.DOCFERRY_CONFIG || undefined);
+  const absolute = path.resolve(cwd, named ?? DEFAULT_FILE);
+  const text = readText(absolute, named === undefined);
+  const refuse = (problems: readonly ConfigProblem[], hint: string | null = null): never => {
+    throw new ConfigError(`${absolute} cannot be used:`, problems, hint);
+  };
+
+  const yaml = parse(text, env, refuse);
+  if (yaml.problems.length > 0) refuse(yaml.problems, quotingHint(yaml, text));
+  if (yaml.value === null) refuse([{ path: '', position: null, message: 'the file is empty' }], EXAMPLE_HINT);
+  const checked = configSchema.safeParse(yaml.value);
+  if (!checked.success) return refuse(describeIssues(checked.error.issues, yaml));
+  const findings = [...findUnavailable(checked.data), ...findContradictions(checked.data)];
+  if (findings.length > 0) refuse(findings.map((finding) => problemAt(finding.path, finding.message, yaml)));
+  const config = resolveConfig(checked.data, absolute, env);
+  const missing = secrets === 'required' ? findMissingSecrets(config, yaml) : [];
+  if (missing.length > 0) refuse(missing);
+  return config;
+}
+
+const EXAMPLE_HINT = 'copy docferry.example.yaml to docferry.yaml and adapt it, or name a file with --config';
+
+function readText(file: string, byDefault: boolean): string {
+  const buffer = Buffer.alloc(MAX_FILE_BYTES + 1);
+  let bytes: number;
+  try {
+    const descriptor = openSync(file, 'r');
+    try {
+      bytes = readSync(descriptor, buffer);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    if (code !== 'ENOENT') throw new ConfigError(`${file} cannot be read (${code})`);
+    const tried = byDefault ? ' (and neither --config nor DOCFERRY_CONFIG names one)' : '';
+    throw new ConfigError(`there is no configuration file ${file}${tried}`, [], EXAMPLE_HINT);
+  }
+  if (bytes > MAX_FILE_BYTES) throw new ConfigError(`${file} is larger than 1 MiB: that is no configuration file`);
+  return buffer.toString('utf8', 0, bytes);
+}
+
+function parse(text: string, env: Environment, refuse: (problems: readonly ConfigProblem[]) => never): YamlFile {
+  try {
+    return new YamlFile(text, env);
+  } catch (error) {
+    // Thousands of brackets exhaust the parser's stack.
+    if (error instanceof RangeError) return refuse([{ path: '', position: null, message: 'YAML: nested too deeply' }]);
+    throw error;
+  }
+}
+
+function quotingHint(yaml: YamlFile, text: string): string | null {
+  const isSyntax = yaml.problems.some(({ message }) => message.startsWith('YAML:'));
+  return isSyntax && text.includes('${') ? `inside { } and [ ] write "\${NAME}" with quotes` : null;
+}
+
+function findMissingSecrets(config: Config, yaml: YamlFile): ConfigProblem[] {
+  return config.organizations.flatMap(({ apiKey }, index) => {
+    try {
+      apiKey.read();
+      return [];
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const at = ['organizations', index];
+      const field =
+        yaml.position([...at, 'apiKeyFile']) && apiKey.describe().startsWith('the file') ? 'apiKeyFile' : 'apiKey';
+      const path = [...at, field];
+      return [{ path: formatPath(path), position: yaml.position(path), message: error.message }];
+    }
+  });
+}

@@ -1,0 +1,108 @@
+import path from 'node:path';
+import type { Config, OrganizationConfig, ProjectConfig, Schedule, SiteConfig } from './config.ts';
+import { ConfigError } from './config-error.ts';
+import { type Environment, expand, referencedNames } from './environment.ts';
+import type { ScheduleInput } from './schedule-schema.ts';
+import type { ConfigInput } from './schema.ts';
+import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
+
+type OrganizationInput = ConfigInput['organizations'][number];
+
+/** The checked file as the rest of the program uses it: absolute paths, secrets as sources, no optional defaults. */
+export function resolveConfig(input: ConfigInput, file: string, environment: Environment): Config {
+  const directory = path.dirname(file);
+  const absolute = (relative: string) => path.resolve(directory, relative);
+  const { temporal, service, store } = input;
+  const baseUrl = trimSlash(service.baseUrl);
+  return {
+    file,
+    directory,
+    temporal: {
+      address: temporal.address ?? 'localhost:7233',
+      namespace: temporal.namespace ?? 'default',
+      taskQueue: temporal.taskQueue,
+      profile: temporal.profile ?? null,
+      given: { address: temporal.address !== undefined, namespace: temporal.namespace !== undefined },
+    },
+    service: {
+      baseUrl,
+      analyticsBaseUrl: trimSlash(service.analyticsBaseUrl ?? baseUrl),
+      linkHosts: service.linkHosts,
+      allowInsecure: service.allowInsecure,
+    },
+    organizations: input.organizations.map((organization) => resolveOrganization(organization, absolute, environment)),
+    store: {
+      feedback: { kind: 'sqlite', file: absolute(store.feedback.replace(/^sqlite:/, '')) },
+      bundles: {
+        kind: 'directory',
+        directory: absolute(store.bundles.directory ?? './data/bundles'),
+        publicUrl: trimSlash(store.bundles.publicUrl),
+      },
+      keep: store.keep,
+    },
+  };
+}
+
+function resolveOrganization(
+  input: OrganizationInput,
+  absolute: (relative: string) => string,
+  environment: Environment,
+): OrganizationConfig {
+  const { requests, window, reserve, arrival } = input.budget;
+  return {
+    id: input.id,
+    apiKey: secretOf(input, absolute, environment),
+    // "auto" has been refused by now (`availability.ts`).
+    budget: { requests, windowMs: window, reserve: reserve === 'auto' ? 0 : reserve, arrivalMs: arrival },
+    projects: input.projects.map(resolveProject),
+    sites: input.sites.map((site) => resolveSite(site, absolute)),
+  };
+}
+
+function resolveProject({ id, incremental, review, sweep }: OrganizationInput['projects'][number]): ProjectConfig {
+  return {
+    id,
+    ...(incremental && { incremental: resolveSchedule(incremental) }),
+    ...(review && { review: resolveSchedule(review) }),
+    ...(sweep && { sweep: resolveSchedule(sweep) }),
+  };
+}
+
+function resolveSite(site: OrganizationInput['sites'][number], absolute: (relative: string) => string): SiteConfig {
+  const { domain, schedule, job, bundle, rollout } = site;
+  return {
+    domain,
+    ...(schedule && { schedule: resolveSchedule(schedule) }),
+    job: { timeoutMs: job.timeout, attempts: job.attempts },
+    bundle: { maxBytes: bundle.maxBytes, maxFiles: bundle.maxFiles },
+    rollout: rollout.flatMap(({ directory }) =>
+      directory === undefined
+        ? []
+        : [{ kind: 'directory' as const, path: absolute(directory.path), name: `directory:${directory.path}` }],
+    ),
+  };
+}
+
+function resolveSchedule({ every, cron, timezone, jitter }: ScheduleInput): Schedule {
+  const jitterMs = jitter ?? 0;
+  return cron === undefined ? { everyMs: every ?? 0, jitterMs } : { cron, timezone: timezone ?? 'UTC', jitterMs };
+}
+
+function secretOf(
+  { apiKey, apiKeyFile }: OrganizationInput,
+  absolute: (relative: string) => string,
+  environment: Environment,
+): SecretSource {
+  if (apiKeyFile !== undefined) return new FileSecret(absolute(apiKeyFile));
+  const template = apiKey ?? '';
+  return new TextSecret(referencedNames(template), () => {
+    const { text, missing, malformed } = expand(template, environment);
+    if (missing.length > 0) throw new ConfigError(`the environment variable ${missing.join(', ')} is not set`);
+    if (malformed.length > 0) throw new ConfigError(`expected \${NAME} of an environment variable for the API key`);
+    return text;
+  });
+}
+
+function trimSlash(url: string): string {
+  return url.replace(/\/+$/, '');
+}

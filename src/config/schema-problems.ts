@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import type { ConfigProblem } from './config-error.ts';
+import { formatPath } from './format-path.ts';
+import { configSchema } from './schema.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+/** What the schema found, in words, each at its place in the file. */
+export function describeIssues(issues: readonly z.core.$ZodIssue[], yaml: YamlFile): ConfigProblem[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [problemAt(issue.path, messageOf(issue), yaml)];
+    return issue.keys.map((key) => ({
+      path: formatPath([...issue.path, key]),
+      position: yaml.positionOfKey(issue.path, key),
+      message: unknownKey(issue.path, key),
+    }));
+  });
+}
+
+/** A problem with the field at `path`; says what it holds where that may be shown. */
+export function problemAt(path: readonly PropertyKey[], message: string, yaml: YamlFile): ConfigProblem {
+  const held = message.startsWith('expected') ? yaml.held(path) : null;
+  const isMissing = held === null && valueAt(yaml.value, path) === undefined;
+  const text = isMissing ? `is missing: ${message}` : held === null ? message : `${message}; it is ${held}`;
+  return { path: formatPath(path), position: yaml.position(path), message: text };
+}
+
+function messageOf(issue: z.core.$ZodIssue): string {
+  const expectsObject = issue.code === 'invalid_type' && issue.expected === 'object';
+  return expectsObject ? 'expected a mapping' : issue.message;
+}
+
+function unknownKey(path: readonly PropertyKey[], key: string): string {
+  const allowed = allowedKeys(path);
+  const [nearest] = allowed
+    .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ distance, name }) => distance <= Math.max(1, Math.floor(name.length / 3)))
+    .sort((a, b) => a.distance - b.distance);
+  if (nearest !== undefined) return `unknown key; did you mean "${nearest.name}"?`;
+  return `unknown key; expected one of ${allowed.join(', ')}`;
+}
+
+/** Keys of the mapping at `path`, by the schema. */
+function allowedKeys(path: readonly PropertyKey[]): string[] {
+  let schema: unknown = z.toJSONSchema(configSchema, { io: 'input' });
+  for (const key of path) {
+    schema = typeof key === 'number' ? member(schema, 'items') : member(member(schema, 'properties'), String(key));
+  }
+  return Object.keys(member(schema, 'properties') ?? {});
+}
+
+function member(value: unknown, name: string): object | undefined {
+  const found: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+  return typeof found === 'object' && found !== null ? found : undefined;
+}
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => {
+    return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+  }, root);
+}
+
+/** Levenshtein's. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, characterA] of [...a].entries()) {
+    const next = [i + 1];
+    for (const [j, characterB] of [...b].entries()) {
+      const replace = (row[j] ?? 0) + (characterA === characterB ? 0 : 1);
+      next.push(Math.min(replace, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

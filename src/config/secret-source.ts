@@ -1,0 +1,81 @@
+import { readFileSync, statSync } from 'node:fs';
+import { inspect } from 'node:util';
+import { ConfigError } from './config-error.ts';
+
+/** Where a secret comes from. Printing it in whatever way shows the place, never the value. */
+export interface SecretSource {
+  /** E.g. `the environment variable ACME_API_KEY`. */
+  describe(): string;
+  /** The value as of now; throws `ConfigError` when there is none. */
+  read(): string;
+}
+
+/** A secret that `load` knows how to get. */
+abstract class HiddenSecret implements SecretSource {
+  abstract describe(): string;
+  abstract read(): string;
+
+  toString(): string {
+    return this.describe();
+  }
+
+  toJSON(): string {
+    return this.describe();
+  }
+
+  [inspect.custom](): string {
+    return `SecretSource(${this.describe()})`;
+  }
+}
+
+/** A secret written as text, in which `expand` puts values from the environment each time it is read. */
+export class TextSecret extends HiddenSecret {
+  readonly #names: readonly string[];
+  readonly #expand: () => string;
+
+  constructor(names: readonly string[], expand: () => string) {
+    super();
+    this.#names = names;
+    this.#expand = expand;
+  }
+
+  describe(): string {
+    if (this.#names.length === 0) return 'the configuration file';
+    const variables = this.#names.length === 1 ? 'variable' : 'variables';
+    return `the environment ${variables} ${this.#names.join(', ')}`;
+  }
+
+  read(): string {
+    const value = this.#expand().trim();
+    if (value === '') throw new ConfigError(`there is no API key in ${this.describe()}`);
+    return value;
+  }
+}
+
+/** A secret in a file of its own, read again whenever the file has changed. */
+export class FileSecret extends HiddenSecret {
+  readonly #file: string;
+  #known: { stamp: string; value: string } | null = null;
+
+  constructor(file: string) {
+    super();
+    this.#file = file;
+  }
+
+  describe(): string {
+    return `the file ${this.#file}`;
+  }
+
+  read(): string {
+    try {
+      const { mtimeMs, size, ino } = statSync(this.#file);
+      const stamp = `${mtimeMs} ${size} ${ino}`;
+      if (this.#known?.stamp !== stamp) this.#known = { stamp, value: readFileSync(this.#file, 'utf8').trim() };
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+      throw new ConfigError(`the API key cannot be read from ${this.describe()} (${code})`);
+    }
+    if (this.#known.value === '') throw new ConfigError(`there is no API key in ${this.describe()}`);
+    return this.#known.value;
+  }
+}

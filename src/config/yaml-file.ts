@@ -1,0 +1,135 @@
+import {
+  type Document,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+} from 'yaml';
+import type { ConfigProblem } from './config-error.ts';
+import { type Environment, expand } from './environment.ts';
+import { formatPath } from './format-path.ts';
+
+/** Far more than any configuration needs; keeps bombs of aliases from unfolding. */
+const MAX_ALIASES = 100;
+
+/** Values of these keys are secrets: neither expanded on loading nor ever shown. */
+const SECRET_KEYS = new Set(['apiKey', 'hashKey']);
+
+/** A YAML file as plain values, each of which can be found again in the text. */
+export class YamlFile {
+  /** Syntax errors and unknown variables; with any, `value` may be incomplete. */
+  readonly problems: ConfigProblem[] = [];
+  /** `null` for an empty file. */
+  readonly value: unknown;
+  readonly #document: Document;
+  readonly #lines = new LineCounter();
+  /** What stood in the file where the environment's value stands now. */
+  readonly #templates = new WeakMap<object, string>();
+
+  constructor(text: string, environment: Environment) {
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
+    for (const { message, pos } of [...this.#document.errors, ...this.#document.warnings]) {
+      this.problems.push({ path: '', position: this.#positionAt(pos[0]), message: `YAML: ${showable(message)}` });
+    }
+    this.#expand(environment);
+    this.value = this.#document.errors.length > 0 ? null : this.#toValue();
+  }
+
+  /** Where the field stands, or the nearest one around it that does. */
+  position(path: readonly PropertyKey[]): ConfigProblem['position'] {
+    for (let length = path.length; length >= 0; length -= 1) {
+      const node = this.#nodeAt(path.slice(0, length));
+      if (node?.range) return this.#positionOf(node);
+    }
+    return null;
+  }
+
+  positionOfKey(path: readonly PropertyKey[], key: string): ConfigProblem['position'] {
+    const map = this.#nodeAt(path);
+    if (!isMap(map)) return this.position(path);
+    const pair = map.items.find((item) => isScalar(item.key) && String(item.key.value) === key);
+    const node = pair?.key;
+    return isNode(node) ? this.#positionOf(node) : this.position(path);
+  }
+
+  /** What the field holds in words that may be shown: never a secret, nor a value from the environment. */
+  held(path: readonly PropertyKey[]): string | null {
+    if (path.some((key) => typeof key === 'string' && SECRET_KEYS.has(key))) return null;
+    const node = this.#nodeAt(path);
+    if (node === undefined) return null;
+    if (isCollection(node)) return isMap(node) ? 'a mapping' : 'a list';
+    if (!isScalar(node)) return null;
+    const shown = this.#templates.get(node) ?? node.value;
+    return typeof shown === 'string' ? JSON.stringify(showable(shown)) : String(shown);
+  }
+
+  #expand(environment: Environment): void {
+    visit(this.#document, {
+      Scalar: (key, node, ancestors) => {
+        if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
+        const pair = ancestors.at(-1);
+        if (pair !== undefined && 'key' in pair && isScalar(pair.key) && SECRET_KEYS.has(String(pair.key.value)))
+          return;
+        const { text, missing, malformed } = expand(node.value, environment);
+        const path = pathOf([...ancestors, node]);
+        const report = (message: string) => this.problems.push({ path, position: this.#positionOf(node), message });
+        for (const name of missing) report(`the environment variable ${name} is not set`);
+        if (malformed.length > 0) report(`expected \${NAME} with nothing else inside ($\${ for a literal \${)`);
+        this.#templates.set(node, node.value);
+        node.value = node.type === 'PLAIN' ? plainValue(text) : text;
+      },
+    });
+  }
+
+  #toValue(): unknown {
+    try {
+      return this.#document.toJS({ maxAliasCount: MAX_ALIASES });
+    } catch {
+      this.problems.push({ path: '', position: null, message: 'YAML: too many or unknown aliases' });
+      return null;
+    }
+  }
+
+  #nodeAt(path: readonly PropertyKey[]): Node | undefined {
+    const node = path.length === 0 ? this.#document.contents : this.#document.getIn(path, true);
+    return isNode(node) ? node : undefined;
+  }
+
+  #positionOf(node: Node): ConfigProblem['position'] {
+    return node.range ? this.#positionAt(node.range[0]) : null;
+  }
+
+  #positionAt(offset: number): ConfigProblem['position'] {
+    const { line, col } = this.#lines.linePos(offset);
+    return { line, column: col };
+  }
+}
+
+/** The field's path from the nodes around it and itself. */
+function pathOf(nodes: readonly unknown[]): string {
+  const keys = nodes.flatMap((node, index): PropertyKey[] => {
+    if (isPair(node)) return [String(isScalar(node.key) ? node.key.value : node.key)];
+    return isSeq(node) ? [node.items.indexOf(nodes[index + 1])] : [];
+  });
+  return formatPath(keys);
+}
+
+/** An unquoted `${NAME}` is read as if its value stood there; quotes keep it a text. */
+function plainValue(text: string): unknown {
+  if (/^-?\d{1,15}$/.test(text)) return Number(text);
+  return text === 'true' || text === 'false' ? text === 'true' : text;
+}
+
+/** Cut, and without what may be a password or a key in the wrong place. */
+function showable(text: string): string {
+  const safe = text
+    .replace(/\/\/[^/\s@]*@/g, '//…@')
+    .replace(/(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])[\w+/=-]{20,}/g, '…');
+  return safe.length <= 80 ? safe : `${safe.slice(0, 79)}…`;
+}

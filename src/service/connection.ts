@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import tls from 'node:tls';
+import { ProxyFailed } from './proxy.ts';
+
+/** Where a connection shall lead. */
+export interface Destination {
+  host: string;
+  port: number;
+  /** Options of the TLS session with `host`; null for a plain connection. */
+  tls: tls.ConnectionOptions | null;
+  proxy: URL | null;
+}
+
+const MAX_PROXY_HEAD_BYTES = 16 * 1024;
+
+/** The TCP socket under each socket that was handed out. */
+const tcpSockets = new WeakMap<object, net.Socket>();
+
+/**
+ * Opens a connection that is ready to write on: name looked up, TCP connected, tunnel through the proxy open (CONNECT,
+ * for plain destinations too), TLS established and the certificate checked. `signal` ends the attempt.
+ */
+export async function openConnection(destination: Destination, signal: AbortSignal): Promise<net.Socket> {
+  const { proxy } = destination;
+  const hop = proxy === null ? destination : { host: bareHost(proxy), port: portOf(proxy) };
+  const tcp = net.connect({ host: hop.host, port: hop.port });
+  // Whoever waits hears of an error; this keeps one that comes between two waits from ending the process.
+  tcp.on('error', () => {});
+  try {
+    await once(tcp, 'connect', { signal });
+    tcp.setNoDelay(true);
+    let socket = tcp;
+    if (proxy !== null) {
+      if (proxy.protocol === 'https:') socket = await startTls(tcp, proxyTls(destination, hop.host), signal);
+      await openTunnel(socket, destination, proxy, signal);
+    }
+    if (destination.tls !== null) socket = await startTls(socket, destination.tls, signal);
+    else socket.resume();
+    tcpSockets.set(socket, tcp);
+    return socket;
+  } catch (error) {
+    tcp.destroy();
+    throw error;
+  }
+}
+
+/**
+ * Closes a connection so that bytes still waiting in the system's send buffer are thrown away (TCP reset): after this
+ * nothing can arrive late. Until `closed` is called nobody may destroy `socket`: with TLS, Node 20 would crash.
+ */
+export function resetConnection(socket: net.Socket, closed: () => void): void {
+  const tcp = tcpSockets.get(socket) ?? socket;
+  if (tcp.closed) {
+    closed();
+    return;
+  }
+  tcp.once('close', closed);
+  if (!tcp.destroyed) tcp.resetAndDestroy();
+}
+
+async function startTls(socket: net.Socket, options: tls.ConnectionOptions, signal: AbortSignal): Promise<net.Socket> {
+  const secured = tls.connect({ ...options, ALPNProtocols: ['http/1.1'], socket });
+  secured.on('error', () => {});
+  await once(secured, 'secureConnect', { signal });
+  return secured;
+}
+
+async function openTunnel(socket: net.Socket, to: Destination, proxy: URL, signal: AbortSignal): Promise<void> {
+  const authority = `${net.isIPv6(to.host) ? `[${to.host}]` : to.host}:${to.port}`;
+  const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`];
+  if (proxy.username !== '') {
+    const credentials = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+    lines.push(`Proxy-Authorization: Basic ${Buffer.from(credentials).toString('base64')}`);
+  }
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+  const head = await readHead(socket, signal);
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1];
+  if (status === undefined || !status.startsWith('2')) {
+    throw new ProxyFailed(`the proxy ${proxy.host} did not open a tunnel (${status ?? 'no HTTP answer'})`);
+  }
+}
+
+/** Reads up to the empty line after the headers; more than that would not belong to a fresh tunnel. */
+async function readHead(socket: net.Socket, signal: AbortSignal): Promise<string> {
+  let head = '';
+  const collect = (chunk: Buffer) => {
+    head += chunk.toString('latin1');
+    if (head.includes('\r\n\r\n')) socket.emit('head');
+    else if (head.length > MAX_PROXY_HEAD_BYTES) socket.destroy(new ProxyFailed('the proxy did not answer in HTTP'));
+  };
+  const closed = () => socket.destroy(new ProxyFailed('the proxy closed the connection'));
+  socket.on('data', collect);
+  socket.on('end', closed);
+  try {
+    await once(socket, 'head', { signal });
+    return head;
+  } finally {
+    socket.off('data', collect);
+    socket.off('end', closed);
+    socket.pause();
+  }
+}
+
+function bareHost(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '');
+}
+
+function portOf(url: URL): number {
+  return Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+}
+
+function proxyTls(destination: Destination, host: string): tls.ConnectionOptions {
+  return { ca: destination.tls?.ca, host, servername: net.isIP(host) === 0 ? host : '' };
+}

@@ -1,0 +1,66 @@
+import type { FeedbackEntry, RejectedEntry } from '../feedback/feedback-entry.ts';
+
+/** Query of "Get user feedback" (INTERFACE, endpoint 1). */
+export interface FeedbackQuery {
+  dateFrom?: string;
+  dateTo?: string;
+  source?: string;
+  /** Status values, sent comma-separated. */
+  status?: readonly string[];
+  /** 1 to 100. */
+  limit?: number;
+  cursor?: string;
+}
+
+export interface FeedbackPage {
+  entries: FeedbackEntry[];
+  /** Entries that could not be understood; kept aside, never dropped (DESIGN S1). */
+  rejected: RejectedEntry[];
+  nextCursor: string | null;
+  hasMore: boolean;
+}
+
+/** How far a job is, read from any shape of `progress` that can be understood. */
+export interface ExportJob {
+  jobId: string;
+  /** As sent. */
+  status: string;
+  /** `completed` and `failed` are known; every other value counts as running (DESIGN E2). */
+  state: 'running' | 'completed' | 'failed';
+  /** 0 to 100, or null when `progress` is absent or unreadable. */
+  percent: number | null;
+  pageCount: number | null;
+  /** The job's own explanation, cut to 500 characters and without links, only when failed. */
+  error: string | null;
+}
+
+export interface BundleLink {
+  /** The presigned link: a secret (DESIGN E3). */
+  url: URL;
+  sizeBytes: number | null;
+  /** Milliseconds since the epoch by the service's clock, or null. */
+  expiresAtMs: number | null;
+}
+
+export interface RequestOptions {
+  signal?: AbortSignal;
+  /**
+   * Called synchronously, immediately before the request may leave the process. Throwing stops the request: nothing
+   * was sent. The budget's last check lives here (DESIGN B1).
+   */
+  beforeSend?: () => void;
+}
+
+/**
+ * One organization's view of the documentation service. Every method makes exactly one HTTP request, follows no
+ * redirect and throws a `ServiceError`.
+ */
+export interface DocumentationService {
+  getFeedbackPage(projectId: string, query: FeedbackQuery, options?: RequestOptions): Promise<FeedbackPage>;
+  startExportJob(
+    request: { domain: string; version?: string; paths?: readonly string[] },
+    options?: RequestOptions,
+  ): Promise<ExportJob>;
+  getExportJob(jobId: string, options?: RequestOptions): Promise<ExportJob>;
+  createBundleLink(jobId: string, options?: RequestOptions): Promise<BundleLink>;
+}

@@ -1,0 +1,131 @@
+/** Names of the ways a call to the documentation service fails; stable, used as failure types. */
+export type ServiceErrorKind =
+  | 'Unauthorized'
+  | 'PlanRequired'
+  | 'BadRequest'
+  | 'NotFound'
+  | 'NotReady'
+  | 'RateLimited'
+  | 'ServerError'
+  | 'NetworkError'
+  | 'MalformedResponse'
+  | 'Aborted';
+
+/**
+ * A call to the documentation service failed. Holds only text that may be shown and logged: never the request,
+ * headers, a URL, an answer's body or the HTTP client's own error (DESIGN X1), so there is no `cause`.
+ */
+export abstract class ServiceError extends Error {
+  abstract readonly kind: ServiceErrorKind;
+  /** What a person can do about it; null when there is nothing to do but wait. */
+  readonly hint: string | null;
+
+  constructor(message: string, hint: string | null) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/** 401: the API key is missing, wrong or revoked. */
+export class Unauthorized extends ServiceError {
+  override readonly name = 'Unauthorized';
+  readonly kind = 'Unauthorized';
+}
+
+/** 403: the organization's plan (or the key) does not cover the operation. */
+export class PlanRequired extends ServiceError {
+  override readonly name = 'PlanRequired';
+  readonly kind = 'PlanRequired';
+}
+
+/** 400 and every other 4xx without a class of its own: asking again unchanged will not help. */
+export class BadRequest extends ServiceError {
+  override readonly name = 'BadRequest';
+  readonly kind = 'BadRequest';
+  /** `details[].message` of the analytics error response; empty when the service gave none. */
+  readonly details: readonly string[];
+
+  constructor(message: string, details: readonly string[] = [], hint: string | null = null) {
+    super(message, hint);
+    this.details = details;
+  }
+}
+
+/** 404: no such project or job. */
+export class NotFound extends ServiceError {
+  override readonly name = 'NotFound';
+  readonly kind = 'NotFound';
+}
+
+/** 409: the bundle was asked for before the job completed. */
+export class NotReady extends ServiceError {
+  override readonly name = 'NotReady';
+  readonly kind = 'NotReady';
+}
+
+/** 429: the organization's window is full. */
+export class RateLimited extends ServiceError {
+  override readonly name = 'RateLimited';
+  readonly kind = 'RateLimited';
+  /** How long the service asks to wait, 0 to 24 h in milliseconds; null when it does not say. */
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, retryAfterMs: number | null) {
+    super(message, null);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** 5xx, 408 and 425: the service or a gateway before it is in trouble; asking again later may help. */
+export class ServerError extends ServiceError {
+  override readonly name = 'ServerError';
+  readonly kind = 'ServerError';
+  readonly status: number;
+  /** As in `RateLimited`. */
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, status: number, retryAfterMs: number | null) {
+    super(message, null);
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** No whole answer came. */
+export class NetworkError extends ServiceError {
+  override readonly name = 'NetworkError';
+  readonly kind = 'NetworkError';
+  /** False only when no byte of the request left this process. */
+  readonly mayHaveArrived: boolean;
+  /** Short code of what happened, e.g. `ECONNREFUSED`. */
+  readonly code: string;
+
+  constructor(message: string, code: string, mayHaveArrived: boolean, hint: string | null = null) {
+    super(message, hint);
+    this.code = code;
+    this.mayHaveArrived = mayHaveArrived;
+  }
+}
+
+/** A whole answer came that is not what the interface describes: a redirect, no JSON, a missing field, too long. */
+export class MalformedResponse extends ServiceError {
+  override readonly name = 'MalformedResponse';
+  readonly kind = 'MalformedResponse';
+
+  constructor(message: string, hint: string | null = null) {
+    super(message, hint);
+  }
+}
+
+/** The caller's own signal ended the call. */
+export class Aborted extends ServiceError {
+  override readonly name = 'Aborted';
+  readonly kind = 'Aborted';
+  /** As in `NetworkError`. */
+  readonly mayHaveArrived: boolean;
+
+  constructor(mayHaveArrived: boolean) {
+    super('the call was cancelled', null);
+    this.mayHaveArrived = mayHaveArrived;
+  }
+}

@@ -1,0 +1,58 @@
+import type { z } from 'zod';
+import { describeIssue } from './describe-issue.ts';
+import type { BundleLink, ExportJob } from './documentation-service.ts';
+import { MalformedResponse } from './errors.ts';
+import { parseJson } from './parse-json.ts';
+import { readPageCount, readProgress } from './progress.ts';
+import { safeText } from './safe-text.ts';
+import { bundleResponseSchema, jobStatusSchema, startedJobSchema } from './schemas.ts';
+
+const MAX_ERROR_LENGTH = 500;
+
+/** Reads the answer of "Start static export job"; without a status the job counts as `queued`. */
+export function readStartedJob(text: string, secrets: readonly string[]): ExportJob {
+  const job = read(text, startedJobSchema, 'the started job');
+  return toExportJob(job.jobId, job.status ?? 'queued', job, secrets);
+}
+
+/** Reads the answer of "Get static export job status" for the job that was asked about. */
+export function readJobStatus(text: string, jobId: string, secrets: readonly string[]): ExportJob {
+  const job = read(text, jobStatusSchema, 'the job');
+  return toExportJob(jobId, job.status, job, secrets);
+}
+
+/** Reads the answer of "Generate export bundle". Its errors never quote the link. */
+export function readBundleLink(text: string): BundleLink {
+  const bundle = read(text, bundleResponseSchema, 'the bundle');
+  const url = URL.canParse(bundle.bundleUrl) ? new URL(bundle.bundleUrl) : null;
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
+    throw new MalformedResponse('the bundle is malformed: bundleUrl: not an http(s) address');
+  }
+  const expiresAtMs = Date.parse(bundle.expiresAt ?? '');
+  return { url, sizeBytes: bundle.sizeBytes ?? null, expiresAtMs: Number.isNaN(expiresAtMs) ? null : expiresAtMs };
+}
+
+function read<T extends z.ZodType>(text: string, schema: T, what: string): z.output<T> {
+  const json = parseJson(text);
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) throw new MalformedResponse(`${what} is malformed: ${describeIssue(parsed.error, json)}`);
+  return parsed.data;
+}
+
+interface JobDetails {
+  progress?: unknown;
+  pageCount?: unknown;
+  error?: string | null | undefined;
+}
+
+function toExportJob(jobId: string, status: string, details: JobDetails, secrets: readonly string[]): ExportJob {
+  const state = status === 'completed' || status === 'failed' ? status : 'running';
+  return {
+    jobId,
+    status,
+    state,
+    percent: state === 'completed' ? 100 : readProgress(details.progress),
+    pageCount: readPageCount(details.pageCount),
+    error: state === 'failed' && details.error ? safeText(details.error, secrets, MAX_ERROR_LENGTH) : null,
+  };
+}

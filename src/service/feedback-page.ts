@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import type { FeedbackEntry, RejectedEntry } from '../feedback/feedback-entry.ts';
+import { describeIssue } from './describe-issue.ts';
+import type { FeedbackPage } from './documentation-service.ts';
+import { MalformedResponse } from './errors.ts';
+import { arrayElementTexts } from './json-elements.ts';
+import { parseJson } from './parse-json.ts';
+import { feedbackEntrySchemas, feedbackResponseSchema } from './schemas.ts';
+
+const BASE_FIELDS = new Set(['id', 'path', 'comment', 'createdAt', 'source', 'status']);
+
+/**
+ * Reads a "Feedback response" (INTERFACE). Throws `MalformedResponse` when the page itself cannot be understood; an
+ * entry that cannot becomes a `RejectedEntry` instead.
+ */
+export function readFeedbackPage(text: string): FeedbackPage {
+  const json = parseJson(text);
+  const page = feedbackResponseSchema.safeParse(json);
+  if (!page.success) throw new MalformedResponse(`the feedback page is malformed: ${describeIssue(page.error, json)}`);
+  const entries: FeedbackEntry[] = [];
+  const rejected: RejectedEntry[] = [];
+  let sources: string[] | null = null;
+  for (const [index, value] of page.data.feedback.entries()) {
+    const result = readEntry(value);
+    if (typeof result !== 'string') {
+      entries.push(result);
+    } else {
+      sources ??= arrayElementTexts(text, 'feedback');
+      rejected.push(rejection(value, sources?.[index] ?? JSON.stringify(value), result));
+    }
+  }
+  // An empty cursor would ask for the first page again.
+  return { entries, rejected, nextCursor: page.data.nextCursor || null, hasMore: page.data.hasMore };
+}
+
+/** The entry, or the reason why it cannot be understood. */
+function readEntry(value: unknown): FeedbackEntry | string {
+  const base = feedbackEntrySchemas.base.safeParse(value);
+  if (!base.success) return describeIssue(base.error, value);
+  const { id, path, comment, createdAt, source, status } = base.data;
+  if (source === 'contextual' || source === 'code_snippet') {
+    const variant = feedbackEntrySchemas[source].safeParse(value);
+    if (!variant.success) return describeIssue(variant.error, value);
+  }
+  const rest = new Map(Object.entries(value as object).filter(([name]) => !BASE_FIELDS.has(name)));
+  return { id, path, comment, createdAt, source, status, ...takeVariant(rest), extra: Object.fromEntries(rest) };
+}
+
+type Variant = Pick<FeedbackEntry, 'helpful' | 'contact' | 'code' | 'filename' | 'lang'>;
+
+/**
+ * Takes the variants' fields out of `rest`. On an entry of another variant such a field is unknown to the interface:
+ * taken where it has the right type, else left among the unknown ones.
+ */
+function takeVariant(rest: Map<string, unknown>): Variant {
+  return {
+    helpful: take(rest, 'helpful', (value) => typeof value === 'boolean'),
+    contact: take(rest, 'contact', isString),
+    code: take(rest, 'code', isString),
+    filename: take(rest, 'filename', isString),
+    lang: take(rest, 'lang', isString),
+  };
+}
+
+function take<T>(rest: Map<string, unknown>, name: string, is: (value: unknown) => value is T): T | null {
+  const value = rest.get(name);
+  if (value !== null && !is(value)) return null;
+  rest.delete(name);
+  return value;
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function rejection(value: unknown, raw: string, reason: string): RejectedEntry {
+  const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null;
+  if (typeof id === 'string' && id !== '') return { id, raw, reason };
+  return { id: `sha256:${createHash('sha256').update(raw).digest('hex').slice(0, 32)}`, raw, reason };
+}

@@ -1,0 +1,75 @@
+const PERCENT_KEYS = ['percent', 'percentage', 'pct', 'percentComplete'];
+const FRACTION_KEYS = ['fraction', 'ratio'];
+const DONE_KEYS = ['done', 'current', 'completed', 'processed', 'finished', 'count'];
+const TOTAL_KEYS = ['total', 'of', 'max'];
+
+const NUMBER = String.raw`(\d+(?:\.\d+)?)`;
+const PLAIN_TEXT = new RegExp(`^${NUMBER}$`);
+const PERCENT_TEXT = new RegExp(`^${NUMBER} *%$`);
+const RATIO_TEXT = new RegExp(`^${NUMBER} *(?:/|of) *${NUMBER}$`);
+
+/**
+ * How far a job is, 0 to 100, from any shape of `progress` that can be understood; null otherwise. Never throws.
+ * The interface leaves type and unit open ("not shown"); a live deployment sends a percentage (appendix).
+ *
+ * A bare number between 0 and 1 is taken for a fraction, and a bare 1 for unknown, since it may mean 1 % or all:
+ * believing too little would make the next poll hours late, believing too much costs a poll.
+ */
+export function readProgress(progress: unknown): number | null {
+  if (typeof progress === 'number') return fromBareNumber(progress);
+  if (typeof progress === 'string') return fromText(progress.trim());
+  if (!isRecord(progress)) return null;
+  const percent = firstNumber(progress, PERCENT_KEYS);
+  if (percent !== null) return within(percent);
+  const fraction = firstNumber(progress, FRACTION_KEYS);
+  if (fraction !== null) return within(fraction * 100);
+  return fromRatio(firstNumber(progress, DONE_KEYS), firstNumber(progress, TOTAL_KEYS));
+}
+
+/** Pages exported so far, a whole number from 0; null when absent or unreadable. Never throws. */
+export function readPageCount(pageCount: unknown): number | null {
+  const count = isRecord(pageCount) ? firstNumber(pageCount, DONE_KEYS) : toNumber(pageCount);
+  return count !== null && Number.isSafeInteger(count) && count >= 0 ? count : null;
+}
+
+function fromBareNumber(value: number): number | null {
+  if (value === 1) return null;
+  return within(value > 0 && value < 1 ? value * 100 : value);
+}
+
+function fromText(text: string): number | null {
+  const percent = PERCENT_TEXT.exec(text)?.[1];
+  if (percent !== undefined) return within(Number(percent));
+  const [, done, total] = RATIO_TEXT.exec(text) ?? [];
+  if (done !== undefined && total !== undefined) return fromRatio(Number(done), Number(total));
+  return PLAIN_TEXT.test(text) ? fromBareNumber(Number(text)) : null;
+}
+
+function fromRatio(done: number | null, total: number | null): number | null {
+  if (done === null || total === null || total <= 0) return null;
+  return within((done / total) * 100);
+}
+
+function within(percent: number): number | null {
+  // `|| 0` turns -0 into 0.
+  return percent >= 0 && percent <= 100 ? percent || 0 : null;
+}
+
+function firstNumber(record: Record<string, unknown>, keys: readonly string[]): number | null {
+  for (const key of keys) {
+    const value = toNumber(record[key]);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+function toNumber(value: unknown): number | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (typeof value !== 'string') return null;
+  const text = value.trim().replace(/ *%$/, '');
+  return PLAIN_TEXT.test(text) ? Number(text) : null;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

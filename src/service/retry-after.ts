@@ -1,0 +1,34 @@
+/** Longest delay that is believed, in milliseconds. */
+export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
+
+/** The three date forms of RFC 9110 §5.6.7; `Date.parse` alone would accept nearly anything. */
+const IMF_OR_RFC850 = /^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
+const ASCTIME = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
+/**
+ * Reads a `Retry-After` header (INTERFACE appendix: seconds or an HTTP date) as milliseconds from now, 0 to 24 h.
+ * Dates are taken relative to the same answer's `Date` header where there is one, so that the service's clock may be
+ * wrong. Absent, negative or unreadable: null.
+ */
+export function readRetryAfter(
+  value: string | undefined,
+  dateHeader: string | undefined,
+  nowMs: number,
+): number | null {
+  const text = value?.trim() ?? '';
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), MAX_RETRY_AFTER_MS);
+  const until = httpDate(text);
+  if (until === null) return null;
+  const from = httpDate(dateHeader?.trim() ?? '') ?? nowMs;
+  return Math.min(Math.max(until - from, 0), MAX_RETRY_AFTER_MS);
+}
+
+function httpDate(text: string): number | null {
+  if (IMF_OR_RFC850.test(text)) return finite(Date.parse(text));
+  if (ASCTIME.test(text)) return finite(Date.parse(`${text} GMT`));
+  return null;
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,62 @@
+import http from 'node:http';
+import net from 'node:net';
+import type tls from 'node:tls';
+import { openConnection } from './connection.ts';
+
+/** A server closes idle connections after 5 s or more; ending them earlier avoids writing on one that is closing. */
+const IDLE_MS = 4_000;
+
+/** What `ServiceAgent` needs in the options of `http.request`. */
+export interface ConnectOptions {
+  /** Ends the attempt to connect. */
+  connectSignal: AbortSignal;
+}
+
+export interface ServiceAgentOptions {
+  /** Null for plain HTTP. */
+  tls: tls.ConnectionOptions | null;
+  /** The proxy to go through; asked for every new connection. */
+  proxy: () => URL | null;
+  /** Keep connections open for the next request. */
+  keepAlive: boolean;
+}
+
+/**
+ * An agent whose sockets are ready to write on when the request gets them, whether new or kept: between the request's
+ * `socket` event and its bytes there is no waiting. (Node's own agents hand out sockets that still connect, and the
+ * tunnel of axios 1.21 passes a proxy's refusal off as the service's answer.) For `http.request`, TLS included.
+ */
+export class ServiceAgent extends http.Agent {
+  readonly protocol: string;
+  readonly defaultPort: number;
+  readonly #options: ServiceAgentOptions;
+
+  constructor(options: ServiceAgentOptions) {
+    super({ keepAlive: options.keepAlive, timeout: IDLE_MS });
+    this.protocol = options.tls === null ? 'http:' : 'https:';
+    this.defaultPort = options.tls === null ? 80 : 443;
+    this.#options = options;
+  }
+
+  override createConnection(
+    options: http.ClientRequestArgs & Partial<ConnectOptions> & { servername?: string },
+    callback?: (error: Error | null, socket: net.Socket) => void,
+  ): null {
+    this.#open(options).then(
+      (socket) => callback?.(null, socket),
+      // The socket is not looked at beside an error.
+      (error: Error) => callback?.(error, new net.Socket()),
+    );
+    return null;
+  }
+
+  async #open(
+    options: http.ClientRequestArgs & Partial<ConnectOptions> & { servername?: string },
+  ): Promise<net.Socket> {
+    const host = options.host ?? 'localhost';
+    const { servername = '', connectSignal = new AbortController().signal } = options;
+    const secure = this.#options.tls === null ? null : { ...this.#options.tls, host, servername };
+    const port = Number(options.port ?? this.defaultPort);
+    return await openConnection({ host, port, tls: secure, proxy: this.#options.proxy() }, connectSignal);
+  }
+}

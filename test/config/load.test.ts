@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Config } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { failureOf, folderWith, KEY, load, MINIMAL, organizationWith, problemsOf } from './config-folder.ts';
+
+const designYaml = readFileSync(new URL('design.yaml', import.meta.url), 'utf8');
+const designToday = designYaml.replace(/^ +(review|- helmValues):.*\n/gm, '');
+const exampleYaml = readFileSync(new URL('../../docferry.example.yaml', import.meta.url), 'utf8');
+
+describe('loadConfig', () => {
+  it("reads DESIGN's file, except for the two features it names that come later", () => {
+    expect(problemsOf(designYaml)).toEqual([
+      'organizations[0].projects[0].review: the review pass is not available in this version',
+      'organizations[0].sites[0].rollout[1].helmValues: the rollout to Helm values is not available in this version',
+    ]);
+    const config = load(designToday);
+    const at = (relative: string) => path.join(config.directory, relative);
+    expect(config).toMatchObject({
+      file: at('docferry.yaml'),
+      temporal: { address: 'localhost:7233', namespace: 'default', taskQueue: 'docferry', profile: null },
+      service: {
+        baseUrl: 'https://docs-service.example',
+        analyticsBaseUrl: 'https://docs-service.example',
+        linkHosts: [],
+        allowInsecure: false,
+      },
+      organizations: [
+        {
+          id: 'acme',
+          budget: { requests: 100, windowMs: 3_600_000, reserve: 0, arrivalMs: 30_000 },
+          projects: [
+            {
+              id: 'prj_1',
+              incremental: { everyMs: 900_000, jitterMs: 0 },
+              sweep: { everyMs: 604_800_000, jitterMs: 0 },
+            },
+          ],
+          sites: [
+            {
+              domain: 'docs.acme.example',
+              schedule: { cron: '0 6 * * *', timezone: 'Europe/Berlin', jitterMs: 300_000 },
+              job: { timeoutMs: 7_200_000, attempts: 3 },
+              bundle: { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000 },
+              rollout: [{ kind: 'directory', path: at('site'), name: 'directory:./site' }],
+            },
+          ],
+        },
+      ],
+      store: {
+        feedback: { kind: 'sqlite', file: at('data/feedback.db') },
+        bundles: { kind: 'directory', directory: at('data/bundles'), publicUrl: 'http://localhost:8090' },
+        keep: 10,
+      },
+    });
+    expect(config.organizations[0]?.apiKey.read()).toBe(KEY);
+  });
+
+  it('fills in the same defaults when they are left out', () => {
+    const short = load(organizationWith('projects: [{ id: prj_1 }]\nsites: [{ domain: docs.acme.example }]'));
+    const long = load(designToday);
+    const [organization, written] = [short.organizations[0], long.organizations[0]];
+    expect(short.temporal).toEqual({ ...long.temporal, given: { address: false, namespace: false } });
+    expect(organization?.budget).toEqual(written?.budget);
+    expect(organization?.projects).toEqual([{ id: 'prj_1' }]);
+    const { job, bundle } = written?.sites[0] ?? {};
+    expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, rollout: [] }]);
+    const relative = (config: Config) => path.relative(config.directory, config.store.bundles.directory);
+    expect(relative(short)).toBe(relative(long));
+    expect(short.store.bundles.publicUrl).toBe(long.store.bundles.publicUrl);
+    expect(short.store.keep).toBe(long.store.keep);
+  });
+
+  it('accepts the example file once its variable is set', () => {
+    expect(load(exampleYaml).organizations[0]?.sites[0]?.domain).toBe('docs.acme.example');
+    expect(problemsOf(exampleYaml, { env: {} })).toEqual([
+      'organizations[0].apiKey: the environment variable ACME_API_KEY is not set',
+    ]);
+  });
+
+  it('takes --config before DOCFERRY_CONFIG before ./docferry.yaml', () => {
+    const named = (namespace: string) => `${MINIMAL}temporal: { namespace: ${namespace} }\n`;
+    const cwd = folderWith({
+      'docferry.yaml': named('default-file'),
+      'a.yaml': named('option'),
+      'b.yaml': named('variable'),
+    });
+    const namespaceOf = (options: { file?: string; env: Record<string, string> }) =>
+      loadConfig({ cwd, secrets: 'deferred', ...options }).temporal.namespace;
+    expect(namespaceOf({ file: 'a.yaml', env: { DOCFERRY_CONFIG: 'b.yaml' } })).toBe('option');
+    expect(namespaceOf({ env: { DOCFERRY_CONFIG: path.join(cwd, 'b.yaml') } })).toBe('variable');
+    expect(namespaceOf({ env: {} })).toBe('default-file');
+  });
+
+  it("resolves paths against the file's folder, not the current one", () => {
+    const folder = folderWith({ 'other.yaml': MINIMAL });
+    const config = loadConfig({ file: path.join(folder, 'other.yaml'), env: {}, cwd: '/', secrets: 'deferred' });
+    expect(config.store.feedback.file).toBe(path.join(folder, 'data/feedback.db'));
+  });
+
+  it('names the file it looked for, and the next step, when there is none', () => {
+    const cwd = folderWith({});
+    const error = failureOf(() => loadConfig({ env: {}, cwd, secrets: 'required' }));
+    expect(error.message).toContain(path.join(cwd, 'docferry.yaml'));
+    expect(error.message).toContain('DOCFERRY_CONFIG');
+    expect(error.hint).toContain('docferry.example.yaml');
+  });
+
+  it.each(['', '# nothing\n', '---\n'])('says that the file is empty: %j', (yaml) => {
+    expect(problemsOf(yaml)).toEqual([': the file is empty']);
+  });
+
+  it('says that a folder is no file', () => {
+    const cwd = folderWith({});
+    expect(failureOf(() => loadConfig({ file: '.', env: {}, cwd, secrets: 'required' })).message).toMatch(
+      /cannot be read \(EISDIR\)/,
+    );
+  });
+
+  it('names line and column of a YAML error without quoting the line', () => {
+    const error = failureOf(() => load(`a: 1\nb: [1, 2\nc: ${KEY}: x\n`));
+    expect(error.message).toMatch(/line \d+, column \d+: YAML: /);
+    expect(error.message).not.toContain(KEY);
+  });
+
+  it(`says how to write \${NAME} inside braces`, () => {
+    const error = failureOf(() => load(`service: { baseUrl: \${URL} }\n`));
+    expect(error.hint).toContain('with quotes');
+  });
+
+  it('refuses keys listed twice, unknown tags and second documents', () => {
+    expect(problemsOf(`${MINIMAL}service: { baseUrl: https://b.example }\n`)[0]).toMatch(/unique/);
+    expect(problemsOf(`${MINIMAL}store: !custom {}\n`)[0]).toMatch(/tag/);
+    expect(problemsOf(`${MINIMAL}---\na: 1\n`)[0]).toMatch(/documents/);
+  });
+
+  it('does not unfold bombs and does not read huge or endless files', () => {
+    const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
+    for (let i = 1; i < 9; i += 1)
+      lines.push(
+        `a${i}: &a${i} [${Array(9)
+          .fill(`*a${i - 1}`)
+          .join(', ')}]`,
+      );
+    expect(problemsOf(`${lines.join('\n')}\n`)).toEqual([': YAML: too many or unknown aliases']);
+    expect(failureOf(() => load('['.repeat(200_000))).message).toMatch(/YAML/);
+    expect(failureOf(() => load(`# ${'x'.repeat(1024 * 1024)}\n${MINIMAL}`)).message).toMatch(/larger than 1 MiB/);
+    expect(failureOf(() => load('', { file: '/dev/zero' })).message).toMatch(/larger than 1 MiB/);
+  });
+
+  it('has a schema that can be written as JSON Schema', () => {
+    const schema = z.toJSONSchema(configSchema, { io: 'input' });
+    expect(schema).toMatchObject({ required: ['service', 'organizations'], additionalProperties: false });
+  });
+});

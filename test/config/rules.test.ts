@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest';
+import { failureOf, load, MINIMAL, organizationWith, problemsOf } from './config-folder.ts';
+
+const site = (more: string) => organizationWith(`sites:\n  - domain: docs.acme.example\n    ${more}`);
+
+describe('a configuration error', () => {
+  it('names path, line and column of the field, what it held and what is allowed, for all problems at once', () => {
+    const yaml = organizationWith('budget:\n  requests: plenty\n  window: 1 hour\nprojects: [{ id: "a b" }]');
+    const error = failureOf(() => load(yaml));
+    expect(error.message.split('\n')).toEqual([
+      expect.stringMatching(/docferry\.yaml cannot be used:$/),
+      '  organizations[0].budget.requests (line 7, column 17): expected a whole number from 1 to 1000000; it is "plenty"',
+      expect.stringMatching(
+        /^ {2}organizations\[0\]\.budget\.window \(line 8, column 15\): expected a duration .*; it is "1 hour"$/,
+      ),
+      expect.stringMatching(
+        /^ {2}organizations\[0\]\.projects\[0\]\.id \(line 9, column 22\): expected a project id .*; it is "a b"$/,
+      ),
+    ]);
+    expect(error.problems[0]).toMatchObject({
+      path: 'organizations[0].budget.requests',
+      position: { line: 7, column: 17 },
+    });
+  });
+
+  it('suggests the key that was meant', () => {
+    expect(problemsOf(organizationWith('bugdet: { requests: 10 }'))).toEqual([
+      'organizations[0].bugdet: unknown key; did you mean "budget"?',
+    ]);
+    expect(problemsOf(organizationWith('budget: { limit: 10 }'))).toEqual([
+      'organizations[0].budget.limit: unknown key; expected one of requests, window, reserve, arrival, spare',
+    ]);
+    expect(problemsOf(site('rollout: [{ directory: { paths: ./site } }]'))[1]).toBe(
+      'organizations[0].sites[0].rollout[0].directory.paths: unknown key; did you mean "path"?',
+    );
+  });
+
+  it('says what is missing', () => {
+    expect(problemsOf('organizations: [{ id: acme, apiKey: k }]\n')).toEqual([
+      'service: is missing: expected a mapping',
+    ]);
+    expect(problemsOf('service: { baseUrl: https://a.example }\norganizations: []\n')[0]).toMatch(
+      /at least one organization/,
+    );
+  });
+});
+
+describe('values', () => {
+  const bad: [field: string, yaml: string, message: RegExp][] = [
+    ['organizations[0].budget.requests', organizationWith('budget: { requests: 0 }'), /whole number from 1/],
+    ['organizations[0].budget.requests', organizationWith('budget: { requests: 1.5 }'), /whole number from 1/],
+    ['organizations[0].budget.reserve', organizationWith('budget: { reserve: -1 }'), /whole number from 0/],
+    [
+      'organizations[0].budget.reserve',
+      organizationWith('budget: { requests: 10, reserve: 10 }'),
+      /less than requests, which is 10/,
+    ],
+    ['organizations[0].budget.window', organizationWith('budget: { window: 0s }'), /duration from/],
+    ['organizations[0].budget.arrival', organizationWith('budget: { arrival: 30 }'), /duration from/],
+    ['organizations[0].projects[0].id', organizationWith('projects: [{ id: ../x }]'), /project id/],
+    ['organizations[0].projects[0].id', organizationWith(`projects: [{ id: ${'x'.repeat(65)} }]`), /up to 64/],
+    [
+      'organizations[0].projects[0].sweep',
+      organizationWith('projects: [{ id: p, sweep: {} }]'),
+      /either "every" or "cron"/,
+    ],
+    [
+      'organizations[0].projects[0].sweep.every',
+      organizationWith('projects: [{ id: p, sweep: { every: often } }]'),
+      /duration/,
+    ],
+    [
+      'organizations[0].sites[0].schedule',
+      site('schedule: { every: 1h, cron: "0 6 * * *" }'),
+      /either "every" or "cron"/,
+    ],
+    [
+      'organizations[0].sites[0].schedule',
+      site('schedule: { every: 1h, timezone: UTC }'),
+      /"timezone" goes with "cron"/,
+    ],
+    ['organizations[0].sites[0].schedule.cron', site('schedule: { cron: "0 25 * * *" }'), /cron/],
+    [
+      'organizations[0].sites[0].schedule.timezone',
+      site('schedule: { cron: "0 6 * * *", timezone: Mars/Base }'),
+      /time zone/,
+    ],
+    ['organizations[0].sites[0].job.attempts', site('job: { attempts: 0 }'), /whole number/],
+    ['organizations[0].sites[0].bundle.maxBytes', site('bundle: { maxBytes: big }'), /size/],
+    ['organizations[0].sites[0].approval', site('approval: maybe'), /none or manual/],
+    ['organizations[0].sites[0].rollout[0]', site('rollout: [{}]'), /one kind of target/],
+    ['service.baseUrl', MINIMAL.replace('https://docs-service.example', 'docs-service.example'), /http\(s\) address/],
+    ['service.baseUrl', MINIMAL.replace('https:', 'http:'), /allowInsecure/],
+    ['service.baseUrl', MINIMAL.replace('https:', 'ftp:'), /http\(s\) address/],
+    ['service.linkHosts[0]', `${MINIMAL.replace(' }', ', linkHosts: ["https://a.example"] }')}`, /bare host name/],
+    ['store.feedback', `${MINIMAL}store: { feedback: mysql://db }\n`, /sqlite:FILE/],
+    ['store.keep', `${MINIMAL}store: { keep: 0 }\n`, /whole number/],
+    [
+      'store.bundles',
+      `${MINIMAL}store: { bundles: { directory: ./b, s3: { bucket: b } } }\n`,
+      /either directory or s3/,
+    ],
+    ['privacy.contacts', `${MINIMAL}privacy: { contacts: hide }\n`, /keep, hash or drop/],
+  ];
+  it.each(bad)('refuses %s in %j', (field, yaml, message) => {
+    const problems = problemsOf(yaml);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.startsWith(`${field}: `)).toBe(true);
+    expect(problems[0]).toMatch(message);
+  });
+
+  it.each([
+    ['https://docs.acme.example', 'docs.acme.example'],
+    ['docs.acme.example/', 'docs.acme.example'],
+    ['docs.acme.example:8080', 'docs.acme.example'],
+    ['Docs.Acme.Example', 'docs.acme.example'],
+    ['dócs.example', 'xn--dcs-gna.example'],
+  ])('refuses the domain %j and suggests %j', (domain, suggestion) => {
+    expect(problemsOf(organizationWith(`sites: [{ domain: "${domain}" }]`))[0]).toContain(
+      `did you mean "${suggestion}"?`,
+    );
+  });
+
+  it.each(['..', 'a..b', '-a.example', 'a/../b', ''])('refuses the domain %j', (domain) => {
+    expect(problemsOf(organizationWith(`sites: [{ domain: "${domain}" }]`))[0]).toContain('expected a bare host name');
+  });
+
+  it('refuses what is listed twice, across organizations too', () => {
+    const second = `  - id: beta\n    apiKey: \${ACME_API_KEY}\n    projects: [{ id: p }]\n    sites: [{ domain: a.example, rollout: [{ directory: { path: site } }] }]\n`;
+    const first = organizationWith(
+      'projects: [{ id: p }]\nsites: [{ domain: a.example, rollout: [{ directory: { path: ./site/ } }] }]',
+    );
+    expect(problemsOf(first + second)).toEqual([
+      'organizations[1].projects[0].id: this project is listed twice',
+      'organizations[1].sites[0].domain: this domain is listed twice',
+      'organizations[1].sites[0].rollout[0].directory.path: this folder is listed twice',
+    ]);
+    expect(problemsOf(`${MINIMAL}  - id: acme\n    apiKey: k\n`)).toEqual([
+      'organizations[1].id: this organization is listed twice',
+    ]);
+  });
+
+  it('permits http:// for this machine, and elsewhere with allowInsecure', () => {
+    expect(load(MINIMAL.replace('https://docs-service.example', 'http://localhost:8787/')).service.baseUrl).toBe(
+      'http://localhost:8787',
+    );
+    const insecure = MINIMAL.replace('https://docs-service.example', 'http://docs.internal, allowInsecure: true');
+    expect(load(insecure).service.allowInsecure).toBe(true);
+  });
+
+  it('keeps a second base address for analytics', () => {
+    const yaml = MINIMAL.replace(' }', ', analyticsBaseUrl: https://analytics.example/api/ }');
+    expect(load(yaml).service.analyticsBaseUrl).toBe('https://analytics.example/api');
+  });
+});
+
+describe('what comes in a later version', () => {
+  it.each([
+    ['store.feedback', `${MINIMAL}store: { feedback: "postgres://u:hunter2@db/x" }\n`],
+    ['store.bundles.s3', `${MINIMAL}store: { bundles: { s3: { bucket: b } } }\n`],
+    ['privacy.contacts', `${MINIMAL}privacy: { contacts: hash }\n`],
+    ['privacy.comments', `${MINIMAL}privacy: { comments: drop }\n`],
+    ['privacy.hashKey', `${MINIMAL}privacy: { hashKey: hunter2 }\n`],
+    ['organizations[0].budget.reserve', organizationWith('budget: { reserve: auto }')],
+    ['organizations[0].budget.spare', organizationWith('budget: { spare: verify }')],
+    ['organizations[0].projects[0].review', organizationWith('projects: [{ id: p, review: { every: 6h } }]')],
+    ['organizations[0].sites[0].approval', site('approval: manual')],
+    ['organizations[0].sites[0].bundle.connections', site('bundle: { connections: 4 }')],
+    ['organizations[0].sites[0].rollout[0].helmValues', site('rollout: [{ helmValues: { file: v.yaml } }]')],
+  ])('refuses %s and says so', (field, yaml) => {
+    const [problem, ...more] = problemsOf(yaml);
+    expect(more).toEqual([]);
+    expect(problem).toMatch(/ is not available in this version$/);
+    expect(problem?.startsWith(`${field}: `)).toBe(true);
+    expect(problem).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,87 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../src/config/config-error.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { failureOf, folderWith, KEY, load, MINIMAL, organizationWith } from './config-folder.ts';
+
+const WITH_FILE = MINIMAL.replace(/apiKey: .*/, 'apiKeyFile: ./acme.key');
+const WITH_LITERAL = MINIMAL.replace(/apiKey: .*/, `apiKey: ${KEY}`);
+
+function keyOf(config: ReturnType<typeof load>) {
+  const [organization] = config.organizations;
+  if (organization === undefined) throw new Error('no organization');
+  return organization.apiKey;
+}
+
+describe('API keys', () => {
+  it.each([
+    ['the environment variable ACME_API_KEY', MINIMAL],
+    ['the configuration file', WITH_LITERAL],
+  ])('come from %s and never show, however the configuration is printed', (place, yaml) => {
+    const config = load(yaml);
+    const key = keyOf(config);
+    expect(key.read()).toBe(KEY);
+    expect(key.describe()).toBe(place);
+    const printed = [
+      JSON.stringify(config),
+      inspect(config, { depth: 10, showHidden: true }),
+      `${key}`,
+      Object.values(key).join(),
+      JSON.stringify({ ...key }),
+    ];
+    for (const text of printed) expect(text).not.toContain(KEY);
+  });
+
+  it('come from a file, trimmed, read again when it changes', () => {
+    const cwd = folderWith({ 'docferry.yaml': WITH_FILE, 'acme.key': `${KEY}\n` });
+    const config = loadConfig({ env: {}, cwd, secrets: 'required' });
+    expect(keyOf(config).read()).toBe(KEY);
+    expect(keyOf(config).describe()).toBe(`the file ${path.join(cwd, 'acme.key')}`);
+    writeFileSync(path.join(cwd, 'acme.key'), 'another-and-longer-key-than-before\r\n');
+    expect(keyOf(config).read()).toBe('another-and-longer-key-than-before');
+    expect(inspect(config, { depth: 10, showHidden: true })).not.toContain('another-and-longer');
+  });
+
+  it('must be there when they are required', () => {
+    const unset = failureOf(() => load(MINIMAL, { env: {} }));
+    expect(unset.problems).toEqual([
+      {
+        path: 'organizations[0].apiKey',
+        position: { line: 5, column: 13 },
+        message: 'the environment variable ACME_API_KEY is not set',
+      },
+    ]);
+    expect(failureOf(() => load(MINIMAL, { env: { ACME_API_KEY: ' ' } })).message).toMatch(
+      /there is no API key in the environment/,
+    );
+    const noFile = failureOf(() => load(WITH_FILE));
+    expect(noFile.problems[0]?.path).toBe('organizations[0].apiKeyFile');
+    expect(noFile.message).toMatch(/acme\.key \(ENOENT\)/);
+  });
+
+  it('are asked for only when used where they are deferred', () => {
+    const config = load(MINIMAL, { env: {}, secrets: 'deferred' });
+    expect(() => keyOf(config).read()).toThrow(new ConfigError('the environment variable ACME_API_KEY is not set'));
+    const noFile = load(WITH_FILE, { secrets: 'deferred' });
+    expect(() => keyOf(noFile).read()).toThrow(ConfigError);
+  });
+
+  it('are given once, one way', () => {
+    const neither = failureOf(() => load(MINIMAL.replace(/ {4}apiKey: .*\n/, '')));
+    const both = failureOf(() => load(organizationWith('apiKeyFile: ./acme.key')));
+    for (const error of [neither, both]) expect(error.message).toContain('expected either apiKey or apiKeyFile');
+  });
+
+  it('never show in errors about them or near them', () => {
+    const wrong = [
+      WITH_LITERAL.replace('apiKey:', 'apikey:'),
+      WITH_LITERAL.replace(`apiKey: ${KEY}`, `apiKey: [${KEY}]`),
+      WITH_LITERAL.replace(`apiKey: ${KEY}`, `apiKey: { value: ${KEY} }`),
+      WITH_LITERAL.replace('id: acme', 'id: a b'),
+      WITH_LITERAL.replace('id: acme', `id: "/${KEY}"`),
+    ];
+    for (const yaml of wrong) expect(failureOf(() => load(yaml)).message).not.toContain(KEY);
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { isCron } from '../../src/config/cron.ts';
+import { parseDuration } from '../../src/config/durations.ts';
+import { parseSize } from '../../src/config/sizes.ts';
+
+describe('parseDuration', () => {
+  it.each([
+    ['500ms', 500],
+    ['20s', 20_000],
+    ['15m', 900_000],
+    ['1h', 3_600_000],
+    ['7d', 604_800_000],
+    ['1.5h', 5_400_000],
+    ['0s', 0],
+  ])('reads %j', (text, milliseconds) => {
+    expect(parseDuration(text)).toBe(milliseconds);
+  });
+
+  it.each(['', '20', 's', '-1s', '1 h', '1H', '1w', '1h30m', '1e3s', '9999999999999999d', '0.5ms'])(
+    'refuses %j',
+    (text) => {
+      expect(parseDuration(text)).toBeNull();
+    },
+  );
+});
+
+describe('parseSize', () => {
+  it.each([
+    ['5GiB', 5 * 1024 ** 3],
+    ['10MB', 10_000_000],
+    ['4096', 4096],
+    ['4096B', 4096],
+    ['1.5 KiB', 1536],
+  ])('reads %j', (text, bytes) => {
+    expect(parseSize(text)).toBe(bytes);
+  });
+
+  it.each(['', 'GiB', '-1', '5gb', '5G', '1e9', '0.3B', '99999999TiB'])('refuses %j', (text) => {
+    expect(parseSize(text)).toBeNull();
+  });
+});
+
+describe('isCron', () => {
+  it.each(['0 6 * * *', '*/15 8-18 * * mon-fri', '0 0 1,15 JAN *', '5/10 * * * 7', '@daily'])('accepts %j', (text) => {
+    expect(isCron(text)).toBe(true);
+  });
+
+  it.each([
+    '',
+    '* * * *',
+    '0 6 * * * *',
+    '60 * * * *',
+    '0 24 * * *',
+    '0 0 0 * *',
+    '0 0 * 13 *',
+    '5-1 * * * *',
+    '*/0 * * * *',
+    '@often',
+    'a b c d e',
+  ])('refuses %j', (text) => {
+    expect(isCron(text)).toBe(false);
+  });
+});
