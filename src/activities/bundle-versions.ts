@@ -1,0 +1,187 @@
+import { Context } from '@temporalio/activity';
+import { type Current, PointerMoved } from '../bundle/bundle-store.ts';
+import { download } from '../bundle/download.ts';
+import { ArchiveTooLarge, DownloadFailed, LinkExpired } from '../bundle/download-errors.ts';
+import { LinkRefused } from '../bundle/link-policy.ts';
+import type { VerificationReport } from '../bundle/verify-archive.ts';
+import { verifyInThread } from '../bundle/verify-in-thread.ts';
+import type { ArchiveFacts, Reason } from '../model/cargo.ts';
+import { type ActivityDependencies, organizationOf, requireStore, type Site, siteOf } from './dependencies.ts';
+import { isTemporalFailure, permanent, transient } from './failures.ts';
+import { earlierDetails, withHeartbeats } from './heartbeats.ts';
+import { serviceFailure } from './service-failures.ts';
+
+export interface FetchBundleInput {
+  org: string;
+  domain: string;
+  storeId: string;
+  jobId: string;
+  /** Names the private place of the download; the same for every attempt. */
+  stageId: string;
+}
+
+export type FetchBundleResult = {
+  /** Links asked for, over all attempts. */
+  linksRequested: number;
+  pages: number;
+  files: number;
+  archive: ArchiveFacts | null;
+} & ({ ok: true; contentDigest: string; current: Current | null } | { ok: false; reasons: Reason[] });
+
+export interface PublishInput {
+  org: string;
+  domain: string;
+  storeId: string;
+  stageId: string;
+  version: string;
+  /** Whether readers of `current` see it, and the pointer's epoch it must still have. */
+  promote: { expectedEpoch: number; publishedAt: number } | null;
+}
+
+/** What a heartbeat shows of a download: never the link. */
+interface FetchDetails {
+  phase: string;
+  linksRequested: number;
+  offset: number;
+  total: number;
+}
+
+/** Reasons are listed in a workflow's result, which stays small (DESIGN §4); the log of `export verify` has them all. */
+const reasonsInResult = 10;
+/** An archive may hold this many times its own size. */
+const maxRatio = 200;
+const verificationTimeLimitMs = 3_600_000;
+
+export const createBundleActivities = (deps: ActivityDependencies) => ({
+  /**
+   * Asks for a link, downloads the archive to the store's staging and verifies it: one activity, because a link must
+   * never stand in a history and is fresh in every attempt (DESIGN E3). A refused archive is a normal result.
+   */
+  async fetchBundle(input: FetchBundleInput): Promise<FetchBundleResult> {
+    requireStore('bundle', input.storeId, deps.bundles.identity);
+    const site = siteOf(deps, input.org, input.domain);
+    const details: FetchDetails = {
+      ...earlierDetails<FetchDetails>({ phase: 'fetching', linksRequested: 0, offset: 0, total: 0 }),
+    };
+    return withHeartbeats(
+      () => details,
+      async (signal) => {
+        try {
+          const file = await deps.bundles.stagingFile(input.stageId);
+          details.phase = 'fetching';
+          await downloadFresh(deps, input, site, file, details, signal);
+          details.phase = 'verifying';
+          await announceVerifying(deps);
+          const report = await verifyInThread(file, {
+            limits: { maxBytes: site.maxBytes, maxFiles: site.maxFiles, maxRatio },
+            timeLimitMs: verificationTimeLimitMs,
+            signal,
+          });
+          return { linksRequested: details.linksRequested, ...(await conclude(deps, input, report)) };
+        } catch (error) {
+          throw bundleFailure(error);
+        }
+      },
+    );
+  },
+
+  /** Makes the staged archive a version and, if asked, the current one. Safe to repeat. */
+  async publishVersion(input: PublishInput): Promise<{ url: string }> {
+    requireStore('bundle', input.storeId, deps.bundles.identity);
+    const { domain, version, promote } = input;
+    try {
+      await withHeartbeats(
+        () => ({ version }),
+        () => deps.bundles.publish(input.stageId, version),
+      );
+      if (promote) {
+        await deps.bundles.moveCurrent(domain, version, promote.expectedEpoch, new Date(promote.publishedAt));
+      }
+    } catch (error) {
+      if (error instanceof PointerMoved) {
+        throw permanent('Superseded', `another run has published ${domain} in the meantime; its version stays current`);
+      }
+      throw bundleFailure(error);
+    }
+    return { url: await deps.bundles.urlOf(domain, version) };
+  },
+
+  /** The published address of a version. */
+  async addressOf(input: { domain: string; version: string }): Promise<{ url: string }> {
+    return { url: await deps.bundles.urlOf(input.domain, input.version) };
+  },
+
+  /** Removes a download that will not be published. Safe to repeat. */
+  async discardStaged(input: { storeId: string; stageId: string }): Promise<void> {
+    requireStore('bundle', input.storeId, deps.bundles.identity);
+    await deps.bundles.discardStaged(input.stageId);
+  },
+});
+
+/** Links that expire in the middle are replaced this often in one attempt, as long as bytes arrive between them. */
+const idleLinks = 2;
+
+async function downloadFresh(
+  deps: ActivityDependencies,
+  input: FetchBundleInput,
+  site: Site,
+  file: string,
+  details: FetchDetails,
+  signal: AbortSignal,
+): Promise<void> {
+  const { service } = organizationOf(deps, input.org);
+  for (let idle = 0; ; idle += 1) {
+    const link = await service.createBundleLink(input.jobId, { signal });
+    details.linksRequested += 1;
+    const before = details.offset;
+    try {
+      await download(link.url.href, {
+        file,
+        policy: deps.linkPolicy,
+        maxBytes: site.maxBytes,
+        signal,
+        onProgress: ({ offset, total }) => {
+          details.offset = offset;
+          details.total = total ?? link.sizeBytes ?? 0;
+        },
+      });
+      return;
+    } catch (error) {
+      if (details.offset > before) idle = 0;
+      if (!(error instanceof LinkExpired) || idle >= idleLinks) throw error;
+    }
+  }
+}
+
+async function announceVerifying(deps: ActivityDependencies): Promise<void> {
+  const { workflowId } = Context.current().info.workflowExecution ?? {};
+  if (workflowId) await deps.announcePhase(workflowId, 'verifying');
+}
+
+async function conclude(deps: ActivityDependencies, input: FetchBundleInput, report: VerificationReport) {
+  const { pages, files, archive, contentDigest } = report;
+  if (!report.ok || !archive || contentDigest === null) {
+    await deps.bundles.discardStaged(input.stageId);
+    return { ok: false as const, pages, files, archive, reasons: report.reasons.slice(0, reasonsInResult) };
+  }
+  await deps.bundles.saveStaged(input.stageId, {
+    contentDigest,
+    archive,
+    pages,
+    files: report.entries,
+    source: { org: input.org, domain: input.domain, jobId: input.jobId },
+  });
+  const current = await deps.bundles.current(input.domain);
+  return { ok: true as const, pages, files, archive, contentDigest, current };
+}
+
+function bundleFailure(error: unknown): Error {
+  if (isTemporalFailure(error)) return error;
+  if (error instanceof LinkRefused) return permanent('LinkRefused', error.message);
+  if (error instanceof ArchiveTooLarge) return permanent('ArchiveTooLarge', error.message);
+  if (error instanceof LinkExpired) return transient('DownloadFailed', error.message);
+  if (error instanceof DownloadFailed) {
+    return error.retryable ? transient('DownloadFailed', error.message) : permanent('DownloadFailed', error.message);
+  }
+  return serviceFailure(error);
+}

@@ -1,0 +1,58 @@
+import type { BundleStore } from '../bundle/bundle-store.ts';
+import type { LinkPolicy } from '../bundle/link-policy.ts';
+import type { FeedbackStore } from '../feedback/feedback-store.ts';
+import type { ExportPhase } from '../model/cargo.ts';
+import type { RolloutTarget } from '../rollout/rollout-target.ts';
+import type { DocumentationService } from '../service/documentation-service.ts';
+import { permanent } from './failures.ts';
+import type { PermitSource } from './permits.ts';
+
+/** What the worker knows of one site from its configuration. */
+export interface Site {
+  domain: string;
+  jobTimeoutMs: number;
+  jobAttempts: number;
+  maxBytes: number;
+  maxFiles: number;
+  targets: readonly RolloutTarget[];
+}
+
+/** What the worker knows of one organization. */
+export interface Organization {
+  id: string;
+  service: DocumentationService;
+  projects: readonly string[];
+  sites: readonly Site[];
+}
+
+/** Everything activities touch; made once by the worker. */
+export interface ActivityDependencies {
+  organizations: readonly Organization[];
+  feedback: FeedbackStore;
+  bundles: BundleStore;
+  permits: PermitSource;
+  linkPolicy: LinkPolicy;
+  /** Tells the export's workflow that a long activity entered another phase. */
+  announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
+}
+
+export function organizationOf(deps: ActivityDependencies, org: string): Organization {
+  const found = deps.organizations.find((candidate) => candidate.id === org);
+  if (!found) throw permanent('InvalidInput', `organization ${org} is not in this worker's configuration`);
+  return found;
+}
+
+export function siteOf(deps: ActivityDependencies, org: string, domain: string): Site {
+  const found = organizationOf(deps, org).sites.find((site) => site.domain === domain);
+  if (!found) throw permanent('UnknownSite', `site ${domain} is not in the worker's configuration of ${org}`);
+  return found;
+}
+
+/** Refuses to write to another store than the one the workflow began with (DESIGN §1). */
+export function requireStore(what: 'feedback' | 'bundle', pinned: string, own: string): void {
+  if (pinned === own) return;
+  throw permanent(
+    'StoreMismatch',
+    `this worker's ${what} store is not the one this run began with: give all workers of a task queue the same store`,
+  );
+}

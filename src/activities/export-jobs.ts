@@ -1,0 +1,89 @@
+import type { ExportParameters } from '../model/site-export.ts';
+import type { ExportJob } from '../service/documentation-service.ts';
+import { NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
+import { type ActivityDependencies, organizationOf, siteOf } from './dependencies.ts';
+import { permanent, transient } from './failures.ts';
+import { withHeartbeats } from './heartbeats.ts';
+import { serviceFailure } from './service-failures.ts';
+
+export interface SitePlan {
+  storeId: string;
+  jobTimeoutMs: number;
+  jobAttempts: number;
+  /** Names of the rollout targets, in the order of the configuration. */
+  targets: string[];
+}
+
+interface SiteInput {
+  org: string;
+  domain: string;
+}
+
+/** Jobs of the static export at the service (INTERFACE endpoints 2 and 3). */
+export const createJobActivities = (deps: ActivityDependencies) => ({
+  /** What this worker's configuration says about the site. */
+  async planExport({ org, domain }: SiteInput): Promise<SitePlan> {
+    const site = siteOf(deps, org, domain);
+    return {
+      storeId: deps.bundles.identity,
+      jobTimeoutMs: site.jobTimeoutMs,
+      jobAttempts: site.jobAttempts,
+      targets: site.targets.map((target) => target.name),
+    };
+  },
+
+  /**
+   * Starts a job with one request. Tried again by Temporal only when the request surely did not arrive; otherwise
+   * `StartUncertain`, and the workflow decides (DESIGN §4).
+   */
+  async startJob(input: SiteInput & { parameters: ExportParameters }): Promise<{ jobId: string }> {
+    const { siteVersion, paths } = input.parameters;
+    try {
+      const request = {
+        domain: input.domain,
+        ...(siteVersion === undefined ? {} : { version: siteVersion }),
+        ...(paths === undefined || paths.length === 0 ? {} : { paths }),
+      };
+      const { service } = organizationOf(deps, input.org);
+      const job = await alive((signal) => service.startExportJob(request, { signal }));
+      return { jobId: job.jobId };
+    } catch (error) {
+      throw startFailure(error);
+    }
+  },
+
+  /** Asks for the job's state once; a job the service does not know (any more) is `missing`. */
+  async readJob(input: { org: string; jobId: string }): Promise<JobReading> {
+    try {
+      const { service } = organizationOf(deps, input.org);
+      const job = await alive((signal) => service.getExportJob(input.jobId, { signal }));
+      return { state: job.state, status: job.status, percent: job.percent, pageCount: job.pageCount, error: job.error };
+    } catch (error) {
+      const failure = serviceFailure(error);
+      if ('type' in failure && failure.type === 'NotFound') {
+        return { state: 'missing', status: 'missing', percent: null, pageCount: null, error: null };
+      }
+      throw failure;
+    }
+  },
+});
+
+export type JobReading = Omit<ExportJob, 'state' | 'jobId'> & { state: ExportJob['state'] | 'missing' };
+
+/** One request with heartbeats: a worker that dies during it is noticed in seconds. */
+const alive = <Result>(request: (signal: AbortSignal) => Promise<Result>): Promise<Result> =>
+  withHeartbeats(() => ({}), request);
+
+function startFailure(error: unknown): Error {
+  const surelyNotArrived =
+    error instanceof RateLimited ||
+    (error instanceof ServerError && error.status === 503) ||
+    (error instanceof NetworkError && !error.mayHaveArrived);
+  if (surelyNotArrived) {
+    const delay = error instanceof RateLimited ? (error.retryAfterMs ?? undefined) : undefined;
+    return transient(error.kind, error.message, delay);
+  }
+  const failure = serviceFailure(error);
+  const unsure = error instanceof ServiceError && 'nonRetryable' in failure && failure.nonRetryable !== true;
+  return unsure ? permanent('StartUncertain', failure.message) : failure;
+}

@@ -1,0 +1,25 @@
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import type { FailureType } from '../model/failure-types.ts';
+
+/**
+ * A failure as it may stand in a history: type and message only, never the original error, which may hold requests,
+ * links or content (DESIGN X1).
+ */
+export function permanent(type: FailureType, message: string): ApplicationFailure {
+  return ApplicationFailure.create({ type, message, nonRetryable: true });
+}
+
+/** As `permanent`, for what may pass: Temporal tries again, after `retryInMs` where that is known. */
+export function transient(type: FailureType, message: string, retryInMs?: number): ApplicationFailure {
+  return ApplicationFailure.create({
+    type,
+    message,
+    nonRetryable: false,
+    ...(retryInMs === undefined ? {} : { nextRetryDelay: retryInMs }),
+  });
+}
+
+/** Failures that Temporal made itself pass through; everything else unknown is cut down to its class name. */
+export function isTemporalFailure(error: unknown): error is ApplicationFailure | CancelledFailure {
+  return error instanceof ApplicationFailure || error instanceof CancelledFailure;
+}

@@ -1,0 +1,230 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { activityInfo, log } from '@temporalio/activity';
+import type { PassPosition, PassRow } from '../feedback/feedback-store.ts';
+import { RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
+import type { EntryCounts } from '../model/cargo.ts';
+import { maxLease, type PermitClass } from '../model/sliding-window.ts';
+import type { FeedbackPage } from '../service/documentation-service.ts';
+import { MalformedResponse, NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
+import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
+import { permanent } from './failures.ts';
+import { earlierDetails, withHeartbeats } from './heartbeats.ts';
+import { instant, Lease, LeaseOver } from './permits.ts';
+import { serviceFailure } from './service-failures.ts';
+
+export interface FetchPagesInput {
+  org: string;
+  project: string;
+  class: PermitClass;
+  passId: string;
+  storeId: string;
+  /** Failed tries of the page that comes next, from the lease before. */
+  tries: number;
+}
+
+export interface FetchPagesResult {
+  outcome: 'more' | 'complete' | 'waiting';
+  /** Totals of the pass, from the store. */
+  pages: number;
+  entries: EntryCounts;
+  /** Of this activity alone. */
+  requests: number;
+  throttled: number;
+  tries: number;
+  waiting: { until: number; place: number; behind: string[] } | null;
+}
+
+const pageSize = 100;
+/** A page that came broken is asked for once more, soon: two requests at most are wasted (DESIGN S3). */
+const triesOfAPage = 2;
+const pauseBeforeRetryMs = 500;
+
+/** What a heartbeat carries: requests are spent whether or not the attempt ends well. */
+interface Tally {
+  requests: number;
+  throttled: number;
+}
+
+export const createPageActivities = (deps: ActivityDependencies) => ({
+  /**
+   * Reads pages of a pass with one lease of the budget and commits each with the position after it (DESIGN S2).
+   * Waiting for the budget is a normal result. A new attempt asks for a lease of its own; the old one stays charged.
+   */
+  async fetchPages(input: FetchPagesInput): Promise<FetchPagesResult> {
+    requireStore('feedback', input.storeId, deps.feedback.identity);
+    const tally: Tally = { ...earlierDetails<Tally>({ requests: 0, throttled: 0 }) };
+    return withHeartbeats(
+      () => tally,
+      (signal) => new LeaseOfPages(deps, input, tally, signal).read(),
+    );
+  },
+});
+
+/** One run of `fetchPages`. */
+class LeaseOfPages {
+  readonly #deps: ActivityDependencies;
+  readonly #input: FetchPagesInput;
+  readonly #tally: Tally;
+  readonly #signal: AbortSignal;
+  #row: PassRow | null = null;
+  #asked = 0;
+  #failures = 0;
+  #tries: number;
+
+  constructor(deps: ActivityDependencies, input: FetchPagesInput, tally: Tally, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#input = input;
+    this.#tally = tally;
+    this.#signal = signal;
+    this.#tries = input.tries;
+  }
+
+  async read(): Promise<FetchPagesResult> {
+    let row = await this.#reload();
+    if (row.position.complete) return this.#result('complete');
+    const lease = await this.#ask();
+    if (!(lease instanceof Lease)) return this.#result('waiting', lease);
+    let throttled: { retryAfterMs: number | null } | undefined;
+    try {
+      while (!row.position.complete && Number.isFinite(lease.untilNext())) {
+        await sleep(lease.untilNext(), undefined, { signal: this.#signal });
+        const page = await this.#fetch(lease, row);
+        if (page) row = await this.#commit(row.position, page);
+      }
+    } catch (error) {
+      if (!(error instanceof RateLimited)) throw serviceFailure(error);
+      this.#tally.throttled += 1;
+      throttled = { retryAfterMs: error.retryAfterMs };
+    } finally {
+      await this.#settle(lease, throttled);
+    }
+    if (throttled) return this.#waitAfterThrottle();
+    return this.#result(row.position.complete ? 'complete' : 'more');
+  }
+
+  async #reload(): Promise<PassRow> {
+    const row = await this.#deps.feedback.getPass(this.#input.passId);
+    if (!row) throw permanent('InvalidInput', 'the store has no row of this pass: was the database replaced?');
+    this.#row = row;
+    return row;
+  }
+
+  async #ask(): Promise<Lease | { until: number; place: number; behind: string[] }> {
+    const info = activityInfo();
+    const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
+    this.#asked += 1;
+    const askedAt = instant();
+    const answer = await this.#deps.permits.ask(this.#input.org, {
+      id: [runId, info.activityId, info.attempt, this.#asked].join('/'),
+      holder: workflowId,
+      class: this.#input.class,
+      wants: maxLease,
+      attemptAt: info.currentAttemptScheduledTimestampMs,
+    });
+    if (answer.kind === 'superseded') throw permanent('Superseded', 'a newer attempt of this activity is at work');
+    if (answer.kind === 'granted') return new Lease(answer, askedAt, instant());
+    return { until: answer.waitUntil, place: answer.place, behind: answer.behind };
+  }
+
+  /** One request. Null when nothing was read: the lease is over, or the page came broken and is worth another try. */
+  async #fetch(lease: Lease, row: PassRow): Promise<FeedbackPage | null> {
+    const { cursor } = row.position;
+    try {
+      const page = await organizationOf(this.#deps, this.#input.org).service.getFeedbackPage(
+        this.#input.project,
+        {
+          limit: pageSize,
+          ...(row.dateFrom === null ? {} : { dateFrom: row.dateFrom }),
+          ...(row.dateTo === null ? {} : { dateTo: row.dateTo }),
+          ...(cursor === null ? {} : { cursor }),
+        },
+        {
+          signal: this.#signal,
+          beforeSend: () => {
+            lease.take();
+            this.#tally.requests += 1;
+          },
+        },
+      );
+      lease.answered();
+      if (page.hasMore && page.nextCursor === null) {
+        return await this.#broken('the service said that more follows, but gave no cursor');
+      }
+      return page;
+    } catch (error) {
+      if (error instanceof LeaseOver) return null;
+      if (isAnswer(error)) lease.answered();
+      if (error instanceof MalformedResponse) return this.#broken(error.message);
+      if (error instanceof ServerError || error instanceof NetworkError) return this.#onceMore(error);
+      throw error;
+    }
+  }
+
+  async #commit(from: PassPosition, page: FeedbackPage): Promise<PassRow> {
+    try {
+      await this.#deps.feedback.commitPage({
+        passId: this.#input.passId,
+        from,
+        entries: page.entries,
+        rejected: page.rejected,
+        nextCursor: page.nextCursor,
+        hasMore: page.hasMore,
+        seenAt: new Date(),
+      });
+      this.#tries = 0;
+      this.#failures = 0;
+    } catch (error) {
+      if (error instanceof RepeatedCursor) await this.#broken('the service gave a cursor that it had given before');
+      else if (!(error instanceof StalePosition)) throw error;
+    }
+    return this.#reload();
+  }
+
+  /** Counts a broken page and waits a little; the second time the pass fails, naming the page. */
+  async #broken(reason: string): Promise<null> {
+    this.#tries += 1;
+    if (this.#tries >= triesOfAPage) {
+      const page = (this.#row?.position.page ?? 0) + 1;
+      throw permanent('BadPage', `page ${page} of project ${this.#input.project} cannot be read: ${reason}`);
+    }
+    await sleep(pauseBeforeRetryMs, undefined, { signal: this.#signal });
+    return null;
+  }
+
+  /** A failure that may pass is tried once more here, with a permit of its own; after that Temporal tries again. */
+  async #onceMore(error: ServerError | NetworkError): Promise<null> {
+    this.#failures += 1;
+    if (this.#failures >= triesOfAPage) throw error;
+    await sleep(pauseBeforeRetryMs, undefined, { signal: this.#signal });
+    return null;
+  }
+
+  async #waitAfterThrottle(): Promise<FetchPagesResult> {
+    const again = await this.#ask();
+    if (!(again instanceof Lease)) return this.#result('waiting', again);
+    await this.#settle(again);
+    return this.#result('more');
+  }
+
+  /** A lost report costs time, never the promise: unreported permits count as sent. */
+  async #settle(lease: Lease, throttled?: { retryAfterMs: number | null }): Promise<void> {
+    try {
+      await this.#deps.permits.report(this.#input.org, lease.settlement(throttled));
+    } catch (error) {
+      log.warn('the budget could not be told what became of a lease; its permits count as sent', {
+        error: error instanceof Error ? error.name : 'unknown',
+      });
+    }
+  }
+
+  #result(outcome: FetchPagesResult['outcome'], waiting: FetchPagesResult['waiting'] = null): FetchPagesResult {
+    if (!this.#row) throw new Error('a result before the pass was read');
+    const { pages, entries } = this.#row;
+    return { outcome, pages, entries, ...this.#tally, tries: this.#tries, waiting };
+  }
+}
+
+/** Whether the service answered: then the request has arrived. Lost and aborted ones may still be on their way. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof ServiceError && error.kind !== 'NetworkError' && error.kind !== 'Aborted';
+}

@@ -1,0 +1,76 @@
+import { Context } from '@temporalio/activity';
+import type { PassRow } from '../feedback/feedback-store.ts';
+import type { PassKind } from '../model/cargo.ts';
+import { planPass } from '../model/pass-plan.ts';
+import type { SyncProgress } from '../model/sync.ts';
+import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
+import { permanent } from './failures.ts';
+
+export interface BeginPassInput {
+  org: string;
+  project: string;
+  pass: PassKind;
+  passId: string;
+  from?: string;
+  to?: string;
+  startedAt: number;
+}
+
+export interface FinishPassInput extends SyncProgress {
+  org: string;
+  project: string;
+  outcome: 'completed' | 'failed' | 'cancelled';
+  /** Type and message of the failure, or null. */
+  error: string | null;
+  finishedAt: number;
+}
+
+/** The beginning and the end of a pass in the store (DESIGN S2, S4, X4). */
+export const createPassActivities = (deps: ActivityDependencies) => ({
+  /** Plans the pass from what the store knows and writes its row. Safe to repeat. */
+  async beginPass(input: BeginPassInput): Promise<{ storeId: string; dateFrom: string | null; dateTo: string | null }> {
+    const { org, project, pass, passId } = input;
+    if (!organizationOf(deps, org).projects.includes(project)) {
+      throw permanent('UnknownProject', `project ${project} is not in the worker's configuration of ${org}`);
+    }
+    const { workflowExecution } = Context.current().info;
+    const plan = planPass({
+      pass,
+      watermark: await deps.feedback.watermark(org, project),
+      ...(input.from === undefined ? {} : { from: input.from }),
+      ...(input.to === undefined ? {} : { to: input.to }),
+    });
+    const row = await deps.feedback.beginPass({
+      passId,
+      org,
+      project,
+      pass,
+      workflowId: workflowExecution?.workflowId ?? '',
+      runId: workflowExecution?.runId ?? '',
+      dateFrom: plan.dateFrom,
+      dateTo: plan.dateTo,
+      startedAt: new Date(input.startedAt),
+    });
+    return { storeId: deps.feedback.identity, dateFrom: row.dateFrom, dateTo: row.dateTo };
+  },
+
+  /** Closes the pass's row and tells the watermark after it. Safe to repeat. */
+  async finishPass(
+    input: FinishPassInput,
+  ): Promise<{ watermark: string | null; pages: number; entries: PassRow['entries'] }> {
+    requireStore('feedback', input.storeId, deps.feedback.identity);
+    const row = await deps.feedback.finishPass(input.passId, {
+      outcome: input.outcome,
+      error: input.error,
+      requests: input.requests,
+      throttled: input.throttled,
+      waitedMs: input.waitedMs,
+      finishedAt: new Date(input.finishedAt),
+    });
+    return {
+      watermark: await deps.feedback.watermark(input.org, input.project),
+      pages: row.pages,
+      entries: row.entries,
+    };
+  },
+});

@@ -1,0 +1,66 @@
+import { Client, Connection } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+
+/** Where Temporal is, as docferry.yaml says it. */
+export interface TemporalSettings {
+  address: string;
+  namespace: string;
+  taskQueue: string;
+  /** A profile of Temporal's own configuration file; null for the default one. */
+  profile: string | null;
+  /** Which of address and namespace docferry.yaml or the command line named: these are not replaced by a profile. */
+  given: { address: boolean; namespace: boolean };
+  /** The server that `docferry up` runs itself: Temporal's variables and profiles do not concern it. */
+  embedded?: boolean;
+}
+
+/** Temporal did not answer in time. */
+export class TemporalUnreachable extends Error {
+  override readonly name = 'TemporalUnreachable';
+  readonly address: string;
+
+  constructor(address: string) {
+    super(`no Temporal server answers at ${address}`);
+    this.address = address;
+  }
+}
+
+const connectTimeoutMs = 5_000;
+
+/**
+ * Options for a connection: what docferry.yaml names, and for the rest (TLS, API key, an address it does not name)
+ * Temporal's own variables and profiles.
+ */
+export function connectOptions(settings: TemporalSettings) {
+  const { address, namespace, profile, given } = settings;
+  if (settings.embedded) return { connection: { address }, namespace };
+  const own = loadClientConnectConfig(profile === null ? {} : { profile });
+  return {
+    connection: {
+      ...own.connectionOptions,
+      address: given.address ? address : (own.connectionOptions.address ?? address),
+    },
+    namespace: given.namespace ? namespace : (own.namespace ?? namespace),
+  };
+}
+
+/** Connects a client, or throws `TemporalUnreachable` within seconds. The caller closes `client.connection`. */
+export async function connectClient(settings: TemporalSettings): Promise<Client> {
+  const options = connectOptions(settings);
+  try {
+    const connection = await Connection.connect({
+      ...options.connection,
+      connectTimeout: connectTimeoutMs,
+      // A proxy meant for the service must not catch the way to a server on this machine.
+      ...(isLoopback(options.connection.address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {}),
+    });
+    return new Client({ connection, namespace: options.namespace });
+  } catch (error) {
+    if (error instanceof TypeError) throw error;
+    throw new TemporalUnreachable(options.connection.address);
+  }
+}
+
+function isLoopback(address: string): boolean {
+  return /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/.test(address);
+}

@@ -1,0 +1,79 @@
+import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
+import type { ExportPhase } from '../model/cargo.ts';
+import { type ExportInput, type ExportState, sameParameters } from '../model/site-export.ts';
+import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
+import { exportStateQuery, phaseSignal, pollNowUpdate } from '../workflows/definitions.ts';
+import type { exportSite } from '../workflows/export-site.ts';
+import { attributesOf } from './search-attributes.ts';
+
+export type ExportHandle = WorkflowHandle<typeof exportSite>;
+
+/** An export of the domain runs already and this request cannot join it (DESIGN E1). */
+export class ExportRunning extends Error {
+  override readonly name = 'ExportRunning';
+}
+
+/**
+ * Starts the export of a site. A running one with the same parameters is joined or refused, as asked; one with other
+ * parameters is refused. Throws `ExportRunning`.
+ */
+export async function startExport(
+  client: Client,
+  taskQueue: string,
+  input: ExportInput,
+  onRunning: 'join' | 'refuse',
+): Promise<{ handle: ExportHandle; joined: boolean }> {
+  const workflowId = exportWorkflowId(input.org, input.domain);
+  try {
+    const handle = await client.workflow.start<typeof exportSite>(workflowTypes.exportSite, {
+      workflowId,
+      taskQueue,
+      workflowIdConflictPolicy: 'FAIL',
+      workflowTaskTimeout: '2s',
+      args: [input],
+      staticSummary: `export of ${input.domain} (${input.org})`,
+      typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: 'starting' }),
+    });
+    return { handle, joined: false };
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+  const handle = exportHandle(client, input.org, input.domain);
+  if (onRunning === 'refuse') throw new ExportRunning(`an export of ${input.domain} is already running`);
+  const running = await handle.query(exportStateQuery);
+  if (!sameParameters(running.parameters, input.parameters)) {
+    throw new ExportRunning(
+      `an export of ${input.domain} with other parameters (${describeParameters(running)}) is already running`,
+    );
+  }
+  return { handle, joined: true };
+}
+
+/** The latest export of a domain; whether it exists shows with the first call on it. */
+export function exportHandle(client: Client, org: string, domain: string): ExportHandle {
+  return client.workflow.getHandle<typeof exportSite>(exportWorkflowId(org, domain));
+}
+
+export async function exportState(client: Client, org: string, domain: string): Promise<ExportState> {
+  return exportHandle(client, org, domain).query(exportStateQuery);
+}
+
+/** Brings the next poll forward; refused when the export does not wait for its job. */
+export async function pollNow(client: Client, org: string, domain: string): Promise<ExportState> {
+  return exportHandle(client, org, domain).executeUpdate(pollNowUpdate);
+}
+
+export async function announcePhase(client: Client, workflowId: string, phase: ExportPhase): Promise<void> {
+  await client.workflow.getHandle(workflowId).signal(phaseSignal, { phase });
+}
+
+function describeParameters({ parameters }: ExportState): string {
+  const { siteVersion, paths, promote, force } = parameters;
+  const parts = [
+    siteVersion === undefined ? '' : `site version ${siteVersion}`,
+    paths === undefined || paths.length === 0 ? '' : `${paths.length} paths`,
+    promote ? 'promote' : '',
+    force ? 'force' : '',
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? 'none given' : parts.join(', ');
+}

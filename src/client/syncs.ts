@@ -1,0 +1,38 @@
+import type { Client, WorkflowHandle, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
+import type { SyncInput, SyncState } from '../model/sync.ts';
+import { syncWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
+import { syncStateQuery } from '../workflows/definitions.ts';
+import type { syncFeedback } from '../workflows/sync-feedback.ts';
+import { attributesOf } from './search-attributes.ts';
+
+export type SyncHandle = WorkflowHandleWithFirstExecutionRunId<typeof syncFeedback>;
+
+/** Starts a pass, or joins the one of the same kind that runs (DESIGN §4). */
+export async function startSync(client: Client, taskQueue: string, input: SyncInput): Promise<SyncHandle> {
+  const { org, project, pass } = input;
+  return client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {
+    workflowId: syncWorkflowId(org, project, pass),
+    taskQueue,
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowTaskTimeout: '2s',
+    args: [input],
+    staticSummary: `${pass} of ${project} (${org})`,
+    typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
+  });
+}
+
+/** The latest pass of a kind; whether it exists shows with the first call on it. */
+export function syncHandle(
+  client: Client,
+  { org, project, pass }: Pick<SyncInput, 'org' | 'project' | 'pass'>,
+): WorkflowHandle<typeof syncFeedback> {
+  return client.workflow.getHandle<typeof syncFeedback>(syncWorkflowId(org, project, pass));
+}
+
+/** Throws `WorkflowNotFoundError` when no such pass is known to Temporal. */
+export async function syncState(
+  client: Client,
+  input: Pick<SyncInput, 'org' | 'project' | 'pass'>,
+): Promise<SyncState> {
+  return syncHandle(client, input).query(syncStateQuery);
+}

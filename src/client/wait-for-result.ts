@@ -1,0 +1,119 @@
+import { type Client, isGrpcServiceError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import type { Workflow, WorkflowResultType } from '@temporalio/common';
+import { TemporalUnreachable } from './connection.ts';
+
+/** The time to wait ran out; the workflow goes on. */
+export class StillRunning extends Error {
+  override readonly name = 'StillRunning';
+}
+
+/** The person stopped waiting (Ctrl-C); the workflow goes on. */
+export class Detached extends Error {
+  override readonly name = 'Detached';
+}
+
+export interface WaitOptions<State> {
+  /** Milliseconds to wait at most; none = as long as it takes. */
+  timeoutMs?: number;
+  /** Ends the waiting with `Detached`. */
+  signal?: AbortSignal;
+  /** Asked for about every second while waiting; failures are skipped. */
+  readState?: () => Promise<State>;
+  onState?: (state: State) => void;
+  onReconnecting?: () => void;
+}
+
+const readEveryMs = 1_000;
+/** How long Temporal may be away while somebody waits (DESIGN §5). */
+const reconnectForMs = 60_000;
+
+/**
+ * Waits for a workflow's result over its whole chain of runs. A server that goes away is waited for (60 s), then
+ * `TemporalUnreachable`. Throws `StillRunning`, `Detached` or the workflow's own failure.
+ */
+export async function waitForResult<W extends Workflow, State>(
+  client: Client,
+  handle: WorkflowHandle<W>,
+  options: WaitOptions<State>,
+): Promise<WorkflowResultType<W>> {
+  const stop = new AbortController();
+  const result = resultThroughOutages(client, handle, options, stop.signal);
+  // Somebody is listening from the start, even if the race below is lost.
+  result.catch(() => {});
+  try {
+    return await Promise.race([result, watch(options, stop.signal), limit(options, stop.signal)]);
+  } finally {
+    stop.abort();
+  }
+}
+
+async function resultThroughOutages<W extends Workflow, State>(
+  client: Client,
+  handle: WorkflowHandle<W>,
+  options: WaitOptions<State>,
+  stop: AbortSignal,
+): Promise<WorkflowResultType<W>> {
+  let awaySince: number | null = null;
+  for (;;) {
+    try {
+      return await client.withAbortSignal(stop, () => handle.result());
+    } catch (error) {
+      if (stop.aborted || error instanceof WorkflowNotFoundError || !isOutage(error)) throw error;
+      awaySince ??= Date.now();
+      if (Date.now() - awaySince >= reconnectForMs) throw new TemporalUnreachable('the configured address');
+      options.onReconnecting?.();
+      await pause(readEveryMs, stop);
+      if (await answers(client)) awaySince = null;
+    }
+  }
+}
+
+async function watch<State>(options: WaitOptions<State>, stop: AbortSignal): Promise<never> {
+  while (!stop.aborted) {
+    try {
+      if (options.readState) {
+        const state = await options.readState();
+        if (!stop.aborted) options.onState?.(state);
+      }
+    } catch {
+      // A state that cannot be read now is shown the next time; the result tells what is wrong for good.
+    }
+    await pause(readEveryMs, stop);
+  }
+  return new Promise<never>(() => {});
+}
+
+function limit<State>({ timeoutMs, signal }: WaitOptions<State>, stop: AbortSignal): Promise<never> {
+  return new Promise<never>((_, reject) => {
+    const detach = () => reject(new Detached('stopped waiting'));
+    if (signal?.aborted) detach();
+    signal?.addEventListener('abort', detach, { signal: stop });
+    if (timeoutMs === undefined) return;
+    const timer = setTimeout(() => reject(new StillRunning('still running')), timeoutMs);
+    stop.addEventListener('abort', () => clearTimeout(timer));
+  });
+}
+
+/** Server away, restarting or overloaded: worth asking again. */
+function isOutage(error: unknown): boolean {
+  return isGrpcServiceError(error) || (error instanceof Error && error.cause !== undefined && isOutage(error.cause));
+}
+
+async function answers(client: Client): Promise<boolean> {
+  try {
+    await client.withDeadline(Date.now() + readEveryMs, () => client.workflowService.getSystemInfo({}));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    stop.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,28 @@
+import type { Logger as TemporalLogger } from '@temporalio/worker';
+import { type DestinationStream, type Level, type Logger, pino } from 'pino';
+
+/**
+ * The worker's log: JSON lines. Errors are cut down to name and message, because anything deeper may hold requests,
+ * links or content (DESIGN X1).
+ */
+export function createLog(destination: DestinationStream, level: Level = 'info'): Logger {
+  const error = (value: unknown) => (value instanceof Error ? { name: value.name, message: value.message } : value);
+  return pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: error, error } },
+    destination,
+  );
+}
+
+/** The same log for Temporal's own lines. */
+export function temporalLogger(log: Logger): TemporalLogger {
+  const write = (level: Level) => (message: string, meta?: object) => log[level](meta ?? {}, message);
+  const lines = {
+    trace: write('trace'),
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+  };
+  const byName = { TRACE: lines.trace, DEBUG: lines.debug, INFO: lines.info, WARN: lines.warn, ERROR: lines.error };
+  return { ...lines, log: (level, message, meta) => byName[level](message, meta) };
+}

@@ -1,0 +1,20 @@
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { ExportPhase } from '../model/cargo.ts';
+import type { ExportState } from '../model/site-export.ts';
+import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings, WindowView } from '../model/sliding-window.ts';
+import type { SyncState } from '../model/sync.ts';
+
+export const exportStateQuery = defineQuery<ExportState>('state');
+export const pollNowUpdate = defineUpdate<ExportState>('pollNow');
+/** Sent by the long bundle activity when it enters another phase. */
+export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
+
+export const syncStateQuery = defineQuery<SyncState>('state');
+/** Sent by the budget when permits came back before the time a waiter was told. */
+export const permitsFreedSignal = defineSignal('permitsFreed');
+
+/** At the moment given, or at the budget's last event when none is: an idle workflow's clock stands still. */
+export const budgetStateQuery = defineQuery<WindowView, [{ at?: number }?]>('state');
+export const askPermitsUpdate = defineUpdate<PermitAnswer, [PermitAsk]>('askPermits');
+export const reportLeaseSignal = defineSignal<[LeaseReport]>('reportLease');
+export const configureBudgetUpdate = defineUpdate<WindowView, [WindowSettings]>('configureBudget');

@@ -1,0 +1,152 @@
+import {
+  type ActivityOptions,
+  ApplicationFailure,
+  condition,
+  proxyActivities,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import { keepSamples, nextPollDelay } from '../model/cadence.ts';
+import { spanText } from '../model/details-text.ts';
+import type { ExportInput, ExportProgress } from '../model/site-export.ts';
+import type { ExportView } from './export-view.ts';
+import { failureType, timedOut } from './failure-summary.ts';
+
+/**
+ * Starting a job. Temporal tries again only what surely did not arrive; a worker that died in the middle leaves that
+ * open, so time-outs are not tried again here but count as uncertain.
+ */
+const startOptions = {
+  startToCloseTimeout: '90s',
+  scheduleToCloseTimeout: '6h',
+  heartbeatTimeout: '3s',
+  retry: {
+    initialInterval: '1s',
+    maximumInterval: '1m',
+    nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'],
+  },
+} satisfies ActivityOptions;
+const starts = proxyActivities<Pick<Activities, 'startJob'>>(startOptions);
+
+/** Reads that may be repeated at will; an outage of the service is sat out for hours. */
+const readOptions = {
+  startToCloseTimeout: '90s',
+  scheduleToCloseTimeout: '6h',
+  heartbeatTimeout: '3s',
+  retry: { initialInterval: '1s', maximumInterval: '1m' },
+} satisfies ActivityOptions;
+const reads = proxyActivities<Pick<Activities, 'readJob'>>(readOptions);
+
+/** A start whose arrival is unknown is repeated once (DESIGN §4). */
+const uncertainStarts = 1;
+/** Pause before another job replaces one that failed: the first time soon (DESIGN E2). */
+const restartPauseMs = (failures: number): number => Math.min(5 * 60_000, 3_000 * 4 ** (failures - 1));
+
+type JobEnd = { kind: 'completed' } | { kind: 'continue-as-new' } | { kind: 'ended'; reason: string };
+
+/** The static export's job at the service: started, polled to its end, started again if it does not get there. */
+export class ExportJob {
+  readonly #input: ExportInput;
+  readonly #progress: ExportProgress;
+  readonly #view: ExportView;
+  #woken = false;
+
+  constructor(input: ExportInput, progress: ExportProgress, view: ExportView) {
+    this.#input = input;
+    this.#progress = progress;
+    this.#view = view;
+  }
+
+  pollNow(): void {
+    this.#woken = true;
+  }
+
+  /** Throws when there is no poll to bring forward. */
+  requireWaiting(): void {
+    if (this.#view.nextPoll) return;
+    throw ApplicationFailure.nonRetryable('no poll is due: the export does not wait for its job', 'InvalidInput');
+  }
+
+  /** A completed job's id, or null to continue as new. Jobs that fail, vanish or take too long are started again. */
+  async complete(settings: { jobTimeoutMs: number; jobAttempts: number }): Promise<string | null> {
+    for (;;) {
+      const { jobId, jobStartedAt } = this.#progress;
+      const job = jobId === null || jobStartedAt === null ? await this.#startJob() : { jobId, jobStartedAt };
+      this.#view.enter('rendering');
+      const end = await this.#follow(job.jobId, job.jobStartedAt, settings.jobTimeoutMs);
+      if (end.kind === 'continue-as-new') return null;
+      if (end.kind === 'completed') return job.jobId;
+      const failures = this.#progress.jobsStarted - this.#progress.possibleDuplicates;
+      if (failures >= settings.jobAttempts) {
+        throw ApplicationFailure.nonRetryable(`${end.reason}; ${failures} jobs were tried`, 'JobFailed');
+      }
+      this.#progress.jobId = null;
+      this.#view.enter('starting');
+      await sleep(restartPauseMs(failures), { summary: `start another job: ${end.reason}`.slice(0, 180) });
+    }
+  }
+
+  async #startJob(): Promise<{ jobId: string; jobStartedAt: number }> {
+    const { org, domain, parameters } = this.#input;
+    for (let uncertain = 0; ; uncertain += 1) {
+      this.#progress.jobsStarted += 1;
+      const jobStartedAt = Date.now();
+      try {
+        const { jobId } = await starts.startJob.executeWithOptions(
+          { ...startOptions, summary: `start a job for ${domain}` },
+          [{ org, domain, parameters }],
+        );
+        Object.assign(this.#progress, { jobId, jobStartedAt, percent: null, pageCount: null, samples: [] });
+        return { jobId, jobStartedAt };
+      } catch (error) {
+        if (!maybeStarted(error) || uncertain >= uncertainStarts) throw error;
+        this.#progress.possibleDuplicates += 1;
+        this.#view.show();
+      }
+    }
+  }
+
+  /** Polls a job until it ends, with durable timers that `pollNow` cuts short. */
+  async #follow(jobId: string, startedAt: number, timeoutMs: number): Promise<JobEnd> {
+    for (;;) {
+      const elapsedMs = Date.now() - startedAt;
+      const { delayMs, reason, expectedAtMs } = nextPollDelay({
+        elapsedMs,
+        samples: this.#progress.samples,
+        timeoutMs,
+      });
+      await this.#waitForPoll(delayMs, reason, expectedAtMs === null ? null : startedAt + expectedAtMs);
+      const reading = await reads.readJob.executeWithOptions(
+        { ...readOptions, summary: `poll: ${reason}`.slice(0, 180) },
+        [{ org: this.#input.org, jobId }],
+      );
+      this.#progress.polls += 1;
+      this.#progress.percent = reading.percent ?? this.#progress.percent;
+      this.#progress.pageCount = reading.pageCount ?? this.#progress.pageCount;
+      this.#view.show();
+      if (reading.state === 'completed') return { kind: 'completed' };
+      if (reading.state === 'failed')
+        return { kind: 'ended', reason: `the job failed: ${reading.error ?? 'no reason given'}` };
+      if (reading.state === 'missing') return { kind: 'ended', reason: 'the service does not know the job any more' };
+      const now = Date.now() - startedAt;
+      if (now >= timeoutMs) return { kind: 'ended', reason: `the job is not done after ${spanText(now)}` };
+      this.#progress.samples = keepSamples(this.#progress.samples, { atMs: now, percent: reading.percent });
+      if (workflowInfo().continueAsNewSuggested) return { kind: 'continue-as-new' };
+    }
+  }
+
+  async #waitForPoll(delayMs: number, reason: string, expectedAt: number | null): Promise<void> {
+    this.#woken = false;
+    this.#view.waitForPoll({ at: Date.now() + delayMs, reason, expectedAt });
+    await condition(() => this.#woken, delayMs, {
+      summary: `next poll in ${spanText(delayMs)}: ${reason}`.slice(0, 180),
+    });
+    this.#view.waitForPoll(null);
+  }
+}
+
+/** Whether a start that failed may have made a job all the same. */
+function maybeStarted(error: unknown): boolean {
+  return failureType(error) === 'StartUncertain' || timedOut(error);
+}

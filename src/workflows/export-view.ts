@@ -1,0 +1,69 @@
+import { setCurrentDetails } from '@temporalio/workflow';
+import type { ExportPhase, RolloutResult } from '../model/cargo.ts';
+import { barText, clockTime, factsTable } from '../model/details-text.ts';
+import type { ExportInput, ExportProgress, ExportState } from '../model/site-export.ts';
+import { showPhase } from './search-attributes.ts';
+
+/** What people see of an export: the query `state`, the current details and the phase as a search attribute. */
+export class ExportView {
+  readonly #input: ExportInput;
+  readonly #progress: ExportProgress;
+  #phase: ExportPhase = 'starting';
+  #nextPoll: ExportState['nextPoll'] = null;
+  version: string | null = null;
+  readonly rollouts: RolloutResult[] = [];
+
+  constructor(input: ExportInput, progress: ExportProgress) {
+    this.#input = input;
+    this.#progress = progress;
+  }
+
+  get nextPoll(): ExportState['nextPoll'] {
+    return this.#nextPoll;
+  }
+
+  state(): ExportState {
+    return {
+      org: this.#input.org,
+      domain: this.#input.domain,
+      phase: this.#phase,
+      parameters: this.#input.parameters,
+      progress: this.#progress,
+      nextPoll: this.#nextPoll,
+      version: this.version,
+      rollouts: this.rollouts,
+    };
+  }
+
+  enter(phase: ExportPhase): void {
+    if (phase === this.#phase) return;
+    this.#phase = phase;
+    showPhase(phase);
+    this.show();
+  }
+
+  waitForPoll(poll: ExportState['nextPoll']): void {
+    this.#nextPoll = poll;
+    this.show();
+  }
+
+  show(): void {
+    const { jobId, percent, pageCount, polls, jobsStarted, possibleDuplicates } = this.#progress;
+    const facts: [string, string][] = [['phase', `**${this.#phase}**`]];
+    if (percent !== null) facts.push(['progress', `${barText(percent)} ${Math.round(percent)} %`]);
+    if (pageCount !== null) facts.push(['pages', `${pageCount}`]);
+    if (this.#nextPoll) {
+      const { at, reason, expectedAt } = this.#nextPoll;
+      facts.push(['next poll', `${clockTime(at)} (${reason})`]);
+      if (expectedAt !== null) facts.push(['done at about', clockTime(expectedAt)]);
+    }
+    facts.push(['job', `${jobId ?? 'none yet'}, asked ${polls} times`]);
+    if (jobsStarted > 1) facts.push(['jobs started', `${jobsStarted}`]);
+    if (possibleDuplicates > 0) {
+      facts.push(['possible duplicate jobs', `${possibleDuplicates}: the answer to a start was lost`]);
+    }
+    if (this.version) facts.push(['version', this.version]);
+    for (const { target, outcome, detail } of this.rollouts) facts.push([target, `${outcome}: ${detail}`]);
+    setCurrentDetails(`**Export of ${this.#input.domain}** (${this.#input.org})\n\n${factsTable(facts)}`);
+  }
+}

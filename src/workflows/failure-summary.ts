@@ -1,0 +1,25 @@
+import { ApplicationFailure, rootCause, TemporalFailure, TimeoutFailure } from '@temporalio/common';
+
+/** `Type: message` of the failure that counts, for a row in the store; activities keep secrets out of both. */
+export function failureSummary(error: unknown): string {
+  const cause = innermost(error);
+  if (cause instanceof ApplicationFailure && cause.type) return `${cause.type}: ${cause.message}`;
+  return rootCause(error) ?? 'unknown failure';
+}
+
+/** The type of the failure that counts, e.g. `StartUncertain`; null for anything but an ApplicationFailure. */
+export function failureType(error: unknown): string | null {
+  const cause = innermost(error);
+  return cause instanceof ApplicationFailure ? (cause.type ?? null) : null;
+}
+
+/** Whether an activity ran out of time, as it does when its worker died. */
+export function timedOut(error: unknown): boolean {
+  return innermost(error) instanceof TimeoutFailure;
+}
+
+function innermost(error: unknown): unknown {
+  let current = error;
+  while (current instanceof TemporalFailure && current.cause) current = current.cause;
+  return current;
+}

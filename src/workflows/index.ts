@@ -1,0 +1,3 @@
+export { exportSite } from './export-site.ts';
+export { rateBudget } from './rate-budget.ts';
+export { syncFeedback } from './sync-feedback.ts';

@@ -1,0 +1,200 @@
+import {
+  type ActivityOptions,
+  CancellationScope,
+  condition,
+  isCancellation,
+  makeContinueAsNewFunc,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import { clockTime, factsTable, spanText } from '../model/details-text.ts';
+import { noEntries, type SyncInput, type SyncProgress, type SyncResult, type SyncState } from '../model/sync.ts';
+import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
+import { failureSummary } from './failure-summary.ts';
+import { showPhase } from './search-attributes.ts';
+
+/** The store's own transactions: short, so that a dead worker costs seconds, and tried for long. */
+const recordOptions = {
+  startToCloseTimeout: '10s',
+  scheduleToCloseTimeout: '1h',
+  retry: { initialInterval: '500ms', maximumInterval: '30s' },
+} satisfies ActivityOptions;
+const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
+
+/**
+ * Requests to the service under a lease. The heartbeat finds a dead worker within seconds; outages of the service are
+ * sat out for a day, because nothing is lost by waiting.
+ */
+const pageOptions = {
+  startToCloseTimeout: '5m',
+  scheduleToCloseTimeout: '24h',
+  heartbeatTimeout: '3s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
+} satisfies ActivityOptions;
+const pages = proxyActivities<Pick<Activities, 'fetchPages'>>(pageOptions);
+
+/** Events of a run before it continues as new, well below the server's suggestion at 4,096. */
+const eventsPerRun = 3_000;
+
+/** Reads one pass over a project's feedback into the store, lease by lease (DESIGN §4, S1 to S3). */
+export async function syncFeedback(input: SyncInput): Promise<SyncResult> {
+  const sync = new Sync(input);
+  setHandler(syncStateQuery, () => sync.state(), { description: 'What the pass has done and what it waits for.' });
+  setHandler(permitsFreedSignal, () => sync.wakeUp(), { description: 'Permits came back: ask again now.' });
+  const done = await sync.run();
+  if (!done) return await makeContinueAsNewFunc<typeof syncFeedback>()({ ...input, carried: sync.carried() });
+  return done;
+}
+
+class Sync {
+  readonly #input: SyncInput;
+  #phase: SyncState['phase'] = 'starting';
+  #progress: SyncProgress | null;
+  #waiting: SyncState['waiting'] = null;
+  #woken = false;
+  #tries = 0;
+
+  constructor(input: SyncInput) {
+    this.#input = input;
+    this.#progress = input.carried ?? null;
+  }
+
+  state(): SyncState {
+    const { org, project, pass } = this.#input;
+    return { org, project, pass, phase: this.#phase, progress: this.#progress, waiting: this.#waiting };
+  }
+
+  wakeUp(): void {
+    this.#woken = true;
+  }
+
+  carried(): SyncProgress {
+    if (!this.#progress) throw new Error('continue-as-new before the pass began');
+    return this.#progress;
+  }
+
+  /** The result, or null when the run has grown long and should continue as new. */
+  async run(): Promise<SyncResult | null> {
+    try {
+      const progress = this.#progress ?? (await this.#begin());
+      if (!(await this.#read(progress))) return null;
+      return await this.#finish(progress, 'completed', null);
+    } catch (error) {
+      await CancellationScope.nonCancellable(() => this.#recordFailure(error));
+      throw error;
+    }
+  }
+
+  async #begin(): Promise<SyncProgress> {
+    const { org, project, pass, from, to } = this.#input;
+    const passId = workflowInfo().firstExecutionRunId;
+    const { storeId } = await records.beginPass.executeWithOptions(
+      { ...recordOptions, summary: `begin ${pass} of ${project}` },
+      [
+        {
+          org,
+          project,
+          pass,
+          passId,
+          startedAt: workflowInfo().startTime.getTime(),
+          ...(from === undefined ? {} : { from }),
+          ...(to === undefined ? {} : { to }),
+        },
+      ],
+    );
+    this.#progress = { passId, storeId, pages: 0, requests: 0, throttled: 0, waitedMs: 0, entries: noEntries };
+    return this.#progress;
+  }
+
+  /** True when the pass is complete, false when the run should continue as new. */
+  async #read(progress: SyncProgress): Promise<boolean> {
+    const { org, project } = this.#input;
+    this.#enter('reading');
+    for (;;) {
+      const { passId, storeId } = progress;
+      const leg = await pages.fetchPages.executeWithOptions(
+        { ...pageOptions, summary: `pages of ${project} from ${progress.pages + 1}` },
+        [{ org, project, class: this.#input.class, passId, storeId, tries: this.#tries }],
+      );
+      progress.pages = leg.pages;
+      progress.entries = leg.entries;
+      progress.requests += leg.requests;
+      progress.throttled += leg.throttled;
+      this.#tries = leg.tries;
+      this.#show();
+      if (leg.outcome === 'complete') return true;
+      if (leg.waiting) progress.waitedMs += await this.#waitForBudget(leg.waiting);
+      const { continueAsNewSuggested, historyLength } = workflowInfo();
+      if (continueAsNewSuggested || historyLength >= eventsPerRun) return false;
+    }
+  }
+
+  /** A durable wait that the budget can cut short; returns the milliseconds waited. */
+  async #waitForBudget(waiting: NonNullable<SyncState['waiting']>): Promise<number> {
+    const since = Date.now();
+    this.#waiting = waiting;
+    this.#enter('waiting-for-budget');
+    this.#woken = false;
+    await condition(() => this.#woken, Math.max(1, waiting.until - since), {
+      summary: `budget free at ${clockTime(waiting.until)}, place ${waiting.place}`,
+    });
+    this.#waiting = null;
+    this.#enter('reading');
+    return Date.now() - since;
+  }
+
+  async #finish(
+    progress: SyncProgress,
+    outcome: 'completed' | 'failed' | 'cancelled',
+    error: string | null,
+  ): Promise<SyncResult> {
+    const { org, project, pass } = this.#input;
+    const {
+      watermark,
+      pages: read,
+      entries,
+    } = await records.finishPass.executeWithOptions(
+      { ...recordOptions, summary: `finish ${pass} of ${project}: ${outcome}` },
+      [{ ...progress, org, project, outcome, error, finishedAt: Date.now() }],
+    );
+    this.#progress = { ...progress, pages: read, entries };
+    this.#enter('done');
+    const { passId: _passId, storeId: _storeId, ...counts } = this.#progress;
+    const { workflowId, runId } = workflowInfo();
+    return { workflowId, runId, org, project, pass, ...counts, watermark, verifiedUpTo: null };
+  }
+
+  async #recordFailure(error: unknown): Promise<void> {
+    if (!this.#progress) return;
+    await this.#finish(this.#progress, isCancellation(error) ? 'cancelled' : 'failed', failureSummary(error));
+  }
+
+  #enter(phase: SyncState['phase']): void {
+    if (phase === this.#phase) return;
+    // A search attribute costs an event each time: waits come and go with every window, so they are not told there.
+    if (phase !== 'waiting-for-budget' && this.#phase !== 'waiting-for-budget') showPhase(phase);
+    this.#phase = phase;
+    this.#show();
+  }
+
+  #show(): void {
+    const { project, pass, org } = this.#input;
+    const facts: [string, string][] = [['phase', this.#phase]];
+    if (this.#progress) {
+      const { pages: read, requests, throttled, waitedMs, entries } = this.#progress;
+      facts.push(['pages', `${read} (${requests} requests, ${throttled} refused with 429)`]);
+      facts.push(['entries', `${entries.seen} seen, ${entries.inserted} new, ${entries.updated} changed`]);
+      if (entries.rejected > 0) facts.push(['not understood', `${entries.rejected}, kept in feedback_rejects`]);
+      facts.push(['waited for the budget', spanText(waitedMs)]);
+    }
+    if (this.#waiting) {
+      const { until, place, behind } = this.#waiting;
+      facts.push(['waiting until', clockTime(until)]);
+      facts.push(['place', behind.length === 0 ? `${place}` : `${place}, behind ${behind.join(', ')}`]);
+    }
+    setCurrentDetails(`**${pass} of ${project}** (${org})\n\n${factsTable(facts)}`);
+  }
+}

@@ -1,0 +1,121 @@
+import { readFile, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startExport } from '../../src/client/exports.ts';
+import { startSync } from '../../src/client/syncs.ts';
+import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
+import type { ExportResult } from '../../src/model/site-export.ts';
+import type { SyncResult } from '../../src/model/sync.ts';
+import { type Scene, type SceneOptions, setScene } from '../support/scene.ts';
+import { storedFeedback } from '../support/stored-feedback.ts';
+import { devServerEnvironment } from '../support/temporal.ts';
+import { replayChain } from '../support/workflow-run.ts';
+
+let scene: Scene;
+afterEach(async () => {
+  await scene?.end();
+});
+
+async function begin(options: SceneOptions): Promise<Scene> {
+  scene = await setScene(options);
+  await scene.startWorker();
+  return scene;
+}
+
+async function exportSite(parameters = {}): Promise<ExportResult> {
+  const { client, taskQueue, org, domain } = scene;
+  return (await startExport(client, taskQueue, { org, domain, parameters }, 'join')).handle.result();
+}
+
+async function sync(pass: 'sweep' | 'incremental'): Promise<SyncResult> {
+  const { client, taskQueue, org, project } = scene;
+  return (await startSync(client, taskQueue, { org, project, pass, class: 'on-demand' })).result();
+}
+
+/** Every run of this scene can be replayed by the current code (DESIGN X2). */
+async function replayAll(): Promise<void> {
+  const env = await devServerEnvironment();
+  const query = `DocferryOrg = "${scene.org}"`;
+  await expect.poll(async () => (await scene.client.workflow.count(query)).count).toBeGreaterThan(0);
+  for await (const { workflowId, runId } of scene.client.workflow.list({ query })) {
+    await replayChain(env, { workflowId, runId });
+  }
+}
+
+describe('the whole thread on a real server', () => {
+  it('exports, verifies, publishes and rolls out a site; again only what changed', async () => {
+    await begin({ sandbox: { jobSeconds: 2, pages: 12 } });
+    const first = await exportSite();
+    expect(first).toMatchObject({
+      outcome: 'published',
+      jobsStarted: 1,
+      linksRequested: 1,
+      archive: { format: 'tar.gz' },
+      rollouts: [{ outcome: 'rolled-out' }],
+    });
+    expect(first.pages).toBeGreaterThanOrEqual(12);
+    expect(first.polls).toBeLessThanOrEqual(4);
+    const { version } = first;
+    expect(await readlink(join(scene.folder, 'site', 'current'))).toBe(`releases/${version}`);
+    expect(await readFile(join(scene.folder, 'site', 'current', 'index.html'), 'utf8')).toContain('<html');
+    const bundles = join(scene.folder, 'data', 'bundles', scene.domain);
+    const manifest = JSON.parse(await readFile(join(bundles, 'versions', `${version}`, 'manifest.json'), 'utf8'));
+    expect(manifest).toMatchObject({ version, contentDigest: first.contentDigest, source: { jobId: first.jobId } });
+    expect(JSON.parse(await readFile(join(bundles, 'current.json'), 'utf8'))).toMatchObject({ version, epoch: 1 });
+
+    const second = await exportSite();
+    expect(second).toMatchObject({
+      outcome: 'unchanged',
+      version,
+      url: first.url,
+      rollouts: [{ outcome: 'already-current' }],
+    });
+
+    scene.sandbox.publishRevision(scene.domain);
+    const third = await exportSite();
+    expect(third.outcome).toBe('published');
+    expect(third.version).not.toBe(version);
+    expect(JSON.parse(await readFile(join(bundles, 'current.json'), 'utf8'))).toMatchObject({ epoch: 2 });
+    expect(scene.sandbox.log().some((entry) => entry.port === 'storage' && entry.hadAuthorization)).toBe(false);
+    await replayAll();
+  });
+
+  it('stores every entry exactly once and keeps to 10 requests in any 10 s (B1, S1)', async () => {
+    await begin({
+      sandbox: { entries: 3_000, requests: 10, windowMs: 10_000, rejects: 0.01, drift: 0.02 },
+      budget: '{ requests: 10, window: 10s, arrival: 2s }',
+    });
+    const result = await sync('sweep');
+    expect(result).toMatchObject({ pages: 30, requests: 30, throttled: 0, entries: { seen: 3_000 } });
+    const { kept, rejected } = storedFeedback(scene);
+    const truth = [...scene.sandbox.truth(scene.project)] as { id?: unknown; status?: unknown }[];
+    // Entries that are not objects and read the same, such as two nulls, are kept aside once.
+    const distinct = new Set(truth.map((entry) => (typeof entry?.id === 'string' ? entry.id : JSON.stringify(entry))));
+    expect(kept.size + rejected.size).toBe(distinct.size);
+    expect(rejected.size).toBeGreaterThan(0);
+    for (const entry of truth) {
+      const row = typeof entry?.id === 'string' ? kept.get(entry.id) : undefined;
+      if (row) expect(row).toMatchObject({ status: entry.status });
+    }
+    expect(scene.sandbox.maxInAnyWindow('acme')).toBeLessThanOrEqual(10);
+    expect(scene.sandbox.log().filter((entry) => entry.status === 429)).toEqual([]);
+    await replayAll();
+  }, 90_000);
+
+  it('reads only what is new in an incremental pass, from the watermark on (S4)', async () => {
+    await begin({ sandbox: { entries: 2_000 } });
+    const sweep = await sync('sweep');
+    expect(sweep.entries).toMatchObject({ seen: 2_000, inserted: 2_000 });
+    scene.sandbox.addEntries(scene.project, { count: 5 });
+    const incremental = await sync('incremental');
+    expect(incremental.entries.inserted).toBe(5);
+    expect(incremental.requests).toBeLessThanOrEqual(2);
+    const store = await openSqliteFeedbackStore(scene.config.store.feedback.file);
+    const passes = await store.listPasses({ project: scene.project });
+    await store.close();
+    expect(passes.map(({ pass, outcome }) => [pass, outcome])).toEqual([
+      ['incremental', 'completed'],
+      ['sweep', 'completed'],
+    ]);
+  });
+});

@@ -1,0 +1,324 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FetchBundleResult } from '../../src/activities/bundle-versions.ts';
+import type { JobReading } from '../../src/activities/export-jobs.ts';
+import type { Activities } from '../../src/activities/index.ts';
+import { ExportRunning, exportState, pollNow, startExport } from '../../src/client/exports.ts';
+import type { ExportInput, ExportParameters } from '../../src/model/site-export.ts';
+import { timeSkippingEnvironment } from '../support/temporal.ts';
+import { withWorker } from '../support/workflow-run.ts';
+
+let env: TestWorkflowEnvironment;
+beforeAll(async () => {
+  env = await timeSkippingEnvironment();
+});
+afterAll(async () => {
+  await env?.teardown();
+});
+
+let sites = 0;
+const input = (parameters: ExportParameters = {}): ExportInput => {
+  sites += 1;
+  return { org: 'acme', domain: `docs-${sites}.example`, parameters };
+};
+
+const reading = (more: Partial<JobReading> = {}): JobReading => ({
+  state: 'running',
+  status: 'running',
+  percent: null,
+  pageCount: null,
+  error: null,
+  ...more,
+});
+const completed = reading({ state: 'completed', status: 'completed', percent: 100, pageCount: 7 });
+
+const digest = 'ab'.repeat(32);
+const bundle: FetchBundleResult = {
+  ok: true,
+  linksRequested: 1,
+  pages: 7,
+  files: 9,
+  archive: { sha256: 'cd'.repeat(32), bytes: 1_234, format: 'tar.gz' },
+  contentDigest: digest,
+  current: null,
+};
+
+type Calls = { [Name in keyof Activities]?: Parameters<Activities[Name]>[0][] };
+
+/** Activities of an export that goes well, with replacements, and a note of every call. */
+function exportActivities(replace: Partial<Activities> = {}) {
+  const calls: Calls = {};
+  let jobs = 0;
+  const usual: Partial<Activities> = {
+    planExport: async () => ({
+      storeId: 'store-1',
+      jobTimeoutMs: 7_200_000,
+      jobAttempts: 3,
+      targets: ['directory:./site'],
+    }),
+    startJob: async () => ({ jobId: `job-${++jobs}` }),
+    readJob: async () => completed,
+    fetchBundle: async () => bundle,
+    publishVersion: async ({ domain, version }) => ({ url: `http://bundles.example/${domain}/${version}` }),
+    addressOf: async ({ domain, version }) => ({ url: `http://bundles.example/${domain}/${version}` }),
+    rollOut: async ({ target }) => ({ target, outcome: 'rolled-out', detail: 'switched' }),
+    discardStaged: async () => {},
+    recordExportRun: async () => {},
+  };
+  const activities = Object.fromEntries(
+    Object.entries({ ...usual, ...replace }).map(([name, activity]) => [
+      name,
+      async (args: never) => {
+        const noted = calls as Record<string, unknown[]>;
+        noted[name] = [...(noted[name] ?? []), args];
+        return activity(args);
+      },
+    ]),
+  ) as Partial<Activities>;
+  return { activities, calls };
+}
+
+const start = async (taskQueue: string, request: ExportInput) =>
+  (await startExport(env.client, taskQueue, request, 'join')).handle;
+
+describe('exportSite', () => {
+  it('takes a site from the job to the rollout and says what became of it', async () => {
+    const { activities, calls } = exportActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const result = await (await start(taskQueue, request)).result();
+      expect(result).toMatchObject({
+        domain: request.domain,
+        outcome: 'published',
+        jobId: 'job-1',
+        jobsStarted: 1,
+        contentDigest: digest,
+        archive: { format: 'tar.gz', bytes: 1_234 },
+        pages: 7,
+        files: 9,
+        polls: 1,
+        linksRequested: 1,
+        rollouts: [{ target: 'directory:./site', outcome: 'rolled-out' }],
+        reasons: [],
+      });
+      expect(result.version).toMatch(/^\d{8}T\d{6}Z-abababababab$/);
+      expect(calls.publishVersion).toMatchObject([{ version: result.version, promote: { expectedEpoch: 0 } }]);
+    });
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'published', jobId: 'job-1' }]);
+  });
+
+  it('polls seldom while a four-hour job runs, with every wait on a durable timer', async () => {
+    let startedAt = 0;
+    const { activities } = exportActivities({
+      planExport: async () => ({ storeId: 's', jobTimeoutMs: 5 * 3_600_000, jobAttempts: 1, targets: [] }),
+      startJob: async () => {
+        startedAt = await env.currentTimeMs();
+        return { jobId: 'long' };
+      },
+      readJob: async () => {
+        const percent = ((await env.currentTimeMs()) - startedAt) / 144_000;
+        return percent >= 100 ? completed : reading({ percent });
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result.outcome).toBe('published');
+      expect(result.polls).toBeLessThan(14_400 / 10 / 5);
+    });
+  });
+
+  it('publishes nothing when the content is that of the current version, and still rolls it out', async () => {
+    const current = { version: '20260101T000000Z-abababababab', contentDigest: digest, publishedAt: 'x', epoch: 4 };
+    const { activities, calls } = exportActivities({
+      fetchBundle: async () => ({ ...bundle, ok: true, contentDigest: digest, current }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'unchanged', version: current.version });
+    });
+    expect(calls.publishVersion).toBeUndefined();
+    expect(calls.discardStaged).toHaveLength(1);
+    expect(calls.rollOut).toMatchObject([{ version: current.version }]);
+  });
+
+  it('publishes unchanged content as a new version when forced', async () => {
+    const current = { version: '20260101T000000Z-abababababab', contentDigest: digest, publishedAt: 'x', epoch: 4 };
+    const { activities, calls } = exportActivities({
+      fetchBundle: async () => ({ ...bundle, ok: true, contentDigest: digest, current }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      expect((await (await start(taskQueue, input({ force: true }))).result()).outcome).toBe('published');
+    });
+    expect(calls.publishVersion).toMatchObject([{ promote: { expectedEpoch: 4 } }]);
+  });
+
+  it('does not make an export of a few paths the current version, unless promoted', async () => {
+    const { activities, calls } = exportActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      await (await start(taskQueue, input({ paths: ['/a'] }))).result();
+      await (await start(taskQueue, input({ paths: ['/a'], promote: true }))).result();
+    });
+    expect(calls.publishVersion).toMatchObject([{ promote: null }, { promote: { expectedEpoch: 0 } }]);
+    expect(calls.rollOut).toHaveLength(1);
+  });
+
+  it('starts another job when one fails, vanishes or takes too long, and gives up after the configured attempts', async () => {
+    const ends: JobReading[] = [
+      reading({ state: 'failed', error: 'renderer ran out of memory' }),
+      reading({ state: 'missing' }),
+      completed,
+    ];
+    let job = -1;
+    const { activities, calls } = exportActivities({
+      startJob: async () => ({ jobId: `job-${++job}` }),
+      readJob: async () => ends[job] ?? completed,
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'published', jobId: 'job-2', jobsStarted: 3 });
+    });
+    expect(calls.startJob).toHaveLength(3);
+
+    const stuck = exportActivities({
+      planExport: async () => ({ storeId: 's', jobTimeoutMs: 600_000, jobAttempts: 2, targets: [] }),
+      readJob: async () => reading(),
+    });
+    await withWorker(env, stuck.activities, async ({ taskQueue }) => {
+      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({ cause: { type: 'JobFailed' } });
+    });
+    expect(stuck.calls.startJob).toHaveLength(2);
+    expect(stuck.calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
+  });
+
+  it('repeats a start whose arrival is unknown once, and shows the possible duplicate', async () => {
+    let starts = 0;
+    const { activities } = exportActivities({
+      startJob: async () => {
+        starts += 1;
+        if (starts === 1) throw ApplicationFailure.nonRetryable('connection reset', 'StartUncertain');
+        return { jobId: 'second' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ jobId: 'second', jobsStarted: 2, possibleDuplicates: 1 });
+    });
+
+    const never = exportActivities({
+      startJob: async () => {
+        throw ApplicationFailure.nonRetryable('connection reset', 'StartUncertain');
+      },
+    });
+    await withWorker(env, never.activities, async ({ taskQueue }) => {
+      await expect((await start(taskQueue, input())).result()).rejects.toThrow();
+    });
+    expect(never.calls.startJob).toHaveLength(2);
+  });
+
+  it('ends with the reasons when the archive is refused, and publishes nothing', async () => {
+    const reasons = [{ rule: 'path-traversal', path: '../etc/passwd', detail: 'leads out of the site' }];
+    const { activities, calls } = exportActivities({
+      fetchBundle: async () => ({ ok: false, reasons, linksRequested: 1, pages: 0, files: 0, archive: null }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'rejected', reasons, version: null, url: null });
+    });
+    expect(calls.publishVersion).toBeUndefined();
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rejected' }]);
+  });
+
+  it('reports a target that fails and goes on with the others', async () => {
+    const { activities } = exportActivities({
+      planExport: async () => ({ storeId: 's', jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['bad', 'good'] }),
+      rollOut: async ({ target }) => {
+        if (target === 'bad') throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
+        return { target, outcome: 'rolled-out', detail: 'switched' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result.rollouts).toMatchObject([
+        { target: 'bad', outcome: 'failed', detail: 'RolloutFailed: read-only file system' },
+        { target: 'good', outcome: 'rolled-out' },
+      ]);
+    });
+  });
+
+  it('cleans up and leaves its record when cancelled', async () => {
+    const { activities, calls } = exportActivities({ readJob: async () => reading({ percent: 10 }) });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      await expect
+        .poll(() => exportState(env.client, request.org, request.domain))
+        .toMatchObject({ phase: 'rendering' });
+      await handle.cancel();
+      await expect(handle.result()).rejects.toThrow();
+    });
+    expect(calls.discardStaged).toMatchObject([{ storeId: 'store-1' }]);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'cancelled' }]);
+  });
+
+  it('polls at once when asked, and refuses when no poll is due', async () => {
+    let polls = 0;
+    const { activities } = exportActivities({
+      readJob: async () => (++polls === 1 ? reading() : completed),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      await expect
+        .poll(() => exportState(env.client, request.org, request.domain))
+        .toMatchObject({ phase: 'rendering', nextPoll: { at: expect.any(Number), reason: expect.any(String) } });
+      expect(await pollNow(env.client, request.org, request.domain)).toMatchObject({ phase: 'rendering' });
+      await handle.result();
+      await expect(pollNow(env.client, request.org, request.domain)).rejects.toThrow();
+    });
+    expect(polls).toBe(2);
+  });
+
+  it('is joined by an equal request and refuses another one (E1)', async () => {
+    const { activities, calls } = exportActivities({ readJob: async () => reading() });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input({ paths: ['/b', '/a'] });
+      const handle = await start(taskQueue, request);
+      await expect
+        .poll(() => exportState(env.client, request.org, request.domain))
+        .toMatchObject({ phase: 'rendering' });
+      const same = { ...request, parameters: { paths: ['/a', '/b'] } };
+      expect((await startExport(env.client, taskQueue, same, 'join')).joined).toBe(true);
+      await expect(startExport(env.client, taskQueue, same, 'refuse')).rejects.toThrow(ExportRunning);
+      const other = { ...request, parameters: { force: true } };
+      await expect(startExport(env.client, taskQueue, other, 'join')).rejects.toThrow(/other parameters \(2 paths\)/);
+      await handle.cancel();
+      await expect(handle.result()).rejects.toThrow();
+    });
+    expect(calls.startJob).toHaveLength(1);
+  });
+
+  it('continues a carried run where it was: the same job, its polls counted on', async () => {
+    const { activities, calls } = exportActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const now = await env.currentTimeMs();
+      const carried = {
+        startedAt: now - 60_000,
+        storeId: 'store-1',
+        jobId: 'carried-job',
+        jobStartedAt: now - 50_000,
+        jobsStarted: 1,
+        possibleDuplicates: 0,
+        polls: 41,
+        percent: 50,
+        pageCount: 3,
+        samples: [],
+        linksRequested: 0,
+      };
+      const result = await (await start(taskQueue, { ...input(), carried })).result();
+      expect(result).toMatchObject({ jobId: 'carried-job', polls: 42, jobsStarted: 1 });
+    });
+    expect(calls.startJob).toBeUndefined();
+    expect(calls.readJob).toMatchObject([{ jobId: 'carried-job' }]);
+  });
+});

@@ -1,0 +1,103 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BudgetClient, budgetView } from '../../src/client/budget.ts';
+import type { PermitAnswer, WindowSettings } from '../../src/model/sliding-window.ts';
+import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { devServerEnvironment } from '../support/temporal.ts';
+import { replayChain, withWorker } from '../support/workflow-run.ts';
+
+let env: TestWorkflowEnvironment;
+beforeAll(async () => {
+  env = await devServerEnvironment();
+});
+afterAll(async () => {
+  await env?.teardown();
+});
+
+const settings: WindowSettings = { requests: 20, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 };
+let orgs = 0;
+
+/** A budget of its own for one test, replayed at the end. */
+async function withBudget(
+  test: (budget: {
+    org: string;
+    client: BudgetClient;
+    ask: (id: string, holder?: string) => Promise<PermitAnswer>;
+  }) => Promise<void>,
+): Promise<void> {
+  orgs += 1;
+  const org = `org-${process.pid}-${orgs}`;
+  await withWorker(env, {}, async ({ taskQueue }) => {
+    const client = new BudgetClient(env.client, taskQueue, new Map([[org, settings]]));
+    const ask = (id: string, holder = 'sync:a') =>
+      client.ask(org, { id, holder, class: 'sweep', wants: 20, attemptAt: 1 });
+    await test({ org, client, ask });
+    const handle = env.client.workflow.getHandle(budgetWorkflowId(org));
+    const { raw } = await handle.describe();
+    const runId = raw.workflowExecutionInfo?.firstRunId;
+    if (!runId) throw new Error('the budget has no first run');
+    await replayChain(env, { workflowId: handle.workflowId, runId });
+    await handle.terminate();
+  });
+}
+
+describe('rateBudget on the real server', () => {
+  it('starts with the first question and grants', async () => {
+    await withBudget(async ({ org, ask }) => {
+      const answer = await ask('q1');
+      expect(answer).toMatchObject({ kind: 'granted', leaseId: 'q1' });
+      expect(await budgetView(env.client, org)).toMatchObject({
+        limit: 20,
+        used: 10,
+        available: 10,
+        holders: [{ workflowId: 'sync:a', permits: 10 }],
+      });
+    });
+  });
+
+  it('answers a repeated question with the same lease', async () => {
+    await withBudget(async ({ org, ask }) => {
+      const [first, second] = [await ask('q1'), await ask('q1')];
+      expect(second).toEqual(first);
+      expect((await budgetView(env.client, org)).used).toBe(10);
+    });
+  });
+
+  it('never grants more than the limit to many askers at once', async () => {
+    await withBudget(async ({ org, ask }) => {
+      const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => ask(`q${i}`, `sync:${i}`)));
+      const permits = answers.reduce((sum, a) => sum + (a.kind === 'granted' ? a.notBefore.length : 0), 0);
+      expect(permits).toBeLessThanOrEqual(20);
+      expect((await budgetView(env.client, org)).used).toBe(permits);
+      expect(answers.some((a) => a.kind === 'wait')).toBe(true);
+    });
+  });
+
+  it('takes over a changed configuration', async () => {
+    await withBudget(async ({ org, ask }) => {
+      await ask('q1');
+      const smaller = new BudgetClient(env.client, 'unused', new Map([[org, { ...settings, requests: 10 }]]));
+      expect(await smaller.configure(org)).toMatchObject({ limit: 10, used: 10, available: 0 });
+      expect((await ask('q2', 'sync:b')).kind).toBe('wait');
+    });
+  });
+
+  it('continues as new without losing its ledger, its leases or a question asked meanwhile', async () => {
+    await withBudget(async ({ org, client, ask }) => {
+      const kept = await ask('kept', 'sync:keeper');
+      const handle = env.client.workflow.getHandle(budgetWorkflowId(org));
+      const before = (await handle.describe()).runId;
+      for (let round = 0; round < 130; round += 1) {
+        await Promise.all(
+          Array.from({ length: 8 }, async (_, i) => {
+            const answer = await ask(`r${round}-${i}`, `sync:${i}`);
+            if (answer.kind === 'granted') await client.report(org, { leaseId: answer.leaseId, arrived: [] });
+          }),
+        );
+      }
+      expect((await handle.describe()).runId).not.toBe(before);
+      expect(await ask('kept', 'sync:keeper')).toEqual(kept);
+      expect((await budgetView(env.client, org)).holders).toMatchObject([{ workflowId: 'sync:keeper' }]);
+    });
+  });
+});

@@ -1,0 +1,166 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FetchPagesResult } from '../../src/activities/feedback-pages.ts';
+import type { Activities } from '../../src/activities/index.ts';
+import { startSync, syncState } from '../../src/client/syncs.ts';
+import { noEntries, type SyncInput } from '../../src/model/sync.ts';
+import { permitsFreedSignal } from '../../src/workflows/definitions.ts';
+import { timeSkippingEnvironment } from '../support/temporal.ts';
+import { withWorker } from '../support/workflow-run.ts';
+
+let env: TestWorkflowEnvironment;
+beforeAll(async () => {
+  env = await timeSkippingEnvironment();
+});
+afterAll(async () => {
+  await env?.teardown();
+});
+
+let projects = 0;
+const input = (): SyncInput => {
+  projects += 1;
+  return { org: 'acme', project: `prj_${projects}`, pass: 'sweep', class: 'on-demand' };
+};
+
+/** A leg of the pass: totals so far and what the activity itself did. */
+const leg = (more: Partial<FetchPagesResult>): FetchPagesResult => ({
+  outcome: 'more',
+  pages: 0,
+  entries: noEntries,
+  requests: 0,
+  throttled: 0,
+  tries: 0,
+  waiting: null,
+  ...more,
+});
+
+type Finish = Parameters<Activities['finishPass']>[0];
+
+/** Activities that answer with the given legs and note how the pass was closed. */
+function passActivities(legs: (call: number) => Promise<FetchPagesResult> | FetchPagesResult) {
+  const finished: Finish[] = [];
+  let calls = 0;
+  const activities: Partial<Activities> = {
+    beginPass: async () => ({ storeId: 'store-1', dateFrom: null, dateTo: null }),
+    fetchPages: async () => legs(calls++),
+    finishPass: async (result) => {
+      finished.push(result);
+      return { watermark: '2026-11-20T00:00:00.000Z', pages: result.pages, entries: result.entries };
+    },
+  };
+  return { activities, finished, calls: () => calls };
+}
+
+describe('syncFeedback', () => {
+  it('reads lease after lease and returns the counts of the whole pass', async () => {
+    const entries = { ...noEntries, seen: 1_500, inserted: 1_500 };
+    const { activities, finished } = passActivities((call) =>
+      call === 0 ? leg({ pages: 10, requests: 10 }) : leg({ outcome: 'complete', pages: 15, requests: 6, entries }),
+    );
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await startSync(env.client, taskQueue, input());
+      expect(await handle.result()).toMatchObject({
+        pass: 'sweep',
+        pages: 15,
+        requests: 16,
+        throttled: 0,
+        entries,
+        watermark: '2026-11-20T00:00:00.000Z',
+      });
+    });
+    expect(finished).toMatchObject([{ outcome: 'completed', error: null, storeId: 'store-1' }]);
+  });
+
+  it('sits out an hour of waiting for the budget on a durable timer and shows until when', async () => {
+    const until = (await env.currentTimeMs()) + 3_600_000;
+    const waiting = { until, place: 2, behind: ['sync:acme:other:sweep'] };
+    const { activities } = passActivities((call) =>
+      call === 0 ? leg({ outcome: 'waiting', waiting }) : leg({ outcome: 'complete', pages: 1, requests: 1 }),
+    );
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const sync = input();
+      const handle = await startSync(env.client, taskQueue, sync);
+      await expect.poll(() => syncState(env.client, sync)).toMatchObject({ phase: 'waiting-for-budget', waiting });
+      const result = await handle.result();
+      expect(result.waitedMs).toBeGreaterThan(3_500_000);
+      expect(result.pages).toBe(1);
+    });
+  });
+
+  it('asks again at once when the budget says that permits came back', async () => {
+    const { activities, calls } = passActivities(async (call) => {
+      if (call > 0) return leg({ outcome: 'complete' });
+      return leg({
+        outcome: 'waiting',
+        waiting: { until: (await env.currentTimeMs()) + 86_400_000, place: 1, behind: [] },
+      });
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const sync = input();
+      const handle = await startSync(env.client, taskQueue, sync);
+      await expect.poll(() => syncState(env.client, sync)).toMatchObject({ phase: 'waiting-for-budget' });
+      await handle.signal(permitsFreedSignal);
+      expect((await handle.result()).waitedMs).toBeLessThan(86_000_000);
+      expect(calls()).toBe(2);
+    });
+  });
+
+  it('records a failed pass with the failure type, and fails with it', async () => {
+    const { activities, finished } = passActivities((call) => {
+      if (call === 0) return leg({ pages: 3, requests: 3 });
+      throw ApplicationFailure.nonRetryable('page 4 of project prj cannot be read: no cursor', 'BadPage');
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await startSync(env.client, taskQueue, input());
+      await expect(handle.result()).rejects.toMatchObject({ cause: { cause: { type: 'BadPage' } } });
+    });
+    expect(finished).toMatchObject([{ outcome: 'failed', pages: 3, error: expect.stringMatching(/^BadPage: page 4/) }]);
+  });
+
+  it('records a cancelled pass', async () => {
+    const { activities, finished } = passActivities(async () =>
+      leg({ outcome: 'waiting', waiting: { until: (await env.currentTimeMs()) + 86_400_000, place: 1, behind: [] } }),
+    );
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const sync = input();
+      const handle = await startSync(env.client, taskQueue, sync);
+      await expect.poll(() => syncState(env.client, sync)).toMatchObject({ phase: 'waiting-for-budget' });
+      await handle.cancel();
+      await expect(handle.result()).rejects.toThrow();
+    });
+    expect(finished).toMatchObject([{ outcome: 'cancelled' }]);
+  });
+
+  it('is joined by a second request for the same pass', async () => {
+    const { activities, calls } = passActivities(async (call) =>
+      call === 0
+        ? leg({ outcome: 'waiting', waiting: { until: (await env.currentTimeMs()) + 60_000, place: 1, behind: [] } })
+        : leg({ outcome: 'complete', pages: 1, requests: 1 }),
+    );
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const sync = input();
+      const [first, second] = [
+        await startSync(env.client, taskQueue, sync),
+        await startSync(env.client, taskQueue, sync),
+      ];
+      expect(second.workflowId).toBe(first.workflowId);
+      expect(await second.result()).toEqual(await first.result());
+      expect(calls()).toBe(2);
+    });
+  });
+
+  it('continues as new when its history grows long, and keeps counting', async () => {
+    const legs = 600;
+    const { activities, finished } = passActivities((call) =>
+      leg({ outcome: call === legs - 1 ? 'complete' : 'more', pages: call + 1, requests: 1 }),
+    );
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await startSync(env.client, taskQueue, input());
+      const result = await handle.result();
+      expect(result.requests).toBe(legs);
+      expect(result.runId).not.toBe(handle.firstExecutionRunId);
+    });
+    expect(finished).toHaveLength(1);
+  });
+});
