@@ -1,0 +1,162 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
+import send from 'send';
+import { parseManifest } from './store-files.ts';
+import { isStoreName } from './store-names.ts';
+import { bundleName } from './version-folder.ts';
+
+export interface BundleServerOptions {
+  /** The folder of a directory bundle store. */
+  root: string;
+  /** Address to listen on; 127.0.0.1 by default. */
+  host?: string;
+  /** 0 picks a free one. */
+  port: number;
+  /** When given, required as `Authorization: Bearer <token>` for everything but `/healthz`. */
+  token?: string;
+  /** Aborting it stops the server. */
+  signal?: AbortSignal;
+}
+
+export interface BundleServer {
+  url: string;
+  port: number;
+  /** Takes no more requests, gives those under way 2 s, and resolves when the port is free. */
+  stop(): Promise<void>;
+}
+
+/** The port is used by another program. */
+export class PortTaken extends Error {
+  override readonly name = 'PortTaken';
+  readonly port: number;
+
+  constructor(host: string, port: number) {
+    super(`port ${port} on ${host} is taken: stop what listens there or choose another port`);
+    this.port = port;
+  }
+}
+
+const STOP_GRACE_MS = 2_000;
+const ONE_YEAR_MS = 365 * 24 * 3_600_000;
+const REMEMBERED_VERSIONS = 256;
+const PUBLISHED = /^\/([^/?]+)\/versions\/([^/?]+)\/(bundle\.tar\.gz|bundle\.tar|bundle\.zip|manifest\.json)(?:\?.*)?$/;
+
+/**
+ * Serves published versions and nothing else of a store (DESIGN §5 "bundle server"): immutable, with a strong `ETag`
+ * (of a bundle the SHA-256 of the archive) and `Range`; `/healthz` answers 200. Throws `PortTaken`.
+ */
+export async function startBundleServer(options: BundleServerOptions): Promise<BundleServer> {
+  const { host = '127.0.0.1', signal } = options;
+  signal?.throwIfAborted();
+  const etags = new VersionEtags(options.root);
+  const server = createServer((request, response) => {
+    answer(request, response, options, etags).catch(() => refuse(response, 500));
+  });
+  const port = await listen(server, host, options.port);
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= close(server);
+    return stopping;
+  };
+  signal?.addEventListener('abort', () => void stop(), { once: true });
+  return { url: `http://${isIPv6(host) ? `[${host}]` : host}:${port}`, port, stop };
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { root, token }: BundleServerOptions,
+  etags: VersionEtags,
+): Promise<void> {
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405, { Allow: 'GET, HEAD' });
+  if (request.url === '/healthz') return void response.writeHead(200, { 'Content-Type': 'text/plain' }).end('ok\n');
+  if (token !== undefined && !isAuthorized(request, token)) {
+    return refuse(response, 401, { 'WWW-Authenticate': 'Bearer' });
+  }
+  const [, domain = '', version = '', file = ''] = PUBLISHED.exec(request.url ?? '') ?? [];
+  // Names are compared as sent: nothing in a published path needs percent-encoding.
+  if (!isStoreName(domain) || !isStoreName(version)) return refuse(response, 404);
+  const etag = await etags.of(domain, version, file);
+  if (etag === null) return refuse(response, 404);
+  response.setHeader('ETag', `"${etag}"`);
+  send(request, `/${file}`, {
+    root: join(root, domain, 'versions', version),
+    index: false,
+    maxAge: ONE_YEAR_MS,
+    immutable: true,
+  })
+    .on('error', (error: { status?: number }) => refuse(response, error.status ?? 500))
+    .pipe(response);
+}
+
+function isAuthorized(request: IncomingMessage, token: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(request.headers.authorization ?? ''), digest(`Bearer ${token}`));
+}
+
+function refuse(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {
+  if (response.headersSent) return void response.destroy();
+  for (const name of ['ETag', 'Cache-Control', 'Last-Modified']) response.removeHeader(name);
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers }).end(`${status}\n`);
+}
+
+/** The strong ETags of a version's two files, remembered as they never change. */
+class VersionEtags {
+  readonly #root: string;
+  readonly #known = new Map<string, ReadonlyMap<string, string>>();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Null when the version has no such file. */
+  async of(domain: string, version: string, file: string): Promise<string | null> {
+    const key = `${domain}/${version}`;
+    const etags = this.#known.get(key) ?? (await this.#read(domain, version));
+    if (etags && !this.#known.has(key)) this.#remember(key, etags);
+    return etags?.get(file) ?? null;
+  }
+
+  async #read(domain: string, version: string): Promise<ReadonlyMap<string, string> | null> {
+    try {
+      const bytes = await readFile(join(this.#root, domain, 'versions', version, 'manifest.json'));
+      const manifest = parseManifest(bytes.toString());
+      return new Map([
+        ['manifest.json', createHash('sha256').update(bytes).digest('hex')],
+        [bundleName(manifest), manifest.archive.sha256],
+      ]);
+    } catch {
+      return null;
+    }
+  }
+
+  #remember(key: string, etags: ReadonlyMap<string, string>): void {
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= REMEMBERED_VERSIONS && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(key, etags);
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(error.code === 'EADDRINUSE' ? new PortTaken(host, port) : error);
+    });
+    server.listen(port, host, () => {
+      const address = server.address();
+      resolve(address !== null && typeof address === 'object' ? address.port : port);
+    });
+  });
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), STOP_GRACE_MS);
+  await closed;
+  clearTimeout(timer);
+}

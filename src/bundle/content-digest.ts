@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+
+export interface ContentFile {
+  path: string;
+  bytes: number;
+  /** Lowercase hex SHA-256 of the content. */
+  sha256: string;
+}
+
+/** The files in the order of the bytes of their UTF-8 path. */
+export function sortFiles(files: readonly ContentFile[]): ContentFile[] {
+  const keyed = files.map((file) => ({ file, key: Buffer.from(file.path) }));
+  keyed.sort((a, b) => Buffer.compare(a.key, b.key));
+  return keyed.map(({ file }) => file);
+}
+
+/**
+ * Content digest (DESIGN §5 "bundle store"): lowercase hex SHA-256 over the sorted files, for each: path, NUL,
+ * lowercase hex SHA-256 of the content, LF.
+ */
+export function contentDigest(files: readonly ContentFile[]): string {
+  const hash = createHash('sha256');
+  for (const { path, sha256 } of sortFiles(files)) hash.update(`${path}\0${sha256}\n`);
+  return hash.digest('hex');
+}

@@ -1,0 +1,87 @@
+import ipaddr from 'ipaddr.js';
+import { buildConnector } from 'undici';
+
+/** Where a presigned link may lead (DESIGN E3). */
+export interface LinkPolicy {
+  /** Allows plain `http`. */
+  allowInsecure: boolean;
+  /** `host` or `host:port` (IPv6 with or without brackets) that may be private or on this machine. */
+  linkHosts: readonly string[];
+}
+
+/** The link leads where the policy does not allow; the message names the host at most. */
+export class LinkRefused extends Error {
+  override readonly name = 'LinkRefused';
+}
+
+/** Public by its number, but the inside of a cloud (metadata and wire servers). */
+const CLOUD_INSIDES = ['168.63.129.16'];
+const DEFAULT_PORTS: Record<string, string> = { 'http:': '80', 'https:': '443' };
+
+/** Checks what can be seen in a link, or in the target of a redirect; throws `LinkRefused`. */
+export function checkLink(link: string, policy: LinkPolicy): URL {
+  if (!URL.canParse(link)) throw new LinkRefused('the link is not a URL');
+  const url = new URL(link);
+  const secure = url.protocol === 'https:';
+  if (!secure && url.protocol !== 'http:') throw new LinkRefused('the link is neither https nor http');
+  if (!secure && !policy.allowInsecure) {
+    throw new LinkRefused(`the link to ${url.hostname} is not https (allowInsecure is false)`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new LinkRefused(`the link to ${url.hostname} carries a user name or password`);
+  }
+  if (ipaddr.isValid(bare(url.hostname))) checkAddress(url.hostname, portOf(url), url.hostname, policy);
+  return url;
+}
+
+/** Checks the address that a connection to `host` really reached; throws `LinkRefused`. */
+export function checkAddress(host: string, port: string, address: string | undefined, policy: LinkPolicy): void {
+  if (isListed(host, port, policy) || (address !== undefined && isPublic(address))) return;
+  throw new LinkRefused(`${host} is not a public address; list it in service.linkHosts if it is meant`);
+}
+
+/**
+ * A connector for undici that checks the connected remote address before any request is written: names that resolve
+ * to private addresses and every way of writing an address as a number end here.
+ */
+export function policedConnector(policy: LinkPolicy, connectTimeoutMs: number): buildConnector.connector {
+  const connect = buildConnector({ timeout: connectTimeoutMs });
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error) return callback(error, null);
+      try {
+        const port = options.port || DEFAULT_PORTS[options.protocol] || '';
+        checkAddress(options.hostname, port, socket.remoteAddress, policy);
+      } catch (refused) {
+        socket.destroy();
+        return callback(refused instanceof Error ? refused : new LinkRefused('refused'), null);
+      }
+      callback(null, socket);
+    });
+}
+
+function isListed(host: string, port: string, policy: LinkPolicy): boolean {
+  const name = bare(host.toLowerCase());
+  return policy.linkHosts.some((entry) => {
+    const listed = entry.trim().toLowerCase();
+    return bare(listed) === name || listed === `${name}:${port}` || listed === `[${name}]:${port}`;
+  });
+}
+
+function isPublic(address: string): boolean {
+  if (!ipaddr.isValid(address) && !ipaddr.isValid(bare(address))) return false;
+  const parsed = ipaddr.process(bare(address));
+  if (CLOUD_INSIDES.includes(parsed.toString())) return false;
+  // Of IPv6 only 2000::/3 is given out to the public; the library calls all it does not know `unicast`.
+  if (parsed instanceof ipaddr.IPv6 && !parsed.match(ipaddr.IPv6.parse('2000::'), 3)) return false;
+  return parsed.range() === 'unicast';
+}
+
+function portOf(url: URL): string {
+  return url.port || DEFAULT_PORTS[url.protocol] || '';
+}
+
+/** Without the brackets of an IPv6 host. */
+function bare(host: string): string {
+  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+}

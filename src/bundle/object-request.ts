@@ -1,0 +1,59 @@
+import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import { DownloadFailed } from './download-errors.ts';
+import { checkLink, type LinkPolicy, policedConnector } from './link-policy.ts';
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const MAX_REDIRECTS = 3;
+const REDIRECTS = [301, 302, 303, 307, 308];
+/** Never through a proxy, whatever NO_PROXY says. */
+const THIS_MACHINE = ['localhost', '127.0.0.1', '[::1]'];
+
+export type ObjectResponse = Dispatcher.ResponseData;
+
+/**
+ * What links are fetched with: no credentials, no automatic redirects, every connected address checked by the policy.
+ * Honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY; behind a proxy it is the proxy that connects, so that only the link
+ * itself can be checked. The caller destroys it.
+ */
+export function linkDispatcher(policy: LinkPolicy): Dispatcher {
+  const noProxy = [process.env.no_proxy ?? process.env.NO_PROXY ?? '', ...THIS_MACHINE].join(',');
+  return new EnvHttpProxyAgent({ connect: policedConnector(policy, CONNECT_TIMEOUT_MS), noProxy });
+}
+
+/**
+ * Gets a link, following at most 3 redirects, each checked by the policy. `idleTimeoutMs` is the longest silence before
+ * the answer and within its body. Throws `LinkRefused`, `DownloadFailed`, and what undici throws.
+ */
+export async function requestObject(
+  link: string,
+  headers: Record<string, string>,
+  options: { policy: LinkPolicy; dispatcher: Dispatcher; idleTimeoutMs: number; signal?: AbortSignal | undefined },
+): Promise<ObjectResponse> {
+  let url = checkLink(link, options.policy);
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await request(url, {
+      dispatcher: options.dispatcher,
+      headers: { 'accept-encoding': 'identity', ...headers },
+      headersTimeout: options.idleTimeoutMs,
+      bodyTimeout: options.idleTimeoutMs,
+      ...(options.signal ? { signal: options.signal } : {}),
+    });
+    const location = headerOf(response, 'location');
+    if (!REDIRECTS.includes(response.statusCode) || location === null) return response;
+    await drop(response);
+    if (redirects === MAX_REDIRECTS) throw new DownloadFailed(`more than ${MAX_REDIRECTS} redirects`, false);
+    if (!URL.canParse(location, url.href)) throw new DownloadFailed('a redirect leads to no URL', false);
+    url = checkLink(new URL(location, url).href, options.policy);
+  }
+}
+
+/** The value of a header that is sent once; null when absent or repeated. */
+export function headerOf(response: ObjectResponse, name: string): string | null {
+  const value = response.headers[name];
+  return typeof value === 'string' ? value : null;
+}
+
+/** Gives up the body of an answer that is of no use. */
+export async function drop(response: ObjectResponse): Promise<void> {
+  await response.body.dump({ limit: 64 * 1024 }).catch(() => undefined);
+}

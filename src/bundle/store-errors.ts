@@ -1,0 +1,41 @@
+/** The store's folder cannot be used: missing rights, read-only, full. */
+export class StoreNotWritable extends Error {
+  override readonly name = 'StoreNotWritable';
+  readonly folder: string;
+  /** Code of the system error, e.g. `EACCES`, `ENOSPC`. */
+  readonly code: string;
+
+  constructor(folder: string, code: string) {
+    super(`cannot write to the bundle store ${folder} (${code}): check that it is a folder, its owner and free space`);
+    this.folder = folder;
+    this.code = code;
+  }
+}
+
+/** The version's name is taken by other content; versions never change. */
+export class VersionConflict extends Error {
+  override readonly name = 'VersionConflict';
+}
+
+/** The staged archive is missing or not the one that was verified. */
+export class StagedChanged extends Error {
+  override readonly name = 'StagedChanged';
+}
+
+/** Another process holds the store's lock for too long; it may work later. */
+export class StoreBusy extends Error {
+  override readonly name = 'StoreBusy';
+}
+
+const NOT_WRITABLE =
+  /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|EFBIG|ENOTDIR|EEXIST|ELOOP|ENOENT|SQLITE_(CANTOPEN|READONLY|FULL).*)$/;
+
+/** Runs a change of the store; errors of the file system that a person must mend become `StoreNotWritable`. */
+export async function changing<T>(folder: string, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    throw NOT_WRITABLE.test(code) ? new StoreNotWritable(folder, code) : error;
+  }
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import type { Current, Manifest, StagedManifest } from './bundle-store.ts';
+
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+const size = z.int().nonnegative();
+
+const stagedSchema = z.object({
+  contentDigest: digest,
+  archive: z.object({ sha256: digest, bytes: size, format: z.enum(['tar.gz', 'tar', 'zip']) }),
+  pages: size,
+  files: z.array(z.object({ path: z.string(), bytes: size, sha256: digest })),
+  source: z.object({ org: z.string(), domain: z.string(), jobId: z.string() }),
+});
+const manifestSchema = stagedSchema.extend({ version: z.string() });
+const currentSchema = z.object({
+  version: z.string(),
+  contentDigest: digest,
+  publishedAt: z.string(),
+  epoch: z.int().positive(),
+});
+/** By the name of the target. */
+const rolloutsSchema = z.record(z.string(), z.string());
+const identitySchema = z.object({ identity: z.string().min(1) });
+
+// The JSON files of a bundle store (DESIGN §5); each throws when the text is not what it should be.
+export const parseStaged = (text: string): StagedManifest => stagedSchema.parse(JSON.parse(text));
+export const parseManifest = (text: string): Manifest => manifestSchema.parse(JSON.parse(text));
+export const parseCurrent = (text: string): Current => currentSchema.parse(JSON.parse(text));
+export const parseRollouts = (text: string): Record<string, string> => rolloutsSchema.parse(JSON.parse(text));
+export const parseIdentity = (text: string): string => identitySchema.parse(JSON.parse(text)).identity;
+
+/** JSON as it is written for people and programs alike. */
+export function toJson(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

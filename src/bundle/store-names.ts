@@ -1,0 +1,12 @@
+/** Host names, version names and stage ids alike: no separators, nothing that starts with a dot (DESIGN §5). */
+const NAME = /^[A-Za-z0-9_][A-Za-z0-9._:-]{0,252}$/;
+
+export function isStoreName(name: string): boolean {
+  return NAME.test(name);
+}
+
+/** Gives the name back if it can be a folder's name in the store; throws `RangeError`. */
+export function storeName(what: 'domain' | 'version' | 'stage id', name: string): string {
+  if (isStoreName(name)) return name;
+  throw new RangeError(`${JSON.stringify(name.slice(0, 80))} is no ${what}`);
+}

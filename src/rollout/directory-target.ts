@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { lstat, mkdir, open, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { versionTime } from '../model/version-name.ts';
+import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
+import { unpack } from './unpack.ts';
+
+export interface DirectoryTargetOptions {
+  /** As in the configuration, e.g. `directory:./site`. */
+  name: string;
+  /** Absolute path of the folder that holds `releases/` and `current`. */
+  path: string;
+  /** Releases to keep, the one in service included; 10 by default. */
+  keep?: number;
+}
+
+/** The folder holds something that a rollout would have to destroy, or cannot be written; the message says what. */
+export class TargetRefused extends Error {
+  override readonly name = 'TargetRefused';
+}
+
+const DEFAULT_KEEP = 10;
+const RELEASES = 'releases';
+const UNPACKING = '.unpacking-';
+/** Unfinished releases older than this were left by a process that died. */
+const LEFTOVER_AFTER_MS = 24 * 3_600_000;
+const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST'];
+
+/**
+ * Unpacks versions to `<path>/releases/<version>` and points the symbolic link `<path>/current` at one by renaming a
+ * new link over it (DESIGN §5 "directory target"), so that readers never meet a moment without a site.
+ */
+export class DirectoryTarget implements RolloutTarget {
+  readonly name: string;
+  readonly #path: string;
+  readonly #releases: string;
+  readonly #current: string;
+  readonly #keep: number;
+
+  constructor({ name, path, keep = DEFAULT_KEEP }: DirectoryTargetOptions) {
+    this.name = name;
+    this.#path = path;
+    this.#releases = join(path, RELEASES);
+    this.#current = join(path, 'current');
+    this.#keep = keep;
+  }
+
+  async runningVersion(): Promise<string | null> {
+    const target = await readlink(this.#current).catch(() => null);
+    const [folder, version, ...rest] = target?.split('/') ?? [];
+    if (folder !== RELEASES || !version || rest.length > 0) return null;
+    return (await isFolder(join(this.#releases, version))) ? version : null;
+  }
+
+  /** Throws `TargetRefused`, `UnpackMismatch`, system errors, and the signal's reason. */
+  async rollOut(request: RolloutRequest): Promise<string> {
+    try {
+      return await this.#rollOut(request);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+      if (!NOT_WRITABLE.includes(code)) throw error;
+      throw new TargetRefused(`cannot write to ${this.#path} (${code}): check its owner and free space`);
+    }
+  }
+
+  async #rollOut(request: RolloutRequest): Promise<string> {
+    const { version } = request.manifest;
+    await this.#checkCurrent();
+    await mkdir(this.#releases, { recursive: true });
+    const release = join(this.#releases, version);
+    if (!(await isFolder(release))) await this.#unpackTo(release, request);
+    const before = await this.runningVersion();
+    if (before !== version) await this.#switchTo(version);
+    const detail =
+      before === version
+        ? `${version} was in service`
+        : `${version} in service (${request.manifest.files.length} files), before: ${before ?? 'none'}`;
+    // The new version serves by now: old ones that stay are worth a word, not a failure.
+    return this.#prune(version).then(
+      () => detail,
+      (error: NodeJS.ErrnoException) => `${detail}; old releases could not be removed (${error.code ?? 'unknown'})`,
+    );
+  }
+
+  async #checkCurrent(): Promise<void> {
+    const found = await lstat(this.#current).catch(ifMissing);
+    if (found && !found.isSymbolicLink()) {
+      throw new TargetRefused(
+        `${this.#current} is not a symbolic link: move it away, or choose another folder, then roll out again`,
+      );
+    }
+  }
+
+  async #unpackTo(release: string, { archivePath, manifest, signal, onProgress }: RolloutRequest): Promise<void> {
+    const temp = join(this.#releases, `${UNPACKING}${manifest.version}-${randomSuffix()}`);
+    try {
+      await mkdir(temp);
+      await unpack(archivePath, manifest, temp, { signal, onProgress });
+      await rename(temp, release).catch((error: NodeJS.ErrnoException) => {
+        // Another attempt has unpacked the same version, checked against the same manifest.
+        if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+      });
+      await syncFolder(this.#releases);
+    } finally {
+      await rm(temp, { recursive: true, force: true });
+    }
+  }
+
+  async #switchTo(version: string): Promise<void> {
+    const link = `${this.#current}.${randomSuffix()}.tmp`;
+    try {
+      await symlink(`${RELEASES}/${version}`, link);
+      await rename(link, this.#current);
+    } finally {
+      await rm(link, { force: true });
+    }
+    await syncFolder(this.#path);
+  }
+
+  /** Removes releases beyond the newest `keep`, never the one in service, and what dead processes left. */
+  async #prune(current: string): Promise<void> {
+    const names = await readdir(this.#releases);
+    const others = names.filter((name) => name !== current && versionTime(name) !== null);
+    const old = others
+      .sort()
+      .reverse()
+      .slice(Math.max(0, this.#keep - 1));
+    const leftovers: string[] = [];
+    for (const name of names.filter((found) => found.startsWith(UNPACKING))) {
+      const found = await stat(join(this.#releases, name)).catch(ifMissing);
+      if (found && Date.now() - found.mtimeMs > LEFTOVER_AFTER_MS) leftovers.push(name);
+    }
+    for (const name of [...old, ...leftovers]) await rm(join(this.#releases, name), { recursive: true, force: true });
+  }
+}
+
+function randomSuffix(): string {
+  return randomBytes(6).toString('hex');
+}
+
+function ifMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(ifMissing))?.isDirectory() ?? false;
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
