@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { type Current, PointerMoved } from '../bundle/bundle-store.ts';
-import { download } from '../bundle/download.ts';
+import { type DownloadResult, download } from '../bundle/download.ts';
 import { ArchiveTooLarge, DownloadFailed, LinkExpired } from '../bundle/download-errors.ts';
 import { LinkRefused } from '../bundle/link-policy.ts';
 import type { VerificationReport } from '../bundle/verify-archive.ts';
@@ -69,7 +69,7 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
         try {
           const file = await deps.bundles.stagingFile(input.stageId);
           details.phase = 'fetching';
-          await downloadFresh(deps, input, site, file, details, signal);
+          const downloaded = await downloadFresh(deps, input, site, file, details, signal);
           details.phase = 'verifying';
           await announceVerifying(deps);
           const report = await verifyInThread(file, {
@@ -77,6 +77,9 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
             timeLimitMs: verificationTimeLimitMs,
             signal,
           });
+          if (report.archive && report.archive.sha256 !== downloaded.sha256) {
+            throw transient('DownloadFailed', 'the bytes on disk are not those that were downloaded');
+          }
           return { linksRequested: details.linksRequested, ...(await conclude(deps, input, report)) };
         } catch (error) {
           throw bundleFailure(error);
@@ -128,14 +131,14 @@ async function downloadFresh(
   file: string,
   details: FetchDetails,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<DownloadResult> {
   const { service } = organizationOf(deps, input.org);
   for (let idle = 0; ; idle += 1) {
     const link = await service.createBundleLink(input.jobId, { signal });
     details.linksRequested += 1;
     const before = details.offset;
     try {
-      await download(link.url.href, {
+      return await download(link.url.href, {
         file,
         policy: deps.linkPolicy,
         maxBytes: site.maxBytes,
@@ -145,7 +148,6 @@ async function downloadFresh(
           details.total = total ?? link.sizeBytes ?? 0;
         },
       });
-      return;
     } catch (error) {
       if (details.offset > before) idle = 0;
       if (!(error instanceof LinkExpired) || idle >= idleLinks) throw error;

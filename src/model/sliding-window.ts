@@ -110,6 +110,8 @@ export const slackMs = 20;
 const comeBackGraceMs = 5_000;
 /** Shortest time a refused asker is told to stay away: below a second server timers take a second anyway. */
 const minWaitMs = 1_000;
+/** Holders that left whose latest attempt is still known. */
+const attemptsKept = 20;
 const probeDue = 'due';
 const longestThrottleMs = 24 * 3_600_000;
 
@@ -250,11 +252,18 @@ function advance(before: WindowState, at: number): WindowState {
     spent: before.spent.filter((moment) => moment + windowMs + slackMs > now),
     leases,
     waiters,
-    attempts: Object.fromEntries(Object.entries(before.attempts).filter(([holder]) => present.has(holder))),
+    attempts: recentAttempts(before.attempts, present),
     pausedUntil: before.pausedUntil !== null && before.pausedUntil > now ? before.pausedUntil : null,
     probe: probeLost ? probeDue : before.probe,
     throttles: before.throttles.filter((moment) => moment + windowMs > now),
   };
+}
+
+/** Attempts of holders that are here, and the latest of those that left: an older attempt may still wake up. */
+function recentAttempts(attempts: Record<string, number>, present: ReadonlySet<string>): Record<string, number> {
+  const left = Object.entries(attempts).filter(([holder]) => !present.has(holder));
+  const latest = left.sort((a, b) => b[1] - a[1]).slice(0, attemptsKept);
+  return Object.fromEntries([...Object.entries(attempts).filter(([holder]) => present.has(holder)), ...latest]);
 }
 
 /** Until when each held slot is held at most, ascending. */

@@ -170,6 +170,8 @@ class SiteExport {
         { ...publishOptions, summary: `publish ${version}` },
         [{ org, domain, storeId, stageId: this.#stageId(), version, promote }],
       ));
+      // Not before the publication is known to have succeeded: a repeated one needs the download.
+      await this.#discardStaged();
     }
     if (promoted) await this.#rollOut(version);
     return this.#result(jobId, {

@@ -107,6 +107,17 @@ describe('a sliding window', () => {
     expect(ask(window, question('a', { attemptAt: 51 }), t0)[1].kind).toBe('granted');
   });
 
+  it('refuses an older attempt that wakes up after the newer one has reported, and forgets long lists', () => {
+    let [window, answer] = ask(emptyWindow(settings, t0), question('a', { attemptAt: 50 }), t0);
+    window = report(window, { leaseId: granted(answer).leaseId, arrived: [] }, t0 + 1);
+    expect(ask(window, question('a', { attemptAt: 49 }), t0 + 2)[1]).toEqual({ kind: 'superseded' });
+    for (let i = 0; i < 100; i += 1) {
+      [window, answer] = ask(window, question(`h${i}`, { wants: 1, attemptAt: 100 + i }), t0 + 3);
+      window = report(window, { leaseId: granted(answer).leaseId, arrived: [] }, t0 + 3);
+    }
+    expect(Object.keys(window.attempts).length).toBeLessThan(30);
+  });
+
   it('keeps the first lease charged when a second attempt asks anew', () => {
     const [window, first] = ask(emptyWindow(settings, t0), question('a', { attemptAt: 1 }), t0);
     const [after, second] = ask(window, question('a', { attemptAt: 2 }), t0 + 5_000);

@@ -1,0 +1,133 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ActivityCancellationDetails } from '@temporalio/common';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '../../sandbox/index.ts';
+import { createBundleActivities, type FetchBundleResult } from '../../src/activities/bundle-versions.ts';
+import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
+
+const domain = 'docs.acme.example';
+let scene: ActivityScene;
+afterEach(async () => {
+  await scene?.end();
+});
+
+/** One attempt of an activity. */
+const run = <Result>(activity: () => Promise<Result>): Promise<Result> =>
+  mockActivity().run<[], Result, () => Promise<Result>>(activity);
+
+/** A completed job at the sandbox. */
+async function exported(options: SandboxOptions = {}): Promise<string> {
+  scene = await activityScene({ jobSeconds: 0, pages: 4, ...options });
+  const jobs = createJobActivities(scene.deps);
+  const { jobId } = await run(() => jobs.startJob({ org: 'acme', domain, parameters: {} }));
+  await expect.poll(async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state).toBe('completed');
+  return jobId;
+}
+
+const attempt = mockActivity;
+
+async function fetchBundle(jobId: string, env = attempt()): Promise<FetchBundleResult> {
+  const input = { org: 'acme', domain, storeId: scene.deps.bundles.identity, jobId, stageId: 'stage-1' };
+  return env.run(() => createBundleActivities(scene.deps).fetchBundle(input));
+}
+
+const downloads = () => scene.sandbox.log().filter((entry) => entry.kind === 'storage');
+
+const workerShutdown = new ActivityCancellationDetails({ workerShutdown: true });
+
+describe('fetchBundle', () => {
+  it('downloads and verifies, and keeps what it found beside the staged file', async () => {
+    const result = await fetchBundle(await exported());
+    expect(result).toMatchObject({ ok: true, linksRequested: 1, pages: 5, current: null });
+    const version = '20261121T040200Z-3f9a2c1b8e7d';
+    const manifest = await scene.deps.bundles.publish('stage-1', version);
+    expect(manifest).toMatchObject({ version, pages: 5, source: { org: 'acme', domain } });
+  });
+
+  it('goes on in another attempt behind the bytes the first one left on the disk', async () => {
+    const jobId = await exported({ padBytes: 4_000_000, storageRate: 2_000_000 });
+    const first = attempt();
+    first.on('heartbeat', (details: { offset: number }) => {
+      if (details.offset > 0) first.cancel('WORKER_SHUTDOWN', workerShutdown);
+    });
+    expect(await failureOf(fetchBundle(jobId, first))).toMatchObject({ type: 'WorkerShutdown', nonRetryable: false });
+    const details = { phase: 'fetching', linksRequested: 1, offset: 1, total: 1 };
+    const second = await fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: details }));
+    expect(second).toMatchObject({ ok: true, linksRequested: 2 });
+    const [whole, rest, ...more] = downloads();
+    expect(whole?.range).toBeNull();
+    expect(Number(rest?.range?.match(/^bytes=(\d+)-$/)?.[1])).toBeGreaterThan(500_000);
+    expect(more).toEqual([]);
+  });
+
+  it('asks for a new link when one expires in the middle, and goes on behind the bytes it has', async () => {
+    const jobId = await exported({ padBytes: 3_000_000, storageRate: 1_000_000 });
+    scene.sandbox.setFaults({ linkLifetimeMs: 1_000, storageResetEvery: 1_200_000 });
+    const result = await fetchBundle(jobId);
+    expect(result.ok).toBe(true);
+    expect(result.linksRequested).toBeGreaterThan(1);
+    expect(downloads().some((entry) => entry.status === 403)).toBe(true);
+    expect(downloads().some((entry) => entry.range?.match(/^bytes=[1-9]/))).toBe(true);
+    expect(downloads().some((entry) => entry.hadAuthorization)).toBe(false);
+  });
+
+  it('refuses a hostile archive with its reasons and leaves nothing behind', async () => {
+    const jobId = await exported();
+    scene.sandbox.setFaults({ archiveFile: join(import.meta.dirname, 'feedback-pages.test.ts') });
+    const result = await fetchBundle(jobId);
+    expect(result).toMatchObject({ ok: false, reasons: [{ rule: expect.stringMatching(/^[a-z-]+$/) }] });
+    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
+  });
+
+  it('refuses a link to a private address that is not listed, without asking it', async () => {
+    const jobId = await exported();
+    scene.deps.linkPolicy = { allowInsecure: true, linkHosts: [] };
+    expect(await failureOf(fetchBundle(jobId))).toMatchObject({ type: 'LinkRefused', nonRetryable: true });
+    expect(downloads()).toEqual([]);
+  });
+
+  it('refuses to use another store than the one the run began with', async () => {
+    const jobId = await exported();
+    const input = { org: 'acme', domain, storeId: 'another', jobId, stageId: 'stage-1' };
+    const bundles = createBundleActivities(scene.deps);
+    expect(await failureOf(run(() => bundles.fetchBundle(input)))).toMatchObject({ type: 'StoreMismatch' });
+  });
+});
+
+describe('startJob', () => {
+  const start = () => run(() => createJobActivities(scene.deps).startJob({ org: 'acme', domain, parameters: {} }));
+
+  it.each([
+    ['a reset after the job was made', { jobStartResets: 1 }, 'StartUncertain', true],
+    ['503', { startErrors: 1 }, 'ServerError', false],
+    ['401', { unauthorized: true }, 'Unauthorized', true],
+  ])('tells what may have arrived from what did not: %s', async (_what, faults, type, final) => {
+    scene = await activityScene();
+    scene.sandbox.setFaults(faults);
+    expect(await failureOf(start())).toMatchObject({ type, nonRetryable: final });
+  });
+
+  it('says that the plan is missing', async () => {
+    scene = await activityScene({ organizations: [{ id: 'acme', plan: 'basic', domains: [domain] }] });
+    expect(await failureOf(start())).toMatchObject({ type: 'PlanRequired', nonRetryable: true });
+  });
+
+  it('is sure that nothing arrived when the service is not there', async () => {
+    scene = await activityScene();
+    await scene.sandbox.stop();
+    expect(await failureOf(start())).toMatchObject({ type: 'NetworkError', nonRetryable: false });
+  });
+});
+
+describe('readJob', () => {
+  it('tells a vanished job from a failed request', async () => {
+    scene = await activityScene();
+    const jobs = createJobActivities(scene.deps);
+    const read = (jobId: string) => run(() => jobs.readJob({ org: 'acme', jobId }));
+    expect(await read('no-such-job')).toMatchObject({ state: 'missing' });
+    scene.sandbox.setFaults({ exportErrors: 1 });
+    expect(await failureOf(read('no-such-job'))).toMatchObject({ type: 'ServerError', nonRetryable: false });
+  });
+});

@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '../../sandbox/index.ts';
+import { createPageActivities, type FetchPagesResult } from '../../src/activities/feedback-pages.ts';
+import type { WindowSettings } from '../../src/model/sliding-window.ts';
+import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
+
+let scene: ActivityScene;
+afterEach(async () => {
+  await scene?.end();
+});
+
+async function begin(options: SandboxOptions = {}, settings?: WindowSettings): Promise<void> {
+  scene = await activityScene(options, settings);
+  await scene.deps.feedback.beginPass({
+    passId: 'pass-1',
+    org: 'acme',
+    project: 'prj_1',
+    pass: 'sweep',
+    workflowId: 'sync:acme:prj_1:sweep',
+    runId: 'run-1',
+    dateFrom: null,
+    dateTo: null,
+    startedAt: new Date(),
+  });
+}
+
+let attempts = 0;
+
+/** Runs the activity once, as one attempt of its own. */
+async function fetchPages(more: { tries?: number; storeId?: string } = {}): Promise<FetchPagesResult> {
+  attempts += 1;
+  const env = mockActivity({ attempt: attempts, currentAttemptScheduledTimestampMs: attempts });
+  const input = {
+    org: 'acme',
+    project: 'prj_1',
+    class: 'sweep' as const,
+    passId: 'pass-1',
+    storeId: more.storeId ?? scene.deps.feedback.identity,
+    tries: more.tries ?? 0,
+  };
+  return env.run(() => createPageActivities(scene.deps).fetchPages(input));
+}
+
+const analytics = () => scene.sandbox.log().filter((entry) => entry.kind === 'analytics');
+describe('fetchPages', () => {
+  it('uses one lease and gives back what it does not need', async () => {
+    await begin({ entries: 250 });
+    const result = await fetchPages();
+    expect(result).toMatchObject({ outcome: 'complete', pages: 3, requests: 3, entries: { seen: 250, inserted: 250 } });
+    expect(scene.asks).toHaveLength(1);
+    expect(scene.window()).toMatchObject({ used: 3, available: 97, holders: [] });
+  });
+
+  it('stops at the end of its lease and goes on from the committed position with the next one', async () => {
+    await begin({ entries: 2_500 });
+    expect(await fetchPages()).toMatchObject({ outcome: 'more', pages: 10, requests: 10 });
+    expect(await fetchPages()).toMatchObject({ outcome: 'more', pages: 20, requests: 10 });
+    expect(await fetchPages()).toMatchObject({ outcome: 'complete', pages: 25, requests: 5 });
+    expect(analytics()).toHaveLength(25);
+  });
+
+  it('asks for nothing when the pass is complete already', async () => {
+    await begin({ entries: 50 });
+    await fetchPages();
+    expect(await fetchPages()).toMatchObject({ outcome: 'complete', requests: 0 });
+    expect(analytics()).toHaveLength(1);
+  });
+
+  it('says until when it has to wait, and sends nothing, when the window is full', async () => {
+    await begin({ entries: 500 }, { requests: 2, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 });
+    await fetchPages();
+    await fetchPages();
+    const result = await fetchPages();
+    expect(result).toMatchObject({ outcome: 'waiting', pages: 2, requests: 0, waiting: { place: 1 } });
+    expect(result.waiting?.until).toBeGreaterThan(Date.now() + 3_500_000);
+    expect(analytics()).toHaveLength(2);
+  });
+
+  it('waits after a 429, for the organization, as long as the service says', async () => {
+    await begin({ entries: 500 });
+    scene.sandbox.setFaults({ force429: 1, force429WaitMs: 90_000 });
+    const result = await fetchPages();
+    expect(result).toMatchObject({ outcome: 'waiting', requests: 1, throttled: 1 });
+    expect(scene.window().pausedUntil).toBeGreaterThan(Date.now() + 80_000);
+    expect(analytics()).toHaveLength(1);
+  });
+
+  it('tries a failed page once more with a permit of its own, and leaves longer trouble to Temporal', async () => {
+    await begin({ entries: 150 });
+    scene.sandbox.setFaults({ errors: 1 });
+    expect(await fetchPages()).toMatchObject({ outcome: 'complete', pages: 2, requests: 3 });
+    await scene.end();
+    await begin({ entries: 150 });
+    scene.sandbox.setFaults({ errors: 5 });
+    expect(await failureOf(fetchPages())).toMatchObject({ type: 'ServerError', nonRetryable: false });
+    expect(analytics()).toHaveLength(2);
+    expect(scene.window().used).toBe(2);
+  });
+
+  it('holds the slot of a reset request longer than that of an answered one', async () => {
+    await begin({ entries: 50 }, { requests: 5, reserve: 0, windowMs: 500, arrivalMs: 60_000 });
+    scene.sandbox.setFaults({ resetsAfter: 1 });
+    expect(await fetchPages()).toMatchObject({ outcome: 'complete', requests: 2 });
+    await expect.poll(() => scene.window().used, { timeout: 5_000 }).toBe(1);
+  });
+
+  it.each([
+    ['a cursor that repeats', { loopCursor: 2 }, 2],
+    ['hasMore without a cursor', { nullCursor: 2 }, 1],
+    ['malformed JSON', { badJson: 5 }, 0],
+  ])('fails, naming the page, after two wasted requests at most: %s (S3)', async (_what, faults, pagesBefore) => {
+    await begin({ entries: 1_000 });
+    scene.sandbox.setFaults(faults);
+    const error = await failureOf(fetchPages());
+    expect(error).toMatchObject({ type: 'BadPage', nonRetryable: true });
+    expect(error?.message).toMatch(/^page \d+ of project prj_1 cannot be read: /);
+    expect(analytics().length).toBeLessThanOrEqual(pagesBefore + 2);
+  });
+
+  it('carries the tries of a broken page from lease to lease, so that it cannot go on for ever', async () => {
+    await begin({ entries: 1_000 }, { requests: 2, reserve: 0, windowMs: 100, arrivalMs: 30_000 });
+    scene.sandbox.setFaults({ badJson: 5 });
+    const first = await fetchPages();
+    expect(first).toMatchObject({ outcome: 'more', pages: 0, tries: 1 });
+    expect(await failureOf(fetchPages({ tries: first.tries }))).toMatchObject({ type: 'BadPage' });
+  });
+
+  it.each([['Unauthorized', { unauthorized: true }]])(
+    'gives up at once when nothing can help: %s',
+    async (type, faults) => {
+      await begin();
+      scene.sandbox.setFaults(faults);
+      expect(await failureOf(fetchPages())).toMatchObject({ type, nonRetryable: true });
+      expect(analytics()).toHaveLength(1);
+    },
+  );
+
+  it('refuses to write to another store than the one the pass began in', async () => {
+    await begin();
+    expect(await failureOf(fetchPages({ storeId: 'another' }))).toMatchObject({
+      type: 'StoreMismatch',
+      nonRetryable: true,
+    });
+    expect(analytics()).toHaveLength(0);
+  });
+
+  it('is told off when a newer attempt has asked', async () => {
+    await begin({ entries: 5_000 });
+    attempts = 100;
+    await fetchPages();
+    attempts = 50;
+    expect(await failureOf(fetchPages())).toMatchObject({ type: 'Superseded' });
+  });
+});

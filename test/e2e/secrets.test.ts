@@ -1,0 +1,87 @@
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { PLANTED_MARKERS } from '../../sandbox/index.ts';
+import { exportHandle, startExport } from '../../src/client/exports.ts';
+import { startSync } from '../../src/client/syncs.ts';
+import { type Scene, setScene } from '../support/scene.ts';
+
+let scene: Scene;
+afterEach(async () => {
+  await scene?.end();
+});
+
+/** Every history of the scene's organization as text: payloads decoded, failures and attributes included. */
+async function histories(): Promise<string> {
+  const texts: string[] = [];
+  const query = `DocferryOrg = "${scene.org}"`;
+  for await (const { workflowId, runId } of scene.client.workflow.list({ query })) {
+    const handle = scene.client.workflow.getHandle(workflowId, runId);
+    const json = historyToJSON(await handle.fetchHistory());
+    const description = await handle.describe();
+    texts.push(json, JSON.stringify(description.memo ?? {}), JSON.stringify(description.typedSearchAttributes));
+    // Payloads stand in the JSON as base64.
+    texts.push(
+      ...[...json.matchAll(/"data":\s*"([^"]+)"/g)].map(([, data]) => Buffer.from(`${data}`, 'base64').toString()),
+    );
+  }
+  return texts.join('\n');
+}
+
+/** What must never be found anywhere (DESIGN X1). */
+function planted(): string[] {
+  return [scene.sandbox.apiKey, ...scene.sandbox.linkSecrets(), ...Object.values(PLANTED_MARKERS).flat()];
+}
+
+async function expectNothingPlanted(): Promise<void> {
+  const found = `${await histories()}\n${scene.logged()}`;
+  expect(found.length).toBeGreaterThan(10_000);
+  for (const secret of planted())
+    expect(found.includes(secret), `${secret.slice(0, 12)}… stands in a history or log`).toBe(false);
+}
+
+describe('nothing secret or personal stands in histories, search attributes, memos, logs or errors (X1)', () => {
+  it('when everything goes well, and when links expire, downloads are cut and pages are broken', async () => {
+    scene = await setScene({
+      sandbox: {
+        jobSeconds: 1,
+        entries: 1_000,
+        padBytes: 3_000_000,
+        rejects: 0.02,
+      },
+    });
+    await scene.startWorker();
+    const { client, taskQueue, org, project, domain } = scene;
+    scene.sandbox.setFaults({
+      errors: 2,
+      cutBody: 1,
+      resetsAfter: 1,
+      storageRedirect: 'http://169.254.169.254/latest',
+    });
+    const { handle } = await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
+    await expect(handle.result()).rejects.toMatchObject({ cause: { cause: { type: 'LinkRefused' } } });
+    scene.sandbox.setFaults({ storageRedirect: '' });
+    const again = await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
+    expect(await again.handle.result()).toMatchObject({ outcome: 'published' });
+    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    expect((await sync.result()).entries.seen).toBe(1_000);
+    expect(scene.sandbox.linkSecrets().length).toBeGreaterThan(1);
+    await expectNothingPlanted();
+  });
+
+  it('when the key is refused and when a page cannot be read', async () => {
+    scene = await setScene({ sandbox: { jobSeconds: 1, entries: 500 } });
+    await scene.startWorker();
+    const { client, taskQueue, org, project, domain } = scene;
+    scene.sandbox.setFaults({ nullCursor: 2 });
+    const broken = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    await expect(broken.result()).rejects.toMatchObject({ cause: { cause: { type: 'BadPage' } } });
+    scene.sandbox.setFaults({ nullCursor: 0, unauthorized: true });
+    const refused = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    await expect(refused.result()).rejects.toMatchObject({ cause: { cause: { type: 'Unauthorized' } } });
+    await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
+    await expect(exportHandle(client, org, domain).result()).rejects.toMatchObject({
+      cause: { cause: { type: 'Unauthorized' } },
+    });
+    await expectNothingPlanted();
+  });
+});
