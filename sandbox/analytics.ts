@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { authorize } from './authorize.ts';
+import {
+  type Exchange,
+  pathSegments,
+  reset,
+  send,
+  sendError,
+  sendGatewayError,
+  sendHalf,
+  sendJson,
+  sendSlowly,
+} from './exchange.ts';
+import { type FeedbackPage, feedbackPage } from './feedback-page.ts';
+import { readFeedbackQuery } from './feedback-query.ts';
+import type { Organization } from './organizations.ts';
+import type { ProjectFeedback } from './project-feedback.ts';
+import type { World } from './world.ts';
+
+type GatewayError = readonly [status: number, title: string];
+
+const GATEWAY_ERRORS: readonly [GatewayError, ...GatewayError[]] = [
+  [502, 'Bad Gateway'],
+  [503, 'Service Temporarily Unavailable'],
+  [504, 'Gateway Time-out'],
+];
+
+/**
+ * The analytics area (INTERFACE, endpoint 1 and appendix): `feedback`, and `views` as the other endpoint that draws on
+ * the same limit. A request counts at its arrival, whatever it is answered, except 401, resets before it counts and,
+ * unless `countRejected`, 429.
+ */
+export async function handleAnalytics(world: World, exchange: Exchange): Promise<void> {
+  const { faults } = world;
+  const { log } = exchange;
+  const organization = authorize(world, exchange);
+  if (organization === null) return;
+  if (faults.strikes('resets', 'resetRate')) return reset(exchange, 'reset');
+  if (!admit(world, exchange, organization)) return;
+
+  if (faults.values.slowMs > 0) await sleep(faults.values.slowMs, undefined, { signal: world.stop });
+  if (faults.strikes('gatewayErrors', 'gatewayRate')) {
+    const [status, title] = faults.choose(GATEWAY_ERRORS);
+    log.fault = 'gateway';
+    return sendGatewayError(exchange, status, title);
+  }
+  if (faults.strikes('errors', 'errorRate')) {
+    log.fault = 'error';
+    return sendError(exchange, 500, 'Something went wrong on our side');
+  }
+
+  const [, , projectId = '', endpoint = '', ...rest] = pathSegments(exchange.url) ?? [];
+  const project = organization.projects.some(({ id }) => id === projectId) ? world.feedback.get(projectId) : undefined;
+  log.projectId = projectId;
+  if (rest.length > 0 || (endpoint !== 'feedback' && endpoint !== 'views')) {
+    return sendError(exchange, 404, 'There is no such endpoint');
+  }
+  if (exchange.req.method !== 'GET') return sendError(exchange, 405, 'Only GET is allowed here');
+  if (project === undefined) return sendError(exchange, 404, 'There is no such project');
+  if (endpoint === 'views') return sendViews(world, exchange, project);
+  return sendFeedback(world, exchange, project);
+}
+
+/** Counts the request, or answers 429. */
+function admit(world: World, exchange: Exchange, organization: Organization): boolean {
+  const { settings, faults, clock } = world;
+  const window = world.windows.get(organization.id);
+  const now = exchange.log.atMono;
+  const forced = faults.take('force429');
+  const admitted = !forced && (window?.hasRoom(now) ?? true);
+  exchange.log.counted = admitted || settings.countRejected;
+  if (exchange.log.counted) window?.count(now);
+  if (admitted) return true;
+
+  if (forced) exchange.log.fault = 'force429';
+  const waitMs = forced ? faults.values.force429WaitMs : (window?.untilNextFree(now) ?? 0);
+  const form = faults.values.retryAfter;
+  // Both forms know whole seconds only: never promise a moment that is too early.
+  if (form === 'seconds') exchange.res.setHeader('Retry-After', Math.max(1, Math.ceil(waitMs / 1_000)));
+  if (form === 'date') {
+    const moment = Math.ceil((clock.serviceNow() + waitMs) / 1_000) * 1_000;
+    exchange.res.setHeader('Retry-After', new Date(moment).toUTCString());
+  }
+  sendError(exchange, 429, 'Too many analytics requests');
+  return false;
+}
+
+async function sendFeedback(world: World, exchange: Exchange, project: ProjectFeedback): Promise<void> {
+  const { request, problems } = readFeedbackQuery(exchange.url.searchParams, world.settings);
+  if (request === null) return sendError(exchange, 400, 'Invalid query parameters', problems);
+  const result = feedbackPage(project, request, {
+    codec: world.cursors,
+    settings: world.settings,
+    faults: world.faults.values,
+    now: world.clock.now(),
+  });
+  if ('problem' in result) return sendError(exchange, 400, 'Invalid query parameters', [result.problem]);
+  return sendPage(world, exchange, result.page);
+}
+
+/** Sends a page the way the faults want it. */
+async function sendPage(world: World, exchange: Exchange, page: FeedbackPage): Promise<void> {
+  const { faults, stop } = world;
+  const text = JSON.stringify(page);
+  if (faults.strikes('resetsAfter', 'resetAfterRate')) return reset(exchange, 'resetAfter');
+  if (faults.take('cutBody')) {
+    exchange.log.fault = 'cutBody';
+    return sendHalf(exchange, text);
+  }
+  if (faults.take('badJson')) {
+    exchange.log.fault = 'badJson';
+    return send(exchange, 200, 'application/json; charset=utf-8', text.slice(0, Math.floor(text.length / 2)));
+  }
+  if (faults.values.slowBody > 0) return sendSlowly(exchange, text, faults.values.slowBody, stop);
+  return send(exchange, 200, 'application/json; charset=utf-8', text);
+}
+
+/** What programs of others may ask for: it only draws on the limit. */
+function sendViews(world: World, exchange: Exchange, project: ProjectFeedback): void {
+  if (world.faults.strikes('resetsAfter', 'resetAfterRate')) reset(exchange, 'resetAfter');
+  else sendJson(exchange, 200, { views: [{ path: '/', count: project.size }], nextCursor: null, hasMore: false });
+}

@@ -1,0 +1,170 @@
+import { createRandom, pick, type Random, seedOf } from './random.ts';
+import type { Settings } from './settings.ts';
+
+export const KNOWN_SOURCES = ['code_snippet', 'contextual', 'agent', 'thumbs_only'] as const;
+export const KNOWN_STATUSES = ['pending', 'in_progress', 'resolved', 'dismissed'] as const;
+
+/** Personal data and code in every generated entry carry one of these, so that tests can search for leaks. */
+export const PLANTED_MARKERS = ['PLANTED-COMMENT', 'planted-contact-', 'PLANTED-CODE'] as const;
+
+/** What is held of an entry; the rest is made again from seed and number whenever it is served. */
+export interface FeedbackRecord {
+  seq: number;
+  /** Milliseconds since the epoch, whole; null: without createdAt. */
+  at: number | null;
+  source: string;
+  status: string;
+  /** Values that replace generated ones. */
+  fields?: Readonly<Record<string, unknown>>;
+  /** Served instead of an entry, whatever it is. */
+  raw?: unknown;
+}
+
+export type DataSettings = Pick<Settings, 'drift' | 'rejects' | 'oddText' | 'nullDates'>;
+
+const LONG_TEXT_CHARACTERS = 100_000;
+/** Numbers that leave this rest have a long text. */
+const LONG_TEXT_EVERY = 997;
+const LONG_TEXT_REST = 7;
+
+const PATHS = [
+  '/',
+  '/getting-started',
+  '/guides/page-3',
+  '/reference/api/page-7',
+  '/sprachen/grüße',
+  '/ガイド/はじめに',
+  'https://docs.acme.example/guides/page-3?tab=node#install',
+  'https://docs.acme.example/reference/%E2%9C%93',
+] as const;
+
+const COMMENTS = [
+  'The second example fails with a 404.',
+  'Very helpful 👍🏽, thank you! 👩‍💻🎉',
+  'Beispiel für Umlaute: äöüß – fehlt noch.',
+  'ページが見つかりません。設定の例が欲しいです。',
+  'مثال مفيد جدًا، شكرًا',
+  'Quotes "double", \'single\', back\\slash, <b>tag</b>, comma, semicolon;\r\nsecond line\tafter a tab',
+  '=HYPERLINK("https://sheet.example","cell that looks like a formula")',
+  'e\u0301 decomposed, é composed, zero\u200bwidth, \u202eright to left\u202c',
+] as const;
+
+const CODE = [
+  'curl -H "Authorization: Bearer $KEY" https://api.example/v1',
+  "const client = new Client({ key: process.env['KEY'] });\nawait client.run();",
+  'SELECT * FROM "pages" WHERE title LIKE \'%ß%\';',
+  'print("héllo 🌍")\n\tindented = True\n',
+] as const;
+
+const REJECTS = 6;
+
+/** Sources and states of entry `seq`, by the dice of the project. */
+export function rollRecord(
+  projectSeed: number,
+  seq: number,
+  at: number | null,
+  openShare: number,
+  settings: DataSettings,
+): FeedbackRecord {
+  const random = createRandom(seedOf(projectSeed, seq, 'record'));
+  const undated = random() < settings.nullDates;
+  const drifts = isDrifting(projectSeed, seq, settings);
+  const open = random() < openShare;
+  const source: string = pick(random, KNOWN_SOURCES);
+  const status = open ? pick(random, ['pending', 'in_progress']) : pick(random, ['resolved', 'dismissed']);
+  return {
+    seq,
+    at: undated ? null : at,
+    source: drifts && random() < 0.5 ? 'voice_note' : source,
+    status: drifts && random() < 0.5 ? 'snoozed' : status,
+  };
+}
+
+/** Stable for a project's seed and a number; ids of different projects differ. */
+export function idOf(projectSeed: number, seq: number): string {
+  const tail = seedOf(projectSeed, seq, 'id').toString(16).padStart(8, '0');
+  return `fb_${seq.toString(36).padStart(6, '0')}${tail}`;
+}
+
+/** The number inside an id that `idOf` made, or null. */
+export function seqOf(projectSeed: number, id: string): number | null {
+  const seq = Number.parseInt(id.slice(3, -8), 36);
+  return Number.isSafeInteger(seq) && idOf(projectSeed, seq) === id ? seq : null;
+}
+
+/** The entry as it is served (INTERFACE, Feedback entry), or what stands in its place. */
+export function entryOf(projectSeed: number, record: FeedbackRecord, settings: DataSettings): unknown {
+  if ('raw' in record) return record.raw;
+  const random = createRandom(seedOf(projectSeed, record.seq, 'body'));
+  const entry: Record<string, unknown> = {
+    id: idOf(projectSeed, record.seq),
+    path: pick(random, PATHS),
+    comment: commentOf(random, projectSeed, record.seq, settings),
+    createdAt: record.at === null ? null : new Date(record.at).toISOString(),
+    source: record.source,
+    status: record.status,
+    ...variantOf(random, record),
+    ...(isDrifting(projectSeed, record.seq, settings) ? unknownFields(random) : {}),
+    ...record.fields,
+  };
+  if (!isRejected(projectSeed, record.seq, settings)) return entry;
+  return spoil(entry, record.seq % REJECTS);
+}
+
+function variantOf(random: Random, { source, seq }: FeedbackRecord): Record<string, unknown> {
+  if (source === 'contextual') {
+    return {
+      helpful: random() < 0.6,
+      contact: random() < 0.5 ? null : `planted-contact-${seq}@secret.example`,
+    };
+  }
+  if (source === 'code_snippet') {
+    return {
+      code: `// PLANTED-CODE-${seq}\n${pick(random, CODE)}`,
+      filename: pick(random, ['client.ts', 'main.py', 'query.sql', null]),
+      lang: pick(random, ['typescript', 'python', 'sql', null]),
+    };
+  }
+  return {};
+}
+
+function commentOf(random: Random, projectSeed: number, seq: number, settings: DataSettings): string | null {
+  const text = pick(random, COMMENTS);
+  const odd = createRandom(seedOf(projectSeed, seq, 'odd'))() < settings.oddText;
+  if (odd) return `PLANTED-COMMENT-${seq} NUL \u0000, lone \ud83d and \udc4d`;
+  if (seq % LONG_TEXT_EVERY === LONG_TEXT_REST) {
+    const line = `PLANTED-COMMENT-${seq} ${text}\n`;
+    return line.repeat(Math.ceil(LONG_TEXT_CHARACTERS / line.length));
+  }
+  return random() < 0.25 ? null : `PLANTED-COMMENT-${seq} ${text}`;
+}
+
+function isDrifting(projectSeed: number, seq: number, { drift }: DataSettings): boolean {
+  return drift > 0 && createRandom(seedOf(projectSeed, seq, 'drift'))() < drift;
+}
+
+function isRejected(projectSeed: number, seq: number, { rejects }: DataSettings): boolean {
+  return rejects > 0 && createRandom(seedOf(projectSeed, seq, 'reject'))() < rejects;
+}
+
+function unknownFields(random: Random): Record<string, unknown> {
+  return {
+    score: Math.round(random() * 50) / 10,
+    reviewer: random() < 0.5 ? null : { team: 'docs', tags: ['a', 'ß'] },
+    updatedAt: '2026-01-01T00:00:00.000Z',
+  };
+}
+
+/** Entries nobody can understand, one kind for each number. */
+function spoil(entry: Record<string, unknown>, kind: number): unknown {
+  const { source: _source, ...withoutSource } = entry;
+  const spoiled: readonly unknown[] = [
+    { ...entry, id: 12_345 },
+    { ...entry, comment: { text: entry.comment } },
+    withoutSource,
+    null,
+    `not an entry: ${String(entry.comment)}`,
+    [entry],
+  ];
+  return spoiled[kind];
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { get, getFeedback, sandboxWith } from './support.ts';
+
+const QUICK = { requests: 3, windowMs: 250 };
+
+async function statuses(sandbox: Awaited<ReturnType<typeof sandboxWith>>, count: number): Promise<number[]> {
+  const found: number[] = [];
+  for (let left = count; left > 0; left--) found.push((await getFeedback(sandbox, { limit: 1 })).status);
+  return found;
+}
+
+describe('the rate limit', () => {
+  it('is 100 requests per organization and hour, shared by all projects and analytics endpoints', async () => {
+    const sandbox = await sandboxWith({
+      organizations: [
+        { id: 'acme', projects: [{ id: 'prj_1' }, { id: 'prj_2' }] },
+        { id: 'other', apiKey: 'dk_admin_other', projects: [{ id: 'prj_3' }] },
+      ],
+    });
+    for (let count = 0; count < 33; count++) {
+      await getFeedback(sandbox, { limit: 1 });
+      await getFeedback(sandbox, { limit: 1 }, 'prj_2');
+      await get(sandbox, '/v1/analytics/prj_1/views');
+    }
+    expect(await statuses(sandbox, 2)).toEqual([200, 429]);
+    expect((await get(sandbox, '/v1/analytics/prj_1/views')).status).toBe(429);
+    expect((await get(sandbox, '/v1/analytics/prj_3/feedback', 'dk_admin_other')).status).toBe(200);
+    expect(sandbox.stats().organizations.acme).toMatchObject({
+      analyticsRequests: 102,
+      counted: 100,
+      throttled: 2,
+      maxInAnyWindow: 102,
+      maxFeedbackInAnyWindow: 68,
+      maxOthersInAnyWindow: 34,
+    });
+  });
+
+  it('never lets more through than the limit in any window, and lets one through as soon as there is room', async () => {
+    const sandbox = await sandboxWith(QUICK);
+    for (let count = 0; count < 60; count++) {
+      await getFeedback(sandbox, { limit: 1 });
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(sandbox.maxInAnyWindow('acme', ({ counted }) => counted)).toBe(3);
+    expect(sandbox.maxInAnyWindow('acme')).toBeGreaterThan(3);
+    const counted = sandbox.log().filter((entry) => entry.counted);
+    for (const entry of sandbox.log()) {
+      const before = counted.filter(({ atMono }) => atMono < entry.atMono && entry.atMono - atMono < QUICK.windowMs);
+      expect(entry.status).toBe(before.length < 3 ? 200 : 429);
+    }
+  });
+
+  it('counts what is refused for other reasons, but not a wrong key', async () => {
+    const sandbox = await sandboxWith({ requests: 3 });
+    await get(sandbox, '/v1/analytics/prj_1/feedback', 'dk_admin_wrong');
+    await getFeedback(sandbox, { limit: 0 });
+    await getFeedback(sandbox, {}, 'prj_9');
+    expect(await statuses(sandbox, 2)).toEqual([200, 429]);
+  });
+
+  it('lets refused requests use up the window too when asked', async () => {
+    const sandbox = await sandboxWith({ ...QUICK, countRejected: true });
+    for (let count = 0; count < 20; count++) {
+      await getFeedback(sandbox, { limit: 1 });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const log = sandbox.log();
+    for (const [index, entry] of log.entries()) {
+      const before = log.slice(0, index).filter(({ atMono }) => entry.atMono - atMono < QUICK.windowMs);
+      expect(entry).toMatchObject({ counted: true, status: before.length < 3 ? 200 : 429 });
+    }
+    expect(log.some(({ status }) => status === 429)).toBe(true);
+  });
+
+  it('can be a fixed window', async () => {
+    const sandbox = await sandboxWith({ requests: 2, windowMs: 100_000_000, windowKind: 'fixed' });
+    expect(await statuses(sandbox, 3)).toEqual([200, 200, 429]);
+  });
+});
+
+describe('a 429', () => {
+  it('says the seconds to wait, rounded up', async () => {
+    const sandbox = await sandboxWith({ requests: 1, windowMs: 90_500 });
+    await getFeedback(sandbox);
+    const response = await getFeedback(sandbox);
+    expect(response.headers.get('retry-after')).toBe('91');
+    expect(await response.json()).toEqual({ error: expect.any(String) });
+  });
+
+  it('says the moment to wait for by its own clock, not too early', async () => {
+    const sandbox = await sandboxWith({
+      requests: 1,
+      windowMs: 60_000,
+      clockSkewMs: 3_600_000,
+      faults: { retryAfter: 'date' },
+    });
+    await getFeedback(sandbox);
+    const response = await getFeedback(sandbox);
+    const moment = Date.parse(response.headers.get('retry-after') ?? '');
+    const freed = (sandbox.log()[0]?.at ?? 0) + 60_000 + 3_600_000;
+    expect(moment).toBeGreaterThanOrEqual(Math.floor(freed));
+    expect(moment).toBeLessThan(freed + 1_001);
+    expect(Date.parse(response.headers.get('date') ?? '')).toBeGreaterThan(Date.now() + 3_500_000);
+  });
+
+  it('can come without Retry-After', async () => {
+    const sandbox = await sandboxWith({ requests: 1, faults: { retryAfter: 'none' } });
+    await getFeedback(sandbox);
+    expect((await getFeedback(sandbox)).headers.has('retry-after')).toBe(false);
+  });
+
+  it('can be forced, so many times', async () => {
+    const sandbox = await sandboxWith({ faults: { force429: 2, force429WaitMs: 7_000 } });
+    const response = await getFeedback(sandbox);
+    expect(response.status).toBe(429);
+    expect(response.headers.get('retry-after')).toBe('7');
+    expect(await statuses(sandbox, 2)).toEqual([429, 200]);
+  });
+});
