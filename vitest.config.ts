@@ -10,7 +10,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: onTemporal },
+        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [...onTemporal, 'test/chaos/**'] },
       },
       {
         extends: true,
@@ -22,6 +22,8 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
+      // Minutes long, and not part of `npm test`: `npm run test:chaos`.
+      { extends: true, test: { name: 'chaos', include: ['test/chaos/**/*.test.ts'] } },
     ],
   },
 });

@@ -109,9 +109,11 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
     return { url: await deps.bundles.urlOf(domain, version) };
   },
 
-  /** The published address of a version. */
-  async addressOf(input: { domain: string; version: string }): Promise<{ url: string }> {
-    return { url: await deps.bundles.urlOf(input.domain, input.version) };
+  /** What is published under a version's address. */
+  async describeVersion(input: { domain: string; version: string }): Promise<{ url: string; archive: ArchiveFacts }> {
+    const { domain, version } = input;
+    const { archive } = await deps.bundles.manifest(domain, version);
+    return { url: await deps.bundles.urlOf(domain, version), archive };
   },
 
   /** Removes a download that will not be published. Safe to repeat. */

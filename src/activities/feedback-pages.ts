@@ -8,7 +8,7 @@ import type { FeedbackPage } from '../service/documentation-service.ts';
 import { MalformedResponse, NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
 import { permanent } from './failures.ts';
-import { earlierDetails, withHeartbeats } from './heartbeats.ts';
+import { withHeartbeats } from './heartbeats.ts';
 import { instant, Lease, LeaseOver } from './permits.ts';
 import { serviceFailure } from './service-failures.ts';
 
@@ -26,10 +26,10 @@ export interface FetchPagesResult {
   outcome: 'more' | 'complete' | 'waiting';
   /** Totals of the pass, from the store. */
   pages: number;
-  entries: EntryCounts;
-  /** Of this activity alone. */
   requests: number;
   throttled: number;
+  entries: EntryCounts;
+  /** Failed tries of the page that comes next. */
   tries: number;
   waiting: { until: number; place: number; behind: string[] } | null;
 }
@@ -39,12 +39,6 @@ const pageSize = 100;
 const triesOfAPage = 2;
 const pauseBeforeRetryMs = 500;
 
-/** What a heartbeat carries: requests are spent whether or not the attempt ends well. */
-interface Tally {
-  requests: number;
-  throttled: number;
-}
-
 export const createPageActivities = (deps: ActivityDependencies) => ({
   /**
    * Reads pages of a pass with one lease of the budget and commits each with the position after it (DESIGN S2).
@@ -52,10 +46,10 @@ export const createPageActivities = (deps: ActivityDependencies) => ({
    */
   async fetchPages(input: FetchPagesInput): Promise<FetchPagesResult> {
     requireStore('feedback', input.storeId, deps.feedback.identity);
-    const tally: Tally = { ...earlierDetails<Tally>({ requests: 0, throttled: 0 }) };
+    const progress = { pages: 0 };
     return withHeartbeats(
-      () => tally,
-      (signal) => new LeaseOfPages(deps, input, tally, signal).read(),
+      () => progress,
+      (signal) => new LeaseOfPages(deps, input, progress, signal).read(),
     );
   },
 });
@@ -64,17 +58,19 @@ export const createPageActivities = (deps: ActivityDependencies) => ({
 class LeaseOfPages {
   readonly #deps: ActivityDependencies;
   readonly #input: FetchPagesInput;
-  readonly #tally: Tally;
+  readonly #progress: { pages: number };
   readonly #signal: AbortSignal;
   #row: PassRow | null = null;
   #asked = 0;
+  /** Requests sent and not yet counted in the store. */
+  #uncounted = 0;
   #failures = 0;
   #tries: number;
 
-  constructor(deps: ActivityDependencies, input: FetchPagesInput, tally: Tally, signal: AbortSignal) {
+  constructor(deps: ActivityDependencies, input: FetchPagesInput, progress: { pages: number }, signal: AbortSignal) {
     this.#deps = deps;
     this.#input = input;
-    this.#tally = tally;
+    this.#progress = progress;
     this.#signal = signal;
     this.#tries = input.tries;
   }
@@ -93,10 +89,10 @@ class LeaseOfPages {
       }
     } catch (error) {
       if (!(error instanceof RateLimited)) throw serviceFailure(error);
-      this.#tally.throttled += 1;
       throttled = { retryAfterMs: error.retryAfterMs };
     } finally {
       await this.#settle(lease, throttled);
+      if (this.#uncounted > 0) row = await this.#countRequests(throttled ? 1 : 0);
     }
     if (throttled) return this.#waitAfterThrottle();
     return this.#result(row.position.complete ? 'complete' : 'more');
@@ -106,7 +102,15 @@ class LeaseOfPages {
     const row = await this.#deps.feedback.getPass(this.#input.passId);
     if (!row) throw permanent('InvalidInput', 'the store has no row of this pass: was the database replaced?');
     this.#row = row;
+    this.#progress.pages = row.pages;
     return row;
+  }
+
+  /** Requests that led to no page are part of what the pass cost; a worker that dies loses count of one at most. */
+  async #countRequests(throttled: number): Promise<PassRow> {
+    this.#row = await this.#deps.feedback.countRequests(this.#input.passId, { requests: this.#uncounted, throttled });
+    this.#uncounted = 0;
+    return this.#row;
   }
 
   async #ask(): Promise<Lease | { until: number; place: number; behind: string[] }> {
@@ -142,7 +146,7 @@ class LeaseOfPages {
           signal: this.#signal,
           beforeSend: () => {
             lease.take();
-            this.#tally.requests += 1;
+            this.#uncounted += 1;
           },
         },
       );
@@ -169,8 +173,10 @@ class LeaseOfPages {
         rejected: page.rejected,
         nextCursor: page.nextCursor,
         hasMore: page.hasMore,
+        requests: this.#uncounted,
         seenAt: new Date(),
       });
+      this.#uncounted = 0;
       this.#tries = 0;
       this.#failures = 0;
     } catch (error) {
@@ -219,8 +225,8 @@ class LeaseOfPages {
 
   #result(outcome: FetchPagesResult['outcome'], waiting: FetchPagesResult['waiting'] = null): FetchPagesResult {
     if (!this.#row) throw new Error('a result before the pass was read');
-    const { pages, entries } = this.#row;
-    return { outcome, pages, entries, ...this.#tally, tries: this.#tries, waiting };
+    const { pages, requests, throttled, entries } = this.#row;
+    return { outcome, pages, requests, throttled, entries, tries: this.#tries, waiting };
   }
 }
 

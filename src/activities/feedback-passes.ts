@@ -25,6 +25,11 @@ export interface FinishPassInput extends SyncProgress {
   finishedAt: number;
 }
 
+/** What a pass came to, from its row. */
+export interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
+  watermark: string | null;
+}
+
 /** The beginning and the end of a pass in the store (DESIGN S2, S4, X4). */
 export const createPassActivities = (deps: ActivityDependencies) => ({
   /** Plans the pass from what the store knows and writes its row. Safe to repeat. */
@@ -55,22 +60,15 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
   },
 
   /** Closes the pass's row and tells the watermark after it. Safe to repeat. */
-  async finishPass(
-    input: FinishPassInput,
-  ): Promise<{ watermark: string | null; pages: number; entries: PassRow['entries'] }> {
+  async finishPass(input: FinishPassInput): Promise<PassTotals> {
     requireStore('feedback', input.storeId, deps.feedback.identity);
     const row = await deps.feedback.finishPass(input.passId, {
       outcome: input.outcome,
       error: input.error,
-      requests: input.requests,
-      throttled: input.throttled,
       waitedMs: input.waitedMs,
       finishedAt: new Date(input.finishedAt),
     });
-    return {
-      watermark: await deps.feedback.watermark(input.org, input.project),
-      pages: row.pages,
-      entries: row.entries,
-    };
+    const { pages, requests, throttled, entries } = row;
+    return { watermark: await deps.feedback.watermark(input.org, input.project), pages, requests, throttled, entries };
   },
 });

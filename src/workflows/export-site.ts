@@ -31,7 +31,9 @@ const recordOptions = {
   retry: { initialInterval: '500ms', maximumInterval: '30s' },
 } satisfies ActivityOptions;
 const records =
-  proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun' | 'discardStaged' | 'addressOf'>>(recordOptions);
+  proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun' | 'discardStaged' | 'describeVersion'>>(
+    recordOptions,
+  );
 
 /** Link, download and verification: long, with a heartbeat that finds a dead worker within seconds. */
 const fetchOptions = {
@@ -157,10 +159,11 @@ class SiteExport {
     const promoted = becomesCurrent(parameters);
     this.view.version = version;
     this.view.enter('publishing');
+    let { archive } = bundle;
     let url: string;
     if (unchanged) {
       await this.#discardStaged();
-      ({ url } = await records.addressOf.executeWithOptions(
+      ({ url, archive } = await records.describeVersion.executeWithOptions(
         { ...recordOptions, summary: `nothing changed: ${version} stays` },
         [{ domain, version }],
       ));
@@ -178,7 +181,7 @@ class SiteExport {
       outcome: unchanged ? 'unchanged' : 'published',
       version,
       contentDigest: bundle.contentDigest,
-      archive: bundle.archive,
+      archive,
       pages: bundle.pages,
       files: bundle.files,
       url,

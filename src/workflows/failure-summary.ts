@@ -18,7 +18,8 @@ export function timedOut(error: unknown): boolean {
   return innermost(error) instanceof TimeoutFailure;
 }
 
-function innermost(error: unknown): unknown {
+/** The cause that counts: Temporal wraps it once for every layer it passes. */
+export function innermost(error: unknown): unknown {
   let current = error;
   while (current instanceof TemporalFailure && current.cause) current = current.cause;
   return current;

@@ -1,10 +1,20 @@
-import { defineSearchAttributeKey } from '@temporalio/common';
+import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import { upsertSearchAttributes } from '@temporalio/workflow';
 import { searchAttributes } from '../model/workflow-ids.ts';
 
-const phaseKey = defineSearchAttributeKey(searchAttributes.phase, 'KEYWORD');
+const keys = {
+  org: defineSearchAttributeKey(searchAttributes.org, 'KEYWORD'),
+  domain: defineSearchAttributeKey(searchAttributes.domain, 'KEYWORD'),
+  project: defineSearchAttributeKey(searchAttributes.project, 'KEYWORD'),
+  phase: defineSearchAttributeKey(searchAttributes.phase, 'KEYWORD'),
+};
+
+/** Search attributes a workflow starts with; the phase is kept current by the workflow itself. */
+export function attributesOf(values: { [Name in keyof typeof keys]?: string }): SearchAttributePair[] {
+  return Object.entries(values).map(([name, value]) => ({ key: keys[name as keyof typeof keys], value }));
+}
 
 /** Makes the phase searchable: `DocferryPhase = "rendering"`. */
 export function showPhase(phase: string): void {
-  upsertSearchAttributes([{ key: phaseKey, value: phase }]);
+  upsertSearchAttributes([{ key: keys.phase, value: phase }]);
 }

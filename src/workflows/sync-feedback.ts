@@ -121,8 +121,8 @@ class Sync {
       );
       progress.pages = leg.pages;
       progress.entries = leg.entries;
-      progress.requests += leg.requests;
-      progress.throttled += leg.throttled;
+      progress.requests = leg.requests;
+      progress.throttled = leg.throttled;
       this.#tries = leg.tries;
       this.#show();
       if (leg.outcome === 'complete') return true;
@@ -152,15 +152,11 @@ class Sync {
     error: string | null,
   ): Promise<SyncResult> {
     const { org, project, pass } = this.#input;
-    const {
-      watermark,
-      pages: read,
-      entries,
-    } = await records.finishPass.executeWithOptions(
+    const { watermark, ...totals } = await records.finishPass.executeWithOptions(
       { ...recordOptions, summary: `finish ${pass} of ${project}: ${outcome}` },
       [{ ...progress, org, project, outcome, error, finishedAt: Date.now() }],
     );
-    this.#progress = { ...progress, pages: read, entries };
+    this.#progress = { ...progress, ...totals };
     this.#enter('done');
     const { passId: _passId, storeId: _storeId, ...counts } = this.#progress;
     const { workflowId, runId } = workflowInfo();

@@ -54,15 +54,15 @@ describe('fetchPages', () => {
   it('stops at the end of its lease and goes on from the committed position with the next one', async () => {
     await begin({ entries: 2_500 });
     expect(await fetchPages()).toMatchObject({ outcome: 'more', pages: 10, requests: 10 });
-    expect(await fetchPages()).toMatchObject({ outcome: 'more', pages: 20, requests: 10 });
-    expect(await fetchPages()).toMatchObject({ outcome: 'complete', pages: 25, requests: 5 });
+    expect(await fetchPages()).toMatchObject({ outcome: 'more', pages: 20, requests: 20 });
+    expect(await fetchPages()).toMatchObject({ outcome: 'complete', pages: 25, requests: 25 });
     expect(analytics()).toHaveLength(25);
   });
 
   it('asks for nothing when the pass is complete already', async () => {
     await begin({ entries: 50 });
     await fetchPages();
-    expect(await fetchPages()).toMatchObject({ outcome: 'complete', requests: 0 });
+    expect(await fetchPages()).toMatchObject({ outcome: 'complete', requests: 1 });
     expect(analytics()).toHaveLength(1);
   });
 
@@ -71,7 +71,7 @@ describe('fetchPages', () => {
     await fetchPages();
     await fetchPages();
     const result = await fetchPages();
-    expect(result).toMatchObject({ outcome: 'waiting', pages: 2, requests: 0, waiting: { place: 1 } });
+    expect(result).toMatchObject({ outcome: 'waiting', pages: 2, requests: 2, waiting: { place: 1 } });
     expect(result.waiting?.until).toBeGreaterThan(Date.now() + 3_500_000);
     expect(analytics()).toHaveLength(2);
   });
@@ -95,6 +95,7 @@ describe('fetchPages', () => {
     expect(await failureOf(fetchPages())).toMatchObject({ type: 'ServerError', nonRetryable: false });
     expect(analytics()).toHaveLength(2);
     expect(scene.window().used).toBe(2);
+    expect((await scene.deps.feedback.getPass('pass-1'))?.requests).toBe(2);
   });
 
   it('holds the slot of a reset request longer than that of an answered one', async () => {

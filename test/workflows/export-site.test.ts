@@ -61,7 +61,10 @@ function exportActivities(replace: Partial<Activities> = {}) {
     readJob: async () => completed,
     fetchBundle: async () => bundle,
     publishVersion: async ({ domain, version }) => ({ url: `http://bundles.example/${domain}/${version}` }),
-    addressOf: async ({ domain, version }) => ({ url: `http://bundles.example/${domain}/${version}` }),
+    describeVersion: async ({ domain, version }) => ({
+      url: `http://bundles.example/${domain}/${version}`,
+      archive: { sha256: 'ef'.repeat(32), bytes: 1_200, format: 'tar.gz' },
+    }),
     rollOut: async ({ target }) => ({ target, outcome: 'rolled-out', detail: 'switched' }),
     discardStaged: async () => {},
     recordExportRun: async () => {},
@@ -135,7 +138,7 @@ describe('exportSite', () => {
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const result = await (await start(taskQueue, input())).result();
-      expect(result).toMatchObject({ outcome: 'unchanged', version: current.version });
+      expect(result).toMatchObject({ outcome: 'unchanged', version: current.version, archive: { bytes: 1_200 } });
     });
     expect(calls.publishVersion).toBeUndefined();
     expect(calls.discardStaged).toHaveLength(1);

@@ -46,7 +46,8 @@ function passActivities(legs: (call: number) => Promise<FetchPagesResult> | Fetc
     fetchPages: async () => legs(calls++),
     finishPass: async (result) => {
       finished.push(result);
-      return { watermark: '2026-11-20T00:00:00.000Z', pages: result.pages, entries: result.entries };
+      const { pages, requests, throttled, entries } = result;
+      return { watermark: '2026-11-20T00:00:00.000Z', pages, requests, throttled, entries };
     },
   };
   return { activities, finished, calls: () => calls };
@@ -56,7 +57,7 @@ describe('syncFeedback', () => {
   it('reads lease after lease and returns the counts of the whole pass', async () => {
     const entries = { ...noEntries, seen: 1_500, inserted: 1_500 };
     const { activities, finished } = passActivities((call) =>
-      call === 0 ? leg({ pages: 10, requests: 10 }) : leg({ outcome: 'complete', pages: 15, requests: 6, entries }),
+      call === 0 ? leg({ pages: 10, requests: 10 }) : leg({ outcome: 'complete', pages: 15, requests: 16, entries }),
     );
     await withWorker(env, activities, async ({ taskQueue }) => {
       const handle = await startSync(env.client, taskQueue, input());
@@ -153,7 +154,7 @@ describe('syncFeedback', () => {
   it('continues as new when its history grows long, and keeps counting', async () => {
     const legs = 600;
     const { activities, finished } = passActivities((call) =>
-      leg({ outcome: call === legs - 1 ? 'complete' : 'more', pages: call + 1, requests: 1 }),
+      leg({ outcome: call === legs - 1 ? 'complete' : 'more', pages: call + 1, requests: call + 1 }),
     );
     await withWorker(env, activities, async ({ taskQueue }) => {
       const handle = await startSync(env.client, taskQueue, input());

@@ -1,0 +1,122 @@
+import {
+  ApplicationFailure,
+  ChildWorkflowFailure,
+  TerminatedFailure,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  type ChildWorkflowHandle,
+  isCancellation,
+  ParentClosePolicy,
+  setCurrentDetails,
+  startChild,
+} from '@temporalio/workflow';
+import { factsTable } from '../model/details-text.ts';
+import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/schedule-target.ts';
+import type { ScheduledResult } from '../model/scheduled-run.ts';
+import type { ExportResult } from '../model/site-export.ts';
+import type { SyncResult } from '../model/sync.ts';
+import type { exportSite } from './export-site.ts';
+import { innermost } from './failure-summary.ts';
+import { attributesOf } from './search-attributes.ts';
+import type { syncFeedback } from './sync-feedback.ts';
+
+type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;
+
+/**
+ * What a schedule starts: runs the target's workflow under its fixed id and lives as long as it, so that the schedule's
+ * overlap policy sees the work (DESIGN §4). One that runs already is left alone and recorded as skipped. Cancelling
+ * this workflow cancels the work it started and waits for its clean-up; terminating it leaves the work running.
+ */
+export async function runScheduled(target: ScheduleTarget): Promise<ScheduledResult> {
+  const workflowId = workflowIdOf(target);
+  let runId: string | null = null;
+  const end = ({ outcome, detail }: Ending): ScheduledResult => {
+    show(target, outcome, detail);
+    return { workflowId, runId, outcome, detail };
+  };
+  try {
+    const work = await startWork(target);
+    runId = work.runId;
+    show(target, 'running', workflowId);
+    return end(await work.ending());
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) {
+      return end({ outcome: 'skipped', detail: 'it was already running' });
+    }
+    if (!isCancellation(error)) throw asOwnFailure(error);
+    if (CancellationScope.current().consideredCancelled) throw error;
+    return end({ outcome: 'cancelled', detail: 'it was cancelled' });
+  }
+}
+
+/** The child's workflow, once it has started. */
+async function startWork(target: ScheduleTarget): Promise<{ runId: string; ending(): Promise<Ending> }> {
+  if (target.kind === 'export') {
+    const { org, domain } = target;
+    const child = await startChild<typeof exportSite>('exportSite', {
+      ...optionsOf(target),
+      typedSearchAttributes: attributesOf({ org, domain, phase: 'starting' }),
+      args: [{ org, domain, parameters: {} }],
+    });
+    return workOf(child, exportEnding);
+  }
+  const { org, project, pass } = target;
+  const child = await startChild<typeof syncFeedback>('syncFeedback', {
+    ...optionsOf(target),
+    typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
+    args: [{ org, project, pass, class: pass }],
+  });
+  return workOf(child, syncEnding);
+}
+
+function workOf<Result>(
+  child: Pick<ChildWorkflowHandle<() => Promise<Result>>, 'firstExecutionRunId' | 'result'>,
+  endingOf: (result: Result) => Ending,
+) {
+  return { runId: child.firstExecutionRunId, ending: async () => endingOf((await child.result()) as Result) };
+}
+
+function optionsOf(target: ScheduleTarget) {
+  return {
+    workflowId: workflowIdOf(target),
+    workflowTaskTimeout: '2s',
+    staticSummary: targetSummary(target),
+    parentClosePolicy: ParentClosePolicy.ABANDON,
+    cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+  } as const;
+}
+
+function exportEnding({ outcome, version, rollouts, reasons }: ExportResult): Ending {
+  const failed = rollouts.filter((rollout) => rollout.outcome === 'failed').map(({ target }) => target);
+  const detail = [
+    version ?? '',
+    failed.length === 0 ? '' : `not rolled out to ${failed.join(', ')}`,
+    reasons.length === 0 ? '' : reasons.map(({ rule }) => rule).join(', '),
+  ].filter((part) => part !== '');
+  return { outcome, detail: detail.join('; ').slice(0, 300) };
+}
+
+function syncEnding({ entries: { seen, inserted, updated } }: SyncResult): Ending {
+  return { outcome: 'completed', detail: `${seen} seen, ${inserted} new, ${updated} changed` };
+}
+
+/** The failure that counts, with its own type: `schedules list` shows it without opening the child. */
+function asOwnFailure(error: unknown): unknown {
+  if (!(error instanceof ChildWorkflowFailure)) return error;
+  const cause = innermost(error);
+  if (cause instanceof ApplicationFailure) return ApplicationFailure.nonRetryable(cause.message, cause.type);
+  if (cause instanceof TerminatedFailure) return ApplicationFailure.nonRetryable('it was terminated', 'Terminated');
+  return error;
+}
+
+function show(target: ScheduleTarget, outcome: string, detail: string): void {
+  const facts: [string, string][] = [
+    ['outcome', `**${outcome}**`],
+    ['detail', detail],
+    ['workflow', workflowIdOf(target)],
+  ];
+  setCurrentDetails(`**Scheduled ${targetSummary(target)}**\n\n${factsTable(facts)}`);
+}
