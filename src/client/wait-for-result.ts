@@ -110,10 +110,12 @@ async function answers(client: Client): Promise<boolean> {
 
 function pause(ms: number, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    stop.addEventListener('abort', () => {
+    const end = () => {
       clearTimeout(timer);
+      stop.removeEventListener('abort', end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, ms);
+    stop.addEventListener('abort', end);
   });
 }

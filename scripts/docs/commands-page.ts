@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { createProgram } from '../../src/cli/program.ts';
+
+const intro = `# Commands
+
+<!-- Generated from the commands' own help by \`npm run docs\`: change it there. -->
+
+In a checkout: \`npx docferry …\` after \`npm ci && npm run build\`. The options of \`docferry\` itself go with every command.
+`;
+
+/** `docs/commands.md`: the help of docferry and of every command below it, in the order of the help. */
+export function commandsPage(): string {
+  let printed = '';
+  const program = createProgram(
+    async () => {},
+    (text) => {
+      printed += text;
+    },
+  );
+  program.configureOutput({ getOutHelpWidth: () => 80 }).outputHelp();
+  return [intro, `${block(printed)}\n`, ...leaves(program, '').map(sectionText)].join('\n');
+}
+
+interface Leaf {
+  name: string;
+  command: Command;
+}
+
+/** Commands that do something, groups left out. */
+function leaves(command: Command, parents: string): Leaf[] {
+  const name = `${parents} ${command.name()}`.trim();
+  const inner = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((sub) => sub.name() !== 'help');
+  return inner.length === 0 ? [{ name, command }] : inner.flatMap((sub) => leaves(sub, name));
+}
+
+function sectionText({ name, command }: Leaf): string {
+  const help = command.createHelp();
+  const usage = help.commandUsage(command);
+  const parts = [`## ${name}`, command.description(), block(usage)];
+  const terms = [
+    ...help
+      .visibleArguments(command)
+      .map((argument) => [help.argumentTerm(argument), help.argumentDescription(argument)]),
+    ...help
+      .visibleOptions(command)
+      .filter(({ long }) => long !== '--help')
+      .map((option) => [help.optionTerm(option), help.optionDescription(option)]),
+  ];
+  if (terms.length > 0) parts.push(['| | |', '|---|---|', ...terms.map(row)].join('\n'));
+  return `${parts.join('\n\n')}\n`;
+}
+
+function row(cells: readonly (string | undefined)[]): string {
+  const [term = '', meaning = ''] = cells;
+  return `| \`${escaped(term)}\` | ${escaped(meaning).replaceAll('<', '\\<')} |`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('|', '\\|');
+}
+
+function block(text: string): string {
+  return `\`\`\`text\n${text.trimEnd()}\n\`\`\``;
+}

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import type { Config } from '../config/config.ts';
+import { spanText } from '../model/details-text.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import type { Paint } from './output.ts';
+import { factLines, indent } from './text.ts';
+
+export function addConfigCheck(parent: Command, run: RunCommand): void {
+  parent
+    .command('check')
+    .description('Check the configuration and show what it means')
+    .action(() => run(check));
+}
+
+async function check(context: CommandContext): Promise<ExitCode> {
+  const config = await loadContextConfig(context, 'required');
+  context.output.result(documentOf(config), textOf(config, context.output.paint));
+  return exitCodes.done;
+}
+
+function documentOf({ file, temporal, service, organizations, store }: Config): object {
+  return {
+    ok: true,
+    file,
+    temporal: { address: temporal.address, namespace: temporal.namespace, taskQueue: temporal.taskQueue },
+    service: { baseUrl: service.baseUrl, analyticsBaseUrl: service.analyticsBaseUrl },
+    organizations: organizations.map(({ id, budget, projects, sites }) => ({
+      id,
+      budget,
+      projects: projects.map((project) => project.id),
+      sites: sites.map(({ domain, rollout }) => ({ domain, rollouts: rollout.map(({ name }) => name) })),
+    })),
+    store: { feedback: store.feedback.file, bundles: store.bundles.directory, publicUrl: store.bundles.publicUrl },
+  };
+}
+
+function textOf({ file, temporal, service, organizations, store }: Config, paint: Paint): string {
+  const facts: [string, string][] = [
+    ['temporal', `${temporal.address}, namespace ${temporal.namespace}, task queue ${temporal.taskQueue}`],
+    ['service', service.baseUrl],
+    ['feedback', store.feedback.file],
+    ['bundles', `${store.bundles.directory}, published under ${store.bundles.publicUrl}`],
+  ];
+  for (const { id, apiKey, budget, projects, sites } of organizations) {
+    const { requests, windowMs, reserve } = budget;
+    facts.push([id, `key from ${apiKey.describe()}`]);
+    facts.push(['', `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others`]);
+    if (projects.length > 0) facts.push(['', `projects ${projects.map((project) => project.id).join(', ')}`]);
+    if (sites.length > 0) facts.push(['', `sites ${sites.map(({ domain }) => domain).join(', ')}`]);
+  }
+  return `${file}: ${paint.green('good')}\n${indent(factLines(facts))}`;
+}

@@ -1,0 +1,85 @@
+import { type Command, Option } from 'commander';
+import type { ExportParameters, ExportResult } from '../model/site-export.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { exportStep } from './export-step.ts';
+import { exportResultText } from './export-text.ts';
+import { findSite } from './find-configured.ts';
+import { type WaitFlags, waitTimeout } from './wait-options.ts';
+
+interface StartFlags extends WaitFlags {
+  siteVersion?: string;
+  path?: string[];
+  promote?: boolean;
+  force?: boolean;
+  onRunning: 'join' | 'refuse';
+}
+
+export function addExportStart(parent: Command, run: RunCommand): void {
+  parent
+    .command('start')
+    .description('Export a site: start a job, fetch and verify the bundle, publish it, roll it out')
+    .argument('<domain>', 'domain of a configured site')
+    .option('--wait', 'wait for the end and show how it goes; Ctrl-C stops the waiting only')
+    .option('--timeout <duration>', 'wait no longer than this, e.g. 30m (then exit code 5)')
+    .option('--site-version <label>', 'label of the export; default: the latest published content')
+    .option('--path <path...>', 'export these pages only; the result does not become current')
+    .option('--promote', 'let an export limited by --path become current all the same')
+    .option('--force', 'publish and roll out even if nothing changed')
+    .addOption(
+      new Option('--on-running <how>', 'when an export of the domain already runs')
+        .choices(['join', 'refuse'])
+        .default('join'),
+    )
+    .action((domain: string, flags: StartFlags) => run((context) => start(context, domain, flags)));
+}
+
+async function start(context: CommandContext, domain: string, flags: StartFlags): Promise<ExitCode> {
+  const timeoutMs = waitTimeout(flags);
+  const config = await loadContextConfig(context);
+  const { org, site } = findSite(config, domain);
+  const { exportState, startExport } = await import('../client/exports.ts');
+  const { withTemporal } = await import('./session.ts');
+  const { output } = context;
+  return withTemporal(config, async (session) => {
+    const { client } = session;
+    const input = { org, domain: site.domain, parameters: parametersOf(flags) };
+    const { handle, joined } = await startExport(client, config.temporal.taskQueue, input, flags.onRunning);
+    const { workflowId } = handle;
+    if (joined) output.note(`joined the export of ${site.domain} that already runs`);
+    const follow = `docferry export status ${site.domain}`;
+    if (!flags.wait) {
+      const { runId } = await handle.describe();
+      const document = { workflowId, runId, org, domain: site.domain, joined };
+      output.result(document, `${joined ? 'running' : 'started'}: ${workflowId}\nfollow it with \`${follow}\``);
+      return exitCodes.done;
+    }
+    const { waitShowing } = await import('./waiting.ts');
+    const result = await waitShowing(output, session, {
+      handle,
+      label: site.domain,
+      readState: () => exportState(client, org, site.domain),
+      stepOf: (state) => exportStep(state, Date.now(), output.paintNotes),
+      timeoutMs,
+      follow,
+      cancel: `docferry export cancel ${site.domain}`,
+    });
+    output.result(result, exportResultText(result, output.paint));
+    return exitCodeOf(result);
+  });
+}
+
+function parametersOf({ siteVersion, path, promote, force }: StartFlags): ExportParameters {
+  return {
+    ...(siteVersion === undefined ? {} : { siteVersion }),
+    ...(path === undefined ? {} : { paths: path }),
+    ...(promote === true ? { promote } : {}),
+    ...(force === true ? { force } : {}),
+  };
+}
+
+/** A refused archive and a target that could not be rolled out to are failures, with the document all the same. */
+function exitCodeOf({ outcome, rollouts }: ExportResult): ExitCode {
+  const failed = outcome === 'rejected' || rollouts.some((rollout) => rollout.outcome === 'failed');
+  return failed ? exitCodes.failed : exitCodes.done;
+}

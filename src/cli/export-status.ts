@@ -1,0 +1,138 @@
+import type { Command } from 'commander';
+import type { ExportRunRow } from '../feedback/feedback-store.ts';
+import { clockTime, spanText } from '../model/details-text.ts';
+import type { ExportProgress, ExportState } from '../model/site-export.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { findSite } from './find-configured.ts';
+import type { Paint } from './output.ts';
+import type { Session } from './session.ts';
+import { factLines, indent, isoTime, tableLines, timeText } from './text.ts';
+
+const shownRuns = 5;
+
+interface Status {
+  org: string;
+  domain: string;
+  workflowId: string;
+  runId: string | null;
+  /** Temporal's word for the latest run, e.g. `RUNNING`; null when it knows of none (any more). */
+  status: string | null;
+  /** Of the running export; null when none runs or no worker answers. */
+  state: ExportState | null;
+  runs: ExportRunRow[];
+}
+
+export function addExportStatus(parent: Command, run: RunCommand): void {
+  parent
+    .command('status')
+    .description('How the export of a site stands, and how the last ones ended')
+    .argument('<domain>', 'domain of a configured site')
+    .action((domain: string) => run((context) => status(context, domain)));
+}
+
+async function status(context: CommandContext, domain: string): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const { org, site } = findSite(config, domain);
+  const { withTemporal } = await import('./session.ts');
+  const { withFeedbackStore } = await import('./feedback-store-of.ts');
+  return withTemporal(config, async (session) => {
+    const running = await readRunning(session, org, site.domain);
+    const filter = { org, domain: site.domain, limit: shownRuns };
+    const runs = await withFeedbackStore(config, (store) => store.listExportRuns(filter));
+    if (running.status === 'RUNNING' && running.state === null) {
+      context.output.warn('no worker answers, so the phase is not known: start one with `docferry worker`');
+    }
+    const found: Status = { org, domain: site.domain, ...running, runs };
+    context.output.result(documentOf(found), textOf(found, context.output.paint));
+    return exitCodes.done;
+  });
+}
+
+async function readRunning(
+  { client, config }: Session,
+  org: string,
+  domain: string,
+): Promise<Pick<Status, 'workflowId' | 'runId' | 'status' | 'state'>> {
+  const { exportHandle, exportState } = await import('../client/exports.ts');
+  const { describeWorkflow } = await import('./running-workflow.ts');
+  const { answerOrNull } = await import('./worker-watch.ts');
+  const handle = exportHandle(client, org, domain);
+  const description = await describeWorkflow(handle);
+  const state =
+    description?.status.name === 'RUNNING'
+      ? await answerOrNull(client, config.temporal.taskQueue, () => exportState(client, org, domain))
+      : null;
+  const { workflowId } = handle;
+  return { workflowId, runId: description?.runId ?? null, status: description?.status.name ?? null, state };
+}
+
+function documentOf({ state, runs, ...status }: Status): object {
+  return {
+    ...status,
+    state: state && {
+      ...state,
+      progress: state.progress && {
+        ...shownProgress(state.progress),
+        startedAt: isoTime(state.progress.startedAt),
+        jobStartedAt: isoTime(state.progress.jobStartedAt),
+      },
+      nextPoll: state.nextPoll && {
+        ...state.nextPoll,
+        at: isoTime(state.nextPoll.at),
+        expectedAt: isoTime(state.nextPoll.expectedAt),
+      },
+    },
+    runs: runs.map((run) => ({ ...run, detail: JSON.parse(run.detail) })),
+  };
+}
+
+/** Without what only the workflow needs. */
+function shownProgress({ samples: _samples, storeId: _storeId, ...progress }: ExportProgress) {
+  return progress;
+}
+
+function textOf({ domain, workflowId, status, state, runs }: Status, paint: Paint): string {
+  const lines = [`${paint.bold(domain)}: ${status === 'RUNNING' ? paint.yellow('running') : 'nothing runs'}`];
+  if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId))));
+  if (runs.length === 0) lines.push(`no export of ${domain} has ended yet`);
+  else lines.push('', runsTable(runs));
+  return lines.join('\n');
+}
+
+function stateFacts({ phase, progress, nextPoll, version }: ExportState, workflowId: string): [string, string][] {
+  const facts: [string, string][] = [
+    ['workflow', workflowId],
+    ['phase', phase],
+  ];
+  if (progress) {
+    const { percent, pageCount, polls, jobId, startedAt } = progress;
+    facts.push(['running for', spanText(Date.now() - startedAt)]);
+    facts.push(['job', `${jobId ?? 'none yet'}, asked ${polls} ${polls === 1 ? 'time' : 'times'}`]);
+    if (percent !== null) facts.push(['progress', `${Math.floor(percent)} %`]);
+    if (pageCount !== null) facts.push(['pages', `${pageCount}`]);
+  }
+  if (nextPoll) facts.push(['next poll', `${clockTime(nextPoll.at)} (${nextPoll.reason})`]);
+  if (version !== null) facts.push(['version', version]);
+  return facts;
+}
+
+function runsTable(runs: readonly ExportRunRow[]): string {
+  return tableLines(
+    ['ended (UTC)', 'outcome', 'version', 'polls', 'why'],
+    runs.map(({ finishedAt, outcome, version, polls, detail }) => [
+      timeText(finishedAt),
+      outcome,
+      version ?? '-',
+      `${polls}`,
+      whyOf(detail),
+    ]),
+  );
+}
+
+/** The failure, or the first reason of a refusal, from a row's JSON text. */
+function whyOf(detail: string): string {
+  const { error, reasons } = JSON.parse(detail) as { error?: string; reasons?: { rule: string; detail: string }[] };
+  const [first] = reasons ?? [];
+  return error ?? (first ? `${first.rule}: ${first.detail}` : '');
+}

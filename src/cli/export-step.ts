@@ -1,0 +1,29 @@
+import { clockTime, spanText } from '../model/details-text.ts';
+import type { ExportState } from '../model/site-export.ts';
+import { bar } from './bar.ts';
+import type { Step } from './live-lines.ts';
+import type { Paint } from './output.ts';
+
+/** How an export stands, for somebody who waits: phase, percent, pages, next poll and why. */
+export function exportStep(state: ExportState, now: number, paint: Paint): Step {
+  const { phase, progress, nextPoll } = state;
+  if (phase !== 'rendering' || progress === null)
+    return { key: phase, text: `${paint.bold(phase)}${versionText(state)}` };
+  const { percent, pageCount, polls, jobsStarted } = progress;
+  const facts = [pageCount === null ? '' : `${pageCount} pages`, jobsStarted > 1 ? `job ${jobsStarted}` : ''].filter(
+    (fact) => fact !== '',
+  );
+  const pollIn = nextPoll === null ? [] : [`next poll in ${spanText(nextPoll.at - now)}`];
+  const pollAt = nextPoll === null ? [] : [`next poll ${clockTime(nextPoll.at)} (${nextPoll.reason})`];
+  const percentText = percent === null ? [] : [`${Math.floor(percent)} %`];
+  return {
+    // A line in a log for each tenth of the way.
+    key: `${phase} ${jobsStarted} ${percent === null ? (polls > 0 ? 'asked' : 'new') : Math.floor(percent / 10)}`,
+    text: [paint.bold(phase), bar(percent, paint), ...facts, ...pollIn].join('  '),
+    line: [phase, ...percentText, ...facts, ...pollAt].join(', '),
+  };
+}
+
+function versionText({ version }: ExportState): string {
+  return version === null ? '' : `  ${version}`;
+}

@@ -1,0 +1,83 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { VerificationReport } from '../bundle/verify-archive.ts';
+import { noSuchThing, usageFailure } from './cli-failure.ts';
+import type { CommandContext, RunCommand } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { reasonLines } from './export-text.ts';
+import type { Paint } from './output.ts';
+import { factLines, indent, sizeText } from './text.ts';
+
+interface VerifyFlags {
+  structureOnly?: boolean;
+  explain?: boolean;
+}
+
+const shownReasons = 10;
+/** What is read in a moment needs no progress. */
+const silentBelowBytes = 128 * 1024 ** 2;
+
+export function addExportVerify(parent: Command, run: RunCommand): void {
+  parent
+    .command('verify')
+    .description('Check an archive on its own, without configuration or Temporal')
+    .argument('<file>', 'a .tar.gz, .tar or .zip')
+    .option('--structure-only', 'leave out the rules about site content')
+    .option('--explain', 'show every reason and every file with its digest')
+    .action((file: string, flags: VerifyFlags) => run((context) => verify(context, file, flags)));
+}
+
+async function verify(context: CommandContext, file: string, flags: VerifyFlags): Promise<ExitCode> {
+  const { DEFAULT_LIMITS } = await import('../bundle/entry-rules.ts');
+  const { verifyInThread } = await import('../bundle/verify-in-thread.ts');
+  const path = resolve(context.cwd, file);
+  const live = await context.output.startLive();
+  const report = await verifyInThread(path, {
+    limits: DEFAULT_LIMITS,
+    structureOnly: flags.structureOnly === true,
+    onProgress: ({ files, bytes }) => {
+      if (bytes < silentBelowBytes) return;
+      live.show(file, { key: `${Math.floor(bytes / 1024 ** 3)}`, text: `${files} files, ${sizeText(bytes)} read` });
+    },
+  })
+    .catch((error: unknown) => {
+      throw unreadable(file, error);
+    })
+    .finally(() => live.end());
+  context.output.result(documentOf(report, flags), textOf(file, report, flags, context.output.paint));
+  return report.ok ? exitCodes.done : exitCodes.failed;
+}
+
+function documentOf(report: VerificationReport, { explain }: VerifyFlags): object {
+  const { ok, format, reasons, warnings, files, pages, bytes, contentDigest, archive, entries } = report;
+  const explained = explain ? { entries } : {};
+  return { ok, format, reasons, warnings, files, pages, contentDigest, bytes, archive, ...explained };
+}
+
+function textOf(file: string, report: VerificationReport, { explain }: VerifyFlags, paint: Paint): string {
+  const { ok, reasons, warnings, files, pages, bytes, contentDigest, archive, entries } = report;
+  const lines = [`${file}: ${ok ? paint.green('good') : paint.red('refused')}`];
+  if (archive !== null) {
+    const facts: [string, string][] = [
+      ['archive', `${archive.format}, ${sizeText(archive.bytes)}, sha256 ${archive.sha256}`],
+      ['content', `${pages} pages, ${files} files, ${sizeText(bytes)}`],
+    ];
+    if (contentDigest !== null) facts.push(['digest', contentDigest]);
+    lines.push(indent(factLines(facts)));
+  }
+  const shown = explain ? reasons : reasons.slice(0, shownReasons);
+  if (shown.length > 0) lines.push('reasons:', reasonLines(shown));
+  if (shown.length < reasons.length) lines.push(`  … ${reasons.length - shown.length} more, see --explain`);
+  if (warnings.length > 0) lines.push('warnings:', reasonLines(warnings));
+  if (explain) lines.push(...entries.map(({ path, bytes: size, sha256 }) => `  ${sha256}  ${size}  ${path}`));
+  return lines.join('\n');
+}
+
+/** System errors of reading the file say which one it was. */
+function unreadable(file: string, error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return noSuchThing('NoSuchFile', `there is no file ${file}`);
+  if (code === 'EISDIR') return usageFailure(`${file} is a folder, not an archive`);
+  if (code === 'EACCES') return usageFailure(`${file} cannot be read (EACCES)`);
+  return error;
+}

@@ -1,0 +1,145 @@
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { RecordFormat } from '../feedback/export-format.ts';
+import { knownSources, knownStatuses } from '../model/feedback-values.ts';
+import { CliFailure, usageFailure } from './cli-failure.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { findProjects } from './find-configured.ts';
+import type { Output } from './output.ts';
+import { type FilterFlags, recordFilter, unmetValues } from './record-filter.ts';
+import { recordText, Tally } from './record-text.ts';
+import { replaceFile } from './replace-file.ts';
+import { onInterrupt } from './signals.ts';
+import { sizeText } from './text.ts';
+
+interface ExportFlags extends FilterFlags {
+  format: 'jsonl' | 'csv';
+  out: string;
+  formulaSafe?: boolean;
+}
+
+/** Entries after which progress is worth a line. */
+const shownEvery = 100_000;
+
+export function addFeedbackExport(parent: Command, run: RunCommand): void {
+  const anyOf = (known: readonly string[]) => `only these, with commas between; known: ${known.join(', ')}`;
+  parent
+    .command('export')
+    .description(
+      'Write stored feedback to a file, oldest first, with comments and contacts; a filter by date leaves out entries without one',
+    )
+    .argument('[project]', 'id of a configured project, or org/project; default: all')
+    .addOption(
+      new Option('--format <format>', 'one JSON object a line, or CSV by RFC 4180')
+        .choices(['jsonl', 'csv'])
+        .makeOptionMandatory(),
+    )
+    .requiredOption('--out <file>', 'what to write, replaced once it is whole; - for stdout')
+    .option('--from <date>', 'only entries created from this ISO 8601 date or date-time on')
+    .option('--to <date>', 'only entries created before this ISO 8601 date or date-time')
+    .option('--source <list>', anyOf(knownSources))
+    .option('--status <list>', anyOf(knownStatuses))
+    .option('--include-deleted', 'also entries that the service no longer has')
+    .option('--formula-safe', 'CSV: an apostrophe before what a spreadsheet would run as a formula')
+    .action((project: string | undefined, flags: ExportFlags) =>
+      run((context) => exportFeedback(context, project, flags)),
+    );
+}
+
+async function exportFeedback(
+  context: CommandContext,
+  name: string | undefined,
+  flags: ExportFlags,
+): Promise<ExitCode> {
+  const { output } = context;
+  const toStdout = flags.out === '-';
+  if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
+  if (flags.formulaSafe && flags.format !== 'csv') throw usageFailure('--formula-safe goes with --format csv only');
+  const filter = recordFilter(flags);
+  const config = await loadContextConfig(context);
+  const projects = findProjects(config, name);
+  const format = await formatOf(flags);
+  const { withFeedbackStore } = await import('./feedback-store-of.ts');
+  return withFeedbackStore(config, async (store) => {
+    const tally = new Tally();
+    const byDate = filter.from !== undefined || filter.to !== undefined;
+    const undated = byDate
+      ? await Promise.all(projects.map((project) => store.countUndated({ ...project, ...filter })))
+      : [];
+    const text = recordText(projects, (project) => store.exportRows({ ...project, ...filter }), format, tally);
+    const bytes = toStdout
+      ? await writeToStdout(output, text)
+      : await writeToFile(output, resolve(context.cwd, flags.out), text, tally);
+    for (const warning of unmetValues(filter, tally.met)) output.warn(warning);
+    const document = {
+      out: flags.out,
+      format: flags.format,
+      rows: tally.rows,
+      bytes,
+      undatedLeftOut: undated.reduce((sum, count) => sum + count, 0),
+      projects: tally.projects,
+    };
+    const summary = summaryOf(document);
+    if (toStdout) output.note(summary);
+    else output.result(document, summary);
+    return exitCodes.done;
+  });
+}
+
+async function formatOf({ format, formulaSafe }: ExportFlags): Promise<RecordFormat> {
+  if (format === 'jsonl') return (await import('../feedback/export-jsonl.ts')).jsonLines;
+  return (await import('../feedback/export-csv.ts')).csv({ formulaSafe: formulaSafe === true });
+}
+
+/** Ends quietly when nobody reads any more, as with `| head`. Returns the bytes written. */
+async function writeToStdout(output: Output, text: AsyncIterable<string>): Promise<number> {
+  let bytes = 0;
+  for await (const piece of text) {
+    if (!(await output.data(piece))) break;
+    bytes += Buffer.byteLength(piece);
+  }
+  return bytes;
+}
+
+/** Shows how it goes; a Ctrl-C leaves the file as it was. Returns the bytes written. */
+async function writeToFile(output: Output, path: string, text: AsyncIterable<string>, tally: Tally): Promise<number> {
+  const live = await output.startLive();
+  const interrupt = onInterrupt();
+  const watched = async function* (): AsyncGenerator<string, void, undefined> {
+    for await (const piece of text) {
+      if (interrupt.signal.aborted) throw interrupted(path);
+      yield piece;
+      const step = Math.floor(tally.rows / shownEvery);
+      if (step > 0) live.show('feedback', { key: `${step}`, text: `${tally.rows} entries` });
+    }
+  };
+  try {
+    return await replaceFile('--out', path, watched());
+  } finally {
+    interrupt.dispose();
+    live.end();
+  }
+}
+
+function interrupted(path: string): CliFailure {
+  return new CliFailure({
+    code: 'Interrupted',
+    message: `stopped before the end; ${path} is as it was`,
+    hint: null,
+    exitCode: exitCodes.failed,
+  });
+}
+
+function summaryOf(result: {
+  out: string;
+  rows: number;
+  bytes: number;
+  undatedLeftOut: number;
+  projects: object[];
+}): string {
+  const { out, rows, bytes, undatedLeftOut, projects } = result;
+  const of = projects.length === 1 ? '' : ` of ${projects.length} projects`;
+  const leftOut = undatedLeftOut === 0 ? '' : `; ${undatedLeftOut} without a date left out`;
+  return `${out === '-' ? 'stdout' : out}: ${rows} entries${of}, ${sizeText(bytes)}${leftOut}`;
+}

@@ -1,0 +1,134 @@
+import type { Command } from 'commander';
+import type { FeedbackStore, PassRow } from '../feedback/feedback-store.ts';
+import type { PassKind } from '../model/cargo.ts';
+import type { SyncState } from '../model/sync.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { findProjects } from './find-configured.ts';
+import type { Paint } from './output.ts';
+import type { Session } from './session.ts';
+import { syncStep } from './sync-step.ts';
+import { indent, isoTime, tableLines, timeText } from './text.ts';
+
+const shownPasses = 5;
+const passes: readonly PassKind[] = ['incremental', 'sweep'];
+
+interface RunningPass {
+  workflowId: string;
+  runId: string;
+  pass: PassKind;
+  /** Null when no worker answers. */
+  state: SyncState | null;
+}
+
+interface ProjectStatus {
+  org: string;
+  project: string;
+  entries: number;
+  rejects: number;
+  tombstones: number;
+  watermark: string | null;
+  everSwept: boolean;
+  running: RunningPass[];
+  /** Newest first. */
+  passes: PassRow[];
+}
+
+export function addFeedbackStatus(parent: Command, run: RunCommand): void {
+  parent
+    .command('status')
+    .description('What is stored of the projects, what runs, and how the last passes ended')
+    .argument('[project]', 'id of a configured project, or org/project; default: all')
+    .action((project: string | undefined) => run((context) => status(context, project)));
+}
+
+async function status(context: CommandContext, name: string | undefined): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const wanted = findProjects(config, name);
+  const { withTemporal } = await import('./session.ts');
+  const { withFeedbackStore } = await import('./feedback-store-of.ts');
+  const statuses = await withTemporal(config, (session) =>
+    withFeedbackStore(config, (store) => Promise.all(wanted.map((ids) => readStatus(session, store, ids)))),
+  );
+  if (statuses.some(({ running }) => running.some(({ state }) => state === null))) {
+    context.output.warn('no worker answers, so a running pass cannot say how it stands: start `docferry worker`');
+  }
+  const text = statuses.map((project) => textOf(project, context.output.paint)).join('\n\n');
+  context.output.result({ projects: statuses.map(documentOf) }, text === '' ? 'no projects are configured' : text);
+  return exitCodes.done;
+}
+
+async function readStatus(
+  session: Session,
+  store: FeedbackStore,
+  ids: { org: string; project: string },
+): Promise<ProjectStatus> {
+  const { org, project } = ids;
+  const running = await Promise.all(passes.map((pass) => readRunning(session, { ...ids, pass })));
+  return {
+    ...ids,
+    ...(await store.countEntries(org, project)),
+    watermark: await store.watermark(org, project),
+    everSwept: await store.everSwept(org, project),
+    running: running.filter((pass) => pass !== null),
+    passes: await store.listPasses({ ...ids, limit: shownPasses }),
+  };
+}
+
+async function readRunning(
+  { client, config }: Session,
+  input: { org: string; project: string; pass: PassKind },
+): Promise<RunningPass | null> {
+  const { syncHandle, syncState } = await import('../client/syncs.ts');
+  const { describeWorkflow } = await import('./running-workflow.ts');
+  const { answerOrNull } = await import('./worker-watch.ts');
+  const handle = syncHandle(client, input);
+  const description = await describeWorkflow(handle);
+  if (description?.status.name !== 'RUNNING') return null;
+  const state = await answerOrNull(client, config.temporal.taskQueue, () => syncState(client, input));
+  return { workflowId: handle.workflowId, runId: description.runId, pass: input.pass, state };
+}
+
+function documentOf({ running, passes: ended, ...project }: ProjectStatus): object {
+  return {
+    ...project,
+    running: running.map(({ state, ...pass }) => ({
+      ...pass,
+      phase: state?.phase ?? null,
+      progress: state?.progress ?? null,
+      waiting: state?.waiting ? { ...state.waiting, until: isoTime(state.waiting.until) } : null,
+    })),
+    // A position is of no use to anybody but the pass, and its cursor is the service's.
+    passes: ended.map(({ position: _position, ...pass }) => pass),
+  };
+}
+
+function textOf(project: ProjectStatus, paint: Paint): string {
+  const { org, entries, rejects, tombstones, watermark, running, passes: last } = project;
+  const stored = [
+    `${entries} entries`,
+    rejects > 0 ? `${rejects} not understood` : '',
+    tombstones > 0 ? `${tombstones} gone` : '',
+    watermark === null ? 'never read to the end' : `read up to ${watermark}`,
+  ].filter((part) => part !== '');
+  const lines = [`${paint.bold(project.project)} (${org}): ${stored.join(', ')}`];
+  for (const { pass, state } of running) {
+    const step = state === null ? paint.yellow('running') : syncStep(state, Date.now(), paint).text;
+    lines.push(indent(`${pass}: ${step}`));
+  }
+  if (last.length > 0) lines.push(indent(passesTable(last)));
+  return lines.join('\n');
+}
+
+function passesTable(rows: readonly PassRow[]): string {
+  return tableLines(
+    ['started (UTC)', 'pass', 'outcome', 'pages', 'seen', 'new', 'changed', 'rejected', 'why'],
+    rows.map(({ startedAt, pass, outcome, pages, entries, error }) => [
+      timeText(startedAt),
+      pass,
+      outcome,
+      ...[pages, entries.seen, entries.inserted, entries.updated, entries.rejected].map(String),
+      error ?? '',
+    ]),
+  );
+}

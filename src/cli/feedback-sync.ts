@@ -1,0 +1,100 @@
+import { type Command, Option } from 'commander';
+import type { PassKind } from '../model/cargo.ts';
+import { boundsProblem } from '../model/pass-plan.ts';
+import type { SyncInput } from '../model/sync.ts';
+import { CliFailure, usageFailure } from './cli-failure.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { findProject } from './find-configured.ts';
+import { syncStep } from './sync-step.ts';
+import { syncResultText } from './sync-text.ts';
+import { type WaitFlags, waitTimeout } from './wait-options.ts';
+
+interface SyncFlags extends WaitFlags {
+  pass?: PassKind;
+  from?: string;
+  to?: string;
+}
+
+export function addFeedbackSync(parent: Command, run: RunCommand): void {
+  parent
+    .command('sync')
+    .description("Read a project's feedback into the store, under the organization's budget")
+    .argument('<project>', 'id of a configured project, or org/project')
+    .addOption(
+      new Option('--pass <kind>', 'what to read; default: incremental, or sweep when never swept').choices([
+        'incremental',
+        'review',
+        'sweep',
+      ]),
+    )
+    .option('--from <date>', 'only entries from this ISO 8601 date or date-time on')
+    .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
+    .option('--wait', 'wait for the end and show how it goes; Ctrl-C stops the waiting only')
+    .option('--timeout <duration>', 'wait no longer than this, e.g. 30m (then exit code 5)')
+    .action((project: string, flags: SyncFlags) => run((context) => sync(context, project, flags)));
+}
+
+async function sync(context: CommandContext, name: string, flags: SyncFlags): Promise<ExitCode> {
+  checkFlags(flags);
+  const timeoutMs = waitTimeout(flags);
+  const config = await loadContextConfig(context);
+  const { org, project } = findProject(config, name);
+  const { startSync, syncHandle, syncState } = await import('../client/syncs.ts');
+  const { describeWorkflow } = await import('./running-workflow.ts');
+  const { withTemporal } = await import('./session.ts');
+  const { withFeedbackStore } = await import('./feedback-store-of.ts');
+  const { output } = context;
+  return withTemporal(config, async (session) => {
+    const { client } = session;
+    const pass =
+      flags.pass ??
+      (await withFeedbackStore(config, async (store) =>
+        (await store.everSwept(org, project.id)) ? 'incremental' : 'sweep',
+      ));
+    const input: SyncInput = { org, project: project.id, pass, class: 'on-demand', ...boundsOf(flags) };
+    const before = await describeWorkflow(syncHandle(client, input));
+    const joined = before?.status.name === 'RUNNING';
+    const handle = await startSync(client, config.temporal.taskQueue, input);
+    const { workflowId } = handle;
+    if (joined) output.note(`joined the ${pass} of ${project.id} that already runs, with its own dates`);
+    const follow = `docferry feedback status ${name}`;
+    if (!flags.wait) {
+      const document = { workflowId, runId: handle.firstExecutionRunId, org, project: project.id, pass, joined };
+      output.result(document, `${joined ? 'running' : 'started'}: ${workflowId}\nfollow it with \`${follow}\``);
+      return exitCodes.done;
+    }
+    const { waitShowing } = await import('./waiting.ts');
+    const result = await waitShowing(output, session, {
+      handle,
+      label: `${pass} of ${project.id}`,
+      readState: () => syncState(client, input),
+      stepOf: (state) => syncStep(state, Date.now(), output.paintNotes),
+      timeoutMs,
+      follow,
+      cancel: `docferry feedback cancel ${name} --pass ${pass}`,
+    });
+    output.result(result, syncResultText(result, output.paint));
+    return exitCodes.done;
+  });
+}
+
+function checkFlags({ pass, from, to }: SyncFlags): void {
+  if (pass === 'review') {
+    throw new CliFailure({
+      code: 'NotAvailable',
+      message: '--pass review is not available in this version',
+      hint: 'use --pass sweep, which sees changes of status too',
+      exitCode: exitCodes.usage,
+    });
+  }
+  const wrong = boundsProblem(boundsOf({ from, to }));
+  if (wrong) throw usageFailure(`--${wrong.field} held ${JSON.stringify(wrong.held)}: it ${wrong.problem}`);
+}
+
+function boundsOf({ from, to }: { from?: string | undefined; to?: string | undefined }): {
+  from?: string;
+  to?: string;
+} {
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+}

@@ -1,0 +1,123 @@
+import { createColors } from 'picocolors';
+import type { Failure } from './cli-failure.ts';
+import { exitCodes } from './exit-codes.ts';
+import { LiveLines, type LiveView, PlainLines } from './live-lines.ts';
+
+export interface OutputStream {
+  write(text: string, done?: (error?: Error | null) => void): unknown;
+  isTTY?: boolean;
+  columns?: number;
+}
+
+export interface OutputOptions {
+  json: boolean;
+  quiet: boolean;
+  /** False for `--no-color`. */
+  color: boolean;
+  env: NodeJS.ProcessEnv;
+  stdout: OutputStream;
+  stderr: OutputStream;
+}
+
+export type Paint = ReturnType<typeof createColors>;
+
+/**
+ * The only place that prints. Results go to stdout, with `--json` as exactly one document; everything said on the way
+ * goes to stderr (DESIGN §5).
+ */
+export class Output {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** Colours for results. */
+  readonly paint: Paint;
+  /** Colours for what is said on the way. */
+  readonly paintNotes: Paint;
+  readonly #stdout: OutputStream;
+  readonly #stderr: OutputStream;
+  readonly #redraws: boolean;
+  #live: LiveView | null = null;
+  #documentPrinted = false;
+
+  constructor({ json, quiet, color, env, stdout, stderr }: OutputOptions) {
+    this.json = json;
+    this.quiet = quiet;
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    const wanted = color && !env.NO_COLOR && env.TERM !== 'dumb';
+    this.#redraws = stderr.isTTY === true && env.TERM !== 'dumb';
+    this.paint = createColors(wanted && stdout.isTTY === true);
+    this.paintNotes = createColors(wanted && stderr.isTTY === true);
+  }
+
+  /** The command's result: the document with `--json`, else the text. */
+  result(document: object, text: string): void {
+    if (this.json) this.#document(document);
+    else this.#stdout.write(`${text}\n`);
+  }
+
+  /** A line of the result of a command that stays, e.g. its addresses; on stderr with `--json`. */
+  say(line: string): void {
+    (this.json ? this.#stderr : this.#stdout).write(`${line}\n`);
+  }
+
+  /** A piece of a result that is data for another program; resolves when it is written, to false when nobody reads. */
+  async data(piece: string): Promise<boolean> {
+    const error = await new Promise<Error | null | undefined>((resolve) => {
+      this.#stdout.write(piece, resolve);
+    });
+    if (!error) return true;
+    if ('code' in error && error.code === 'EPIPE') return false;
+    throw error;
+  }
+
+  /** Something said on the way; nothing with `--quiet`. */
+  note(line: string): void {
+    if (!this.quiet) this.#aside(line);
+  }
+
+  warn(line: string): void {
+    this.#aside(`${this.paintNotes.yellow('warning:')} ${line}`);
+  }
+
+  /** What a person who did not know the commands may need; nothing with `--json`. */
+  help(text: string): void {
+    if (!this.json) this.#aside(`${text.trimEnd()}\n`);
+  }
+
+  failure({ code, message, hint, exitCode }: Failure, stack: string | null): void {
+    if (this.json && !this.#documentPrinted) this.#document({ error: { code, message, hint } });
+    else {
+      // Something that goes on is no error to a person who stopped waiting for it.
+      const label = exitCode === exitCodes.stillRunning ? 'note:' : this.paintNotes.red('error:');
+      this.#aside(`${label} ${message}`);
+      if (hint !== null) this.#aside(`${this.paintNotes.cyan('hint:')} ${hint}`);
+    }
+    if (stack !== null) this.#aside(stack);
+  }
+
+  /** Lines that show how things go: redrawn in place on a terminal, one for each step elsewhere, none with `--quiet`. */
+  async startLive(): Promise<LiveView> {
+    if (this.quiet) return { show() {}, write() {}, end() {} };
+    const live = this.#redraws ? await LiveLines.open(this.#stderr) : new PlainLines((line) => this.#aside(line));
+    if (live instanceof LiveLines) this.#live = live;
+    return {
+      show: (label, step) => live.show(label, step),
+      write: (text) => live.write(text),
+      end: () => {
+        live.end();
+        this.#live = null;
+      },
+    };
+  }
+
+  #document(document: object): void {
+    if (this.#documentPrinted) throw new Error('a command has one JSON document as its result');
+    this.#documentPrinted = true;
+    this.#stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+  }
+
+  #aside(line: string): void {
+    if (this.#live) this.#live.write(line);
+    else this.#stderr.write(`${line}\n`);
+  }
+}

@@ -1,0 +1,103 @@
+import { CommanderError } from 'commander';
+import { type Failure, usageFailure } from './cli-failure.ts';
+import type { CommandContext } from './context.ts';
+import { exitCodes } from './exit-codes.ts';
+import { Output } from './output.ts';
+import { createProgram, type GlobalFlags } from './program.ts';
+
+/** Runs one command line and returns its exit code; never rejects. Prints through `Output` only. */
+export async function runDocferry(argv: readonly string[]): Promise<number> {
+  ignoreClosedPipes();
+  let exitCode: number = exitCodes.done;
+  let printed = '';
+  const run = async (work: (context: CommandContext) => Promise<number>) => {
+    exitCode = await work(context());
+  };
+  const program = createProgram(run, (text) => {
+    printed += text;
+  });
+  const output = lazily(() => outputOf(program.opts<GlobalFlags>()));
+  reportUncaught(output);
+  const context = (): CommandContext => ({
+    output: output(),
+    configFile: program.opts<GlobalFlags>().config,
+    env: process.env,
+    cwd: process.cwd(),
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) {
+      const text = printed.trimEnd();
+      // The version is printed while the flags are still being read.
+      const plain = outputOf({ ...program.opts<GlobalFlags>(), json: argv.includes('--json') });
+      plain.result(error.code === 'commander.version' ? { version: text } : { help: text }, text);
+      return exitCodes.done;
+    }
+    if (!(error instanceof CommanderError)) return reportFailure(output(), error);
+    // A command that lacks its subcommand shows its help; scripts need no page of text.
+    if (error.code === 'commander.help') output().help(printed);
+    const complaint = usageOf(error);
+    output().failure(complaint, null);
+    return complaint.exitCode;
+  }
+}
+
+function outputOf({ json, quiet, color }: GlobalFlags): Output {
+  const { env, stdout, stderr } = process;
+  return new Output({ json: json === true, quiet: quiet === true, color, env, stdout, stderr });
+}
+
+async function reportFailure(output: Output, error: unknown): Promise<number> {
+  const failure = await explain(error);
+  const debug = process.env.DOCFERRY_DEBUG === '1' && error instanceof Error;
+  output.failure(failure, debug ? (error.stack ?? null) : null);
+  return failure.exitCode;
+}
+
+/** What a library throws where nobody can catch it ends the process with one message, not with a page of stack. */
+function reportUncaught(output: () => Output): void {
+  const end = async (error: unknown) => process.exit(await reportFailure(output(), error));
+  process.on('uncaughtException', (error) => void end(error));
+  process.on('unhandledRejection', (error) => void end(error));
+}
+
+/** Commander's own complaints. */
+function usageOf(error: CommanderError): Failure {
+  const message = error.code === 'commander.help' ? 'name a command' : error.message.replace(/^error: /, '');
+  return usageFailure(message, 'see `docferry --help`, or --help after a command');
+}
+
+/** What explains failures knows Temporal and the stores: it is loaded when there is something to explain. */
+async function explain(error: unknown): Promise<Failure> {
+  try {
+    const { explainFailure } = await import('./failure.ts');
+    return explainFailure(error);
+  } catch {
+    const message = error instanceof Error ? error.message : String(error);
+    return {
+      code: 'Failed',
+      message,
+      hint: 'this installation is damaged: install it again',
+      exitCode: exitCodes.failed,
+    };
+  }
+}
+
+/** `docferry … | head` closes our stdout: what nobody reads any more is left out. */
+function ignoreClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+}
+
+function lazily<Value extends object>(make: () => Value): () => Value {
+  let value: Value | undefined;
+  return () => {
+    value ??= make();
+    return value;
+  };
+}

@@ -1,0 +1,50 @@
+/** `name  value` lines with the values in one column. */
+export function factLines(facts: readonly (readonly [name: string, value: string])[]): string {
+  const width = Math.max(...facts.map(([name]) => name.length));
+  return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+}
+
+/** Rows under a header, columns padded to the widest cell. */
+export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
+  );
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [header, ...rows].map(line).join('\n');
+}
+
+/** `12.3 MiB` */
+export function sizeText(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  return power === 0 ? `${bytes} B` : `${(bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
+}
+
+/** ISO 8601 of milliseconds since the epoch, for JSON documents. */
+export function isoTime(ms: number): string;
+export function isoTime(ms: number | null): string | null;
+export function isoTime(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+/** `2026-11-21 04:02:00` of an ISO 8601 time in UTC, for tables. */
+export function timeText(iso: string | null): string {
+  return iso === null ? '-' : iso.slice(0, 19).replace('T', ' ');
+}
+
+/** Text of others for a terminal: control characters cannot move the cursor, long texts are cut in the middle. */
+export function printable(text: string, longest = 60): string {
+  const safe = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+  if (safe.length <= longest) return safe;
+  const half = Math.floor((longest - 1) / 2);
+  return `${safe.slice(0, half)}…${safe.slice(-half)}`;
+}
+
+/** Lines of a longer text below a heading. */
+export function indent(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ');
+}

@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+import { runDocferry } from './cli/run.ts';
+
+const exitCode = await runDocferry(process.argv.slice(2));
+// Whatever a library left open must not keep a finished command alive; pipes are flushed first.
+process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));

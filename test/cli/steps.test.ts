@@ -1,0 +1,107 @@
+import { createColors } from 'picocolors';
+import { describe, expect, it } from 'vitest';
+import { bar } from '../../src/cli/bar.ts';
+import { exportStep } from '../../src/cli/export-step.ts';
+import { syncStep } from '../../src/cli/sync-step.ts';
+import type { ExportProgress, ExportState } from '../../src/model/site-export.ts';
+import { noEntries, type SyncState } from '../../src/model/sync.ts';
+
+const plain = createColors(false);
+const now = Date.UTC(2026, 10, 21, 4, 0, 0);
+
+const progress: ExportProgress = {
+  startedAt: now - 60_000,
+  storeId: 'store',
+  jobId: 'job_1',
+  jobStartedAt: now - 60_000,
+  jobsStarted: 1,
+  possibleDuplicates: 0,
+  polls: 3,
+  percent: 42.7,
+  pageCount: 9,
+  samples: [],
+  linksRequested: 0,
+};
+
+const rendering: ExportState = {
+  org: 'acme',
+  domain: 'docs.acme.example',
+  phase: 'rendering',
+  parameters: {},
+  progress,
+  nextPoll: { at: now + 90_000, reason: '42 % after 60 s', expectedAt: null },
+  version: null,
+  rollouts: [],
+};
+
+const reading: SyncState = {
+  org: 'acme',
+  project: 'prj_1',
+  pass: 'sweep',
+  phase: 'reading',
+  progress: {
+    passId: 'pass',
+    storeId: 'store',
+    pages: 12,
+    requests: 12,
+    throttled: 0,
+    waitedMs: 0,
+    entries: { ...noEntries, seen: 1200 },
+  },
+  waiting: null,
+};
+
+describe('bar', () => {
+  it.each([
+    [0, '░░░░░░░░░░░░░░░░░░░░ 0 %'],
+    [50, '██████████░░░░░░░░░░ 50 %'],
+    [99.9, '████████████████████ 99 %'],
+    [140, '████████████████████ 100 %'],
+    [-3, '░░░░░░░░░░░░░░░░░░░░ 0 %'],
+    [null, '░░░░░░░░░░░░░░░░░░░░'],
+  ])('of %s percent', (percent, text) => {
+    expect(bar(percent, plain)).toBe(text);
+  });
+});
+
+describe('a step of an export', () => {
+  it('shows phase, percent, pages and the next poll', () => {
+    const { text, line } = exportStep(rendering, now, plain);
+    expect(text).toBe('rendering  ████████▌░░░░░░░░░░░ 42 %  9 pages  next poll in 1 min 30 s'.replace('▌', '█'));
+    expect(line).toBe('rendering, 42 %, 9 pages, next poll 04:01:30 UTC (42 % after 60 s)');
+  });
+
+  it('is a new one with each phase, tenth and job, and not in between', () => {
+    const keyOf = (change: Partial<ExportProgress>, phase: ExportState['phase'] = 'rendering') =>
+      exportStep({ ...rendering, phase, progress: { ...progress, ...change } }, now, plain).key;
+    expect(keyOf({ percent: 44 })).toBe(keyOf({ percent: 49, polls: 4 }));
+    const keys = [
+      keyOf({}),
+      keyOf({ percent: 51 }),
+      keyOf({ jobsStarted: 2 }),
+      keyOf({ percent: null }),
+      keyOf({}, 'fetching'),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  it('names the version once there is one', () => {
+    const state: ExportState = { ...rendering, phase: 'rolling-out', nextPoll: null, version: 'v1' };
+    expect(exportStep(state, now, plain).text).toBe('rolling-out  v1');
+  });
+});
+
+describe('a step of a pass', () => {
+  it('shows pages and entries', () => {
+    expect(syncStep(reading, now, plain)).toMatchObject({ line: 'reading, 12 pages, 1200 entries' });
+  });
+
+  it('shows until when it waits for the budget and behind whom', () => {
+    const waiting = { until: now + 61_000, place: 2, behind: ['sync:acme:prj_2:sweep'] };
+    const step = syncStep({ ...reading, phase: 'waiting-for-budget', waiting }, now, plain);
+    expect(step.text).toBe(
+      'waiting-for-budget  12 pages  1200 entries  for another 1 min 1 s, behind sync:acme:prj_2:sweep',
+    );
+    expect(step.line).toContain('until 04:01:01 UTC, behind sync:acme:prj_2:sweep');
+  });
+});
