@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from './activities/index.ts';
@@ -41,9 +42,40 @@ export interface WorkerSettings {
  */
 export async function startWorker(config: Config, settings: WorkerSettings): Promise<RunningWorker> {
   installRuntime(settings.log);
-  const stores = await openStores(config);
-  const client = await connectClient(config.temporal);
-  const connection = await connectNatively(config);
+  const opened: (() => Promise<void>)[] = [];
+  const closeAll = async () => {
+    for (const close of opened.splice(0).reverse()) await close();
+  };
+  try {
+    const stores = await openStores(config);
+    opened.push(() => stores.feedback.close());
+    const client = await connectClient(config.temporal);
+    opened.push(() => client.connection.close());
+    const connection = await connectNatively(config);
+    opened.push(() => connection.close());
+    const worker = await createWorker(config, settings, { stores, client, connection });
+    const done = worker.run().finally(closeAll);
+    return {
+      done,
+      async stop() {
+        if (worker.getState() === 'RUNNING') worker.shutdown();
+        await done;
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+interface Parts {
+  stores: Awaited<ReturnType<typeof openStores>>;
+  client: Client;
+  connection: NativeConnection;
+}
+
+async function createWorker(config: Config, settings: WorkerSettings, parts: Parts): Promise<Worker> {
+  const { stores, client, connection } = parts;
   const { taskQueue } = config.temporal;
   const budgets = new Map(config.organizations.map(({ id, budget }) => [id, budget]));
   const permits = new BudgetClient(client, taskQueue, budgets);
@@ -63,23 +95,13 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
     ...workflowsFrom(settings),
     ...quickHandover,
   });
-  const running = worker.run();
-  // The budgets are workflows of this worker: they can take over the configuration only once it runs.
-  const configured = Promise.all([...budgets.keys()].map((org) => permits.configure(org)));
-  configured.catch((error: unknown) =>
-    settings.log.warn({ err: error }, 'a budget could not take over its configuration'),
-  );
-  const done = running.finally(async () => {
-    await stores.feedback.close();
-    await Promise.all([client.connection.close(), connection.close()]);
-  });
-  return {
-    done,
-    async stop() {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await done;
-    },
-  };
+  // The budgets are workflows of this worker: they take over the configuration once it runs.
+  for (const org of budgets.keys()) {
+    permits.configure(org).catch((error: unknown) => {
+      settings.log.warn({ err: error, org }, 'the budget has not taken over its configuration');
+    });
+  }
+  return worker;
 }
 
 async function connectNatively(config: Config): Promise<NativeConnection> {

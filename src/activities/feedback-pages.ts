@@ -3,7 +3,7 @@ import { activityInfo, log } from '@temporalio/activity';
 import type { PassPosition, PassRow } from '../feedback/feedback-store.ts';
 import { RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
 import type { EntryCounts } from '../model/cargo.ts';
-import { maxLease, type PermitClass } from '../model/sliding-window.ts';
+import { maxLease, type PermitClass } from '../model/permits.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
 import { MalformedResponse, NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';

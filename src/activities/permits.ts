@@ -1,4 +1,4 @@
-import type { LeaseReport, PermitAnswer, PermitAsk } from '../model/sliding-window.ts';
+import type { LeaseReport, PermitAnswer, PermitAsk } from '../model/permits.ts';
 
 /** The organization's budget as activities see it; the worker injects a Temporal client behind it. */
 export interface PermitSource {

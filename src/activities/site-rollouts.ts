@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { RolloutResult } from '../model/cargo.ts';
+import { rollOutVersion } from '../rollout/roll-out-version.ts';
 import { type ActivityDependencies, requireStore, siteOf } from './dependencies.ts';
 import { isTemporalFailure, permanent, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
@@ -24,20 +25,15 @@ export const createRolloutActivities = (deps: ActivityDependencies) => ({
       () => ({ version }),
       async (signal) => {
         try {
-          const recorded = await deps.bundles.rolledOut(domain, target.name);
-          if (!input.force && recorded === version && (await target.runningVersion()) === version) {
-            return { target: target.name, outcome: 'already-current', detail: `runs ${version}` };
-          }
-          const detail = await target.rollOut({
+          return await rollOutVersion({
+            bundles: deps.bundles,
             domain,
-            manifest: await deps.bundles.manifest(domain, version),
-            archivePath: await deps.bundles.archivePath(domain, version),
-            url: await deps.bundles.urlOf(domain, version),
+            version,
+            target,
+            force: input.force,
             signal,
             onProgress: () => Context.current().heartbeat({ version }),
           });
-          await deps.bundles.recordRollout(domain, target.name, version);
-          return { target: target.name, outcome: 'rolled-out', detail };
         } catch (error) {
           if (isTemporalFailure(error)) throw error;
           throw transient('RolloutFailed', error instanceof Error ? error.message : 'unknown failure');

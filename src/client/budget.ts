@@ -1,5 +1,5 @@
 import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
-import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings, WindowView } from '../model/sliding-window.ts';
+import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings, WindowView } from '../model/permits.ts';
 import { budgetWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import {
   askPermitsUpdate,

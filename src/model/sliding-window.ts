@@ -12,18 +12,15 @@
  * All moments are milliseconds of the budget workflow's clock; functions return a new state and never throw.
  */
 
-export interface WindowSettings {
-  /** Requests an organization may make in one window. */
-  requests: number;
-  /** Requests left to other programs. */
-  reserve: number;
-  windowMs: number;
-  /** Assumption D of docs/budget.md: longest time from the last check to arrival. */
-  arrivalMs: number;
-}
-
-/** Kinds of request in the order of their urgency (DESIGN B3). */
-export type PermitClass = 'on-demand' | 'incremental' | 'review' | 'sweep';
+import {
+  type LeaseReport,
+  maxLease,
+  type PermitAnswer,
+  type PermitAsk,
+  type PermitClass,
+  type WindowSettings,
+  type WindowView,
+} from './permits.ts';
 
 export interface Lease {
   /** The request id of the ask it answers: the same ask gets the same lease. */
@@ -63,39 +60,6 @@ export interface WindowState {
   throttles: number[];
 }
 
-export interface PermitAsk {
-  /** Unique for this question: run, activity, attempt and a counter. A repeated question repeats its id. */
-  id: string;
-  holder: string;
-  class: PermitClass;
-  /** Pages wanted, 1 to `maxLease`. */
-  wants: number;
-  /** When the server scheduled the asking attempt; an older attempt than the latest seen is refused. */
-  attemptAt: number;
-}
-
-export type PermitAnswer =
-  | {
-      kind: 'granted';
-      leaseId: string;
-      grantedAt: number;
-      useBy: number;
-      notBefore: number[];
-      /** A request without an answer may arrive until this long after its check. */
-      arrivalMs: number;
-    }
-  | { kind: 'wait'; now: number; waitUntil: number; place: number; behind: string[] }
-  | { kind: 'superseded' };
-
-export interface LeaseReport {
-  leaseId: string;
-  /** Upper bounds of the moments at which the used permits' requests had arrived, in order. */
-  arrived: number[];
-  /** Set when the service answered 429: milliseconds to wait as it said, or null when it did not say. */
-  throttled?: { retryAfterMs: number | null };
-}
-
-export const maxLease = 20;
 /** Pages a lease has when nobody else wants any. */
 const leaseAlone = 10;
 /** Pages a lease has at most when others hold or want permits. */
@@ -201,20 +165,6 @@ export function earlierThanTold(before: WindowState, at: number): { state: Windo
     return { ...waiter, expectedAt };
   });
   return { state, holders };
-}
-
-/** What `budget show` prints (DESIGN §5). */
-export interface WindowView {
-  limit: number;
-  reserve: number;
-  windowMs: number;
-  used: number;
-  available: number;
-  pausedUntil: number | null;
-  nextFreeAt: number | null;
-  holders: { workflowId: string; permits: number; since: number }[];
-  waiters: { workflowId: string; class: PermitClass; since: number; expectedAt: number }[];
-  throttledInWindow: number;
 }
 
 export function viewOf(before: WindowState, at: number): WindowView {

@@ -1,5 +1,5 @@
 import type { EntryCounts, PassKind } from './cargo.ts';
-import type { PermitClass } from './sliding-window.ts';
+import type { PermitClass } from './permits.ts';
 
 /** Input of `syncFeedback`. */
 export interface SyncInput {

@@ -13,6 +13,7 @@ export const workflowTypes = {
   exportSite: 'exportSite',
   syncFeedback: 'syncFeedback',
   rateBudget: 'rateBudget',
+  runScheduled: 'runScheduled',
 } as const;
 
 /** Search attributes every cluster must know (DESIGN §4); all of type Keyword. */

@@ -1,7 +1,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { ExportPhase } from '../model/cargo.ts';
+import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings, WindowView } from '../model/permits.ts';
 import type { ExportState } from '../model/site-export.ts';
-import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings, WindowView } from '../model/sliding-window.ts';
 import type { SyncState } from '../model/sync.ts';
 
 export const exportStateQuery = defineQuery<ExportState>('state');

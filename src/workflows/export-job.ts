@@ -118,7 +118,7 @@ export class ExportJob {
       });
       await this.#waitForPoll(delayMs, reason, expectedAtMs === null ? null : startedAt + expectedAtMs);
       const reading = await reads.readJob.executeWithOptions(
-        { ...readOptions, summary: `poll: ${reason}`.slice(0, 180) },
+        { ...readOptions, summary: `poll ${this.#progress.polls + 1} of ${jobId}` },
         [{ org: this.#input.org, jobId }],
       );
       this.#progress.polls += 1;

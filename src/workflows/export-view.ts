@@ -50,8 +50,9 @@ export class ExportView {
   show(): void {
     const { jobId, percent, pageCount, polls, jobsStarted, possibleDuplicates } = this.#progress;
     const facts: [string, string][] = [['phase', `**${this.#phase}**`]];
-    if (percent !== null) facts.push(['progress', `${barText(percent)} ${Math.round(percent)} %`]);
-    if (pageCount !== null) facts.push(['pages', `${pageCount}`]);
+    const exported = pageCount === null ? '' : `${pageCount} pages`;
+    const done = percent === null ? '' : `${barText(percent)} ${Math.round(percent)} %`;
+    if (exported || done) facts.push(['progress', [done, exported].filter(Boolean).join(', ')]);
     if (this.#nextPoll) {
       const { at, reason, expectedAt } = this.#nextPoll;
       facts.push(['next poll', `${clockTime(at)} (${reason})`]);

@@ -9,6 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { clockTime, factsTable, spanText } from '../model/details-text.ts';
+import type { WindowSettings } from '../model/permits.ts';
 import {
   ask,
   configure,
@@ -16,7 +17,6 @@ import {
   emptyWindow,
   report,
   viewOf,
-  type WindowSettings,
   type WindowState,
 } from '../model/sliding-window.ts';
 import {

@@ -179,17 +179,17 @@ class Sync {
   #show(): void {
     const { project, pass, org } = this.#input;
     const facts: [string, string][] = [['phase', this.#phase]];
+    if (this.#waiting) {
+      const { until, place, behind } = this.#waiting;
+      const queue = behind.length === 0 ? '' : `, behind ${behind.join(', ')}`;
+      facts.push(['waiting until', `${clockTime(until)}, place ${place}${queue}`]);
+    }
     if (this.#progress) {
       const { pages: read, requests, throttled, waitedMs, entries } = this.#progress;
       facts.push(['pages', `${read} (${requests} requests, ${throttled} refused with 429)`]);
       facts.push(['entries', `${entries.seen} seen, ${entries.inserted} new, ${entries.updated} changed`]);
       if (entries.rejected > 0) facts.push(['not understood', `${entries.rejected}, kept in feedback_rejects`]);
       facts.push(['waited for the budget', spanText(waitedMs)]);
-    }
-    if (this.#waiting) {
-      const { until, place, behind } = this.#waiting;
-      facts.push(['waiting until', clockTime(until)]);
-      facts.push(['place', behind.length === 0 ? `${place}` : `${place}, behind ${behind.join(', ')}`]);
     }
     setCurrentDetails(`**${pass} of ${project}** (${org})\n\n${factsTable(facts)}`);
   }

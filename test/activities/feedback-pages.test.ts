@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { createPageActivities, type FetchPagesResult } from '../../src/activities/feedback-pages.ts';
-import type { WindowSettings } from '../../src/model/sliding-window.ts';
+import type { WindowSettings } from '../../src/model/permits.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
 
 let scene: ActivityScene;

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
-import { DocferryProcess, docferry } from '../support/docferry-process.ts';
+import { DocferryProcess } from '../support/docferry-process.ts';
 
 /**
  * Everything is killed with -9 in the middle of a sync and of a download, as separate processes, and started again
@@ -102,22 +102,8 @@ async function expectPublishedWhole(result: unknown): Promise<void> {
 describe('kill -9', () => {
   it('of the worker, in the middle of a sync and of a download', async () => {
     await begin();
-    await up().then(async ({ process, serverPid }) => {
-      // Temporal alone stays: from here on the worker is a process of its own.
-      await process.kill('SIGKILL');
-      return serverPid;
-    });
-    const server = start([
-      'up',
-      '--port',
-      `${ports.port}`,
-      '--ui-port',
-      `${ports.ui}`,
-      '--bundle-port',
-      `${ports.bundles}`,
-    ]);
-    await server.says('docferry: ready');
-    await server.kill('SIGKILL');
+    // `up` is killed and leaves its server as an orphan: from here on the worker is a process of its own.
+    await (await up()).process.kill('SIGKILL');
     let worker = start(['worker']);
     await worker.says('worker: ready');
     const sync = start(['feedback', 'sync', 'prj_1', '--wait', '--json']);
@@ -153,18 +139,17 @@ describe('kill -9', () => {
       all = await up();
       await movesAgain(what, log);
     };
-    await docferry(['feedback', 'sync', 'prj_1'], { cwd: folder });
-    await docferry(['export', 'start', domain], { cwd: folder });
+    // Those who wait see Temporal go and come back (DESIGN §5).
+    const sync = start(['feedback', 'sync', 'prj_1', '--wait', '--json']);
+    const exported = start(['export', 'start', domain, '--wait', '--json']);
     await expect.poll(() => analytics().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(12);
     await again('sync, everything killed', analytics);
     await expect.poll(() => storage().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(1);
     await again('download, everything killed', storage);
-    const sync = await docferry(['feedback', 'sync', 'prj_1', '--pass', 'sweep', '--wait', '--json'], { cwd: folder });
-    const exported = await docferry(['export', 'start', domain, '--wait', '--json'], { cwd: folder });
-    expect([sync.code, exported.code]).toEqual([0, 0]);
+    expect([await sync.ended(), await exported.ended()]).toEqual([0, 0]);
     expectAllStoredOnce();
     expectBudgetKept();
-    await expectPublishedWhole(exported.json);
+    await expectPublishedWhole(JSON.parse(exported.stdout));
     expect(storage().filter((entry) => entry.range === null)).toHaveLength(1);
   }, 240_000);
 });

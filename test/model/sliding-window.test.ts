@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { PermitAnswer, PermitAsk, WindowSettings } from '../../src/model/permits.ts';
 import {
   ask,
   capacityOf,
@@ -8,12 +9,9 @@ import {
   emptyWindow,
   horizonMs,
   leaseMs,
-  type PermitAnswer,
-  type PermitAsk,
   report,
   slackMs,
   viewOf,
-  type WindowSettings,
   type WindowState,
 } from '../../src/model/sliding-window.ts';
 

@@ -8,15 +8,8 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/i
 import type { ActivityDependencies } from '../../src/activities/dependencies.ts';
 import { DirectoryBundleStore } from '../../src/bundle/directory-store.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
-import {
-  ask,
-  emptyWindow,
-  type PermitAsk,
-  report,
-  viewOf,
-  type WindowSettings,
-  type WindowView,
-} from '../../src/model/sliding-window.ts';
+import type { PermitAsk, WindowSettings, WindowView } from '../../src/model/permits.ts';
+import { ask, emptyWindow, report, viewOf } from '../../src/model/sliding-window.ts';
 import { createDocumentationService } from '../../src/service/client.ts';
 
 /** Real stores in a temporary folder, the sandbox over HTTP, and the budget's window without Temporal. */

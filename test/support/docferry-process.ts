@@ -53,19 +53,3 @@ export class DocferryProcess {
     await this.ended();
   }
 }
-
-/** Runs a command to its end; stdout is parsed when it asks for JSON. */
-export async function docferry(
-  args: readonly string[],
-  options: { cwd: string; env?: NodeJS.ProcessEnv },
-): Promise<{ code: number | null; stdout: string; output: string; json: unknown }> {
-  const run = new DocferryProcess(args, options);
-  const code = await run.ended();
-  await new Promise((resolve) => setImmediate(resolve));
-  return {
-    code,
-    stdout: run.stdout,
-    output: run.output,
-    json: args.includes('--json') ? JSON.parse(run.stdout) : undefined,
-  };
-}

@@ -33,6 +33,10 @@ export interface SceneOptions {
   budget?: string;
   /** YAML of the site's job, e.g. `{ timeout: 30s, attempts: 2 }`. */
   job?: string;
+  /** YAML of the site's schedule, e.g. `{ every: 20s }`; applied only when a test does so. */
+  schedule?: string;
+  /** YAML of the schedule of the project's incremental pass. */
+  incremental?: string;
 }
 
 let scenes = 0;
@@ -55,10 +59,10 @@ organizations:
   - id: ${org}
     apiKey: "${sandbox.apiKey}"
     budget: ${options.budget ?? '{ requests: 100, window: 1h }'}
-    projects: [{ id: ${project} }]
+    projects: [{ id: ${project}${options.incremental ? `, incremental: ${options.incremental}` : ''} }]
     sites:
       - domain: ${domain}
-        job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}
+        job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}
         rollout: [{ directory: { path: ./site } }]
 store:
   feedback: sqlite:./data/feedback.db

@@ -1,0 +1,78 @@
+import type { DesiredSchedule } from './desired-schedules.ts';
+import { factChanges, type ScheduleSettings, settingsFacts } from './schedule-settings.ts';
+import type { ScheduleTarget } from './schedule-target.ts';
+
+/** A schedule of ours as it is on the server. */
+export interface ExistingSchedule {
+  id: string;
+  target: ScheduleTarget;
+  settings: ScheduleSettings;
+  /** Digest of the settings docferry gave it last; null when that mark is gone. */
+  digest: string | null;
+  /** Scheduled runs that are running now. */
+  running: string[];
+}
+
+export interface ScheduleUpdate {
+  desired: DesiredSchedule;
+  /** Changed by hand since docferry applied it; else the configuration has changed. */
+  drift: boolean;
+  /** `name: before → after`. */
+  changes: string[];
+}
+
+export interface SchedulePlan {
+  create: DesiredSchedule[];
+  update: ScheduleUpdate[];
+  delete: ExistingSchedule[];
+  /** Workflows to cancel: work on sites and projects that the configuration no longer has. */
+  stop: string[];
+  unchanged: DesiredSchedule[];
+}
+
+export interface FoundOnServer {
+  schedules: readonly ExistingSchedule[];
+  /** Exports and syncs that run on the task queue. */
+  running: readonly { workflowId: string; target: ScheduleTarget }[];
+}
+
+/**
+ * What has to happen so that the server has exactly the desired schedules. Removing a site or project stops its work as
+ * well; removing only a schedule lets running work finish (DESIGN §4).
+ */
+export function planSchedules(
+  desired: readonly DesiredSchedule[],
+  found: FoundOnServer,
+  isConfigured: (target: ScheduleTarget) => boolean,
+): SchedulePlan {
+  const existing = new Map(found.schedules.map((schedule) => [schedule.id, schedule]));
+  const wanted = new Set(desired.map(({ id }) => id));
+  const plan: SchedulePlan = { create: [], update: [], delete: [], stop: [], unchanged: [] };
+  for (const schedule of desired) {
+    const current = existing.get(schedule.id);
+    const update = current ? updateOf(schedule, current) : null;
+    if (!current) plan.create.push(schedule);
+    else if (update) plan.update.push(update);
+    else plan.unchanged.push(schedule);
+  }
+  plan.delete = found.schedules.filter(({ id }) => !wanted.has(id));
+  const stop = [
+    ...plan.delete.filter(({ target }) => !isConfigured(target)).flatMap(({ running }) => running),
+    ...found.running.filter(({ target }) => !isConfigured(target)).map(({ workflowId }) => workflowId),
+  ];
+  plan.stop = [...new Set(stop)];
+  return plan;
+}
+
+export function isEmptyPlan(plan: SchedulePlan): boolean {
+  return plan.create.length + plan.update.length + plan.delete.length + plan.stop.length === 0;
+}
+
+/** Null when nothing has to change. */
+export function updateOf(desired: DesiredSchedule, existing: ExistingSchedule): ScheduleUpdate | null {
+  const changes = factChanges(settingsFacts(existing.settings), settingsFacts(desired.settings));
+  const drift = existing.digest === null || existing.digest === desired.digest;
+  if (changes.length > 0) return { desired, drift, changes };
+  if (existing.digest === desired.digest) return null;
+  return { desired, drift, changes: [`mark: ${existing.digest ?? 'missing'} → ${desired.digest}`] };
+}
