@@ -1,6 +1,6 @@
 import type { Organization, Site } from './activities/dependencies.ts';
-import type { Config, OrganizationConfig } from './config/config.ts';
-import { DirectoryTarget } from './rollout/directory-target.ts';
+import type { Config, SiteConfig } from './config/config.ts';
+import { rolloutTargets } from './rollout-targets.ts';
 import { createDocumentationService } from './service/client.ts';
 
 /** Organizations of the configuration with their service clients and rollout targets. */
@@ -15,7 +15,7 @@ export function organizationsOf(config: Config): Organization[] {
       timeouts: timeoutsFor(organization.budget.arrivalMs),
     }),
     projects: organization.projects.map((project) => project.id),
-    sites: organization.sites.map(siteOf),
+    sites: organization.sites.map((site) => siteOf(site, config.store.bundles.publicUrl)),
   }));
 }
 
@@ -24,13 +24,13 @@ function timeoutsFor(arrivalMs: number) {
   return { connectMs: 10_000, firstByteMs: Math.min(30_000, arrivalMs), overallMs: 60_000 };
 }
 
-function siteOf(site: OrganizationConfig['sites'][number]): Site {
+function siteOf(site: SiteConfig, publicUrl: string): Site {
   return {
     domain: site.domain,
     jobTimeoutMs: site.job.timeoutMs,
     jobAttempts: site.job.attempts,
     maxBytes: site.bundle.maxBytes,
     maxFiles: site.bundle.maxFiles,
-    targets: site.rollout.map((target) => new DirectoryTarget(target)),
+    targets: rolloutTargets(site, publicUrl),
   };
 }

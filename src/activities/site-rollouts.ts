@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { RolloutResult } from '../model/cargo.ts';
 import { rollOutVersion } from '../rollout/roll-out-version.ts';
+import { TargetRefused } from '../rollout/target-refused.ts';
 import { type ActivityDependencies, requireStore, siteOf } from './dependencies.ts';
 import { isTemporalFailure, permanent, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
@@ -36,7 +37,11 @@ export const createRolloutActivities = (deps: ActivityDependencies) => ({
           });
         } catch (error) {
           if (isTemporalFailure(error)) throw error;
-          throw transient('RolloutFailed', error instanceof Error ? error.message : 'unknown failure');
+          const message = error instanceof Error ? error.message : 'unknown failure';
+          // Refused until a person mends it; the next export tries again (E6).
+          throw error instanceof TargetRefused
+            ? permanent('RolloutFailed', message)
+            : transient('RolloutFailed', message);
         }
       },
     );

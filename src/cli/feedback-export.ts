@@ -71,6 +71,7 @@ async function exportFeedback(
     const bytes = toStdout
       ? await writeToStdout(output, text)
       : await writeToFile(output, resolve(context.cwd, flags.out), text, tally);
+    if (bytes === null) return exitCodes.done;
     for (const warning of unmetValues(filter, tally.met)) output.warn(warning);
     const document = {
       out: flags.out,
@@ -92,11 +93,11 @@ async function formatOf({ format, formulaSafe }: ExportFlags): Promise<RecordFor
   return (await import('../feedback/export-csv.ts')).csv({ formulaSafe: formulaSafe === true });
 }
 
-/** Ends quietly when nobody reads any more, as with `| head`. Returns the bytes written. */
-async function writeToStdout(output: Output, text: AsyncIterable<string>): Promise<number> {
+/** Returns the bytes written; null when nobody reads any more, as with `| head`, which is a quiet end. */
+async function writeToStdout(output: Output, text: AsyncIterable<string>): Promise<number | null> {
   let bytes = 0;
   for await (const piece of text) {
-    if (!(await output.data(piece))) break;
+    if (!(await output.data(piece))) return null;
     bytes += Buffer.byteLength(piece);
   }
   return bytes;
@@ -111,7 +112,7 @@ async function writeToFile(output: Output, path: string, text: AsyncIterable<str
       if (interrupt.signal.aborted) throw interrupted(path);
       yield piece;
       const step = Math.floor(tally.rows / shownEvery);
-      if (step > 0) live.show('feedback', { key: `${step}`, text: `${tally.rows} entries` });
+      if (step > 0) live.show('feedback', { key: `${step}`, text: `${step * shownEvery} entries` });
     }
   };
   try {
@@ -141,5 +142,5 @@ function summaryOf(result: {
   const { out, rows, bytes, undatedLeftOut, projects } = result;
   const of = projects.length === 1 ? '' : ` of ${projects.length} projects`;
   const leftOut = undatedLeftOut === 0 ? '' : `; ${undatedLeftOut} without a date left out`;
-  return `${out === '-' ? 'stdout' : out}: ${rows} entries${of}, ${sizeText(bytes)}${leftOut}`;
+  return `${out === '-' ? 'stdout' : out}: ${rows} ${rows === 1 ? 'entry' : 'entries'}${of}, ${sizeText(bytes)}${leftOut}`;
 }

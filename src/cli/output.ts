@@ -60,14 +60,17 @@ export class Output {
     (this.json ? this.#stderr : this.#stdout).write(`${line}\n`);
   }
 
-  /** A piece of a result that is data for another program; resolves when it is written, to false when nobody reads. */
-  async data(piece: string): Promise<boolean> {
-    const error = await new Promise<Error | null | undefined>((resolve) => {
-      this.#stdout.write(piece, resolve);
+  /**
+   * A piece of a result that is data for another program; resolves when it is written, to false when nobody reads any
+   * more. Any other error is emitted by the stream too and ends the process (`run.ts`), so that it is told once.
+   */
+  data(piece: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#stdout.write(piece, (error) => {
+        if (!error) resolve(true);
+        else if ('code' in error && error.code === 'EPIPE') resolve(false);
+      });
     });
-    if (!error) return true;
-    if ('code' in error && error.code === 'EPIPE') return false;
-    throw error;
   }
 
   /** Something said on the way; nothing with `--quiet`. */

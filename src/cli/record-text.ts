@@ -1,8 +1,8 @@
 import type { RecordFormat } from '../feedback/export-format.ts';
 import type { FeedbackRecord } from '../feedback/feedback-record.ts';
 
-/** Characters of a piece, or a little more: few enough to hold, enough to make writing cheap. */
-const pieceLength = 256 * 1024;
+/** Characters of a piece, or a little more: enough to make writing cheap; larger ones only cost memory. */
+const pieceLength = 64 * 1024;
 
 /** What has been turned into text so far. */
 export class Tally {

@@ -25,7 +25,8 @@ const words = {
 /** A plan, or what was done of it, for people: a line for each schedule, its changes below. */
 export function planText(plan: SchedulePlan, kind: keyof typeof words, paint: Paint): string {
   const word = words[kind];
-  const kept = `${plan.unchanged.length} ${plan.unchanged.length === 1 ? 'schedule is' : 'schedules are'} as configured`;
+  const count = plan.unchanged.length;
+  const kept = `${count} ${count === 1 ? 'schedule is' : 'schedules are'} as configured`;
   if (isEmptyPlan(plan)) return `${word.nothing}: ${kept}`;
   const lines = [
     ...plan.create.map(
@@ -40,5 +41,5 @@ export function planText(plan: SchedulePlan, kind: keyof typeof words, paint: Pa
     ...plan.delete.map(({ target }) => `${paint.red(word.delete)}  ${targetName(target)}; its data stays`),
     ...plan.stop.map((workflowId) => `${paint.red(word.stop)}  ${workflowId}: no longer configured`),
   ];
-  return [...lines, kept].join('\n');
+  return (count === 0 ? lines : [...lines, kept]).join('\n');
 }

@@ -1,14 +1,1 @@
-import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
-import { searchAttributes } from '../model/workflow-ids.ts';
-
-const keys = {
-  org: defineSearchAttributeKey(searchAttributes.org, 'KEYWORD'),
-  domain: defineSearchAttributeKey(searchAttributes.domain, 'KEYWORD'),
-  project: defineSearchAttributeKey(searchAttributes.project, 'KEYWORD'),
-  phase: defineSearchAttributeKey(searchAttributes.phase, 'KEYWORD'),
-};
-
-/** Search attributes a workflow starts with; the phase is kept current by the workflow itself. */
-export function attributesOf(values: { [Name in keyof typeof keys]?: string }): SearchAttributePair[] {
-  return Object.entries(values).map(([name, value]) => ({ key: keys[name as keyof typeof keys], value }));
-}
+export { attributesOf } from '../workflows/search-attributes.ts';

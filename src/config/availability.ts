@@ -29,10 +29,6 @@ export function findUnavailable(config: ConfigInput): Finding[] {
       const siteAt = [...at, 'sites', s];
       refuse(site.approval === 'manual', [...siteAt, 'approval'], '"manual"');
       refuse(site.bundle.connections > 1, [...siteAt, 'bundle', 'connections'], 'more than one connection');
-      for (const [r, target] of site.rollout.entries()) {
-        const unavailable = target.helmValues !== undefined;
-        refuse(unavailable, [...siteAt, 'rollout', r, 'helmValues'], 'the rollout to Helm values');
-      }
     }
   }
   return findings;

@@ -73,12 +73,10 @@ export interface SiteConfig {
   rollout: RolloutConfig[];
 }
 
-export interface RolloutConfig {
-  kind: 'directory';
-  path: string;
-  /** With the path as written in the file, e.g. `directory:./site`. */
+export type RolloutConfig = {
+  /** With the path as written in the file, e.g. `directory:./site`, `helmValues:deploy/values.yaml`. */
   name: string;
-}
+} & ({ kind: 'directory'; path: string } | { kind: 'helmValues'; file: string });
 
 export interface StoreConfig {
   feedback: { kind: 'sqlite'; file: string };

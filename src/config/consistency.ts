@@ -31,9 +31,10 @@ export function findContradictions(config: ConfigInput): Finding[] {
       once('project', project.id, [...at, 'projects', p, 'id']);
     for (const [s, site] of organization.sites.entries()) {
       once('domain', site.domain, [...at, 'sites', s, 'domain']);
-      for (const [r, { directory }] of site.rollout.entries()) {
-        if (directory !== undefined)
-          once('folder', path.resolve(directory.path), [...at, 'sites', s, 'rollout', r, 'directory', 'path']);
+      for (const [r, { directory, helmValues }] of site.rollout.entries()) {
+        const targetAt = [...at, 'sites', s, 'rollout', r];
+        if (directory) once('folder', path.resolve(directory.path), [...targetAt, 'directory', 'path']);
+        if (helmValues) once('values file', path.resolve(helmValues.file), [...targetAt, 'helmValues', 'file']);
       }
     }
   }

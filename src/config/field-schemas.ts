@@ -3,12 +3,19 @@ import { z } from 'zod';
 import { parseDuration } from './durations.ts';
 import { parseSize } from './sizes.ts';
 
+/** The part of `isHostName` that editors can check. */
+const hostNamePattern = '^[a-z0-9-]{1,63}([.][a-z0-9-]{1,63})*$';
+
 /** A duration, as milliseconds. */
 export function duration({ min, max }: { min: string; max: string }) {
   const lowest = parseDuration(min) ?? 0;
   const highest = parseDuration(max) ?? Number.POSITIVE_INFINITY;
   const message = `expected a duration from ${min} to ${max}, such as 500ms, 20s, 15m, 1h or 7d`;
-  return z.string(message).transform((text, context) => {
+  const shape = z.string(message).meta({
+    title: `duration from ${min} to ${max}`,
+    pattern: String.raw`^\s*\d+(\.\d+)?(ms|s|m|h|d)\s*$`,
+  });
+  return shape.transform((text, context) => {
     const milliseconds = parseDuration(text);
     if (milliseconds !== null && milliseconds >= lowest && milliseconds <= highest) return milliseconds;
     context.addIssue(message);
@@ -19,12 +26,16 @@ export function duration({ min, max }: { min: string; max: string }) {
 /** A size of at least 1, as bytes. */
 export function size() {
   const message = 'expected a size such as 5GiB, 10MB or a number of bytes';
-  return z.union([z.string(), z.int()], message).transform((value, context) => {
-    const bytes = parseSize(String(value));
-    if (bytes !== null && bytes >= 1) return bytes;
-    context.addIssue(message);
-    return z.NEVER;
-  });
+  const units = z.string().meta({ pattern: String.raw`^\s*\d+(\.\d+)? ?(B|[KMGT]i?B)?\s*$` });
+  return z
+    .union([units, z.int().meta({ minimum: 1 })], message)
+    .meta({ title: 'size' })
+    .transform((value, context) => {
+      const bytes = parseSize(String(value));
+      if (bytes !== null && bytes >= 1) return bytes;
+      context.addIssue(message);
+      return z.NEVER;
+    });
 }
 
 export function wholeNumber(min: number, max: number) {
@@ -33,34 +44,54 @@ export function wholeNumber(min: number, max: number) {
 }
 
 export function text(what: string) {
-  return z.string(`expected ${what}`).min(1, `expected ${what}`);
+  return z
+    .string(`expected ${what}`)
+    .min(1, `expected ${what}`)
+    .meta({ title: what.replace(/^(an?|the) /, '') });
 }
 
 /** Ids become parts of workflow ids and file names. */
 export function id(what: string) {
   const message = `expected ${what} of up to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit`;
-  return z.string(message).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, message);
+  return z
+    .string(message)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, message)
+    .meta({ title: what.replace(/^an? /, '') });
 }
 
 /** Bare host name in lower case: no scheme, port, path or trailing dot (INTERFACE appendix). */
 export function domain() {
   const message = 'expected a bare host name such as docs.acme.example: no scheme, no port, no path';
-  return z.string(message).superRefine((name, context) => {
-    if (isHostName(name)) return;
-    const better = suggestDomain(name);
-    context.addIssue(better === null ? message : `${message}; did you mean "${better}"?`);
-  });
+  return z
+    .string(message)
+    .superRefine((name, context) => {
+      if (isHostName(name)) return;
+      const better = suggestDomain(name);
+      context.addIssue(better === null ? message : `${message}; did you mean "${better}"?`);
+    })
+    .meta({ title: 'host name', pattern: hostNamePattern });
+}
+
+/** As `domain`, for a host that is no site. */
+export function hostName() {
+  return z
+    .string()
+    .refine(isHostName, 'expected a bare host name in lower case')
+    .meta({ title: 'host name', pattern: hostNamePattern });
 }
 
 /** An http:// or https:// address without credentials, query and fragment. */
 export function address() {
   const message = 'expected an http(s) address such as https://docs-service.example, without credentials and query';
-  return z.string(message).refine((value) => {
-    const url = URL.canParse(value) ? new URL(value) : null;
-    return (
-      url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === ''
-    );
-  }, message);
+  return z
+    .string(message)
+    .refine((value) => {
+      const url = URL.canParse(value) ? new URL(value) : null;
+      return (
+        url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === ''
+      );
+    }, message)
+    .meta({ title: 'http(s) address', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:' });
 }
 
 export function isHostName(name: string): boolean {

@@ -48,7 +48,7 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   return config;
 }
 
-const EXAMPLE_HINT = 'copy docferry.example.yaml to docferry.yaml and adapt it, or name a file with --config';
+const EXAMPLE_HINT = 'write an example with `docferry config init` and adapt it, or name a file with --config';
 
 function readText(file: string, byDefault: boolean): string {
   const buffer = Buffer.alloc(MAX_FILE_BYTES + 1);

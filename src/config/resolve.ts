@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Config, OrganizationConfig, ProjectConfig, Schedule, SiteConfig } from './config.ts';
+import type { Config, OrganizationConfig, ProjectConfig, RolloutConfig, Schedule, SiteConfig } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import { type Environment, expand, referencedNames } from './environment.ts';
 import type { ScheduleInput } from './schedule-schema.ts';
@@ -75,12 +75,19 @@ function resolveSite(site: OrganizationInput['sites'][number], absolute: (relati
     ...(schedule && { schedule: resolveSchedule(schedule) }),
     job: { timeoutMs: job.timeout, attempts: job.attempts },
     bundle: { maxBytes: bundle.maxBytes, maxFiles: bundle.maxFiles },
-    rollout: rollout.flatMap(({ directory }) =>
-      directory === undefined
-        ? []
-        : [{ kind: 'directory' as const, path: absolute(directory.path), name: `directory:${directory.path}` }],
-    ),
+    rollout: rollout.flatMap((target) => resolveRollout(target, absolute)),
   };
+}
+
+/** The schema has seen to it that a target is of one kind. */
+function resolveRollout(
+  { directory, helmValues }: OrganizationInput['sites'][number]['rollout'][number],
+  absolute: (relative: string) => string,
+): RolloutConfig[] {
+  if (directory) return [{ kind: 'directory', path: absolute(directory.path), name: `directory:${directory.path}` }];
+  if (helmValues)
+    return [{ kind: 'helmValues', file: absolute(helmValues.file), name: `helmValues:${helmValues.file}` }];
+  return [];
 }
 
 function resolveSchedule({ every, cron, timezone, jitter }: ScheduleInput): Schedule {

@@ -5,13 +5,31 @@ import { duration } from './field-schemas.ts';
 /** `{ every: 15m }`, or `{ cron: "0 6 * * *", timezone: Europe/Berlin }`, each with an optional `jitter`. */
 export const scheduleSchema = z
   .strictObject({
-    every: duration({ min: '1m', max: '366d' }).optional(),
-    cron: z.string().refine(isCron, 'expected five cron fields such as "0 6 * * *", or @daily and the like').optional(),
-    timezone: z.string().refine(isTimeZone, 'expected a time zone such as Europe/Berlin').optional(),
-    jitter: duration({ min: '0s', max: '1d' }).optional(),
+    every: duration({ min: '1s', max: '366d' })
+      .refine((ms) => ms % 1000 === 0, 'expected whole seconds')
+      .optional()
+      .describe('Time between two starts. Either this or `cron`.'),
+    cron: z
+      .string()
+      .refine(isCron, 'expected five cron fields such as "0 6 * * *", or @daily and the like')
+      .meta({ title: 'cron expression', examples: ['0 6 * * *', '@daily'] })
+      .optional()
+      .describe('Minute, hour, day of month, month, day of week; or `@hourly`, `@daily` and the like.'),
+    timezone: z
+      .string()
+      .refine(isTimeZone, 'expected a time zone such as Europe/Berlin')
+      .meta({ title: 'time zone', examples: ['Europe/Berlin', 'UTC'] })
+      .optional()
+      .describe('Time zone of `cron`. Absent: `UTC`.'),
+    jitter: duration({ min: '0s', max: '1d' }).optional().describe('Each start is late by a random time up to this.'),
   })
   .refine(({ every, cron }) => (every === undefined) !== (cron === undefined), 'expected either "every" or "cron"')
-  .refine(({ cron, timezone }) => cron !== undefined || timezone === undefined, '"timezone" goes with "cron" only');
+  .refine(({ cron, timezone }) => cron !== undefined || timezone === undefined, '"timezone" goes with "cron" only')
+  .meta({
+    title: 'schedule',
+    oneOf: [{ required: ['every'] }, { required: ['cron'] }],
+    dependentRequired: { timezone: ['cron'] },
+  });
 
 export type ScheduleInput = z.output<typeof scheduleSchema>;
 

@@ -1,122 +1,186 @@
 import { z } from 'zod';
-import { address, domain, duration, id, isHostName, size, text, wholeNumber } from './field-schemas.ts';
+import { address, domain, duration, hostName, id, size, text, wholeNumber } from './field-schemas.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 
 /*
  * All of `docferry.yaml` (DESIGN §5), also what a later version brings (`availability.ts`). Strict: an unknown key is
- * an error. Only shapes and single values are checked here; what concerns several fields is in `consistency.ts`.
+ * an error. Only shapes and single values are checked here; what concerns several fields is in `consistency.ts`. The
+ * descriptions become the JSON Schema that editors read (`json-schema.ts`) and `docs/configuration.md`.
  */
 
 const budget = z.strictObject({
-  requests: wholeNumber(1, 1_000_000).default(100),
-  window: duration({ min: '100ms', max: '31d' }).prefault('1h'),
+  requests: wholeNumber(1, 1_000_000)
+    .default(100)
+    .describe('Analytics requests the service allows the organization in a window.'),
+  window: duration({ min: '100ms', max: '31d' }).prefault('1h').describe('Length of the sliding window.'),
   reserve: z
     .union([z.literal('auto'), wholeNumber(0, 1_000_000)], 'expected a whole number from 0, or auto')
-    .default(0),
-  arrival: duration({ min: '1s', max: '10m' }).prefault('30s'),
-  spare: z.literal('verify', 'expected verify').optional(),
+    .default(0)
+    .describe(
+      'Requests of each window left to other programs of the organization. `auto` (later version) learns them.',
+    ),
+  arrival: duration({ min: '1s', max: '10m' })
+    .prefault('30s')
+    .describe(
+      'The longest a request can take to arrive after the last check; a request without an answer counts so long.',
+    ),
+  spare: z
+    .literal('verify', 'expected verify')
+    .optional()
+    .describe('What to do with requests that would expire unused (later version).'),
 });
 
 const project = z.strictObject({
-  id: id('a project id'),
-  incremental: scheduleSchema.optional(),
-  review: scheduleSchema.optional(),
-  sweep: scheduleSchema.optional(),
+  id: id('a project id').describe("Identifier of the project in the service's addresses."),
+  incremental: scheduleSchema.optional().describe('When to read new entries. Absent: never by itself.'),
+  review: scheduleSchema.optional().describe('When to look for changes of status (later version).'),
+  sweep: scheduleSchema.optional().describe('When to read everything again. Absent: never by itself.'),
 });
 
 const rollout = z
   .strictObject({
-    directory: z.strictObject({ path: text('the path of a folder') }).optional(),
-    helmValues: z.strictObject({ file: text('the path of a values file') }).optional(),
+    directory: z
+      .strictObject({
+        path: text('the path of a folder').describe(
+          'Folder that gets `releases/<version>/` and the symlink `current`.',
+        ),
+      })
+      .optional()
+      .describe('Unpack the site on this machine and switch a symlink to it.'),
+    helmValues: z
+      .strictObject({
+        file: text('the path of a values file').describe(
+          'YAML file whose `staticExport` is set; the rest stays as it is.',
+        ),
+      })
+      .optional()
+      .describe("Write the published address and version into a chart's values."),
   })
-  .refine((target) => Object.keys(target).length === 1, 'expected one kind of target: directory');
+  .refine((target) => Object.keys(target).length === 1, 'expected one kind of target: directory or helmValues')
+  .meta({ minProperties: 1, maxProperties: 1 });
 
 const site = z.strictObject({
-  domain: domain(),
-  schedule: scheduleSchema.optional(),
+  domain: domain().describe('Bare host name of the site: no scheme, no port, no path.'),
+  schedule: scheduleSchema.optional().describe('When to export the site. Absent: never by itself.'),
   job: z
     .strictObject({
-      timeout: duration({ min: '1s', max: '31d' }).prefault('2h'),
-      attempts: wholeNumber(1, 100).default(3),
+      timeout: duration({ min: '1s', max: '31d' }).prefault('2h').describe('A job that takes longer is given up.'),
+      attempts: wholeNumber(1, 100)
+        .default(3)
+        .describe('How many jobs are started at most when they fail, vanish or take too long.'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe("The service's export job."),
   bundle: z
     .strictObject({
-      maxBytes: size().prefault('5GiB'),
-      maxFiles: wholeNumber(1, 10_000_000).default(200_000),
-      connections: wholeNumber(1, 64).default(1),
+      maxBytes: size().prefault('5GiB').describe('A site that unpacks to more is refused.'),
+      maxFiles: wholeNumber(1, 10_000_000).default(200_000).describe('An archive with more files is refused.'),
+      connections: wholeNumber(1, 64)
+        .default(1)
+        .describe('Connections a download uses; more than 1 in a later version.'),
     })
-    .prefault({}),
-  approval: z.enum(['none', 'manual'], 'expected none or manual').default('none'),
-  rollout: z.array(rollout, 'expected a list of targets').default([]),
+    .prefault({})
+    .describe('Limits of the archive.'),
+  approval: z
+    .enum(['none', 'manual'], 'expected none or manual')
+    .default('none')
+    .describe('Whether a person approves a version before it is rolled out; `manual` in a later version.'),
+  rollout: z.array(rollout, 'expected a list of targets').default([]).describe('Where a published version goes.'),
 });
 
 const organization = z
   .strictObject({
-    id: id('an organization id'),
-    apiKey: text(`\${NAME} of an environment variable`).optional(),
-    apiKeyFile: text('the path of a file').optional(),
-    budget: budget.prefault({}),
-    projects: z.array(project, 'expected a list of projects').default([]),
-    sites: z.array(site, 'expected a list of sites').default([]),
+    id: id('an organization id').describe('A name of your choice; part of workflow ids, so do not change it later.'),
+    apiKey: text(`\${NAME} of an environment variable`)
+      .meta({ title: 'text' })
+      .optional()
+      .describe('Admin API key, best by reference to an environment variable. This or `apiKeyFile` is required.'),
+    apiKeyFile: text('the path of a file')
+      .optional()
+      .describe('File that holds the admin API key, read again when it changes.'),
+    budget: budget.prefault({}).describe('Requests an hour, shared by all projects of the organization.'),
+    projects: z.array(project, 'expected a list of projects').default([]).describe('Projects whose feedback is read.'),
+    sites: z.array(site, 'expected a list of sites').default([]).describe('Sites that are exported.'),
   })
   .refine(
     ({ apiKey, apiKeyFile }) => (apiKey === undefined) !== (apiKeyFile === undefined),
     'expected either apiKey or apiKeyFile',
-  );
+  )
+  .meta({ oneOf: [{ required: ['apiKey'] }, { required: ['apiKeyFile'] }] });
 
 const bundles = z
   .strictObject({
-    directory: text('the path of a folder').optional(),
+    directory: text('the path of a folder')
+      .optional()
+      .describe('Folder that holds the published versions. Absent: `./data/bundles`.'),
     s3: z
       .strictObject({
-        bucket: text('the name of a bucket'),
-        prefix: z.string().optional(),
-        endpoint: address().optional(),
-        region: z.string().optional(),
+        bucket: text('the name of a bucket').describe('Name of the bucket.'),
+        prefix: z.string().optional().describe('What every key begins with.'),
+        endpoint: address().optional().describe('Address of the object store. Absent: that of AWS.'),
+        region: z.string().optional().describe('Region of the bucket.'),
       })
-      .optional(),
-    publicUrl: address().default('http://localhost:8090'),
+      .optional()
+      .describe('Object storage instead of a folder (later version).'),
+    publicUrl: address()
+      .default('http://localhost:8090')
+      .describe('Address under which deployments reach the published versions.'),
   })
-  .refine(({ directory, s3 }) => directory === undefined || s3 === undefined, 'expected either directory or s3');
+  .refine(({ directory, s3 }) => directory === undefined || s3 === undefined, 'expected either directory or s3')
+  .meta({ not: { required: ['directory', 's3'] } });
 
 const handling = z.enum(['keep', 'hash', 'drop'], 'expected keep, hash or drop').default('keep');
 
+const temporal = z.strictObject({
+  address: text('host:port')
+    .optional()
+    .describe("`host:port` of Temporal. Absent: by Temporal's own variables and profiles, else `localhost:7233`."),
+  namespace: text('the name of a namespace')
+    .optional()
+    .describe("Namespace. Absent: by Temporal's own variables and profiles, else `default`."),
+  taskQueue: text('the name of a task queue').default('docferry').describe('Task queue of the workers.'),
+  profile: text('the name of a profile').optional().describe("Profile of Temporal's own configuration file."),
+});
+
+const service = z.strictObject({
+  baseUrl: address().describe('Address of the documentation service; `https://`, or `http://` on this machine.'),
+  analyticsBaseUrl: address().optional().describe('Address of the analytics area. Absent: `baseUrl`.'),
+  linkHosts: z
+    .array(hostName(), 'expected a list of host names')
+    .default([])
+    .describe('Hosts a bundle may be downloaded from. Empty: any host.'),
+  allowInsecure: z.boolean('expected true or false').default(false).describe('Permits `http://` for other machines.'),
+});
+
+const store = z.strictObject({
+  feedback: z
+    .string()
+    .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'expected sqlite:FILE')
+    .meta({ title: 'address of a database' })
+    .default('sqlite:./data/feedback.db')
+    .describe('Database of the feedback: `sqlite:FILE` on a local disk; `postgres://…` in a later version.'),
+  bundles: bundles.prefault({}).describe('Where versions of sites are published.'),
+  keep: wholeNumber(1, 100_000).default(10).describe('Versions of each site that are kept.'),
+});
+
+const privacy = z.strictObject({
+  contacts: handling.describe(
+    'What to do with the e-mail addresses people left; `hash` and `drop` in a later version.',
+  ),
+  comments: handling.describe('What to do with what people wrote; `hash` and `drop` in a later version.'),
+  hashKey: text('a key').optional().describe('Key under which values are hashed (later version).'),
+});
+
 export const configSchema = z.strictObject(
   {
-    temporal: z
-      .strictObject({
-        address: text('host:port').optional(),
-        namespace: text('the name of a namespace').optional(),
-        taskQueue: text('the name of a task queue').default('docferry'),
-        profile: text('the name of a profile').optional(),
-      })
-      .prefault({}),
-    service: z.strictObject({
-      baseUrl: address(),
-      analyticsBaseUrl: address().optional(),
-      linkHosts: z
-        .array(
-          z.string().refine(isHostName, 'expected a bare host name in lower case'),
-          'expected a list of host names',
-        )
-        .default([]),
-      allowInsecure: z.boolean('expected true or false').default(false),
-    }),
+    temporal: temporal.prefault({}).describe('The Temporal that runs everything.'),
+    service: service.describe('The documentation service.'),
     organizations: z
       .array(organization, 'expected a list of organizations')
-      .min(1, 'expected at least one organization'),
-    store: z
-      .strictObject({
-        feedback: z
-          .string()
-          .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'expected sqlite:FILE')
-          .default('sqlite:./data/feedback.db'),
-        bundles: bundles.prefault({}),
-        keep: wholeNumber(1, 100_000).default(10),
-      })
-      .prefault({}),
-    privacy: z.strictObject({ contacts: handling, comments: handling, hashKey: text('a key').optional() }).prefault({}),
+      .min(1, 'expected at least one organization')
+      .describe('Organizations of the service, each with its key and its budget.'),
+    store: store.prefault({}).describe('Where feedback and published versions are kept.'),
+    privacy: privacy.prefault({}).describe('What becomes of personal data.'),
   },
   'expected a mapping',
 );

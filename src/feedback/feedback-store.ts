@@ -1,5 +1,7 @@
 import type { EntryCounts, PassKind } from '../model/cargo.ts';
 import type { FeedbackEntry, RejectedEntry } from './feedback-entry.ts';
+import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
+import type { FeedbackStats } from './feedback-stats.ts';
 
 /** Where a pass stands after the pages committed so far. */
 export interface PassPosition {
@@ -45,6 +47,8 @@ export interface PageCommit {
   rejected: readonly RejectedEntry[];
   nextCursor: string | null;
   hasMore: boolean;
+  /** Requests sent since the commit before, this page's included. */
+  requests: number;
   seenAt: Date;
 }
 
@@ -82,13 +86,13 @@ export interface FeedbackStore {
    * in this pass; nothing is written).
    */
   commitPage(commit: PageCommit): Promise<{ counts: EntryCounts; position: PassPosition }>;
+  /** Adds requests that led to no page, so that the pass's row tells what it cost. */
+  countRequests(passId: string, spent: { requests: number; throttled: number }): Promise<PassRow>;
   finishPass(
     passId: string,
     result: {
       outcome: 'completed' | 'failed' | 'cancelled';
       error: string | null;
-      requests: number;
-      throttled: number;
       waitedMs: number;
       finishedAt: Date;
     },
@@ -100,6 +104,14 @@ export interface FeedbackStore {
   /** Newest first. */
   listPasses(filter: { org?: string; project?: string; limit?: number }): Promise<PassRow[]>;
   countEntries(org: string, project: string): Promise<{ entries: number; rejects: number; tombstones: number }>;
+  /**
+   * The entries of a project as one snapshot, by `created_at_utc`, then `id`; those without a date last. On SQLite the
+   * store does nothing else until the iteration has ended: whoever iterates must not call it meanwhile.
+   */
+  exportRows(filter: RecordFilter): AsyncIterable<FeedbackRecord>;
+  /** How many entries a filter by date leaves out for having none. */
+  countUndated(filter: RecordFilter): Promise<number>;
+  stats(org: string, project: string): Promise<FeedbackStats>;
   /** Inserts or replaces the row of a run. */
   recordExportRun(row: ExportRunRow): Promise<void>;
   listExportRuns(filter: { org?: string; domain?: string; limit?: number }): Promise<ExportRunRow[]>;

@@ -35,6 +35,23 @@ export async function getPass(db: Db, passId: string): Promise<PassRow | null> {
   return row === undefined ? null : passRow(row);
 }
 
+/** Adds requests that led to no page, and refusals, to the pass's row. */
+export async function countRequests(
+  db: Transaction<FeedbackDatabase>,
+  passId: string,
+  spent: { requests: number; throttled: number },
+): Promise<PassRow> {
+  await db
+    .updateTable('sync_passes')
+    .set((row) => ({
+      requests: row('requests', '+', spent.requests),
+      throttled: row('throttled', '+', spent.throttled),
+    }))
+    .where('pass_id', '=', passId)
+    .execute();
+  return passRow(await existingPass(db, passId));
+}
+
 /**
  * Ends a pass; one that has ended already stays as it is. A pass whose last page was not committed can't be completed:
  * its watermark would cover entries nobody fetched (DESIGN S3).
@@ -55,8 +72,6 @@ export async function finishPass(
     .set({
       outcome: result.outcome,
       error: storedTextOrNull(result.error),
-      requests: result.requests,
-      throttled: result.throttled,
       waited_ms: result.waitedMs,
       finished_at: result.finishedAt.toISOString(),
       watermark: result.outcome === 'completed' ? watermarkAfter(row, held) : null,

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
+import { countUndated, exportRows } from './export-rows.ts';
 import { listExportRuns, recordExportRun } from './export-runs.ts';
+import { feedbackStats } from './feedback-stats.ts';
 import type { FeedbackStore } from './feedback-store.ts';
-import { beginPass, everSwept, finishPass, getPass, listPasses, watermark } from './passes.ts';
+import { beginPass, countRequests, everSwept, finishPass, getPass, listPasses, watermark } from './passes.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { upsertPage } from './upsert-page.ts';
 
@@ -18,11 +20,15 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     beginPass: (pass) => write((trx) => beginPass(trx, pass)),
     getPass: (passId) => getPass(db, passId),
     commitPage: (commit) => write((trx) => upsertPage(trx, commit)),
+    countRequests: (passId, spent) => write((trx) => countRequests(trx, passId, spent)),
     finishPass: (passId, result) => write((trx) => finishPass(trx, passId, result)),
     watermark: (org, project) => watermark(db, org, project),
     everSwept: (org, project) => everSwept(db, org, project),
     listPasses: (filter) => listPasses(db, filter),
     countEntries: (org, project) => countEntries(db, org, project),
+    exportRows: (filter) => exportRows(db, filter),
+    countUndated: (filter) => countUndated(db, filter),
+    stats: (org, project) => feedbackStats(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     checkWritable: () => write(writeAndRemoveRow),

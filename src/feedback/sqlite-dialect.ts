@@ -7,6 +7,7 @@ import {
   SqliteAdapter,
   SqliteDialect,
   SqliteDriver,
+  type TransactionSettings,
 } from 'kysely';
 
 /** How long a statement waits for another connection's lock before it fails with `SQLITE_BUSY`. */
@@ -14,7 +15,8 @@ const longestWaitMs = 10_000;
 
 /**
  * SQLite whose transactions begin as writers (`begin immediate`): one that begins as a reader and writes later fails
- * at once when another process wrote in between, however long it was ready to wait. Waiting for a lock does not block
+ * at once when another process wrote in between, however long it was ready to wait. Those that are `read only` begin as
+ * readers: in WAL mode they see one snapshot and keep nobody from writing. Waiting for a lock does not block
  * the event loop (SQLite's own `busy_timeout` would): heartbeats go on. Errors pass through `explain`.
  */
 export class ImmediateSqliteDialect extends SqliteDialect {
@@ -60,8 +62,9 @@ class ImmediateSqliteDriver extends SqliteDriver {
     };
   }
 
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  override async beginTransaction(connection: DatabaseConnection, settings?: TransactionSettings): Promise<void> {
+    const kind = settings?.accessMode === 'read only' ? 'deferred' : 'immediate';
+    await connection.executeQuery(CompiledQuery.raw(`begin ${kind}`));
   }
 
   /** SQLite ends a transaction by itself after some errors; rolling back again would hide the error. */

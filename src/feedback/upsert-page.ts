@@ -35,7 +35,7 @@ export async function upsertPage(db: Db, commit: PageCommit): Promise<{ counts: 
   });
   await writeRows(db, pass.project_id, changes, seenAt);
   await writeRejects(db, pass.project_id, commit, seenAt);
-  await addCounts(db, commit.passId, pass, changes);
+  await addCounts(db, commit, pass, changes);
   return { counts: changes.counts, position };
 }
 
@@ -168,11 +168,12 @@ async function writeRejects(db: Db, project: string, { entries, rejected }: Page
   }
 }
 
-async function addCounts(db: Db, passId: string, pass: Pass, changes: PageChanges): Promise<void> {
+async function addCounts(db: Db, { passId, requests }: PageCommit, pass: Pass, changes: PageChanges): Promise<void> {
   const { counts, greatestCreatedAt } = changes;
   await db
     .updateTable('sync_passes')
     .set((row) => ({
+      requests: row('requests', '+', requests),
       seen: row('seen', '+', counts.seen),
       inserted: row('inserted', '+', counts.inserted),
       updated: row('updated', '+', counts.updated),

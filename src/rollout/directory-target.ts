@@ -3,6 +3,7 @@ import { lstat, mkdir, open, readdir, readlink, rename, rm, stat, symlink } from
 import { join } from 'node:path';
 import { versionTime } from '../model/version-name.ts';
 import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
+import { TargetRefused } from './target-refused.ts';
 import { unpack } from './unpack.ts';
 
 export interface DirectoryTargetOptions {
@@ -12,11 +13,6 @@ export interface DirectoryTargetOptions {
   path: string;
   /** Releases to keep, the one in service included; 10 by default. */
   keep?: number;
-}
-
-/** The folder holds something that a rollout would have to destroy, or cannot be written; the message says what. */
-export class TargetRefused extends Error {
-  override readonly name = 'TargetRefused';
 }
 
 const DEFAULT_KEEP = 10;

@@ -1,39 +1,18 @@
 import { access, cp, mkdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DirectoryBundleStore } from '../../src/bundle/directory-store.ts';
-import { verifyArchive } from '../../src/bundle/verify-archive.ts';
 import { tarGz } from '../bundle/build-archive.ts';
+import { publishSite } from '../bundle/published-version.ts';
 import { docferry, docferryJson, emptyFolder } from './run-docferry.ts';
 
 const domain = 'docs.acme.example';
 const version = '20261121T040200Z-3f9a2c1b8e7d';
-const limits = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };
-
-/** A host with a version published in its store; returns the version's folder. */
-async function connectedHost(): Promise<{ folder: string; contentDigest: string }> {
-  const root = join(await emptyFolder(), 'bundles');
-  const store = await DirectoryBundleStore.open({ root, publicUrl: 'http://localhost:8090' });
-  const staged = await store.stagingFile('stage');
-  await writeFile(
-    staged,
-    tarGz([
-      { name: 'index.html', content: '<h1>start</h1>' },
-      { name: 'guide/a.html', content: '<h1>guide</h1>' },
-    ]),
-  );
-  const { archive, contentDigest, pages, entries: files } = await verifyArchive(staged, { limits });
-  if (!archive || !contentDigest) throw new Error('the archive of the test is refused');
-  const source = { org: 'acme', domain, jobId: 'job_1' };
-  await store.saveStaged('stage', { archive, contentDigest, pages, files, source });
-  await store.publish('stage', version);
-  return { folder: join(root, domain, 'versions', version), contentDigest };
-}
 
 /** A host without Temporal, service and API key, whose store holds a copy of the version. */
 async function isolatedHost(rollout = '[{ directory: { path: ./site } }, { helmValues: { file: values.yaml } }]') {
   const cwd = await emptyFolder();
-  const published = await connectedHost();
+  const connected = join(await emptyFolder(), 'bundles');
+  const { manifest } = await publishSite({ root: connected, domain, version });
   const config = `temporal: { address: "127.0.0.1:1" }
 service: { baseUrl: "https://docs-service.invalid" }
 organizations:
@@ -46,13 +25,13 @@ store:
   await writeFile(join(cwd, 'docferry.yaml'), config);
   await writeFile(join(cwd, 'values.yaml'), 'replicas: 2 # two\n');
   const folder = join(cwd, 'bundles', domain, 'versions', version);
-  await cp(published.folder, folder, { recursive: true });
+  await cp(join(connected, domain, 'versions', version), folder, { recursive: true });
   const untouched = async () => {
     await expect(access(join(cwd, 'site'))).rejects.toMatchObject({ code: 'ENOENT' });
     expect(await readFile(join(cwd, 'values.yaml'), 'utf8')).toBe('replicas: 2 # two\n');
   };
   const rollOut = (name = version) => docferryJson(['export', 'roll-out', domain, name], { cwd });
-  return { cwd, folder, contentDigest: published.contentDigest, rollOut, untouched };
+  return { cwd, folder, contentDigest: manifest.contentDigest, rollOut, untouched };
 }
 
 describe('export roll-out', () => {
@@ -73,7 +52,7 @@ describe('export roll-out', () => {
       },
     });
     expect(await readlink(join(cwd, 'site', 'current'))).toBe(`releases/${version}`);
-    expect(await readFile(join(cwd, 'site', 'current', 'guide', 'a.html'), 'utf8')).toBe('<h1>guide</h1>');
+    expect(await readFile(join(cwd, 'site', 'current', 'guide', 'start.html'), 'utf8')).toBe('<h1>Start</h1>');
     expect(await readFile(join(cwd, 'values.yaml'), 'utf8')).toBe(`replicas: 2 # two
 staticExport:
   enabled: true
@@ -149,7 +128,7 @@ staticExport:
         { target: 'directory:./site', outcome: 'rolled-out' },
       ],
     });
-    expect(await readFile(join(cwd, 'site', 'current', 'index.html'), 'utf8')).toBe('<h1>start</h1>');
+    expect(await readFile(join(cwd, 'site', 'current', 'index.html'), 'utf8')).toBe('<h1>Home</h1>');
   });
 
   it('says what is missing', async () => {

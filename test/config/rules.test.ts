@@ -70,6 +70,11 @@ describe('values', () => {
       /duration/,
     ],
     [
+      'organizations[0].projects[0].sweep.every',
+      organizationWith('projects: [{ id: p, sweep: { every: 1500ms } }]'),
+      /whole seconds/,
+    ],
+    [
       'organizations[0].sites[0].schedule',
       site('schedule: { every: 1h, cron: "0 6 * * *" }'),
       /either "every" or "cron"/,
@@ -88,7 +93,13 @@ describe('values', () => {
     ['organizations[0].sites[0].job.attempts', site('job: { attempts: 0 }'), /whole number/],
     ['organizations[0].sites[0].bundle.maxBytes', site('bundle: { maxBytes: big }'), /size/],
     ['organizations[0].sites[0].approval', site('approval: maybe'), /none or manual/],
-    ['organizations[0].sites[0].rollout[0]', site('rollout: [{}]'), /one kind of target/],
+    ['organizations[0].sites[0].rollout[0]', site('rollout: [{}]'), /one kind of target: directory or helmValues/],
+    [
+      'organizations[0].sites[0].rollout[0]',
+      site('rollout: [{ directory: { path: a }, helmValues: { file: b } }]'),
+      /one kind of target/,
+    ],
+    ['organizations[0].sites[0].rollout[0].helmValues.file', site('rollout: [{ helmValues: {} }]'), /values file/],
     ['service.baseUrl', MINIMAL.replace('https://docs-service.example', 'docs-service.example'), /http\(s\) address/],
     ['service.baseUrl', MINIMAL.replace('https:', 'http:'), /allowInsecure/],
     ['service.baseUrl', MINIMAL.replace('https:', 'ftp:'), /http\(s\) address/],
@@ -126,14 +137,15 @@ describe('values', () => {
   });
 
   it('refuses what is listed twice, across organizations too', () => {
-    const second = `  - id: beta\n    apiKey: \${ACME_API_KEY}\n    projects: [{ id: p }]\n    sites: [{ domain: a.example, rollout: [{ directory: { path: site } }] }]\n`;
+    const second = `  - id: beta\n    apiKey: \${ACME_API_KEY}\n    projects: [{ id: p }]\n    sites: [{ domain: a.example, rollout: [{ directory: { path: site } }, { helmValues: { file: deploy/v.yaml } }] }]\n`;
     const first = organizationWith(
-      'projects: [{ id: p }]\nsites: [{ domain: a.example, rollout: [{ directory: { path: ./site/ } }] }]',
+      'projects: [{ id: p }]\nsites: [{ domain: a.example, rollout: [{ directory: { path: ./site/ } }, { helmValues: { file: deploy//v.yaml } }] }]',
     );
     expect(problemsOf(first + second)).toEqual([
       'organizations[1].projects[0].id: this project is listed twice',
       'organizations[1].sites[0].domain: this domain is listed twice',
       'organizations[1].sites[0].rollout[0].directory.path: this folder is listed twice',
+      'organizations[1].sites[0].rollout[1].helmValues.file: this values file is listed twice',
     ]);
     expect(problemsOf(`${MINIMAL}  - id: acme\n    apiKey: k\n`)).toEqual([
       'organizations[1].id: this organization is listed twice',
@@ -166,7 +178,6 @@ describe('what comes in a later version', () => {
     ['organizations[0].projects[0].review', organizationWith('projects: [{ id: p, review: { every: 6h } }]')],
     ['organizations[0].sites[0].approval', site('approval: manual')],
     ['organizations[0].sites[0].bundle.connections', site('bundle: { connections: 4 }')],
-    ['organizations[0].sites[0].rollout[0].helmValues', site('rollout: [{ helmValues: { file: v.yaml } }]')],
   ])('refuses %s and says so', (field, yaml) => {
     const [problem, ...more] = problemsOf(yaml);
     expect(more).toEqual([]);

@@ -39,11 +39,11 @@ describe('a pass', () => {
   it('ends once: the first result stays', async () => {
     await using at = await temporaryStore();
     await begin(at.store, 'p');
+    await at.store.countRequests('p', { requests: 4, throttled: 1 });
+    await at.store.countRequests('p', { requests: 5, throttled: 1 });
     const result = {
       outcome: 'failed',
       error: 'ServerError: 500 at page 3',
-      requests: 9,
-      throttled: 2,
       waitedMs: 3_000_000_000,
       finishedAt: new Date('2026-11-21T09:00:00Z'),
     } as const;

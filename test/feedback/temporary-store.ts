@@ -102,6 +102,7 @@ export function page(passId: string, entries: FeedbackEntry[], over: Partial<Pag
     rejected: [],
     nextCursor: null,
     hasMore: false,
+    requests: 1,
     seenAt: new Date('2026-11-21T08:00:01Z'),
     ...over,
   };
@@ -110,8 +111,6 @@ export function page(passId: string, entries: FeedbackEntry[], over: Partial<Pag
 export const finished = {
   outcome: 'completed',
   error: null,
-  requests: 1,
-  throttled: 0,
   waitedMs: 0,
   finishedAt: new Date('2026-11-21T08:05:00Z'),
 } as const;

@@ -37,6 +37,8 @@ export interface SceneOptions {
   schedule?: string;
   /** YAML of the schedule of the project's incremental pass. */
   incremental?: string;
+  /** YAML of the site's rollout targets; by default one folder. */
+  rollout?: string;
 }
 
 let scenes = 0;
@@ -63,7 +65,7 @@ organizations:
     sites:
       - domain: ${domain}
         job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}
-        rollout: [{ directory: { path: ./site } }]
+        rollout: ${options.rollout ?? '[{ directory: { path: ./site } }]'}
 store:
   feedback: sqlite:./data/feedback.db
   bundles: { directory: ./data/bundles, publicUrl: "http://localhost:8090" }

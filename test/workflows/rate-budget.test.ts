@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BudgetClient, budgetView } from '../../src/client/budget.ts';
-import type { PermitAnswer, WindowSettings } from '../../src/model/sliding-window.ts';
+import type { PermitAnswer, WindowSettings } from '../../src/model/permits.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
 import { devServerEnvironment } from '../support/temporal.ts';
 import { replayChain, withWorker } from '../support/workflow-run.ts';

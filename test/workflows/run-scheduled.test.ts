@@ -84,7 +84,7 @@ async function cancelArrives(target: ScheduleTarget): Promise<void> {
 
 describe('runScheduled', () => {
   it.each(['incremental', 'sweep'] as const)(
-    'runs a %s under its fixed id, with permits of its class',
+    'runs the %s pass under its fixed id, with permits of its class',
     async (pass) => {
       const { activities, classes } = passActivities();
       const target = syncTarget(pass);

@@ -1,0 +1,49 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ZodError } from 'zod';
+import { type BundleStore, type Manifest, NoSuchVersion } from './bundle-store.ts';
+import type { VerificationOptions } from './verify-archive.ts';
+import { verifyInThread } from './verify-in-thread.ts';
+
+/** A version in the store that is not, or not any more, what its manifest says; the message says in which way. */
+export class VersionDamaged extends Error {
+  override readonly name = 'VersionDamaged';
+}
+
+/**
+ * Verifies the archive of a published version anew (DESIGN §6) and compares it with its manifest: digest, size, format
+ * and every file. For versions that came here by other ways than an export, such as copies from another host.
+ * Throws `NoSuchVersion`, `VersionDamaged`, system errors, and the signal's reason.
+ */
+export async function checkVersion(
+  store: Pick<BundleStore, 'manifest' | 'archivePath'>,
+  domain: string,
+  version: string,
+  options: VerificationOptions,
+): Promise<Manifest> {
+  const manifest = await readManifest(store, domain, version);
+  if (manifest.version !== version || manifest.source.domain !== domain) {
+    throw new VersionDamaged('its manifest is that of another version or site');
+  }
+  const report = await verifyInThread(await store.archivePath(domain, version), options);
+  if (report.archive !== null && !isDeepStrictEqual(report.archive, manifest.archive)) {
+    throw new VersionDamaged('its archive is not the one its manifest names: size, format or SHA-256 differ');
+  }
+  const [reason] = report.reasons;
+  if (reason) throw new VersionDamaged(`its archive is refused: ${reason.rule}: ${reason.detail}`);
+  if (report.contentDigest !== manifest.contentDigest || !isDeepStrictEqual(report.entries, manifest.files)) {
+    throw new VersionDamaged('its files are not those its manifest lists');
+  }
+  return manifest;
+}
+
+async function readManifest(store: Pick<BundleStore, 'manifest'>, domain: string, version: string): Promise<Manifest> {
+  try {
+    return await store.manifest(domain, version);
+  } catch (error) {
+    if (error instanceof NoSuchVersion) throw error;
+    if (error instanceof SyntaxError || error instanceof ZodError) {
+      throw new VersionDamaged('its manifest.json is damaged');
+    }
+    throw error;
+  }
+}

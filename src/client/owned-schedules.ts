@@ -1,0 +1,48 @@
+import { type Client, type ScheduleDescription, ScheduleNotFoundError } from '@temporalio/client';
+import { type ScheduleTarget, schedulePrefix, targetOfScheduleId } from '../model/schedule-target.ts';
+import { inBatches } from './in-batches.ts';
+
+/** A schedule of this task queue's docferry. */
+export interface OwnedSchedule {
+  id: string;
+  target: ScheduleTarget;
+  description: ScheduleDescription;
+}
+
+/** Calls to the server at a time. */
+export const callsAtOnce = 16;
+
+/**
+ * The schedules that docferry made for this task queue, in the order of their ids; those of others on the namespace are
+ * never seen. Temporal lists a new schedule only after a moment: ids in `alsoAsk` are looked at whether listed or not.
+ */
+export async function ownedSchedules(
+  client: Client,
+  taskQueue: string,
+  alsoAsk: readonly string[] = [],
+): Promise<OwnedSchedule[]> {
+  const ids = new Set(alsoAsk);
+  const prefix = schedulePrefix(taskQueue);
+  for await (const { scheduleId } of client.schedule.list({ query: `ScheduleId STARTS_WITH "${prefix}"` })) {
+    ids.add(scheduleId);
+  }
+  const known = [...ids].sort().flatMap((id) => {
+    const target = targetOfScheduleId(taskQueue, id);
+    return target ? [{ id, target }] : [];
+  });
+  const found = await inBatches(known, callsAtOnce, async ({ id, target }) => {
+    const description = await describeOrNull(client, id);
+    return description && { id, target, description };
+  });
+  return found.filter((schedule) => schedule !== null);
+}
+
+/** Null when there is no schedule of that id. */
+export async function describeOrNull(client: Client, id: string): Promise<ScheduleDescription | null> {
+  try {
+    return await client.schedule.getHandle(id).describe();
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,129 @@
+import {
+  type Client,
+  type ScheduleExecutionResult,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { type ConfiguredOrganization, desiredSchedules } from '../model/desired-schedules.ts';
+import { updateOf } from '../model/schedule-plan.ts';
+import { whenText } from '../model/schedule-settings.ts';
+import type { ScheduleTarget } from '../model/schedule-target.ts';
+import type { ScheduledResult } from '../model/scheduled-run.ts';
+import { inBatches } from './in-batches.ts';
+import { callsAtOnce, type OwnedSchedule, ownedSchedules } from './owned-schedules.ts';
+import { existingSchedule } from './schedule-spec.ts';
+
+/** How a scheduled run ended or stands. */
+export interface ScheduledRun {
+  workflowId: string;
+  scheduledAt: string;
+  startedAt: string;
+  /** Temporal's word, e.g. `COMPLETED`; null when it is forgotten. */
+  status: string | null;
+  /** As in `ScheduledResult`, or `failed`; null while it runs. */
+  outcome: ScheduledResult['outcome'] | 'failed' | null;
+  detail: string | null;
+}
+
+export interface ScheduleView {
+  id: string;
+  target: ScheduleTarget;
+  when: string;
+  paused: boolean;
+  note: string;
+  /** Whether the configuration has it. */
+  configured: boolean;
+  /** How it differs from the configuration, as `name: on the server → configured`. */
+  differs: string[];
+  /** Whether that was changed by hand. */
+  drift: boolean;
+  /** ISO 8601, the next first; none while paused. */
+  next: string[];
+  /** Ids of running scheduled runs. */
+  running: string[];
+  /** Latest first. */
+  last: ScheduledRun[];
+  started: number;
+  /** Left out because a run was running. */
+  skipped: number;
+  /** Left out because nothing could start them in time. */
+  missed: number;
+}
+
+const shownTimes = 5;
+const shownRuns = 5;
+
+/** The schedules on the server, and the ids of those that are configured but not there. */
+export async function scheduleViews(
+  client: Client,
+  taskQueue: string,
+  organizations: readonly ConfiguredOrganization[],
+): Promise<{ schedules: ScheduleView[]; missing: string[] }> {
+  const desired = new Map(desiredSchedules(taskQueue, organizations).map((schedule) => [schedule.id, schedule]));
+  const owned = await ownedSchedules(client, taskQueue, [...desired.keys()]);
+  const schedules = await inBatches(owned, callsAtOnce, async (schedule): Promise<ScheduleView> => {
+    const configured = desired.get(schedule.id);
+    const existing = existingSchedule(schedule.description, schedule.target);
+    const update = configured ? updateOf(configured, existing) : null;
+    return {
+      ...viewOf(schedule),
+      when: whenText(existing.settings),
+      configured: configured !== undefined,
+      differs: update?.changes ?? [],
+      drift: update?.drift ?? false,
+      last: await lastRuns(client, schedule),
+    };
+  });
+  const found = new Set(owned.map(({ id }) => id));
+  return { schedules, missing: [...desired.keys()].filter((id) => !found.has(id)) };
+}
+
+function viewOf({ id, target, description: { state, info } }: OwnedSchedule) {
+  return {
+    id,
+    target,
+    paused: state.paused,
+    note: state.note ?? '',
+    next: state.paused ? [] : info.nextActionTimes.slice(0, shownTimes).map((time) => time.toISOString()),
+    running: info.runningActions.map(({ workflow }) => workflow.workflowId),
+    started: info.numActionsTaken,
+    skipped: info.numActionsSkippedOverlap,
+    missed: info.numActionsMissedCatchupWindow,
+  };
+}
+
+async function lastRuns(client: Client, { description }: OwnedSchedule): Promise<ScheduledRun[]> {
+  const latest = description.info.recentActions.slice(-shownRuns).reverse();
+  return Promise.all(latest.map((action) => readRun(client, action)));
+}
+
+async function readRun(
+  client: Client,
+  { action, scheduledAt, takenAt }: ScheduleExecutionResult,
+): Promise<ScheduledRun> {
+  const { workflowId, firstExecutionRunId } = action.workflow;
+  const run = { workflowId, scheduledAt: scheduledAt.toISOString(), startedAt: takenAt.toISOString() };
+  const handle = client.workflow.getHandle(workflowId, firstExecutionRunId);
+  try {
+    const { status } = await handle.describe();
+    if (status.name === 'RUNNING') return { ...run, status: status.name, outcome: null, detail: null };
+    return { ...run, status: status.name, ...(await endOf(() => handle.result() as Promise<ScheduledResult>)) };
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    return { ...run, status: null, outcome: null, detail: null };
+  }
+}
+
+async function endOf(result: () => Promise<ScheduledResult>): Promise<Pick<ScheduledRun, 'outcome' | 'detail'>> {
+  try {
+    const { outcome, detail } = await result();
+    return { outcome, detail };
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const { cause } = error;
+    if (cause instanceof CancelledFailure) return { outcome: 'cancelled', detail: 'it was cancelled' };
+    if (cause instanceof ApplicationFailure) return { outcome: 'failed', detail: `${cause.type}: ${cause.message}` };
+    return { outcome: 'failed', detail: cause?.message ?? null };
+  }
+}

@@ -1,0 +1,111 @@
+import { type Client, ScheduleAlreadyRunning, ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type ConfiguredOrganization,
+  type DesiredSchedule,
+  desiredSchedules,
+  isConfigured,
+} from '../model/desired-schedules.ts';
+import { type FoundOnServer, planSchedules, type SchedulePlan } from '../model/schedule-plan.ts';
+import { targetOfWorkflowId } from '../model/schedule-target.ts';
+import { workflowTypes } from '../model/workflow-ids.ts';
+import { inBatches } from './in-batches.ts';
+import { callsAtOnce, ownedSchedules } from './owned-schedules.ts';
+import { existingSchedule, scheduleOptions } from './schedule-spec.ts';
+
+/** The server does not accept a schedule; the message says which and why. */
+export class ScheduleRefused extends Error {
+  override readonly name = 'ScheduleRefused';
+}
+
+/** What has to change so that the server has exactly the schedules of the configuration; changes nothing. */
+export async function readSchedulePlan(
+  client: Client,
+  taskQueue: string,
+  organizations: readonly ConfiguredOrganization[],
+): Promise<SchedulePlan> {
+  const desired = desiredSchedules(taskQueue, organizations);
+  const owned = await ownedSchedules(
+    client,
+    taskQueue,
+    desired.map(({ id }) => id),
+  );
+  const found: FoundOnServer = {
+    schedules: owned.map(({ description, target }) => existingSchedule(description, target)),
+    running: await runningWork(client, taskQueue),
+  };
+  return planSchedules(desired, found, (target) => isConfigured(organizations, target));
+}
+
+/**
+ * Gives the server exactly the schedules of the configuration and returns what was changed. Paused ones stay paused and
+ * keep their note; stored data is not touched. Throws `ScheduleRefused`.
+ */
+export async function applySchedules(
+  client: Client,
+  taskQueue: string,
+  organizations: readonly ConfiguredOrganization[],
+): Promise<SchedulePlan> {
+  const plan = await readSchedulePlan(client, taskQueue, organizations);
+  await inBatches(plan.delete, callsAtOnce, ({ id }) => deleteSchedule(client, id));
+  // After the schedules, so that none of them starts the work again.
+  await inBatches(plan.stop, callsAtOnce, (workflowId) => cancelWork(client, workflowId));
+  await inBatches(plan.update, callsAtOnce, ({ desired }) => updateSchedule(client, desired));
+  await inBatches(plan.create, callsAtOnce, (desired) => createSchedule(client, desired));
+  return plan;
+}
+
+async function createSchedule(client: Client, desired: DesiredSchedule): Promise<void> {
+  try {
+    await refusedBy(desired, client.schedule.create({ scheduleId: desired.id, ...scheduleOptions(desired) }));
+  } catch (error) {
+    // Somebody else has applied the configuration in the meantime.
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    await updateSchedule(client, desired);
+  }
+}
+
+async function updateSchedule(client: Client, desired: DesiredSchedule): Promise<void> {
+  const options = scheduleOptions(desired);
+  // Without its state an update would set a paused schedule going and wipe its note.
+  const update = client.schedule.getHandle(desired.id).update(({ state }) => ({ ...options, state }));
+  await refusedBy(desired, update);
+}
+
+/** The SDK reports what the server thinks of a specification as a `TypeError`. */
+async function refusedBy(desired: DesiredSchedule, call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new ScheduleRefused(`the server refused the schedule ${desired.id}: ${error.message}`);
+  }
+}
+
+async function deleteSchedule(client: Client, id: string): Promise<void> {
+  try {
+    await client.schedule.getHandle(id).delete();
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) throw error;
+  }
+}
+
+async function cancelWork(client: Client, workflowId: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(workflowId).cancel();
+  } catch (error) {
+    // It has ended by itself.
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}
+
+/** Exports and syncs that run on the task queue, whoever started them. */
+async function runningWork(client: Client, taskQueue: string): Promise<FoundOnServer['running']> {
+  const { exportSite, syncFeedback } = workflowTypes;
+  const query = `ExecutionStatus = 'Running' AND WorkflowType IN ('${exportSite}', '${syncFeedback}')`;
+  const running: { workflowId: string; target: NonNullable<ReturnType<typeof targetOfWorkflowId>> }[] = [];
+  for await (const { workflowId, taskQueue: queue } of client.workflow.list({ query })) {
+    const target = targetOfWorkflowId(workflowId);
+    if (target && queue === taskQueue) running.push({ workflowId, target });
+  }
+  return running;
+}

@@ -1,0 +1,61 @@
+/** A row of the table `feedback` as it is exported: exactly its columns (DESIGN §5 "database"), in their order. */
+export interface FeedbackRecord {
+  org_id: string;
+  project_id: string;
+  id: string;
+  path: string;
+  comment: string | null;
+  /** As sent. */
+  created_at: string | null;
+  /** UTC ISO 8601; null where `created_at` cannot be understood. */
+  created_at_utc: string | null;
+  source: string;
+  status: string;
+  helpful: boolean | null;
+  contact: string | null;
+  code: string | null;
+  filename: string | null;
+  lang: string | null;
+  /** Fields the interface does not name; empty when there are none. */
+  extra: Record<string, unknown>;
+  first_seen_at: string;
+  last_seen_at: string;
+  deleted_at: string | null;
+}
+
+/** The columns in the order of DESIGN §5. */
+export const recordColumns = [
+  'org_id',
+  'project_id',
+  'id',
+  'path',
+  'comment',
+  'created_at',
+  'created_at_utc',
+  'source',
+  'status',
+  'helpful',
+  'contact',
+  'code',
+  'filename',
+  'lang',
+  'extra',
+  'first_seen_at',
+  'last_seen_at',
+  'deleted_at',
+] as const satisfies readonly (keyof FeedbackRecord)[];
+
+/** Which entries of a project to export. */
+export interface RecordFilter {
+  org: string;
+  project: string;
+  /** Bounds of `created_at_utc`, UTC ISO 8601 with milliseconds. With either, entries without a date are left out. */
+  from?: string;
+  /** Exclusive. */
+  to?: string;
+  /** Any of these; any at all when absent. */
+  sources?: readonly string[];
+  statuses?: readonly string[];
+  /** Entries the service no longer has. */
+  includeDeleted: boolean;
+}

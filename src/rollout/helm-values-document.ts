@@ -1,0 +1,88 @@
+import { Composer, type Document, isMap, isScalar, LineCounter, type ParsedNode, Parser, type YAMLMap } from 'yaml';
+
+export type ValuesProblem =
+  | 'invalid-yaml'
+  | 'duplicate-key'
+  | 'several-documents'
+  | 'line-ends'
+  | 'no-mapping'
+  | 'not-editable'
+  | 'shared-by-alias';
+
+/** A values file that cannot be edited safely; the message says where and why, and quotes no value of the file. */
+export class ValuesRefused extends Error {
+  override readonly name = 'ValuesRefused';
+  readonly problem: ValuesProblem;
+
+  constructor(problem: ValuesProblem, message: string) {
+    super(message);
+    this.problem = problem;
+  }
+}
+
+/** The mapping of the three fields (INTERFACE, point 6). */
+export const STATIC_EXPORT = 'staticExport';
+
+export type ValuesMap = YAMLMap<ParsedNode, ParsedNode | null>;
+export type ValuesPair = ValuesMap['items'][number];
+
+/** A values file with its concrete syntax: nodes know their tokens, tokens their place in the text. */
+export interface ValuesDocument {
+  text: string;
+  /** Null when there is nothing but comments. */
+  root: ValuesMap | null;
+  /** Where the document's content ends in the text: the end of the file, or the marker `...`. */
+  end: number;
+  /** Plain values, aliases and merge keys resolved; mappings as `Map`. */
+  values: ReadonlyMap<unknown, unknown>;
+}
+
+/** Far more than values files hold; keeps bombs of aliases from unfolding. */
+const MAX_ALIASES = 10_000;
+
+/** Throws `ValuesRefused`. */
+export function parseHelmValues(text: string): ValuesDocument {
+  if (/\r(?!\n)/.test(text)) throw new ValuesRefused('line-ends', 'has line ends that are neither LF nor CRLF');
+  const lines = new LineCounter();
+  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+  const documents = [...new Composer({ keepSourceTokens: true, merge: true }).compose(tokens)];
+  const [document, ...others] = documents;
+  for (const { code, pos } of documents.flatMap(({ errors }) => errors)) {
+    const line = `line ${lines.linePos(pos[0]).line}`;
+    if (code === 'DUPLICATE_KEY') throw new ValuesRefused('duplicate-key', `${line}: a key is listed twice`);
+    throw new ValuesRefused('invalid-yaml', `${line}: is not valid YAML (${code})`);
+  }
+  if (others.length > 0) {
+    throw new ValuesRefused('several-documents', 'holds several documents, of which Helm reads only the first');
+  }
+  const end = tokens.find(({ type }) => type === 'doc-end')?.offset ?? text.length;
+  const root = document ? rootOf(document) : null;
+  return { text, root, end, values: root && document ? valuesOf(document) : new Map() };
+}
+
+/** The entry of a mapping with this key, however it is quoted. */
+export function findPair(map: ValuesMap, key: string): ValuesPair | undefined {
+  return map.items.find((pair) => isScalar(pair.key) && pair.key.value === key);
+}
+
+function rootOf(document: Document.Parsed): ValuesMap | null {
+  const { contents } = document;
+  if (isMap(contents)) return contents;
+  const empty = isScalar(contents) && contents.value === null && !sourceOf(contents);
+  if (contents === null || empty) return null;
+  throw new ValuesRefused('no-mapping', 'does not hold a mapping');
+}
+
+function sourceOf({ srcToken }: ParsedNode): string {
+  return srcToken && 'source' in srcToken ? srcToken.source : '';
+}
+
+function valuesOf(document: Document.Parsed): Map<unknown, unknown> {
+  try {
+    const values: unknown = document.toJS({ mapAsMap: true, maxAliasCount: MAX_ALIASES });
+    if (values instanceof Map) return values;
+  } catch {
+    // The reason is named below.
+  }
+  throw new ValuesRefused('invalid-yaml', 'has too many or unknown aliases');
+}

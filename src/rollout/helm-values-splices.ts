@@ -1,0 +1,170 @@
+import { type CST, isCollection, isMap } from 'yaml';
+import { type ValuesDocument, type ValuesMap, type ValuesPair, ValuesRefused } from './helm-values-document.ts';
+import type { Splice } from './splice.ts';
+
+/** An entry to write: a scalar as it stands in YAML, or a mapping of such. */
+export interface NewEntry {
+  key: string;
+  value: string | NewEntry[];
+}
+
+const DEFAULT_INDENT = 2;
+/** Addresses that mean the same unquoted, between braces too. */
+const PLAIN_ADDRESS = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9._~:/@%+-]*[A-Za-z0-9]$/;
+
+/**
+ * Puts `quoted` where the value of an entry stands. An unquoted or single-quoted value keeps its style if `plain`, the
+ * same value without quotes, permits. Comments, anchors and line ends stay.
+ */
+export function setScalar(pair: ValuesPair, path: string, quoted: string, plain: string | null): Splice[] {
+  if (isCollection(pair.value)) throw new ValuesRefused('not-editable', `${path} holds a mapping or a list`);
+  const token = pair.value?.srcToken;
+  if (token?.type === 'block-scalar') {
+    const [header] = token.props;
+    if (header?.type !== 'block-scalar-header') throw new RangeError('a block scalar without a header');
+    const body = token.props.reduce((end, part) => end + lengthOf(part), token.offset);
+    return [replace(token.offset, header.source, quoted), replace(body, token.source, '')];
+  }
+  if (!token || !('source' in token) || token.source === '') return [insertValue(pair, quoted)];
+  return [replace(token.offset, token.source, inStyleOf(token.type, quoted, plain))];
+}
+
+/** Entries behind the last one of a mapping, in its style. */
+export function addEntries(text: string, map: ValuesMap, entries: readonly NewEntry[]): Splice[] {
+  if (entries.length === 0) return [];
+  const token = map.srcToken;
+  if (token?.type === 'block-map') {
+    const lines = blockLines(entries, token.indent, stepOf(map));
+    return [insertLines(text, endOfEntries(text, map, token), lines)];
+  }
+  if (token?.type !== 'flow-collection') throw new ValuesRefused('not-editable', 'has a mapping of an unknown style');
+  const last = map.items.at(-1);
+  const written = entries.map((entry) => flowEntry(entry, isQuoted(map.items[0]))).join(', ');
+  if (!last) return [insert(token.start.offset + 1, ` ${written}${text[token.start.offset + 1] === '}' ? ' ' : ''}`)];
+  return [insert(endOf(last), `, ${written}`)];
+}
+
+/** Gives an entry without a value (`key:`, `key: null`, `key: ~`) the mapping as its value. */
+export function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, mapping: readonly NewEntry[]): Splice[] {
+  const token = pair.value?.srcToken;
+  const outer = map.srcToken;
+  const inFlow = `{ ${mapping.map((entry) => flowEntry(entry, isQuoted(pair))).join(', ')} }`;
+  if (token && 'source' in token && token.source !== '') return [replace(token.offset, token.source, inFlow)];
+  if (outer?.type !== 'block-map') return [insertValue(pair, inFlow)];
+  const lines = blockLines(mapping, outer.indent + stepOf(map), DEFAULT_INDENT);
+  return [insertLines(text, startOfNextLine(text, endOfIndicator(pair)), lines)];
+}
+
+/** Entries for a file that has none yet. */
+export function appendEntries({ text, end }: ValuesDocument, entries: readonly NewEntry[]): Splice[] {
+  return [insertLines(text, end, blockLines(entries, 0, DEFAULT_INDENT))];
+}
+
+function replace(from: number, old: string, text: string): Splice {
+  return { from, to: from + old.length, text };
+}
+
+function insert(at: number, text: string): Splice {
+  return { from: at, to: at, text };
+}
+
+function inStyleOf(type: CST.Token['type'], quoted: string, plain: string | null): string {
+  if (plain === null || !PLAIN_ADDRESS.test(plain)) return quoted;
+  if (type === 'scalar') return plain;
+  return type === 'single-quoted-scalar' ? `'${plain}'` : quoted;
+}
+
+function insertValue(pair: ValuesPair, value: string): Splice {
+  const hasColon = pair.srcToken?.sep?.some(({ type }) => type === 'map-value-ind') ?? false;
+  return insert(endOfIndicator(pair), hasColon ? ` ${value}` : `: ${value}`);
+}
+
+/** Where the value of an entry without one would follow: behind its colon, tag and anchor, else behind its key. */
+function endOfIndicator(pair: ValuesPair): number {
+  const parts = pair.srcToken?.sep?.filter(({ type }) => ['map-value-ind', 'tag', 'anchor'].includes(type)) ?? [];
+  const last = parts.at(-1);
+  return last ? last.offset + last.source.length : pair.key.range[1];
+}
+
+function endOf(pair: ValuesPair): number {
+  return pair.value?.range[1] ?? endOfIndicator(pair);
+}
+
+/** Behind the line of a block mapping's last entry and the comments that belong to what is nested in it. */
+function endOfEntries(text: string, map: ValuesMap, token: CST.BlockMap): number {
+  const last = map.items.at(-1);
+  if (!last) throw new ValuesRefused('not-editable', 'has a mapping without entries');
+  const end = endOf(last);
+  if (end === text.length && !text.endsWith('\n') && endsInBlockScalar(token)) {
+    // Helm takes the missing line end as a part of that value; a line below would change it.
+    throw new ValuesRefused('not-editable', 'ends inside of a block scalar: end its last line with a line break');
+  }
+  // Nested block collections and block scalars end behind their last line, everything else within it.
+  let at = text[end - 1] === '\n' ? end : startOfNextLine(text, end);
+  const deeperComment = new RegExp(` {${token.indent + 1},}#.*(\r?\n|$)`, 'y');
+  for (;;) {
+    deeperComment.lastIndex = at;
+    const found = deeperComment.exec(text);
+    if (!found) return at;
+    at += found[0].length;
+  }
+}
+
+function endsInBlockScalar(token: CST.Token | null | undefined): boolean {
+  if (token?.type !== 'block-map' && token?.type !== 'block-seq') return token?.type === 'block-scalar';
+  return endsInBlockScalar(token.items.at(-1)?.value);
+}
+
+function startOfNextLine(text: string, at: number): number {
+  const end = text.indexOf('\n', at);
+  return end === -1 ? text.length : end + 1;
+}
+
+/** Lines at the start of a line, or behind a last line that has no end, which stays so. */
+function insertLines(text: string, at: number, lines: readonly string[]): Splice {
+  const eol = lineEndAt(text, at);
+  const before = text.slice(0, at).replace(/^\uFEFF/, '');
+  const joined = lines.join(eol);
+  return insert(at, before === '' || before.endsWith('\n') ? `${joined}${eol}` : `${eol}${joined}`);
+}
+
+/** The line end used just before, else the first of the file. */
+function lineEndAt(text: string, at: number): string {
+  const before = at === 0 ? -1 : text.lastIndexOf('\n', at - 1);
+  const found = before === -1 ? text.indexOf('\n') : before;
+  return found > 0 && text[found - 1] === '\r' ? '\r\n' : '\n';
+}
+
+function blockLines(entries: readonly NewEntry[], indent: number, step: number): string[] {
+  const pad = ' '.repeat(indent);
+  return entries.flatMap(({ key, value }) =>
+    typeof value === 'string'
+      ? [`${pad}${key}: ${value}`]
+      : [`${pad}${key}:`, ...blockLines(value, indent + step, step)],
+  );
+}
+
+function flowEntry({ key, value }: NewEntry, quotedKeys: boolean): string {
+  const name = quotedKeys ? JSON.stringify(key) : key;
+  if (typeof value === 'string') return `${name}: ${value}`;
+  return `${name}: { ${value.map((entry) => flowEntry(entry, quotedKeys)).join(', ')} }`;
+}
+
+/** Whether keys are quoted as in JSON. */
+function isQuoted(pair: ValuesPair | undefined): boolean {
+  return pair?.srcToken?.key?.type === 'double-quoted-scalar';
+}
+
+/** Spaces by which a mapping's own mappings are indented. */
+function stepOf(map: ValuesMap): number {
+  const own = map.srcToken;
+  for (const { value } of map.items) {
+    const nested = isMap(value) ? value.srcToken : undefined;
+    if (nested?.type === 'block-map' && own?.type === 'block-map') return nested.indent - own.indent;
+  }
+  return DEFAULT_INDENT;
+}
+
+function lengthOf(token: CST.Token): number {
+  return 'source' in token ? token.source.length : 0;
+}

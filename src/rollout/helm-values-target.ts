@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { versionTime } from '../model/version-name.ts';
+import { editHelmValues, readHelmValues } from './edit-helm-values.ts';
+import { STATIC_EXPORT, ValuesRefused } from './helm-values-document.ts';
+import { replaceFile } from './replace-file.ts';
+import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
+import { TargetRefused } from './target-refused.ts';
+
+export interface HelmValuesTargetOptions {
+  /** As in the configuration, e.g. `helmValues:deploy/values.yaml`. */
+  name: string;
+  /** Absolute path of the values file. */
+  file: string;
+  /** Address under which bundles are published; a file that names another one does not run what we published. */
+  publicUrl: string;
+}
+
+const UNUSABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist: create it (it may be empty), or correct its path in the configuration',
+  ENOTDIR: 'does not exist: a part of its path is a file',
+  EISDIR: 'is a folder: name the values file in it',
+  EACCES: 'cannot be read or replaced (EACCES): check the owner of the file and of its folder',
+  EPERM: 'cannot be replaced (EPERM): check the owner of the file and of its folder',
+  EROFS: 'cannot be replaced: it is on a read-only file system',
+  ENOSPC: 'cannot be replaced: the disk is full',
+  EDQUOT: 'cannot be replaced: the quota is used up',
+};
+
+/**
+ * Puts a version into service by three fields of a Helm values file (DESIGN §5 "Helm values"), which whatever follows
+ * that file applies to the cluster. It never holds a presigned link, only the published address.
+ */
+export class HelmValuesTarget implements RolloutTarget {
+  readonly name: string;
+  readonly #file: string;
+  readonly #publicUrl: string;
+
+  constructor({ name, file, publicUrl }: HelmValuesTargetOptions) {
+    this.name = name;
+    this.#file = file;
+    this.#publicUrl = publicUrl.replace(/\/+$/, '');
+  }
+
+  async runningVersion(): Promise<string | null> {
+    const found = await this.#inService().catch(() => null);
+    if (!found) return null;
+    const { bundleUrl, version } = found;
+    const ours = bundleUrl.startsWith(`${this.#publicUrl}/`) && bundleUrl.includes(`/versions/${version}/`);
+    return ours ? version : null;
+  }
+
+  /** Throws `TargetRefused`, other system errors, and the signal's reason. */
+  async rollOut({ manifest, url, signal }: RolloutRequest): Promise<string> {
+    try {
+      return await this.#rollOut(manifest.version, publishedAddress(url), signal);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+      const problem = error instanceof ValuesRefused ? error.message : UNUSABLE[code];
+      throw problem === undefined ? error : new TargetRefused(`${this.#file} ${problem}`);
+    }
+  }
+
+  async #rollOut(version: string, bundleUrl: string, signal: AbortSignal | undefined): Promise<string> {
+    const before = await this.#read();
+    const { text, changed } = editHelmValues(before, { bundleUrl, version });
+    if (changed.length === 0) return `${this.#file} has ${version} already`;
+    signal?.throwIfAborted();
+    await replaceFile(this.#file, text);
+    const fields = changed.map((field) => `${STATIC_EXPORT}.${field}`).join(', ');
+    return `${version} in ${this.#file} (changed ${fields}), before: ${versionIn(before)}`;
+  }
+
+  async #inService() {
+    return readHelmValues(await this.#read());
+  }
+
+  async #read(): Promise<string> {
+    const bytes = await readFile(this.#file);
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      throw new ValuesRefused('invalid-yaml', 'is not UTF-8 text');
+    }
+  }
+}
+
+/** An address that stays: a presigned link, which never goes into a values file, carries a query. */
+function publishedAddress(url: string): string {
+  const { protocol, username, search, hash } = new URL(url);
+  if (/^https?:$/.test(protocol) && username === '' && search === '' && hash === '') return url;
+  throw new TargetRefused('only a published address goes into a values file: no query, no credentials');
+}
+
+/** For people; whatever is no version of ours may be anything, and is not shown. */
+function versionIn(text: string): string {
+  const version = readHelmValues(text)?.version;
+  if (version === undefined) return 'none';
+  return versionTime(version) === null ? 'another' : version;
+}

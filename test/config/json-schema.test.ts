@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { configJsonSchema, fieldSchema, type JsonSchema } from '../../src/config/json-schema.ts';
+import { MINIMAL, organizationWith, problemsOf } from './config-folder.ts';
+
+const validate = new Ajv2020({ strict: true, strictRequired: false, strictTypes: false }).compile(configJsonSchema());
+
+const accepts = (yaml: string): boolean => validate(parse(yaml));
+const site = (more: string) => organizationWith(`sites:\n  - domain: docs.acme.example\n    ${more}`);
+
+describe('the JSON Schema for editors', () => {
+  it.each([
+    ["DESIGN's file", readFileSync('test/config/design.yaml', 'utf8')],
+    ['the example', readFileSync('docferry.example.yaml', 'utf8')],
+    ['the smallest file', MINIMAL],
+    ['a size in bytes', site('bundle: { maxBytes: 1000 }')],
+    ['a key file', MINIMAL.replace(/apiKey: .*/, 'apiKeyFile: ./key')],
+    ['a number from the environment', organizationWith(`budget: { requests: "\${REQUESTS}", window: "\${HOURS}h" }`)],
+    ['a switch from the environment', MINIMAL.replace(' }', `, allowInsecure: "\${INSECURE}" }`)],
+    ['a choice from the environment', site(`approval: "\${APPROVAL}"`)],
+  ])('accepts %s', (_what, yaml) => {
+    expect([accepts(yaml), validate.errors]).toEqual([true, null]);
+  });
+
+  it.each([
+    ['an unknown field', organizationWith('bugdet: { requests: 10 }')],
+    ['a missing field', 'organizations: [{ id: acme, apiKey: k }]\n'],
+    ['a duration without a unit', organizationWith('budget: { window: "10" }')],
+    ['a size of an unknown unit', site('bundle: { maxBytes: 5XB }')],
+    ['a number out of range', organizationWith('budget: { requests: 0 }')],
+    ['an unknown choice', site('approval: maybe')],
+    ['an address without a scheme', MINIMAL.replace('https://', '')],
+    ['a domain with a scheme', organizationWith('sites: [{ domain: "https://a.example" }]')],
+    ['both ways of a schedule', site('schedule: { every: 1h, cron: "0 6 * * *" }')],
+    ['a time zone without cron', site('schedule: { every: 1h, timezone: UTC }')],
+    ['a schedule of nothing', site('schedule: { jitter: 1m }')],
+    ['two kinds of target in one', site('rollout: [{ directory: { path: a }, helmValues: { file: b } }]')],
+    ['two keys', organizationWith('apiKeyFile: ./key')],
+    ['two bundle stores', `${MINIMAL}store: { bundles: { directory: ./b, s3: { bucket: b } } }\n`],
+  ])('refuses %s, as loading does', (_what, yaml) => {
+    expect(accepts(yaml)).toBe(false);
+    expect(problemsOf(yaml)).not.toEqual([]);
+  });
+
+  it('explains every field', () => {
+    expect(fields().filter(({ schema }) => (schema.description ?? '') === '')).toEqual([]);
+  });
+});
+
+describe('descriptions', () => {
+  const later: Record<string, string> = {
+    'organizations[].budget.reserve': organizationWith('budget: { reserve: auto }'),
+    'organizations[].budget.spare': organizationWith('budget: { spare: verify }'),
+    'organizations[].projects[].review': organizationWith('projects: [{ id: p, review: { every: 6h } }]'),
+    'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
+    'organizations[].sites[].approval': site('approval: manual'),
+    'store.feedback': `${MINIMAL}store: { feedback: "postgres://db/x" }\n`,
+    'store.bundles.s3': `${MINIMAL}store: { bundles: { s3: { bucket: b } } }\n`,
+    'privacy.contacts': `${MINIMAL}privacy: { contacts: hash }\n`,
+    'privacy.comments': `${MINIMAL}privacy: { comments: drop }\n`,
+    'privacy.hashKey': `${MINIMAL}privacy: { hashKey: k }\n`,
+  };
+
+  it('say "later version" of these fields', () => {
+    const said = fields().filter(({ schema }) => schema.description?.includes('later version'));
+    expect(said.map(({ path }) => path)).toEqual(Object.keys(later));
+  });
+
+  it.each(Object.entries(later))('and %s is indeed refused by this one', (_path, yaml) => {
+    expect(problemsOf(yaml).join()).toContain('is not available in this version');
+  });
+});
+
+function fields(schema: JsonSchema = fieldSchema(), at = ''): { path: string; schema: JsonSchema }[] {
+  if (schema.items) return fields(schema.items, `${at}[]`);
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const path = at === '' ? name : `${at}.${name}`;
+    return [{ path, schema: field }, ...fields(field, path)];
+  });
+}

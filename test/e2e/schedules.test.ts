@@ -1,0 +1,79 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type ScheduledRun, scheduleViews } from '../../src/client/schedule-views.ts';
+import { applySchedules } from '../../src/client/schedules.ts';
+import { startSync } from '../../src/client/syncs.ts';
+import { type Scene, type SceneOptions, setScene } from '../support/scene.ts';
+import { devServerEnvironment } from '../support/temporal.ts';
+import { replayChain } from '../support/workflow-run.ts';
+
+let scene: Scene;
+afterEach(async () => {
+  if (!scene) return;
+  await applySchedules(scene.client, scene.taskQueue, []);
+  await scene.end();
+});
+
+async function begin(options: SceneOptions): Promise<Scene> {
+  scene = await setScene(options);
+  await scene.startWorker();
+  return scene;
+}
+
+const apply = () => applySchedules(scene.client, scene.taskQueue, scene.config.organizations);
+
+/** Runs of the scene's only schedule that have ended, the first one first. */
+async function ended(): Promise<ScheduledRun[]> {
+  const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations);
+  expect(schedules).toHaveLength(1);
+  return (schedules[0]?.last ?? []).filter(({ outcome }) => outcome !== null).reverse();
+}
+
+describe('schedules start the work by themselves', () => {
+  it('exports: published the first time, unchanged the second, and nothing any more once removed', async () => {
+    await begin({ sandbox: { jobSeconds: 0.5, pages: 5 }, schedule: '{ every: 2s }' });
+    expect((await apply()).create).toHaveLength(1);
+    await expect.poll(async () => (await ended()).length, { timeout: 30_000, interval: 500 }).toBeGreaterThanOrEqual(2);
+    const [first, second] = await ended();
+    expect([first?.outcome, second?.outcome]).toEqual(['published', 'unchanged']);
+    expect(first?.detail).toMatch(/^\d{8}T\d{6}Z-[0-9a-f]{12}$/);
+    expect(second?.detail).toBe(first?.detail);
+    const env = await devServerEnvironment();
+    const handle = scene.client.workflow.getHandle(`${first?.workflowId}`);
+    await replayChain(env, { workflowId: handle.workflowId, runId: (await handle.describe()).runId });
+
+    const removed = await applySchedules(scene.client, scene.taskQueue, []);
+    expect(removed.delete).toHaveLength(1);
+    const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations);
+    expect(schedules).toEqual([]);
+  });
+
+  it('syncs beside one that a person started: skipped while that runs, then again by itself', async () => {
+    await begin({
+      sandbox: { entries: 500, requests: 3, windowMs: 4_000 },
+      budget: '{ requests: 3, window: 4s, arrival: 1s }',
+      incremental: '{ every: 2s }',
+    });
+    const { client, taskQueue, org, project } = scene;
+    const byHand = await startSync(client, taskQueue, { org, project, pass: 'incremental', class: 'on-demand' });
+    await apply();
+    expect((await byHand.result()).entries.seen).toBe(500);
+    const done = async () => (await ended()).map(({ outcome }) => outcome);
+    await expect.poll(done, { timeout: 30_000, interval: 500 }).toContain('completed');
+    const [first] = await ended();
+    expect(first).toMatchObject({ outcome: 'skipped', status: 'COMPLETED', detail: 'it was already running' });
+    expect(scene.sandbox.log().filter(({ status }) => status === 429)).toEqual([]);
+  });
+
+  it('shows the failure of the work', async () => {
+    await begin({ sandbox: { entries: 100 }, incremental: '{ every: 2s }' });
+    scene.sandbox.setFaults({ unauthorized: true });
+    await apply();
+    await expect.poll(async () => (await ended()).length, { timeout: 30_000, interval: 500 }).toBeGreaterThanOrEqual(1);
+    const [first] = await ended();
+    expect(first).toMatchObject({
+      outcome: 'failed',
+      status: 'FAILED',
+      detail: expect.stringMatching(/^Unauthorized: /),
+    });
+  });
+});
