@@ -231,6 +231,6 @@ class LeaseOfPages {
 }
 
 /** Whether the service answered: then the request has arrived. Lost and aborted ones may still be on their way. */
-function isAnswer(error: unknown): boolean {
+export function isAnswer(error: unknown): boolean {
   return error instanceof ServiceError && error.kind !== 'NetworkError' && error.kind !== 'Aborted';
 }

@@ -4,6 +4,7 @@ import { createJobActivities } from './export-jobs.ts';
 import { createRecordActivities } from './export-records.ts';
 import { createPageActivities } from './feedback-pages.ts';
 import { createPassActivities } from './feedback-passes.ts';
+import { createKeyActivities } from './key-checks.ts';
 import { createRolloutActivities } from './site-rollouts.ts';
 
 /** All activities of a worker. Workflows import this function's type only. */
@@ -14,6 +15,7 @@ export const createActivities = (deps: ActivityDependencies) => ({
   ...createBundleActivities(deps),
   ...createRolloutActivities(deps),
   ...createRecordActivities(deps),
+  ...createKeyActivities(deps),
 });
 
 export type Activities = ReturnType<typeof createActivities>;

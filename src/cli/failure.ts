@@ -16,7 +16,7 @@ import {
 import { PortTaken as BundlePortTaken } from '../bundle/bundle-server.ts';
 import { NoSuchVersion } from '../bundle/bundle-store.ts';
 import { StoreNotWritable } from '../bundle/store-errors.ts';
-import { TemporalUnreachable } from '../client/connection.ts';
+import { TemporalSettingsInvalid, TemporalUnreachable } from '../client/connection.ts';
 import { ExportRunning } from '../client/exports.ts';
 import { ScheduleRefused } from '../client/schedules.ts';
 import { ConfigError } from '../config/config-error.ts';
@@ -30,6 +30,8 @@ import { workflowHint } from './workflow-hints.ts';
 
 const startTemporal = 'start one with `docferry up`, or correct temporal.address in the configuration';
 
+const checkTemporalSettings = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the files that TEMPORAL_TLS_… name';
+
 /** Failures of workflows that say that something does not exist, for the workers or for the service. */
 const missing: ReadonlySet<string> = new Set(['UnknownSite', 'UnknownProject', 'NotFound']);
 
@@ -39,6 +41,9 @@ export function explainFailure(error: unknown): Failure {
   if (error instanceof ConfigError) return failure('InvalidConfiguration', error.message, error.hint, exitCodes.usage);
   if (error instanceof TemporalUnreachable) {
     return failure('TemporalUnreachable', error.message, startTemporal, exitCodes.temporalUnreachable);
+  }
+  if (error instanceof TemporalSettingsInvalid) {
+    return failure('TemporalSettingsInvalid', error.message, checkTemporalSettings, exitCodes.usage);
   }
   if (error instanceof EmbeddedError) return failure(error.code, error.message, error.hint);
   if (error instanceof BundlePortTaken) return failure('PortTaken', error.message, 'choose another with --bundle-port');

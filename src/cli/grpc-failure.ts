@@ -80,5 +80,5 @@ export function grpcStatus(error: unknown): { code: number; details: string } | 
 
 function searchAttributeHint(said: string): string | null {
   if (!/search attribute/i.test(said)) return null;
-  return 'register DocferryOrg, DocferryDomain, DocferryProject and DocferryPhase as Keyword in the namespace (`docferry up` does it)';
+  return 'register DocferryOrg, DocferryDomain, DocferryProject and DocferryPhase as Keyword in the namespace: `docferry setup`';
 }

@@ -19,22 +19,27 @@ export class TemporalUnreachable extends Error {
   override readonly name = 'TemporalUnreachable';
   readonly address: string;
 
-  constructor(address: string) {
-    super(`no Temporal server answers at ${address}`);
+  constructor(address: string, options?: ErrorOptions) {
+    super(`no Temporal server answers at ${address}`, options);
     this.address = address;
   }
+}
+
+/** Temporal's own variables or configuration file cannot be used. Quotes nothing of them: they may hold an API key. */
+export class TemporalSettingsInvalid extends Error {
+  override readonly name = 'TemporalSettingsInvalid';
 }
 
 const connectTimeoutMs = 5_000;
 
 /**
  * Options for a connection: what docferry.yaml names, and for the rest (TLS, API key, an address it does not name)
- * Temporal's own variables and profiles.
+ * Temporal's own variables and profiles. Throws `TemporalSettingsInvalid`.
  */
 export function connectOptions(settings: TemporalSettings) {
   const { address, namespace, profile, given } = settings;
   if (settings.embedded) return { connection: { address }, namespace };
-  const own = loadClientConnectConfig(profile === null ? {} : { profile });
+  const own = loadOwnSettings(profile);
   return {
     connection: {
       ...own.connectionOptions,
@@ -42,6 +47,23 @@ export function connectOptions(settings: TemporalSettings) {
     },
     namespace: given.namespace ? namespace : (own.namespace ?? namespace),
   };
+}
+
+function loadOwnSettings(profile: string | null) {
+  try {
+    return loadClientConnectConfig(profile === null ? {} : { profile });
+  } catch (error) {
+    throw new TemporalSettingsInvalid(`Temporal's own settings cannot be used: ${safeReason(error)}`);
+  }
+}
+
+/** What is wrong in words of our own: the library's messages show the lines around a mistake. */
+function safeReason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown reason';
+  if ('line' in error) return `the configuration file is no TOML (line ${String(error.line)})`;
+  if ('code' in error && 'path' in error) return `${String(error.path)} cannot be read (${String(error.code)})`;
+  const [profile] = /(?<=^Profile ').*(?=' not found)/.exec(error.message) ?? [];
+  return profile === undefined ? 'a value in them is not as it should be' : `there is no profile ${profile}`;
 }
 
 /** Connects a client, or throws `TemporalUnreachable` within seconds. The caller closes `client.connection`. */
@@ -57,10 +79,11 @@ export async function connectClient(settings: TemporalSettings): Promise<Client>
     return new Client({ connection, namespace: options.namespace });
   } catch (error) {
     if (error instanceof TypeError) throw error;
-    throw new TemporalUnreachable(options.connection.address);
+    throw new TemporalUnreachable(options.connection.address, { cause: error });
   }
 }
 
-function isLoopback(address: string): boolean {
+/** Whether `host:port` is this machine. */
+export function isLoopback(address: string): boolean {
   return /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/.test(address);
 }

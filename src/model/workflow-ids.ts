@@ -8,12 +8,15 @@ export const syncWorkflowId = (org: string, project: string, pass: PassKind): st
 
 export const budgetWorkflowId = (org: string): string => `budget:${org}`;
 
+export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
+
 /** Names under which the workflows are registered and started. */
 export const workflowTypes = {
   exportSite: 'exportSite',
   syncFeedback: 'syncFeedback',
   rateBudget: 'rateBudget',
   runScheduled: 'runScheduled',
+  checkKey: 'checkKey',
 } as const;
 
 /** Search attributes every cluster must know (DESIGN §4); all of type Keyword. */

@@ -7,6 +7,7 @@ import { readBundleLink, readJobStatus, readStartedJob } from './export-job.ts';
 import { readFeedbackPage } from './feedback-page.ts';
 import { isLoopback } from './loopback.ts';
 import { proxyFor } from './proxy.ts';
+import { readHttpDate } from './retry-after.ts';
 import { ServiceAgent } from './service-agent.ts';
 
 export interface DocumentationServiceOptions {
@@ -109,6 +110,8 @@ function openArea(baseUrl: string, options: DocumentationServiceOptions) {
       const agent = call.method === 'GET' ? kept : fresh;
       const answer = await exchange({ ...call, headers }, agent, timeouts, callOptions);
       const { status, text } = answer;
+      const serviceMs = readHttpDate(answer.date);
+      if (serviceMs !== null) callOptions.onDate?.(serviceMs);
       if (status < 200 || status > 299 || text === null) throw errorFor(answer, [key], Date.now());
       return { text, secrets: [key] };
     },

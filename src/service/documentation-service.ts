@@ -49,6 +49,8 @@ export interface RequestOptions {
    * was sent. The budget's last check lives here (DESIGN B1).
    */
   beforeSend?: () => void;
+  /** Called with the service's clock, by the `Date` of its answer, in milliseconds; not when that is missing. */
+  onDate?: (serviceMs: number) => void;
 }
 
 /**

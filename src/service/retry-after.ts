@@ -17,13 +17,15 @@ export function readRetryAfter(
 ): number | null {
   const text = value?.trim() ?? '';
   if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), MAX_RETRY_AFTER_MS);
-  const until = httpDate(text);
+  const until = readHttpDate(text);
   if (until === null) return null;
-  const from = httpDate(dateHeader?.trim() ?? '') ?? nowMs;
+  const from = readHttpDate(dateHeader) ?? nowMs;
   return Math.min(Math.max(until - from, 0), MAX_RETRY_AFTER_MS);
 }
 
-function httpDate(text: string): number | null {
+/** A date of HTTP in milliseconds since the epoch; null when absent or unreadable. */
+export function readHttpDate(value: string | undefined): number | null {
+  const text = value?.trim() ?? '';
   if (IMF_OR_RFC850.test(text)) return finite(Date.parse(text));
   if (ASCTIME.test(text)) return finite(Date.parse(`${text} GMT`));
   return null;

@@ -1,3 +1,4 @@
+export { checkKey } from './check-key.ts';
 export { exportSite } from './export-site.ts';
 export { rateBudget } from './rate-budget.ts';
 export { runScheduled } from './run-scheduled.ts';

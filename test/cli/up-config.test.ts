@@ -69,10 +69,9 @@ describe('up', () => {
     expect(connection.address).toBe('127.0.0.1:7300');
   });
 
-  it('warns of schedules, and of addresses that do not fit', async () => {
-    const [context, config] = await configured((text) => text.replace('id: prj_1', 'id: prj_1, sweep: { every: 7d }'));
+  it('warns of addresses that do not fit', async () => {
+    const [context, config] = await configured((text) => text);
     warnOfSurprises(context.output, config, { temporalPort: 7300, bundlePort: 8091, sandbox: null });
-    expect(context.said()).toMatch(/schedules yet; start these by hand: prj_1\n/);
     expect(context.said()).toContain('127.0.0.1:7300, but other commands use 127.0.0.1:1');
     expect(context.said()).toContain('listens on port 8091');
   });
