@@ -29,6 +29,6 @@ git ls-files -z --cached --others --exclude-standard --deduplicate |
 
 cd "$copy"
 echo "Node $(node --version)"
-npm ci --silent
+npm ci --no-progress
 npm run --silent build
 npx vitest run --project unit

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@temporalio/client';
-import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Runtime, type State, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from './activities/index.ts';
 import { BudgetClient } from './client/budget.ts';
@@ -13,6 +13,8 @@ import { organizationsOf } from './organizations.ts';
 import { openStores } from './stores.ts';
 
 export interface RunningWorker {
+  /** `RUNNING` as long as it takes work. */
+  state(): State;
   /** Settles when the worker has stopped; rejects when it failed. */
   readonly done: Promise<void>;
   /** Lets running activities finish for a while, then hands them back to Temporal. */
@@ -57,6 +59,7 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
     const done = worker.run().finally(closeAll);
     return {
       done,
+      state: () => worker.getState(),
       async stop() {
         if (worker.getState() === 'RUNNING') worker.shutdown();
         await done;

@@ -5,6 +5,7 @@ import { addConfigInit } from './config-init.ts';
 import { addConfigSchema } from './config-schema.ts';
 import type { RunCommand } from './context.ts';
 import { addDemo } from './demo.ts';
+import { addDoctor } from './doctor.ts';
 import { addExportCancel } from './export-cancel.ts';
 import { addExportPollNow } from './export-poll-now.ts';
 import { addExportRollOut } from './export-roll-out.ts';
@@ -27,6 +28,7 @@ import { addSchedulesPlan } from './schedules-plan.ts';
 import { addSchedulesResume } from './schedules-resume.ts';
 import { addSchedulesTrigger } from './schedules-trigger.ts';
 import { addServe } from './serve.ts';
+import { addSetup } from './setup.ts';
 import { addUp } from './up.ts';
 import { addWorker } from './worker.ts';
 
@@ -67,6 +69,8 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
   addServe(program, run);
   addSandbox(program, run);
   addDemo(program, run);
+  addDoctor(program, run);
+  addSetup(program, run);
   const config = program.command('config').description('The configuration');
   for (const add of [addConfigInit, addConfigCheck, addConfigSchema]) add(config, run);
   const exports = program.command('export').description('Exports of sites');

@@ -5,23 +5,29 @@ import { portOf } from './port-option.ts';
 import { withParts } from './running-parts.ts';
 import { warnOfOtherBundlePort } from './up-warnings.ts';
 
+interface ServeFlags {
+  bundlePort: string;
+  bundleHost: string;
+}
+
 export function addServe(parent: Command, run: RunCommand): void {
   parent
     .command('serve')
-    .description('The server of published bundles alone, on loopback, until SIGINT or SIGTERM')
+    .description('The server of published bundles alone, until SIGINT or SIGTERM')
     .option('--bundle-port <port>', 'port to listen on', '8090')
-    .action((flags: { bundlePort: string }) => run((context) => serve(context, flags.bundlePort)));
+    .option('--bundle-host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
+    .action((flags: ServeFlags) => run((context) => serve(context, flags)));
 }
 
-async function serve(context: CommandContext, portText: string): Promise<ExitCode> {
+async function serve(context: CommandContext, { bundlePort, bundleHost }: ServeFlags): Promise<ExitCode> {
   const { output } = context;
-  const port = portOf('--bundle-port', portText);
+  const port = portOf('--bundle-port', bundlePort);
   return withParts(output, async (parts, interrupted) => {
     const config = await loadContextConfig(context);
     const { directory } = config.store.bundles;
     warnOfOtherBundlePort(output, config, port);
     const { startBundlePart } = await import('./bundle-server-part.ts');
-    const { url, part } = await startBundlePart(directory, port, '--bundle-port');
+    const { url, part } = await startBundlePart(directory, port, '--bundle-port', bundleHost);
     parts.add(part);
     output.result({ ready: true, url, directory }, `serving ${directory} at ${url}\nserve: ready`);
     await parts.untilAborted(interrupted);

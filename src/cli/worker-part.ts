@@ -9,13 +9,18 @@ import type { Part } from './running-parts.ts';
 /** Where the worker's log goes: a file, or our own stderr. */
 export type LogPlace = { file: string } | { stderr: true };
 
-/** Starts a worker in this process. */
-export async function startWorkerPart(config: Config, place: LogPlace, level: 'info' | 'warn'): Promise<Part> {
+/** A worker in this process; its state is `RUNNING` as long as it takes work. */
+export interface WorkerPart extends Part {
+  state(): string;
+}
+
+export async function startWorkerPart(config: Config, place: LogPlace, level: 'info' | 'warn'): Promise<WorkerPart> {
   if ('file' in place) await setAsideLongLog(place.file);
   const destination = 'file' in place ? { dest: place.file, mkdir: true, sync: true } : { dest: 2, sync: true };
   const worker = await startWorker(config, { log: createLog(pino.destination(destination), level) });
   return {
     name: 'the worker',
+    state: () => worker.state(),
     ended: worker.done.then(
       () => null,
       (error: unknown) => {

@@ -8,7 +8,7 @@ export type SearchAttributes = Readonly<Record<string, keyof typeof indexedValue
 
 /** Registers those of the search attributes that the namespace does not have yet. */
 export async function registerSearchAttributes(
-  connection: Connection,
+  connection: Pick<Connection, 'operatorService'>,
   namespace: string,
   wanted: SearchAttributes,
 ): Promise<void> {

@@ -1,10 +1,12 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { createBundleActivities, type FetchBundleResult } from '../../src/activities/bundle-versions.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { SITE, zip } from '../bundle/build-archive.ts';
+import { json, serviceWith } from '../service/http-server.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
 
 const domain = 'docs.acme.example';
@@ -73,6 +75,15 @@ describe('fetchBundle', () => {
     expect(downloads().some((entry) => entry.hadAuthorization)).toBe(false);
   });
 
+  it('knows a zip by its bytes, whatever the link calls it', async () => {
+    const jobId = await exported();
+    const file = join(scene.folder, 'site.bin');
+    await writeFile(file, zip(SITE));
+    scene.sandbox.setFaults({ archiveFile: file });
+    expect(await fetchBundle(jobId)).toMatchObject({ ok: true, archive: { format: 'zip' }, pages: 2 });
+    expect(downloads()[0]?.path).toMatch(/\.tar\.gz$/);
+  });
+
   it('refuses a hostile archive with its reasons and leaves nothing behind', async () => {
     const jobId = await exported();
     scene.sandbox.setFaults({ archiveFile: join(import.meta.dirname, 'feedback-pages.test.ts') });
@@ -112,6 +123,15 @@ describe('startJob', () => {
   it('says that the plan is missing', async () => {
     scene = await activityScene({ organizations: [{ id: 'acme', plan: 'basic', domains: [domain] }] });
     expect(await failureOf(start())).toMatchObject({ type: 'PlanRequired', nonRetryable: true });
+  });
+
+  it('waits as long as a 429 says and is tried again', async () => {
+    scene = await activityScene();
+    const { service } = await serviceWith(json({ error: 'slowly' }, 429, { 'retry-after': '40' }));
+    scene.deps.organizations = scene.deps.organizations.map((organization) => ({ ...organization, service }));
+    const failure = await failureOf(start());
+    expect(failure).toMatchObject({ type: 'RateLimited', nonRetryable: false, nextRetryDelay: 40_000 });
+    expect(scene.asks).toEqual([]);
   });
 
   it('is sure that nothing arrived when the service is not there', async () => {

@@ -131,6 +131,23 @@ staticExport:
     expect(await readFile(join(cwd, 'site', 'current', 'index.html'), 'utf8')).toBe('<h1>Home</h1>');
   });
 
+  it('goes back to an older version that is in the store', async () => {
+    const { cwd, folder, rollOut } = await isolatedHost();
+    const newer = '20261122T040200Z-3f9a2c1b8e7d';
+    const copy = join(folder, '..', newer);
+    await cp(folder, copy, { recursive: true });
+    const manifest = await readFile(join(copy, 'manifest.json'), 'utf8');
+    await writeFile(join(copy, 'manifest.json'), manifest.replaceAll(version, newer));
+    const inService = async () => [
+      await readlink(join(cwd, 'site', 'current')),
+      /version: "(.*)"/.exec(await readFile(join(cwd, 'values.yaml'), 'utf8'))?.[1],
+    ];
+    expect((await rollOut(newer)).exitCode).toBe(0);
+    expect(await inService()).toEqual([`releases/${newer}`, newer]);
+    expect((await rollOut()).exitCode).toBe(0);
+    expect(await inService()).toEqual([`releases/${version}`, version]);
+  });
+
   it('says what is missing', async () => {
     const { cwd, folder, rollOut, untouched } = await isolatedHost();
     await mkdir(join(cwd, 'elsewhere'));

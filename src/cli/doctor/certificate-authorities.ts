@@ -1,0 +1,34 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { bad, type Check, good, warning } from './check.ts';
+
+const name = 'certificate-authorities';
+const pem = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
+const setIt = 'set NODE_EXTRA_CA_CERTS to a readable PEM file before the process starts, or unset it';
+
+/** Certificate authorities of one's own: Node goes on without them, and tells nobody, when the file is unusable. */
+export function certificateAuthoritiesCheck(file: string | undefined, now: Date): Check {
+  if (!file) return good(name, "those that come with Node (NODE_EXTRA_CA_CERTS isn't set)");
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    return bad(name, `NODE_EXTRA_CA_CERTS names ${file}, which cannot be read (${code})`, setIt);
+  }
+  const certificates = text.match(pem) ?? [];
+  if (certificates.length === 0) return bad(name, `NODE_EXTRA_CA_CERTS names ${file}, which holds none in PEM`, setIt);
+  const parsed = certificates.map(parse);
+  if (parsed.includes(null)) return bad(name, `a certificate in ${file} cannot be read`, setIt);
+  const old = parsed.filter((certificate) => certificate && new Date(certificate.validTo) < now);
+  if (old.length > 0) return warning(name, `${old.length} in ${file} expired`, 'replace them by their successors');
+  return good(name, `those of Node and ${certificates.length} in ${file}`);
+}
+
+function parse(text: string): X509Certificate | null {
+  try {
+    return new X509Certificate(text);
+  } catch {
+    return null;
+  }
+}

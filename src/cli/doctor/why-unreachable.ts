@@ -1,0 +1,39 @@
+import { createConnection } from 'node:net';
+
+const connectWithinMs = 3_000;
+
+/** What a bare connection to `host:port` says, for an address at which no Temporal answers. */
+export async function whyUnreachable(address: string, tls: boolean): Promise<{ detail: string; fix: string }> {
+  const [, host = address, port = '7233'] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(address) ?? [];
+  const code = await connect(host, Number(port));
+  switch (code) {
+    case null: {
+      const detail = `something listens there, but it is no Temporal ${tls ? 'with' : 'without'} TLS that lets us in`;
+      const fix = tls
+        ? 'check TEMPORAL_API_KEY, or the certificates that TEMPORAL_TLS_… or the profile name'
+        : 'set TEMPORAL_TLS=true (or the profile) if the server wants TLS, else correct temporal.address';
+      return { detail, fix };
+    }
+    case 'ECONNREFUSED':
+      return { detail: 'nothing listens there', fix: 'start Temporal (`docferry up`), or correct temporal.address' };
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return { detail: 'its name is not known', fix: 'correct temporal.address or TEMPORAL_ADDRESS' };
+    default:
+      return { detail: `there is no way to it (${code})`, fix: 'check the address, the network and its firewalls' };
+  }
+}
+
+/** Null when the connection succeeds, else the system's code. */
+function connect(host: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host, port });
+    const end = (code: string | null) => {
+      socket.destroy();
+      resolve(code);
+    };
+    socket.setTimeout(connectWithinMs, () => end('ETIMEDOUT'));
+    socket.once('connect', () => end(null));
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? 'unknown'));
+  });
+}

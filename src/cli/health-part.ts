@@ -1,0 +1,27 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { HealthAddress } from './health-address.ts';
+import { never, type Part } from './running-parts.ts';
+
+/**
+ * Answers `GET /healthz` with `{"state": …}`: 200 while the worker is `RUNNING`, else 503. A process that hangs does not
+ * answer at all. Whether Temporal can be reached is not part of it: a restart would not help, the worker waits by itself.
+ */
+export async function startHealthPart({ host, port }: HealthAddress, state: () => string): Promise<Part> {
+  const server = createServer((request, response) => {
+    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+    const now = state();
+    const status = request.url !== '/healthz' ? 404 : now === 'RUNNING' ? 200 : 503;
+    response.writeHead(status, headers).end(status === 404 ? '{}\n' : `${JSON.stringify({ state: now })}\n`);
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  return {
+    name: 'the health check',
+    ended: never,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
