@@ -1,8 +1,9 @@
-import { Context } from '@temporalio/activity';
+import { Context, log } from '@temporalio/activity';
 import { type Current, PointerMoved } from '../bundle/bundle-store.ts';
 import { type DownloadResult, download } from '../bundle/download.ts';
 import { ArchiveTooLarge, DownloadFailed, LinkExpired } from '../bundle/download-errors.ts';
 import { LinkRefused } from '../bundle/link-policy.ts';
+import { StagedChanged, VersionConflict } from '../bundle/store-errors.ts';
 import type { VerificationReport } from '../bundle/verify-archive.ts';
 import { verifyInThread } from '../bundle/verify-in-thread.ts';
 import type { ArchiveFacts, Reason } from '../model/cargo.ts';
@@ -78,6 +79,8 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
             signal,
           });
           if (report.archive && report.archive.sha256 !== downloaded.sha256) {
+            // The next attempt must not go on behind bytes that are not the source's.
+            await deps.bundles.discardStaged(input.stageId);
             throw transient('DownloadFailed', 'the bytes on disk are not those that were downloaded');
           }
           return { linksRequested: details.linksRequested, ...(await conclude(deps, input, report)) };
@@ -159,7 +162,12 @@ async function downloadFresh(
 
 async function announceVerifying(deps: ActivityDependencies): Promise<void> {
   const { workflowId } = Context.current().info.workflowExecution ?? {};
-  if (workflowId) await deps.announcePhase(workflowId, 'verifying');
+  if (!workflowId) return;
+  try {
+    await deps.announcePhase(workflowId, 'verifying');
+  } catch {
+    log.info('the workflow could not be told of the phase');
+  }
 }
 
 async function conclude(deps: ActivityDependencies, input: FetchBundleInput, report: VerificationReport) {
@@ -181,6 +189,8 @@ async function conclude(deps: ActivityDependencies, input: FetchBundleInput, rep
 
 function bundleFailure(error: unknown): Error {
   if (isTemporalFailure(error)) return error;
+  if (error instanceof VersionConflict || error instanceof StagedChanged)
+    return permanent('PublishRefused', error.message);
   if (error instanceof LinkRefused) return permanent('LinkRefused', error.message);
   if (error instanceof ArchiveTooLarge) return permanent('ArchiveTooLarge', error.message);
   if (error instanceof LinkExpired) return transient('DownloadFailed', error.message);

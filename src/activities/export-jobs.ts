@@ -1,8 +1,9 @@
+import { CancelledFailure } from '@temporalio/common';
 import type { ExportParameters } from '../model/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
 import { NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf, siteOf } from './dependencies.ts';
-import { permanent, transient } from './failures.ts';
+import { isTemporalFailure, permanent, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { serviceFailure } from './service-failures.ts';
 
@@ -75,6 +76,10 @@ const alive = <Result>(request: (signal: AbortSignal) => Promise<Result>): Promi
   withHeartbeats(() => ({}), request);
 
 function startFailure(error: unknown): Error {
+  // Shut down, paused or cancelled with the request on its way: it may have arrived.
+  if (isTemporalFailure(error)) {
+    return error instanceof CancelledFailure ? error : permanent('StartUncertain', error.message);
+  }
   const surelyNotArrived =
     error instanceof RateLimited ||
     (error instanceof ServerError && error.status === 503) ||

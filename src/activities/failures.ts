@@ -9,13 +9,16 @@ export function permanent(type: FailureType, message: string): ApplicationFailur
   return ApplicationFailure.create({ type, message, nonRetryable: true });
 }
 
+/** A service that names a time far away is asked again before: the activity's own time must not end while waiting. */
+const longestRetryMs = 15 * 60_000;
+
 /** As `permanent`, for what may pass: Temporal tries again, after `retryInMs` where that is known. */
 export function transient(type: FailureType, message: string, retryInMs?: number): ApplicationFailure {
   return ApplicationFailure.create({
     type,
     message,
     nonRetryable: false,
-    ...(retryInMs === undefined ? {} : { nextRetryDelay: retryInMs }),
+    ...(retryInMs === undefined ? {} : { nextRetryDelay: Math.min(retryInMs, longestRetryMs) }),
   });
 }
 

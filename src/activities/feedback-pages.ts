@@ -7,9 +7,9 @@ import { maxLease, type PermitClass } from '../model/permits.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
 import { MalformedResponse, NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
-import { permanent } from './failures.ts';
+import { permanent, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { instant, Lease, LeaseOver } from './permits.ts';
+import { instant, Lease, LeaseOver, questionId } from './permits.ts';
 import { serviceFailure } from './service-failures.ts';
 
 export interface FetchPagesInput {
@@ -61,7 +61,6 @@ class LeaseOfPages {
   readonly #progress: { pages: number };
   readonly #signal: AbortSignal;
   #row: PassRow | null = null;
-  #asked = 0;
   /** Requests sent and not yet counted in the store. */
   #uncounted = 0;
   #failures = 0;
@@ -83,7 +82,7 @@ class LeaseOfPages {
     let throttled: { retryAfterMs: number | null } | undefined;
     try {
       while (!row.position.complete && Number.isFinite(lease.untilNext())) {
-        await sleep(lease.untilNext(), undefined, { signal: this.#signal });
+        await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
         const page = await this.#fetch(lease, row);
         if (page) row = await this.#commit(row.position, page);
       }
@@ -92,7 +91,7 @@ class LeaseOfPages {
       throttled = { retryAfterMs: error.retryAfterMs };
     } finally {
       await this.#settle(lease, throttled);
-      if (this.#uncounted > 0) row = await this.#countRequests(throttled ? 1 : 0);
+      if (this.#uncounted > 0) row = await this.#countRequests(row, throttled ? 1 : 0);
     }
     if (throttled) return this.#waitAfterThrottle();
     return this.#result(row.position.complete ? 'complete' : 'more');
@@ -101,31 +100,38 @@ class LeaseOfPages {
   async #reload(): Promise<PassRow> {
     const row = await this.#deps.feedback.getPass(this.#input.passId);
     if (!row) throw permanent('InvalidInput', 'the store has no row of this pass: was the database replaced?');
+    if (row.outcome !== 'running') throw permanent('InvalidInput', `this pass has ended already (${row.outcome})`);
     this.#row = row;
     this.#progress.pages = row.pages;
     return row;
   }
 
   /** Requests that led to no page are part of what the pass cost; a worker that dies loses count of one at most. */
-  async #countRequests(throttled: number): Promise<PassRow> {
-    this.#row = await this.#deps.feedback.countRequests(this.#input.passId, { requests: this.#uncounted, throttled });
-    this.#uncounted = 0;
-    return this.#row;
+  async #countRequests(row: PassRow, throttled: number): Promise<PassRow> {
+    try {
+      const spent = { requests: this.#uncounted, throttled };
+      this.#row = await this.#deps.feedback.countRequests(this.#input.passId, spent);
+      this.#uncounted = 0;
+      return this.#row;
+    } catch (error) {
+      // What ended the lease matters more than its count.
+      log.warn('requests could not be counted', { error: error instanceof Error ? error.name : 'unknown' });
+      return row;
+    }
   }
 
   async #ask(): Promise<Lease | { until: number; place: number; behind: string[] }> {
     const info = activityInfo();
-    const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
-    this.#asked += 1;
+    const { workflowId = '' } = info.workflowExecution ?? {};
     const askedAt = instant();
     const answer = await this.#deps.permits.ask(this.#input.org, {
-      id: [runId, info.activityId, info.attempt, this.#asked].join('/'),
+      id: questionId(),
       holder: workflowId,
       class: this.#input.class,
       wants: maxLease,
       attemptAt: info.currentAttemptScheduledTimestampMs,
     });
-    if (answer.kind === 'superseded') throw permanent('Superseded', 'a newer attempt of this activity is at work');
+    if (answer.kind === 'superseded') throw transient('Superseded', 'a newer attempt of this activity is at work');
     if (answer.kind === 'granted') return new Lease(answer, askedAt, instant());
     return { until: answer.waitUntil, place: answer.place, behind: answer.behind };
   }
@@ -200,7 +206,7 @@ class LeaseOfPages {
   /** A failure that may pass is tried once more here, with a permit of its own; after that Temporal tries again. */
   async #onceMore(error: ServerError | NetworkError): Promise<null> {
     this.#failures += 1;
-    if (this.#failures >= triesOfAPage) throw error;
+    if (this.#failures >= triesOfAPage || activityInfo().attempt > 1) throw error;
     await sleep(pauseBeforeRetryMs, undefined, { signal: this.#signal });
     return null;
   }

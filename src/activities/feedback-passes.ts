@@ -35,7 +35,10 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
   /** Plans the pass from what the store knows and writes its row. Safe to repeat. */
   async beginPass(input: BeginPassInput): Promise<{ storeId: string; dateFrom: string | null; dateTo: string | null }> {
     const { org, project, pass, passId } = input;
-    if (!organizationOf(deps, org).projects.includes(project)) {
+    const known = organizationOf(deps, org).projects.includes(project);
+    if (!known) {
+      // Every run leaves a row, this one too (DESIGN X4).
+      await recordRefusal(deps, input);
       throw permanent('UnknownProject', `project ${project} is not in the worker's configuration of ${org}`);
     }
     const { workflowExecution } = Context.current().info;
@@ -72,3 +75,21 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     return { watermark: await deps.feedback.watermark(input.org, input.project), pages, requests, throttled, entries };
   },
 });
+
+async function recordRefusal(deps: ActivityDependencies, input: BeginPassInput): Promise<void> {
+  const { workflowExecution } = Context.current().info;
+  const startedAt = new Date(input.startedAt);
+  await deps.feedback.beginPass({
+    passId: input.passId,
+    org: input.org,
+    project: input.project,
+    pass: input.pass,
+    workflowId: workflowExecution?.workflowId ?? '',
+    runId: workflowExecution?.runId ?? '',
+    dateFrom: null,
+    dateTo: null,
+    startedAt,
+  });
+  const error = 'UnknownProject: not in the configuration of the worker';
+  await deps.feedback.finishPass(input.passId, { outcome: 'failed', error, waitedMs: 0, finishedAt: startedAt });
+}

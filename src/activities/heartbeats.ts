@@ -19,9 +19,10 @@ export async function withHeartbeats<Details, Result>(
     return await work(context.cancellationSignal);
   } catch (error) {
     if (!context.cancellationSignal.aborted) throw error;
-    // A worker that shuts down hands its work to the next one; a person's cancellation is final.
-    if (context.cancellationDetails?.workerShutdown) throw transient('WorkerShutdown', 'the worker was shut down');
-    throw new CancelledFailure('cancelled');
+    // A person's cancellation is final; a worker that shuts down, a pause and a reset hand the work to the next attempt.
+    const { cancelRequested = true } = context.cancellationDetails ?? {};
+    if (cancelRequested) throw new CancelledFailure('cancelled');
+    throw transient('WorkerShutdown', 'this attempt was ended, the next one goes on');
   } finally {
     clearInterval(timer);
     context.heartbeat(details());

@@ -4,10 +4,10 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { KeyCheck } from '../model/key-check.ts';
 import { RateLimited } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
-import { permanent } from './failures.ts';
+import { transient } from './failures.ts';
 import { isAnswer } from './feedback-pages.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { instant, Lease, LeaseOver } from './permits.ts';
+import { instant, Lease, LeaseOver, questionId } from './permits.ts';
 import { serviceFailure } from './service-failures.ts';
 
 /** A permit that is free later than this is not waited for: somebody is looking. */
@@ -33,16 +33,17 @@ export const createKeyActivities = (deps: ActivityDependencies) => ({
 
 async function askForOne(deps: ActivityDependencies, org: string): Promise<Lease | KeyCheck> {
   const info = activityInfo();
-  const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
+  const { workflowId = '' } = info.workflowExecution ?? {};
   const askedAt = instant();
   const answer = await deps.permits.ask(org, {
-    id: [runId, info.activityId, info.attempt, 1].join('/'),
+    id: questionId(),
     holder: workflowId,
     class: 'on-demand',
     wants: 1,
     attemptAt: info.currentAttemptScheduledTimestampMs,
+    mayWait: false,
   });
-  if (answer.kind === 'superseded') throw permanent('Superseded', 'a newer attempt of this activity is at work');
+  if (answer.kind === 'superseded') throw transient('Superseded', 'a newer attempt of this activity is at work');
   if (answer.kind === 'wait') return { outcome: 'no-permit', until: answer.waitUntil };
   return new Lease(answer, askedAt, instant());
 }

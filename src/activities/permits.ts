@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { LeaseReport, PermitAnswer, PermitAsk } from '../model/permits.ts';
 
 /** The organization's budget as activities see it; the worker injects a Temporal client behind it. */
@@ -5,6 +6,12 @@ export interface PermitSource {
   ask(org: string, question: PermitAsk): Promise<PermitAnswer>;
   report(org: string, result: LeaseReport): Promise<void>;
 }
+
+/**
+ * A name for one question to the budget, never used again (docs/budget.md): a repeated id would be answered with an old
+ * lease whose slots may be free by now. Attempt numbers start anew when an operator resets an activity.
+ */
+export const questionId = (): string => randomUUID();
 
 /** A request must not leave any more: the lease's time is over. Nothing was sent. */
 export class LeaseOver extends Error {

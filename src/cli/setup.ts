@@ -15,8 +15,8 @@ interface SetupFlags {
 
 /** How long closed workflows stay in a namespace that we create, as in one of `up`. */
 const retentionDays = 30;
-/** Frontends learn of a new namespace within this time. */
-const namespaceKnownWithinMs = 30_000;
+/** A cluster's frontends learn of something new within this time. */
+const knownWithinMs = 30_000;
 
 export function addSetup(parent: Command, run: RunCommand): void {
   parent
@@ -75,20 +75,25 @@ async function register(client: Client): Promise<{ registered: string[]; present
   }
   const wanted = Object.fromEntries(missing.map((name) => [name, 'Keyword'] as const));
   await patiently(() => registerSearchAttributes(client.connection, client.options.namespace, wanted));
+  await patiently(
+    () => searchAttributeState(client),
+    (state) => state.missing.length === 0,
+  );
   return { registered: missing, present };
 }
 
-/** A namespace that was created just now is unknown to parts of the cluster for some seconds. */
-async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+/** What was created just now is unknown to parts of a cluster for some seconds. */
+async function patiently<Result>(work: () => Promise<Result>, enough = (_: Result) => true): Promise<Result> {
   const { grpc, grpcStatus } = await import('./grpc-failure.ts');
-  const giveUpAt = Date.now() + namespaceKnownWithinMs;
+  const giveUpAt = Date.now() + knownWithinMs;
   for (;;) {
     try {
-      return await work();
+      const result = await work();
+      if (enough(result) || Date.now() > giveUpAt) return result;
     } catch (error) {
       if (grpcStatus(error)?.code !== grpc.notFound || Date.now() > giveUpAt) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
 }
 

@@ -22,6 +22,7 @@ const hints: Readonly<Record<FailureType, string>> = {
   LinkRefused: 'allow its host in service.linkHosts if it is right',
   DownloadFailed: 'start it again; the last published version keeps serving',
   ArchiveTooLarge: 'raise bundle.maxBytes of the site if the size is right',
+  PublishRefused: 'start it again with --force; `docferry export versions` shows what is published',
   JobFailed: 'start it again; the last published version keeps serving',
   WorkerShutdown: 'start it again when a worker runs: what was stored stays',
   RolloutFailed: 'mend the target, then start it again: nothing is published twice',

@@ -23,6 +23,7 @@ export const failureTypes = [
   'LinkRefused',
   'DownloadFailed',
   'ArchiveTooLarge',
+  'PublishRefused',
   'JobFailed',
   'RolloutFailed',
   'WorkerShutdown',

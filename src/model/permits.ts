@@ -14,7 +14,7 @@ export interface WindowSettings {
 export type PermitClass = 'on-demand' | 'incremental' | 'review' | 'sweep';
 
 export interface PermitAsk {
-  /** Unique for this question: run, activity, attempt and a counter. A repeated question repeats its id. */
+  /** Random, made once for this question and never used for another: B1 rests on it. A repeated question repeats it. */
   id: string;
   holder: string;
   class: PermitClass;
@@ -22,6 +22,8 @@ export interface PermitAsk {
   wants: number;
   /** When the server scheduled the asking attempt; an older attempt than the latest seen is refused. */
   attemptAt: number;
+  /** False for an asker that will not come back: it gets no place in the queue. */
+  mayWait?: boolean;
 }
 
 export type PermitAnswer =

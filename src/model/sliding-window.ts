@@ -68,8 +68,8 @@ const leaseShared = 5;
 export const horizonMs = 1_500;
 /** Time a lease can be used in; what is left of it then is returned. */
 export const leaseMs = 15_000;
-/** The service's clock and ours may round differently: a slot is held this much longer. */
-export const slackMs = 20;
+/** Clocks round and drift: a slot is held this much longer, a ten-thousandth of the window but at least 20 ms. */
+export const slackOf = (windowMs: number): number => Math.max(20, Math.ceil(windowMs / 10_000));
 /** How long after its time a waiter keeps its place: a worker may have died. */
 const comeBackGraceMs = 5_000;
 /** Shortest time a refused asker is told to stay away: below a second server timers take a second anyway. */
@@ -77,7 +77,7 @@ const minWaitMs = 1_000;
 /** Holders that left whose latest attempt is still known. */
 const attemptsKept = 20;
 const probeDue = 'due';
-const longestThrottleMs = 24 * 3_600_000;
+const longestOverWindowMs = 60_000;
 
 export function emptyWindow(settings: WindowSettings, now: number): WindowState {
   return {
@@ -136,6 +136,10 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
 export function report(before: WindowState, result: LeaseReport, at: number): WindowState {
   const state = advance(before, at);
   const lease = state.leases.find((candidate) => candidate.id === result.leaseId);
+  // Without the refused request's own slot, which says nothing about when the service has room again.
+  const oldestBefore = lease
+    ? heldUntil({ ...state, leases: state.leases.filter((other) => other !== lease) })[0]
+    : undefined;
   if (lease) {
     state.leases = state.leases.filter((candidate) => candidate !== lease);
     const latest = lease.useBy + state.settings.arrivalMs;
@@ -144,7 +148,7 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
     state.spent = [...state.spent, ...arrivals].sort(ascending);
     if (state.probe === lease.id) state.probe = used.length > 0 ? null : probeDue;
   }
-  if (result.throttled) throttle(state, result.throttled.retryAfterMs);
+  if (result.throttled) throttle(state, oldestBefore, result.throttled.retryAfterMs);
   return state;
 }
 
@@ -165,6 +169,12 @@ export function earlierThanTold(before: WindowState, at: number): { state: Windo
     return { ...waiter, expectedAt };
   });
   return { state, holders };
+}
+
+/** When the first of several waiters loses its place, so that those behind can be told; null when nobody is behind. */
+export function firstLapse(state: WindowState): number | null {
+  if (state.waiters.length < 2) return null;
+  return Math.min(...state.waiters.map((waiter) => waiter.expectedAt)) + comeBackGraceMs;
 }
 
 export function viewOf(before: WindowState, at: number): WindowView {
@@ -191,7 +201,7 @@ export function viewOf(before: WindowState, at: number): WindowView {
 function advance(before: WindowState, at: number): WindowState {
   const now = Math.max(before.now, at);
   const { windowMs, arrivalMs } = before.settings;
-  const leases = before.leases.filter((lease) => lease.useBy + arrivalMs + windowMs + slackMs > now);
+  const leases = before.leases.filter((lease) => lease.useBy + arrivalMs + windowMs + slackOf(windowMs) > now);
   const waiters = before.waiters.filter((waiter) => waiter.expectedAt + comeBackGraceMs > now);
   const probing = before.leases.find((lease) => lease.id === before.probe);
   const probeLost = before.probe !== null && (probing === undefined || probing.useBy <= now);
@@ -199,7 +209,7 @@ function advance(before: WindowState, at: number): WindowState {
   return {
     ...before,
     now,
-    spent: before.spent.filter((moment) => moment + windowMs + slackMs > now),
+    spent: before.spent.filter((moment) => moment + windowMs + slackOf(windowMs) > now),
     leases,
     waiters,
     attempts: recentAttempts(before.attempts, present),
@@ -220,7 +230,7 @@ function recentAttempts(attempts: Record<string, number>, present: ReadonlySet<s
 function heldUntil(state: WindowState): number[] {
   const { windowMs, arrivalMs } = state.settings;
   const unreported = state.leases.flatMap((lease) => lease.notBefore.map(() => lease.useBy + arrivalMs));
-  return [...state.spent, ...unreported].map((moment) => moment + windowMs + slackMs).sort(ascending);
+  return [...state.spent, ...unreported].map((moment) => moment + windowMs + slackOf(windowMs)).sort(ascending);
 }
 
 /** As `heldUntil`, but leases in use are expected to be reported soon: good for telling when to come back. */
@@ -229,7 +239,7 @@ function probablyHeldUntil(state: WindowState): number[] {
   const unreported = state.leases.flatMap((lease) =>
     lease.notBefore.map((moment) => (lease.useBy > state.now ? moment : lease.useBy + arrivalMs)),
   );
-  return [...state.spent, ...unreported].map((moment) => moment + windowMs + slackMs).sort(ascending);
+  return [...state.spent, ...unreported].map((moment) => moment + windowMs + slackOf(windowMs)).sort(ascending);
 }
 
 /** The moments at which the next `count` permits can be used when `skip` others go first, ascending. */
@@ -279,19 +289,25 @@ function refuse(
   expected: number,
 ): [WindowState, PermitAnswer] {
   const waitUntil = Math.max(expected, state.now + minWaitMs);
+  const place = ahead.length + 1;
+  const answer: PermitAnswer = { kind: 'wait', now: state.now, waitUntil, place, behind: ahead.slice(0, 5) };
+  if (question.mayWait === false) return [state, answer];
   const known = state.waiters.some((waiter) => waiter.holder === question.holder);
   state.waiters = known
     ? state.waiters.map((waiter) => (waiter.holder === question.holder ? { ...waiter, expectedAt: waitUntil } : waiter))
     : [...state.waiters, { holder: question.holder, class: question.class, since: state.now, expectedAt: waitUntil }];
-  return [state, { kind: 'wait', now: state.now, waitUntil, place: ahead.length + 1, behind: ahead.slice(0, 5) }];
+  return [state, answer];
 }
 
-/** A 429 means the window is full: wait as told or for the oldest slot of our own, whichever is later, then probe. */
-function throttle(state: WindowState, retryAfterMs: number | null): void {
-  const oldest = heldUntil(state)[0];
-  const unsaid = oldest === undefined ? Math.max(minWaitMs, state.settings.windowMs / 20) : 0;
-  const told = Math.min(longestThrottleMs, Math.max(0, retryAfterMs ?? unsaid));
-  state.pausedUntil = Math.max(state.pausedUntil ?? 0, state.now + Math.max(told, minWaitMs), oldest ?? 0);
+/**
+ * A 429 means the window is full: wait as told or for the oldest slot of our own, whichever is later, then probe. What
+ * is told is believed up to a little more than a window; without a word and a slot, a twentieth of the window.
+ */
+function throttle(state: WindowState, oldest: number | undefined, retryAfterMs: number | null): void {
+  const { windowMs } = state.settings;
+  const unsaid = oldest === undefined ? windowMs / 20 : 0;
+  const told = Math.min(windowMs + longestOverWindowMs, Math.max(minWaitMs, retryAfterMs ?? unsaid));
+  state.pausedUntil = Math.max(state.pausedUntil ?? 0, state.now + told, oldest ?? 0);
   state.probe = probeDue;
   state.throttles.push(state.now);
 }

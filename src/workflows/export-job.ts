@@ -26,6 +26,7 @@ const startOptions = {
     maximumInterval: '1m',
     nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'],
   },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 const starts = proxyActivities<Pick<Activities, 'startJob'>>(startOptions);
 
@@ -35,6 +36,7 @@ const readOptions = {
   scheduleToCloseTimeout: '6h',
   heartbeatTimeout: '3s',
   retry: { initialInterval: '1s', maximumInterval: '1m' },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 const reads = proxyActivities<Pick<Activities, 'readJob'>>(readOptions);
 
@@ -91,12 +93,13 @@ export class ExportJob {
     const { org, domain, parameters } = this.#input;
     for (let uncertain = 0; ; uncertain += 1) {
       this.#progress.jobsStarted += 1;
-      const jobStartedAt = Date.now();
       try {
         const { jobId } = await starts.startJob.executeWithOptions(
           { ...startOptions, summary: `start a job for ${domain}` },
           [{ org, domain, parameters }],
         );
+        // Not before the answer: a start may have been tried for hours.
+        const jobStartedAt = Date.now();
         Object.assign(this.#progress, { jobId, jobStartedAt, percent: null, pageCount: null, samples: [] });
         return { jobId, jobStartedAt };
       } catch (error) {
@@ -138,11 +141,14 @@ export class ExportJob {
 
   async #waitForPoll(delayMs: number, reason: string, expectedAt: number | null): Promise<void> {
     this.#woken = false;
-    this.#view.waitForPoll({ at: Date.now() + delayMs, reason, expectedAt });
-    await condition(() => this.#woken, delayMs, {
-      summary: `next poll in ${spanText(delayMs)}: ${reason}`.slice(0, 180),
-    });
-    this.#view.waitForPoll(null);
+    try {
+      this.#view.waitForPoll({ at: Date.now() + delayMs, reason, expectedAt });
+      await condition(() => this.#woken, delayMs, {
+        summary: `next poll in ${spanText(delayMs)}: ${reason}`.slice(0, 180),
+      });
+    } finally {
+      this.#view.waitForPoll(null);
+    }
   }
 }
 

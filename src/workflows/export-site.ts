@@ -2,6 +2,7 @@ import {
   type ActivityOptions,
   CancellationScope,
   isCancellation,
+  log,
   makeContinueAsNewFunc,
   proxyActivities,
   setHandler,
@@ -29,6 +30,7 @@ const recordOptions = {
   startToCloseTimeout: '10s',
   scheduleToCloseTimeout: '1h',
   retry: { initialInterval: '500ms', maximumInterval: '30s' },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 const records =
   proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun' | 'discardStaged' | 'describeVersion'>>(
@@ -41,6 +43,7 @@ const fetchOptions = {
   scheduleToCloseTimeout: '24h',
   heartbeatTimeout: '3s',
   retry: { initialInterval: '1s', maximumInterval: '1m', maximumAttempts: 100 },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 
@@ -50,6 +53,7 @@ const publishOptions = {
   scheduleToCloseTimeout: '6h',
   heartbeatTimeout: '3s',
   retry: { initialInterval: '1s', maximumInterval: '1m' },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 const publications = proxyActivities<Pick<Activities, 'publishVersion'>>(publishOptions);
 
@@ -59,6 +63,7 @@ const rolloutOptions = {
   scheduleToCloseTimeout: '2h',
   heartbeatTimeout: '3s',
   retry: { initialInterval: '1s', maximumInterval: '30s', maximumAttempts: 4 },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions);
 
@@ -66,7 +71,7 @@ const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions);
 export async function exportSite(input: ExportInput): Promise<ExportResult> {
   const run = new SiteExport(input);
   setHandler(exportStateQuery, () => run.state(), { description: 'Phase, progress, next poll and rollouts.' });
-  setHandler(phaseSignal, ({ phase }) => run.view.enter(phase), { description: 'A long activity entered a phase.' });
+  setHandler(phaseSignal, ({ phase }) => run.view.announce(phase), { description: 'A long activity entered a phase.' });
   setHandler(
     pollNowUpdate,
     () => {
@@ -85,6 +90,7 @@ class SiteExport {
   readonly view: ExportView;
   readonly job: ExportJob;
   readonly progress: ExportProgress;
+  #published: Pick<ExportResult, 'version' | 'contentDigest'> | null = null;
   #settings: Awaited<ReturnType<Activities['planExport']>> | null = null;
 
   constructor(input: ExportInput) {
@@ -124,7 +130,8 @@ class SiteExport {
       this.view.enter('done');
       return result;
     } catch (error) {
-      await CancellationScope.nonCancellable(() => this.#cleanUp(error));
+      const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
+      await CancellationScope.nonCancellable(() => this.#cleanUp(error, cancelled));
       throw error;
     }
   }
@@ -176,6 +183,7 @@ class SiteExport {
       // Not before the publication is known to have succeeded: a repeated one needs the download.
       await this.#discardStaged();
     }
+    this.#published = { version, contentDigest: bundle.contentDigest };
     if (promoted) await this.#rollOut(version);
     return this.#result(jobId, {
       outcome: unchanged ? 'unchanged' : 'published',
@@ -249,15 +257,23 @@ class SiteExport {
     ]);
   }
 
-  async #cleanUp(error: unknown): Promise<void> {
-    if (this.progress.storeId !== '') await this.#discardStaged();
-    const outcome = isCancellation(error) ? 'cancelled' : 'failed';
-    await this.#record(outcome, null, { error: failureSummary(error), rollouts: this.view.rollouts });
+  /** The row first, then the download; neither hides the failure the workflow ends with. */
+  async #cleanUp(error: unknown, cancelled: boolean): Promise<void> {
+    const detail = { error: failureSummary(error), rollouts: this.view.rollouts };
+    const steps = [() => this.#record(cancelled ? 'cancelled' : 'failed', this.#published, detail)];
+    if (this.progress.storeId !== '') steps.push(() => this.#discardStaged());
+    for (const step of steps) {
+      try {
+        await step();
+      } catch (failure) {
+        log.error('cleaning up after the export failed', { failure: failureSummary(failure) });
+      }
+    }
   }
 
   async #record(
     outcome: ExportResult['outcome'] | 'failed' | 'cancelled',
-    result: ExportResult | null,
+    result: Pick<ExportResult, 'version' | 'contentDigest'> | null,
     detail: object,
   ): Promise<void> {
     const { workflowId, runId } = workflowInfo();

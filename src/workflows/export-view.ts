@@ -42,6 +42,11 @@ export class ExportView {
     this.show();
   }
 
+  /** The long activity's own word for its phase; a late one of an ended attempt changes nothing. */
+  announce(phase: ExportPhase): void {
+    if (this.#phase === 'fetching' && phase === 'verifying') this.enter(phase);
+  }
+
   waitForPoll(poll: ExportState['nextPoll']): void {
     this.#nextPoll = poll;
     this.show();

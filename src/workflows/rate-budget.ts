@@ -1,5 +1,6 @@
 import {
   allHandlersFinished,
+  CancellationScope,
   condition,
   getExternalWorkflowHandle,
   log,
@@ -15,6 +16,7 @@ import {
   configure,
   earlierThanTold,
   emptyWindow,
+  firstLapse,
   report,
   viewOf,
   type WindowState,
@@ -91,10 +93,24 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   });
   setCurrentDetails(describeWindow(input.org, window, Date.now()));
 
-  await condition(() => messages >= messagesPerRun || workflowInfo().continueAsNewSuggested);
-  await Promise.all(wakes);
-  await condition(allHandlersFinished);
-  await continueAsNew({ org: input.org, settings: window.settings, carried: window });
+  // Cancelling the budget would lose its ledger, and with it the promise: only termination ends it.
+  await CancellationScope.nonCancellable(async () => {
+    const runIsLong = () => messages >= messagesPerRun || workflowInfo().continueAsNewSuggested;
+    while (!runIsLong()) {
+      // Whoever does not come back must not keep those behind waiting.
+      const lapse = firstLapse(window);
+      if (lapse === null) {
+        await condition(() => runIsLong() || firstLapse(window) !== null);
+      } else {
+        await condition(runIsLong, Math.max(1, lapse - Date.now()), { summary: 'first place in the queue lapses' });
+        wakeWaiters();
+      }
+    }
+    // A wake-up sent in the same task as continue-as-new would be lost.
+    while (wakes.length > 0) await Promise.all(wakes.splice(0));
+    await condition(allHandlersFinished);
+    await continueAsNew({ org: input.org, settings: window.settings, carried: window });
+  });
 }
 
 /** A waiter that is gone needs no waking. */

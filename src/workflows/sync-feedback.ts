@@ -3,6 +3,7 @@ import {
   CancellationScope,
   condition,
   isCancellation,
+  log,
   makeContinueAsNewFunc,
   proxyActivities,
   setCurrentDetails,
@@ -21,6 +22,7 @@ const recordOptions = {
   startToCloseTimeout: '10s',
   scheduleToCloseTimeout: '1h',
   retry: { initialInterval: '500ms', maximumInterval: '30s' },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
 
@@ -33,6 +35,7 @@ const pageOptions = {
   scheduleToCloseTimeout: '24h',
   heartbeatTimeout: '3s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 const pages = proxyActivities<Pick<Activities, 'fetchPages'>>(pageOptions);
 
@@ -83,7 +86,8 @@ class Sync {
       if (!(await this.#read(progress))) return null;
       return await this.#finish(progress, 'completed', null);
     } catch (error) {
-      await CancellationScope.nonCancellable(() => this.#recordFailure(error));
+      const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
+      await CancellationScope.nonCancellable(() => this.#recordFailure(error, cancelled));
       throw error;
     }
   }
@@ -114,6 +118,8 @@ class Sync {
     const { org, project } = this.#input;
     this.#enter('reading');
     for (;;) {
+      // A wake-up may overtake the answer that says to wait: it counts from the question on.
+      this.#woken = false;
       const { passId, storeId } = progress;
       const leg = await pages.fetchPages.executeWithOptions(
         { ...pageOptions, summary: `pages of ${project} from ${progress.pages + 1}` },
@@ -137,7 +143,6 @@ class Sync {
     const since = Date.now();
     this.#waiting = waiting;
     this.#enter('waiting-for-budget');
-    this.#woken = false;
     await condition(() => this.#woken, Math.max(1, waiting.until - since), {
       summary: `budget free at ${clockTime(waiting.until)}, place ${waiting.place}`,
     });
@@ -163,9 +168,14 @@ class Sync {
     return { workflowId, runId, org, project, pass, ...counts, watermark, verifiedUpTo: null };
   }
 
-  async #recordFailure(error: unknown): Promise<void> {
+  /** The pass's own failure is what the workflow ends with, even if its row cannot be closed. */
+  async #recordFailure(error: unknown, cancelled: boolean): Promise<void> {
     if (!this.#progress) return;
-    await this.#finish(this.#progress, isCancellation(error) ? 'cancelled' : 'failed', failureSummary(error));
+    try {
+      await this.#finish(this.#progress, cancelled ? 'cancelled' : 'failed', failureSummary(error));
+    } catch (failure) {
+      log.error('the row of the pass could not be closed', { failure: failureSummary(failure) });
+    }
   }
 
   #enter(phase: SyncState['phase']): void {

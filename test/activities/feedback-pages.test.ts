@@ -29,7 +29,7 @@ let attempts = 0;
 /** Runs the activity once, as one attempt of its own. */
 async function fetchPages(more: { tries?: number; storeId?: string } = {}): Promise<FetchPagesResult> {
   attempts += 1;
-  const env = mockActivity({ attempt: attempts, currentAttemptScheduledTimestampMs: attempts });
+  const env = mockActivity({ currentAttemptScheduledTimestampMs: attempts });
   const input = {
     org: 'acme',
     project: 'prj_1',
@@ -145,11 +145,18 @@ describe('fetchPages', () => {
     expect(analytics()).toHaveLength(0);
   });
 
+  it('never asks the same question twice, not even when an operator starts its attempts anew (B1)', async () => {
+    await begin({ entries: 5_000 });
+    await fetchPages();
+    await fetchPages();
+    expect(new Set(scene.asks.map((question) => question.id)).size).toBe(2);
+  });
+
   it('is told off when a newer attempt has asked', async () => {
     await begin({ entries: 5_000 });
     attempts = 100;
     await fetchPages();
     attempts = 50;
-    expect(await failureOf(fetchPages())).toMatchObject({ type: 'Superseded' });
+    expect(await failureOf(fetchPages())).toMatchObject({ type: 'Superseded', nonRetryable: false });
   });
 });

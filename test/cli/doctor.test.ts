@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { connectClient } from '../../src/client/connection.ts';
-import { createNamespace } from '../../src/client/namespace.ts';
+import { createNamespace, searchAttributeState } from '../../src/client/namespace.ts';
 import { type Scene, type SceneOptions, setScene } from '../support/scene.ts';
 import { useDevServer } from '../support/temporal.ts';
 import {
@@ -243,6 +243,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
     const client = await connectClient({ ...here.config.temporal, namespace, given });
     onTestFinished(() => client.connection.close());
     await createNamespace(client, 1);
+    await expect.poll(() => searchAttributeState(client).catch(() => null), { timeout: 20_000 }).not.toBeNull();
     const bare = await named(namespace);
     expect(bare.check('namespace')).toMatchObject({ level: 'ok', detail: expect.stringContaining('1 days') });
     expect(bare.check('search-attributes')).toMatchObject({

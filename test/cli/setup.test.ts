@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { cloudCommands, isCloud } from '../../src/cli/cloud-commands.ts';
 import { connectClient } from '../../src/client/connection.ts';
-import { createNamespace } from '../../src/client/namespace.ts';
+import { createNamespace, searchAttributeState } from '../../src/client/namespace.ts';
 import { useDevServer } from '../support/temporal.ts';
 import { configText, docferry, docferryJson, emptyFolder } from './run-docferry.ts';
 
@@ -74,7 +74,9 @@ describe('docferry setup', () => {
     await createNamespace(client, 1);
     const text = 1;
     const searchAttributes = { DocferryPhase: text };
-    await client.connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+    const add = () => client.connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+    await expect.poll(() => add().then(Boolean, () => false), { timeout: 20_000 }).toBe(true);
+    await expect.poll(async () => (await searchAttributeState(client)).mistyped, { timeout: 20_000 }).toHaveLength(1);
     const { exitCode, document } = await docferryJson(['setup'], { cwd });
     expect(exitCode).toBe(1);
     expect(document).toHaveProperty('error.code', 'SearchAttributeMistyped');

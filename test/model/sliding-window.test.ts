@@ -7,16 +7,18 @@ import {
   configure,
   earlierThanTold,
   emptyWindow,
+  firstLapse,
   horizonMs,
   leaseMs,
   report,
-  slackMs,
+  slackOf,
   viewOf,
   type WindowState,
 } from '../../src/model/sliding-window.ts';
 
 const settings: WindowSettings = { requests: 10, reserve: 0, windowMs: 60_000, arrivalMs: 30_000 };
 const t0 = 1_000_000;
+const slackMs = slackOf(settings.windowMs);
 
 let asked = 0;
 const question = (holder: string, more: Partial<PermitAsk> = {}): PermitAsk => {
@@ -150,6 +152,22 @@ describe('a sliding window', () => {
     expect(viewOf(window, t0 + 70_000).waiters).toEqual([]);
   });
 
+  it('gives no place to an asker that will not come back', () => {
+    const full = fill(emptyWindow(settings, t0), 'x', t0);
+    const [window, answer] = ask(full, question('check', { mayWait: false }), t0 + 1);
+    expect(answer.kind).toBe('wait');
+    expect(viewOf(window, t0 + 1).waiters).toEqual([]);
+  });
+
+  it('says when a place lapses that keeps others waiting', () => {
+    let window = fill(emptyWindow(settings, t0), 'x', t0);
+    [window] = ask(window, question('a'), t0 + 1);
+    expect(firstLapse(window)).toBeNull();
+    [window] = ask(window, question('b'), t0 + 2);
+    expect(firstLapse(window)).toBe(t0 + 60_000 + slackMs + 5_000);
+    expect(earlierThanTold(window, t0 + 66_000).state.waiters).toEqual([]);
+  });
+
   it('shrinks leases when others hold or wait', () => {
     const roomy = { ...settings, requests: 100 };
     let [window, answer] = ask(emptyWindow(roomy, t0), question('a'), t0);
@@ -187,10 +205,22 @@ describe('a sliding window', () => {
       return report(window, { leaseId: granted(answer).leaseId, arrived: [at], throttled: { retryAfterMs } }, at);
     };
 
-    it('waits as long as the service says, or until its own oldest slot is free, whichever is later', () => {
+    it('waits as long as the service says, which is believed up to little more than a window', () => {
       expect(viewOf(throttled(90_000), t0 + 100).pausedUntil).toBe(t0 + 90_100);
-      expect(viewOf(throttled(1_000), t0 + 100).pausedUntil).toBe(t0 + 60_100 + slackMs);
-      expect(viewOf(throttled(null), t0 + 100).pausedUntil).toBe(t0 + 60_100 + slackMs);
+      expect(viewOf(throttled(5_000), t0 + 100).pausedUntil).toBe(t0 + 5_100);
+      expect(viewOf(throttled(86_400_000), t0 + 100).pausedUntil).toBe(t0 + 120_100);
+    });
+
+    it('waits a twentieth of the window when the service does not say and we hold no slot', () => {
+      expect(viewOf(throttled(null), t0 + 100).pausedUntil).toBe(t0 + 3_100);
+    });
+
+    it('waits for its own oldest slot when that is later than what the service says', () => {
+      let [window, answer] = ask(emptyWindow(settings, t0), question('a', { wants: 1 }), t0);
+      window = report(window, { leaseId: granted(answer).leaseId, arrived: [t0 + 10] }, t0 + 20);
+      [window, answer] = ask(window, question('a', { wants: 1 }), t0 + 30);
+      const refused = { leaseId: granted(answer).leaseId, arrived: [t0 + 40], throttled: { retryAfterMs: 1_000 } };
+      expect(viewOf(report(window, refused, t0 + 50), t0 + 50).pausedUntil).toBe(t0 + 60_010 + slackMs);
     });
 
     it('sends one request before the others follow', () => {

@@ -264,6 +264,51 @@ describe('exportSite', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'cancelled' }]);
   });
 
+  it('lets the running step end before it cleans up and records the cancellation', async () => {
+    const order: string[] = [];
+    const { activities } = exportActivities({
+      fetchBundle: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        order.push('fetched');
+        return bundle;
+      },
+      recordExportRun: async ({ outcome }) => {
+        order.push(outcome);
+      },
+      discardStaged: async () => {
+        order.push('discarded');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      // Time is skipped only while somebody waits for the result.
+      const ended = expect(handle.result()).rejects.toThrow();
+      await expect
+        .poll(() => exportState(env.client, request.org, request.domain), { interval: 20 })
+        .toMatchObject({ phase: 'fetching' });
+      await handle.cancel();
+      await ended;
+    });
+    expect(order).toEqual(['fetched', 'cancelled', 'discarded']);
+  });
+
+  it('leaves its record and its own failure even when cleaning up fails', async () => {
+    const { activities, calls } = exportActivities({
+      fetchBundle: async () => {
+        throw ApplicationFailure.nonRetryable('the archive is too large', 'ArchiveTooLarge');
+      },
+      discardStaged: async () => {
+        throw ApplicationFailure.nonRetryable('read-only file system', 'StoreUnavailable');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, input());
+      await expect(handle.result()).rejects.toMatchObject({ cause: { cause: { type: 'ArchiveTooLarge' } } });
+    });
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
+  });
+
   it('polls at once when asked, and refuses when no poll is due', async () => {
     let polls = 0;
     const { activities } = exportActivities({

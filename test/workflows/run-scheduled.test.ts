@@ -7,12 +7,12 @@ import { startSync } from '../../src/client/syncs.ts';
 import { type ScheduleTarget, scheduledRunId, workflowIdOf } from '../../src/model/schedule-target.ts';
 import { noEntries, type SyncInput } from '../../src/model/sync.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
-import { timeSkippingEnvironment } from '../support/temporal.ts';
+import { devServerEnvironment } from '../support/temporal.ts';
 import { replayChain, withWorker } from '../support/workflow-run.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {
-  env = await timeSkippingEnvironment();
+  env = await devServerEnvironment();
 });
 afterAll(async () => {
   await env?.teardown();

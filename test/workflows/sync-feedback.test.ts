@@ -5,6 +5,7 @@ import type { FetchPagesResult } from '../../src/activities/feedback-pages.ts';
 import type { Activities } from '../../src/activities/index.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
 import { noEntries, type SyncInput } from '../../src/model/sync.ts';
+import { syncWorkflowId } from '../../src/model/workflow-ids.ts';
 import { permitsFreedSignal } from '../../src/workflows/definitions.ts';
 import { timeSkippingEnvironment } from '../support/temporal.ts';
 import { withWorker } from '../support/workflow-run.ts';
@@ -102,6 +103,21 @@ describe('syncFeedback', () => {
       const handle = await startSync(env.client, taskQueue, sync);
       await expect.poll(() => syncState(env.client, sync)).toMatchObject({ phase: 'waiting-for-budget' });
       await handle.signal(permitsFreedSignal);
+      expect((await handle.result()).waitedMs).toBeLessThan(86_000_000);
+      expect(calls()).toBe(2);
+    });
+  });
+
+  it('hears a wake-up that overtakes the answer that says to wait (B2)', async () => {
+    const sync = input();
+    const { activities, calls } = passActivities(async (call) => {
+      if (call > 0) return leg({ outcome: 'complete' });
+      await env.client.workflow.getHandle(syncWorkflowId(sync.org, sync.project, sync.pass)).signal(permitsFreedSignal);
+      const until = (await env.currentTimeMs()) + 86_400_000;
+      return leg({ outcome: 'waiting', waiting: { until, place: 1, behind: [] } });
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await startSync(env.client, taskQueue, sync);
       expect((await handle.result()).waitedMs).toBeLessThan(86_000_000);
       expect(calls()).toBe(2);
     });
