@@ -100,11 +100,20 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
   });
   // The budgets are workflows of this worker: they take over the configuration once it runs.
   for (const org of budgets.keys()) {
-    permits.configure(org).catch((error: unknown) => {
-      settings.log.warn({ err: error, org }, 'the budget has not taken over its configuration');
-    });
+    configureBudget(permits, org, settings.log, () => worker.getState() === 'STOPPED');
   }
   return worker;
+}
+
+const configureEveryMs = 5_000;
+
+/** Until a budget has taken over its configuration the one before binds, so this does not give up. */
+function configureBudget(permits: BudgetClient, org: string, log: Logger, stopped: () => boolean): void {
+  permits.configure(org).catch((error: unknown) => {
+    if (stopped()) return;
+    log.warn({ err: error, org }, 'the budget has not taken over its configuration yet');
+    setTimeout(() => configureBudget(permits, org, log, stopped), configureEveryMs).unref();
+  });
 }
 
 async function connectNatively(config: Config): Promise<NativeConnection> {

@@ -3,7 +3,7 @@ import { activityInfo, log } from '@temporalio/activity';
 import type { PassPosition, PassRow } from '../feedback/feedback-store.ts';
 import { RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
 import type { EntryCounts } from '../model/cargo.ts';
-import { maxLease, type PermitClass } from '../model/permits.ts';
+import { maxLease, type PermitAnswer, type PermitAsk, type PermitClass } from '../model/permits.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
 import { MalformedResponse, NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
@@ -124,7 +124,7 @@ class LeaseOfPages {
     const info = activityInfo();
     const { workflowId = '' } = info.workflowExecution ?? {};
     const askedAt = instant();
-    const answer = await this.#deps.permits.ask(this.#input.org, {
+    const answer = await this.#askOnce({
       id: questionId(),
       holder: workflowId,
       class: this.#input.class,
@@ -134,6 +134,17 @@ class LeaseOfPages {
     if (answer.kind === 'superseded') throw transient('Superseded', 'a newer attempt of this activity is at work');
     if (answer.kind === 'granted') return new Lease(answer, askedAt, instant());
     return { until: answer.waitUntil, place: answer.place, behind: answer.behind };
+  }
+
+  /** An answer that is lost on the way may be a lease: it is given back unused, so that it holds no slots to its end. */
+  async #askOnce(question: PermitAsk): Promise<PermitAnswer> {
+    const { permits } = this.#deps;
+    try {
+      return await permits.ask(this.#input.org, question);
+    } catch (error) {
+      await permits.report(this.#input.org, { leaseId: question.id, arrived: [] }).catch(() => {});
+      throw error;
+    }
   }
 
   /** One request. Null when nothing was read: the lease is over, or the page came broken and is worth another try. */

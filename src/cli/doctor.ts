@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { CommandContext, RunCommand } from './context.ts';
-import type { Check } from './doctor/check.ts';
+import { type Check, skipped } from './doctor/check.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import type { Paint } from './output.ts';
-import { readPackageFile } from './package-file.ts';
+import { packageVersion } from './package-file.ts';
 import { printable } from './text.ts';
 
 const longestText = 1_000;
@@ -38,7 +38,6 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
   const { env } = context;
   const { installationCheck } = await import('./doctor/installation.ts');
   const { checkConfiguration } = await import('./doctor/configuration.ts');
-  const { skipped } = await import('./doctor/check.ts');
   const { certificateAuthoritiesCheck } = await import('./doctor/certificate-authorities.ts');
   const { proxyCheck } = await import('./doctor/proxy.ts');
   const { linksCheck } = await import('./doctor/links.ts');
@@ -84,9 +83,4 @@ function lineOf({ name, level, detail, fix }: Check, width: number, paint: Paint
   const colours = { ok: paint.green, warning: paint.yellow, error: paint.red, skipped: paint.dim };
   const line = `${colours[level](level.padEnd(7))}  ${name.padEnd(width)}  ${printable(detail, longestText)}`;
   return fix === null ? line : `${line}. ${paint.cyan('Fix:')} ${printable(fix, longestText)}`;
-}
-
-function packageVersion(): string {
-  const text = readPackageFile('package.json');
-  return text === null ? 'unknown' : JSON.parse(text).version;
 }

@@ -11,6 +11,12 @@ export function readPackageFile(name: string): string | null {
   return null;
 }
 
+/** Version of this package; `unknown` when the installation is damaged. */
+export function packageVersion(): string {
+  const text = readPackageFile('package.json');
+  return text === null ? 'unknown' : JSON.parse(text).version;
+}
+
 function packageName(root: string): unknown {
   const text = readText(`${root}package.json`);
   return text === null ? null : JSON.parse(text).name;

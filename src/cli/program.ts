@@ -18,7 +18,7 @@ import { addFeedbackExport } from './feedback-export.ts';
 import { addFeedbackStats } from './feedback-stats.ts';
 import { addFeedbackStatus } from './feedback-status.ts';
 import { addFeedbackSync } from './feedback-sync.ts';
-import { readPackageFile } from './package-file.ts';
+import { packageVersion } from './package-file.ts';
 import { addSandbox } from './sandbox.ts';
 import { addSchedulesApply } from './schedules-apply.ts';
 import { addSchedulesBackfill } from './schedules-backfill.ts';
@@ -91,9 +91,4 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
   }
   for (const add of [addSchedulesTrigger, addSchedulesBackfill]) add(schedules, run);
   return program;
-}
-
-function packageVersion(): string {
-  const text = readPackageFile('package.json');
-  return text === null ? 'unknown' : JSON.parse(text).version;
 }

@@ -94,9 +94,25 @@ function limit<State>({ timeoutMs, signal }: WaitOptions<State>, stop: AbortSign
   });
 }
 
+/** Codes of gRPC that may pass. Others, such as a missing permission, will be the same the next time. */
+const passing: ReadonlySet<number> = new Set(
+  Object.values({
+    cancelled: 1,
+    unknown: 2,
+    deadlineExceeded: 4,
+    exhausted: 8,
+    aborted: 10,
+    internal: 13,
+    unavailable: 14,
+  }),
+);
+
 /** Server away, restarting or overloaded: worth asking again. */
 function isOutage(error: unknown): boolean {
-  return isGrpcServiceError(error) || (error instanceof Error && error.cause !== undefined && isOutage(error.cause));
+  return (
+    (isGrpcServiceError(error) && passing.has(error.code)) ||
+    (error instanceof Error && error.cause !== undefined && isOutage(error.cause))
+  );
 }
 
 async function answers(client: Client): Promise<boolean> {

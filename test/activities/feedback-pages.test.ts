@@ -152,6 +152,17 @@ describe('fetchPages', () => {
     expect(new Set(scene.asks.map((question) => question.id)).size).toBe(2);
   });
 
+  it('gives back a lease whose answer was lost on the way', async () => {
+    await begin({ entries: 500 });
+    const { ask } = scene.deps.permits;
+    scene.deps.permits.ask = async (org, question) => {
+      await ask(org, question);
+      throw new Error('the answer was lost');
+    };
+    await expect(fetchPages()).rejects.toThrow('the answer was lost');
+    expect(scene.window()).toMatchObject({ used: 0, holders: [] });
+  });
+
   it('is told off when a newer attempt has asked', async () => {
     await begin({ entries: 5_000 });
     attempts = 100;

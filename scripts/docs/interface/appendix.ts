@@ -164,7 +164,7 @@ export const appendix: readonly Section[] = [
         'appendix.otherEndpoints',
         'other programs draw on the same 100 requests',
         'sandbox/rate-limit > the rate limit > is 100 requests per organization and hour, shared by all projects and analytics endpoints',
-        'model/sliding-window > a sliding window > after a 429 > waits as long as the service says, or until its own oldest slot is free, whichever is later',
+        'model/sliding-window > a sliding window > after a 429 > waits as long as the service says, which is believed up to little more than a window',
         'model/sliding-window > a sliding window > after a 429 > sends one request before the others follow',
       ],
     ],
