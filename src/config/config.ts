@@ -30,7 +30,7 @@ export interface TemporalConfig {
 export interface ServiceConfig {
   baseUrl: string;
   analyticsBaseUrl: string;
-  /** Host names the bundle may be downloaded from; empty for any. */
+  /** Hosts that links may lead to besides public addresses (DESIGN E3). */
   linkHosts: string[];
   allowInsecure: boolean;
 }

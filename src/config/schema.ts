@@ -148,8 +148,11 @@ const service = z.strictObject({
   linkHosts: z
     .array(hostName(), 'expected a list of host names')
     .default([])
-    .describe('Hosts a bundle may be downloaded from. Empty: any host.'),
-  allowInsecure: z.boolean('expected true or false').default(false).describe('Permits `http://` for other machines.'),
+    .describe('Hosts that links may lead to besides public addresses: private or loopback ones must be listed here.'),
+  allowInsecure: z
+    .boolean('expected true or false')
+    .default(false)
+    .describe('Permits `http://` for other machines and for links.'),
 });
 
 const store = z.strictObject({
