@@ -21,17 +21,11 @@ import { exportStateQuery, phaseSignal, pollNowUpdate } from './definitions.ts';
 import { ExportJob } from './export-job.ts';
 import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
+import { recordOptions } from './record-options.ts';
 
 type FetchBundleResult = Awaited<ReturnType<Activities['fetchBundle']>>;
 type VerifiedBundle = FetchBundleResult & { ok: true };
 
-/** The store's own transactions: short, so that a dead worker costs seconds, and tried for long. */
-const recordOptions = {
-  startToCloseTimeout: '10s',
-  scheduleToCloseTimeout: '1h',
-  retry: { initialInterval: '500ms', maximumInterval: '30s' },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
 const records =
   proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun' | 'discardStaged' | 'describeVersion'>>(
     recordOptions,

@@ -15,15 +15,9 @@ import { clockTime, factsTable, spanText } from '../model/details-text.ts';
 import { noEntries, type SyncInput, type SyncProgress, type SyncResult, type SyncState } from '../model/sync.ts';
 import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
 import { failureSummary } from './failure-summary.ts';
+import { recordOptions } from './record-options.ts';
 import { showPhase } from './search-attributes.ts';
 
-/** The store's own transactions: short, so that a dead worker costs seconds, and tried for long. */
-const recordOptions = {
-  startToCloseTimeout: '10s',
-  scheduleToCloseTimeout: '1h',
-  retry: { initialInterval: '500ms', maximumInterval: '30s' },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
 
 /**
