@@ -1,6 +1,7 @@
-import type { ArchiveEntry, EntryKind } from './archive-reader.ts';
 import { checkPath, foldPath } from './path-rules.ts';
+import type { ArchiveEntry, EntryKind } from './readers/archive-reader.ts';
 import type { ReasonList } from './reason-list.ts';
+import type { StructureRule } from './structure-rules.ts';
 
 export interface ArchiveLimits {
   /** Most bytes of all files unpacked. */
@@ -16,7 +17,7 @@ export const DEFAULT_LIMITS: ArchiveLimits = { maxBytes: 5 * 1024 ** 3, maxFiles
 
 const RATIO_FROM_BYTES = 1024 ** 2;
 
-const REFUSED_KINDS: Partial<Record<EntryKind, { rule: string; detail: string }>> = {
+const REFUSED_KINDS: Partial<Record<EntryKind, { rule: StructureRule; detail: string }>> = {
   'symbolic-link': { rule: 'symbolic-link', detail: 'symbolic links are refused' },
   'hard-link': { rule: 'hard-link', detail: 'hard links are refused' },
   device: { rule: 'device', detail: 'devices, pipes and sockets are refused' },
@@ -81,12 +82,12 @@ export class EntryRules {
     return this.#exhausted;
   }
 
-  #exhaust(rule: string, detail: string): void {
+  #exhaust(rule: StructureRule, detail: string): void {
     this.#exhausted = true;
     this.#reasons.add(rule, null, detail);
   }
 
-  #refuse(rule: string, path: string, detail: string): null {
+  #refuse(rule: StructureRule, path: string, detail: string): null {
     this.#reasons.add(rule, path, detail);
     return null;
   }

@@ -1,7 +1,7 @@
 import type { ArchiveFormat } from '../model/cargo.ts';
-import type { ArchiveReader } from './archive-reader.ts';
-import { readTar, readTarGz } from './read-tar.ts';
-import { readZip } from './read-zip.ts';
+import type { ArchiveReader } from './readers/archive-reader.ts';
+import { readTar, readTarGz } from './readers/read-tar.ts';
+import { readZip } from './readers/read-zip.ts';
 
 const READERS: Record<ArchiveFormat, ArchiveReader> = { 'tar.gz': readTarGz, tar: readTar, zip: readZip };
 

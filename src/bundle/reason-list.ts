@@ -1,4 +1,5 @@
 import type { Reason } from '../model/cargo.ts';
+import type { RuleName } from './rules.ts';
 
 const LISTED = 20;
 const PRINTED_PATH = 200;
@@ -8,7 +9,7 @@ export class ReasonList {
   readonly #listed: Reason[] = [];
   #count = 0;
 
-  add(rule: string, path: string | null, detail: string): void {
+  add(rule: RuleName, path: string | null, detail: string): void {
     this.#count += 1;
     if (this.#count > LISTED) return;
     this.#listed.push({ rule, path: path === null ? null : printablePath(path), detail });

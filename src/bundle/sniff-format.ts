@@ -1,5 +1,6 @@
-import { open } from 'node:fs/promises';
 import type { ArchiveFormat, Reason } from '../model/cargo.ts';
+import type { ByteFile } from './readers/byte-file.ts';
+import type { StructureRule } from './structure-rules.ts';
 
 const HEAD_BYTES = 512;
 const USTAR_OFFSET = 257;
@@ -7,14 +8,10 @@ const USTAR_OFFSET = 257;
 export type Sniffed = { format: ArchiveFormat } | { format: null; reason: Reason };
 
 /** Tells an archive's format by its bytes, never by its name (DESIGN §6), or why it is none. Throws system errors. */
-export async function sniffFormat(file: string): Promise<Sniffed> {
-  const handle = await open(file, 'r');
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    return sniffBytes(buffer.subarray(0, bytesRead));
-  } finally {
-    await handle.close();
-  }
+export async function sniffFormat(file: ByteFile): Promise<Sniffed> {
+  const head = Buffer.alloc(HEAD_BYTES);
+  const read = await file.read(head, 0);
+  return sniffBytes(head.subarray(0, read));
 }
 
 /** As `sniffFormat`, for the first 512 bytes of a file (fewer when it is shorter). */
@@ -54,6 +51,6 @@ function startsWith(head: Buffer, bytes: number[]): boolean {
   return bytes.every((byte, index) => head[index] === byte);
 }
 
-function refused(rule: string, detail: string): Sniffed {
+function refused(rule: StructureRule, detail: string): Sniffed {
   return { format: null, reason: { rule, path: null, detail } };
 }

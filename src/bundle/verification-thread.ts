@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { isSystemError } from './archive-reader.ts';
+import { isSystemError } from './readers/archive-reader.ts';
 import { verifyArchive } from './verify-archive.ts';
 import type { ThreadInput, ThreadMessage } from './verify-in-thread.ts';
 

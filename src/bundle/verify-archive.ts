@@ -1,18 +1,22 @@
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
 import type { ArchiveFacts, ArchiveFormat, Reason } from '../model/cargo.ts';
-import { type ArchiveEntry, ArchiveFault } from './archive-reader.ts';
 import { type ContentFile, contentDigest, sortFiles } from './content-digest.ts';
 import { type ArchiveLimits, EntryRules } from './entry-rules.ts';
-import { hashFile } from './hash-file.ts';
+import { FileSink } from './file-sink.ts';
 import { readerOf } from './open-archive.ts';
+import { type ArchiveEntry, ArchiveFault, type EntryAnswer } from './readers/archive-reader.ts';
+import { type ByteFile, withByteFile } from './readers/byte-file.ts';
+import { ByteWindow } from './readers/byte-window.ts';
 import { ReasonList } from './reason-list.ts';
-import { checkSite, isPage } from './site-rules.ts';
+import { SiteInspection } from './site/site-inspection.ts';
+import { isPage } from './site/site-pages.ts';
+import type { SiteRuleLevels } from './site/site-rules.ts';
 import { sniffFormat } from './sniff-format.ts';
 
 /** Bytes of headers and padding allowed for each file of a tar, on top of the contents. */
 const OVERHEAD_PER_FILE = 4096;
 const OVERHEAD = 1024 ** 2;
+const PIECE_BYTES = 1024 ** 2;
 const PROGRESS_EVERY_MS = 200;
 /** Longest time for one archive unless told otherwise, in milliseconds. */
 export const DEFAULT_TIME_LIMIT_MS = 30 * 60_000;
@@ -27,6 +31,8 @@ export interface VerificationOptions {
   limits: ArchiveLimits;
   /** Leaves out the rules about site content (DESIGN §5 `export verify`). */
   structureOnly?: boolean;
+  /** What becomes of a site that breaks a rule about its content, where it differs from the rule's default. */
+  siteRules?: SiteRuleLevels;
   /** Longest time for the whole archive; running out of it is the reason `time-limit`. */
   timeLimitMs?: number;
   signal?: AbortSignal;
@@ -55,13 +61,15 @@ export interface VerificationReport {
  * answer is a report. Throws only system errors of reading the file, and the signal's reason.
  */
 export async function verifyArchive(file: string, options: VerificationOptions): Promise<VerificationReport> {
+  return withByteFile(file, (bytes) => verifyBytes(bytes, options));
+}
+
+/** As `verifyArchive`, for a file that is open already. */
+export async function verifyBytes(file: ByteFile, options: VerificationOptions): Promise<VerificationReport> {
   const sniffed = await sniffFormat(file);
   if (sniffed.format === null) return refusedReport(null, [sniffed.reason]);
-  const { format } = sniffed;
-  const { size } = await stat(file);
-  const archive: ArchiveFacts = { sha256: await hashFile(file, options.signal), bytes: size, format };
-  const reading = new Reading(archive, options);
-  await reading.read(file);
+  const reading = new Reading(file, sniffed.format, options);
+  await reading.read();
   return reading.report();
 }
 
@@ -73,69 +81,95 @@ export function refusedReport(archive: ArchiveFacts | null, reasons: Reason[]): 
 }
 
 class Reading {
-  readonly #archive: ArchiveFacts;
+  readonly #file: ByteFile;
+  readonly #format: ArchiveFormat;
   readonly #options: VerificationOptions;
   readonly #reasons = new ReasonList();
   readonly #rules: EntryRules;
+  readonly #site: SiteInspection | null;
   readonly #files: ContentFile[] = [];
   readonly #deadline: number;
+  readonly #archiveHash = createHash('sha256');
+  #archiveBytes = 0;
   #bytes = 0;
   #nextProgress = 0;
 
-  constructor(archive: ArchiveFacts, options: VerificationOptions) {
-    this.#archive = archive;
+  constructor(file: ByteFile, format: ArchiveFormat, options: VerificationOptions) {
+    this.#file = file;
+    this.#format = format;
     this.#options = options;
-    this.#rules = new EntryRules(options.limits, archive.bytes, this.#reasons);
+    this.#rules = new EntryRules(options.limits, file.size, this.#reasons);
+    this.#site = options.structureOnly ? null : new SiteInspection(options.siteRules ?? {});
     this.#deadline = performance.now() + (options.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS);
   }
 
-  async read(file: string): Promise<void> {
+  async read(): Promise<void> {
     const { maxBytes, maxFiles } = this.#options.limits;
     const streamBytes = maxBytes + maxFiles * OVERHEAD_PER_FILE + OVERHEAD;
-    try {
-      for await (const entry of readerOf(this.#archive.format)(file, streamBytes)) {
+    const onRaw = (bytes: Uint8Array) => this.#takeRaw(bytes);
+    await this.#noting(() =>
+      readerOf(this.#format)(this.#file, { streamBytes, onRaw, onEntry: (entry) => this.#enter(entry) }),
+    );
+    await this.#noting(() => this.#readRest());
+  }
+
+  report(): VerificationReport {
+    const entries = sortFiles(this.#files);
+    const whole = this.#reasons.count === 0;
+    if (whole && entries.length === 0) this.#reasons.add('no-files', null, 'the archive holds no file');
+    const site = whole && entries.length > 0 ? this.#site?.conclude(entries.map(({ path }) => path)) : undefined;
+    const reasons = [...this.#reasons.all(), ...(site?.reasons ?? [])];
+    return {
+      ok: reasons.length === 0,
+      format: this.#format,
+      reasons,
+      warnings: site?.warnings ?? [],
+      files: entries.length,
+      pages: entries.filter(({ path }) => isPage(path)).length,
+      bytes: this.#bytes,
+      contentDigest: whole ? contentDigest(entries) : null,
+      archive: { sha256: this.#archiveHash.digest('hex'), bytes: this.#archiveBytes, format: this.#format },
+      entries,
+    };
+  }
+
+  #enter(entry: ArchiveEntry): EntryAnswer {
+    this.#pulse();
+    const path = this.#rules.admit(entry);
+    if (this.#rules.exhausted) return 'stop';
+    if (path === null || entry.kind !== 'file') return 'skip';
+    return new FileSink(entry.bytes, this.#site?.wants(path, entry.bytes) ?? false, {
+      onBytes: (bytes) => {
+        this.#bytes += bytes;
         this.#pulse();
-        const path = this.#rules.admit(entry);
-        if (this.#rules.exhausted) break;
-        if (path !== null && entry.kind === 'file') await this.#hash(path, entry);
-      }
+      },
+      onEnd: (sha256, content) => {
+        this.#files.push({ path, bytes: entry.bytes, sha256 });
+        if (content !== null) this.#site?.inspect(path, content);
+      },
+    });
+  }
+
+  /** Faults of the archive become reasons; all else is thrown. */
+  async #noting(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
     } catch (error) {
       if (!(error instanceof ArchiveFault)) throw error;
       this.#reasons.add(error.rule, error.path, error.message);
     }
   }
 
-  report(): VerificationReport {
-    const entries = sortFiles(this.#files);
-    const whole = this.#reasons.count === 0;
-    if (whole) this.#checkContent(entries);
-    return {
-      ok: this.#reasons.count === 0,
-      format: this.#archive.format,
-      reasons: this.#reasons.all(),
-      warnings: [],
-      files: entries.length,
-      pages: entries.filter(({ path }) => isPage(path)).length,
-      bytes: this.#bytes,
-      contentDigest: whole ? contentDigest(entries) : null,
-      archive: this.#archive,
-      entries,
-    };
+  /** An archive that is refused early is still named by the digest of all its bytes. */
+  async #readRest(): Promise<void> {
+    const range = { start: this.#archiveBytes, end: this.#file.size };
+    const window = new ByteWindow(this.#file, range, (bytes) => this.#takeRaw(bytes));
+    while ((await window.piece(PIECE_BYTES)) !== null) this.#options.signal?.throwIfAborted();
   }
 
-  #checkContent(entries: ContentFile[]): void {
-    if (entries.length === 0) this.#reasons.add('no-files', null, 'the archive holds no file');
-    else if (!this.#options.structureOnly) checkSite(entries, this.#reasons);
-  }
-
-  async #hash(path: string, entry: ArchiveEntry): Promise<void> {
-    const hash = createHash('sha256');
-    for await (const chunk of entry.content()) {
-      hash.update(chunk);
-      this.#bytes += chunk.length;
-      this.#pulse();
-    }
-    this.#files.push({ path, bytes: entry.bytes, sha256: hash.digest('hex') });
+  #takeRaw(bytes: Uint8Array): void {
+    this.#archiveHash.update(bytes);
+    this.#archiveBytes += bytes.length;
   }
 
   #pulse(): void {

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open } from 'node:fs/promises';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type ArchiveEntry, ArchiveFault } from '../bundle/archive-reader.ts';
 import type { Manifest } from '../bundle/bundle-store.ts';
+import type { ContentFile } from '../bundle/content-digest.ts';
 import { EntryRules } from '../bundle/entry-rules.ts';
 import { readerOf } from '../bundle/open-archive.ts';
+import { type ArchiveEntry, ArchiveFault, type ContentSink, type EntryAnswer } from '../bundle/readers/archive-reader.ts';
+import { withByteFile } from '../bundle/readers/byte-file.ts';
 import { ReasonList } from '../bundle/reason-list.ts';
 
 /** The archive is not what its manifest says; nothing of it was put into service. */
@@ -28,60 +30,88 @@ export async function unpack(
   folder: string,
   options: UnpackOptions,
 ): Promise<void> {
-  const { format, bytes } = manifest.archive;
-  const reasons = new ReasonList();
-  const unlimited = Number.POSITIVE_INFINITY;
-  const rules = new EntryRules({ maxBytes: unlimited, maxFiles: unlimited, maxRatio: unlimited }, bytes, reasons);
-  const missing = new Map(manifest.files.map((file) => [file.path, file]));
-  const folders = new Set<string>();
-  const ensureFolder = async (path: string) => {
-    if (folders.has(path)) return;
-    await mkdir(path, { recursive: true });
-    folders.add(path);
-  };
+  const unpacking = new Unpacking(manifest, folder, options);
+  const onEntry = (entry: ArchiveEntry) => unpacking.enter(entry);
+  const streamBytes = Number.POSITIVE_INFINITY;
   try {
-    for await (const entry of readerOf(format)(archive, unlimited)) {
-      const path = rules.admit(entry);
-      const [reason] = reasons.all();
-      if (reason) throw new UnpackMismatch(`${reason.rule}: ${reason.detail}`);
-      if (path === null) continue;
-      const target = join(folder, path);
-      await ensureFolder(entry.kind === 'directory' ? target : dirname(target));
-      if (entry.kind === 'directory') continue;
-      const listed = missing.get(path);
-      missing.delete(path);
-      const written = await writeEntry(entry, target, options);
-      if (!listed || written.sha256 !== listed.sha256 || written.bytes !== listed.bytes) {
-        throw new UnpackMismatch('a file of the archive is not as the manifest lists it');
-      }
-    }
+    await withByteFile(archive, (file) => readerOf(manifest.archive.format)(file, { streamBytes, onEntry }));
   } catch (error) {
     throw error instanceof ArchiveFault ? new UnpackMismatch(`${error.rule}: ${error.message}`) : error;
+  } finally {
+    await unpacking.close();
   }
-  if (missing.size > 0) throw new UnpackMismatch(`the archive lacks ${missing.size} files of the manifest`);
+  unpacking.requireAll();
 }
 
-async function writeEntry(
-  entry: ArchiveEntry,
-  target: string,
-  { signal, onProgress }: UnpackOptions,
-): Promise<{ bytes: number; sha256: string }> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  const handle = await open(target, 'wx', 0o644);
-  try {
-    for await (const chunk of entry.content()) {
-      signal?.throwIfAborted();
-      hash.update(chunk);
-      bytes += chunk.length;
-      // Appends and goes on until all is written, unlike `write`.
-      await handle.writeFile(chunk);
-      onProgress?.();
-    }
-  } finally {
-    await handle.close();
+class Unpacking {
+  readonly #folder: string;
+  readonly #options: UnpackOptions;
+  readonly #reasons = new ReasonList();
+  readonly #rules: EntryRules;
+  readonly #missing: Map<string, ContentFile>;
+  readonly #folders = new Set<string>();
+  #writing: FileHandle | null = null;
+
+  constructor(manifest: Manifest, folder: string, options: UnpackOptions) {
+    const unlimited = Number.POSITIVE_INFINITY;
+    const limits = { maxBytes: unlimited, maxFiles: unlimited, maxRatio: unlimited };
+    this.#folder = folder;
+    this.#options = options;
+    this.#rules = new EntryRules(limits, manifest.archive.bytes, this.#reasons);
+    this.#missing = new Map(manifest.files.map((file) => [file.path, file]));
   }
-  signal?.throwIfAborted();
-  onProgress?.();
-  return { bytes, sha256: hash.digest('hex') };
+
+  async enter(entry: ArchiveEntry): Promise<EntryAnswer> {
+    const path = this.#rules.admit(entry);
+    const [reason] = this.#reasons.all();
+    if (reason) throw new UnpackMismatch(`${reason.rule}: ${reason.detail}`);
+    if (path === null) return 'skip';
+    const target = join(this.#folder, path);
+    await this.#ensureFolder(entry.kind === 'directory' ? target : dirname(target));
+    if (entry.kind === 'directory') return 'skip';
+    const handle = await open(target, 'wx', 0o644);
+    this.#writing = handle;
+    return this.#sink(handle, path);
+  }
+
+  requireAll(): void {
+    const lacking = this.#missing.size;
+    if (lacking > 0) throw new UnpackMismatch(`the archive lacks ${lacking} files of the manifest`);
+  }
+
+  async close(): Promise<void> {
+    await this.#writing?.close();
+    this.#writing = null;
+  }
+
+  #sink(handle: FileHandle, path: string): ContentSink {
+    const { signal, onProgress } = this.#options;
+    const hash = createHash('sha256');
+    let bytes = 0;
+    return {
+      write: async (chunk) => {
+        signal?.throwIfAborted();
+        hash.update(chunk);
+        bytes += chunk.length;
+        // Appends and goes on until all is written, unlike `write`.
+        await handle.writeFile(chunk);
+        onProgress?.();
+      },
+      end: async () => {
+        await this.close();
+        signal?.throwIfAborted();
+        onProgress?.();
+        const listed = this.#missing.get(path);
+        this.#missing.delete(path);
+        if (listed?.bytes === bytes && listed.sha256 === hash.digest('hex')) return;
+        throw new UnpackMismatch('a file of the archive is not as the manifest lists it');
+      },
+    };
+  }
+
+  async #ensureFolder(path: string): Promise<void> {
+    if (this.#folders.has(path)) return;
+    await mkdir(path, { recursive: true });
+    this.#folders.add(path);
+  }
 }

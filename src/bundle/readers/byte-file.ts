@@ -1,0 +1,34 @@
+import { open } from 'node:fs/promises';
+
+/** Bytes that can be read at any place: a file, or memory. */
+export interface ByteFile {
+  readonly size: number;
+  /** Fills `into` from `position` on and gives the number of bytes read: 0 only at the end. Throws system errors. */
+  read(into: Uint8Array, position: number): Promise<number>;
+}
+
+/** Opens a file, lets `use` read it, and closes it whatever happens. Throws system errors and what `use` throws. */
+export async function withByteFile<T>(path: string, use: (file: ByteFile) => Promise<T>): Promise<T> {
+  const handle = await open(path, 'r');
+  try {
+    const { size } = await handle.stat();
+    return await use({
+      size,
+      read: async (into, position) => (await handle.read(into, 0, into.length, position)).bytesRead,
+    });
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Bytes in memory as a `ByteFile`. */
+export function bytesInMemory(bytes: Uint8Array): ByteFile {
+  return {
+    size: bytes.length,
+    read: async (into, position) => {
+      const part = bytes.subarray(position, position + into.length);
+      into.set(part);
+      return part.length;
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { TransformOptions } from 'node:stream';
+import { createInflateRaw, type InflateRaw, type ZlibOptions } from 'node:zlib';
+import { ArchiveFault } from './archive-reader.ts';
+import type { ByteWindow } from './byte-window.ts';
+
+/** Inflated in pieces of this size, and so many bytes ahead of the consumer: zlib works in a thread of its own. */
+const OPTIONS: ZlibOptions & TransformOptions = { chunkSize: 256 * 1024, readableHighWaterMark: 1024 ** 2 };
+const FEED_BYTES = 256 * 1024;
+
+/**
+ * Inflates raw deflate data that begins at the window's position, reading at most `most` compressed bytes, in pieces.
+ * Once all was given, the window stands right behind the last compressed byte. Throws `ArchiveFault` and system errors.
+ */
+export async function* inflateWindow(window: ByteWindow, most: number, path: string | null): AsyncGenerator<Buffer> {
+  const begin = window.position;
+  const inflate = createInflateRaw(OPTIONS);
+  // A failure destroys `inflate` with its error, which is thrown below.
+  const feeding = feed(inflate, window, most).catch((error: Error) => void inflate.destroy(error));
+  try {
+    for await (const chunk of inflate) yield chunk;
+  } catch (error) {
+    throw inflateFault(error, path);
+  } finally {
+    inflate.destroy();
+    await feeding;
+  }
+  window.untake(window.position - begin - inflate.bytesWritten);
+}
+
+/** One piece after the other: a piece stays in the window until zlib is done with it. */
+async function feed(inflate: InflateRaw, window: ByteWindow, most: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => inflate.once('close', resolve));
+  for (let left = most; !inflate.destroyed; ) {
+    const piece = left > 0 ? await window.piece(Math.min(left, FEED_BYTES)) : null;
+    if (piece === null) {
+      inflate.end();
+      return;
+    }
+    left -= piece.length;
+    await Promise.race([new Promise<void>((resolve) => inflate.write(piece, () => resolve())), closed]);
+  }
+}
+
+/** What an error of zlib says about the archive; errors that are not zlib's are given back as they are. */
+export function inflateFault(error: unknown, path: string | null): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'Z_BUF_ERROR') return new ArchiveFault('truncated', path, 'the compressed data ends in the middle');
+  if (code === 'Z_DATA_ERROR' || code === 'Z_NEED_DICT') {
+    return new ArchiveFault('corrupt', path, 'the compressed data is damaged');
+  }
+  return error;
+}
