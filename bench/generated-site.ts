@@ -7,10 +7,10 @@ import { ZipFile } from 'yazl';
 const PAGES = 14_000;
 const SCRIPTS = 2_000;
 const IMAGES = 4_000;
-const IMAGE_BYTES = 46_000;
+const IMAGE_BYTES = 34_000;
 const WORDS_A_PAGE = 2_600;
-const WORDS_A_SCRIPT = 1_500;
-const VOCABULARY = 20_000;
+const WORDS_A_SCRIPT = 700;
+const VOCABULARY = 4_000;
 
 export interface GeneratedFile {
   path: string;
@@ -21,7 +21,7 @@ export interface GeneratedFile {
 export function* generatedSite(): Generator<GeneratedFile> {
   const random = randomNumbers(20_261_121);
   const words = Array.from({ length: VOCABULARY }, () => wordOf(random));
-  const text = (count: number) => Array.from({ length: count }, () => words[Math.floor(random() ** 3 * VOCABULARY)]);
+  const text = (count: number) => Array.from({ length: count }, () => words[Math.floor(random() ** 9 * VOCABULARY)]);
   yield { path: 'index.html', content: Buffer.from(pageText(0, text(WORDS_A_PAGE))) };
   for (let n = 1; n < PAGES; n += 1) yield { path: pagePath(n), content: Buffer.from(pageText(n, text(WORDS_A_PAGE))) };
   for (let n = 0; n < SCRIPTS; n += 1) {
@@ -66,7 +66,9 @@ function pageText(n: number, words: (string | undefined)[]): string {
     const link = `/${pagePath(1 + ((n * 31 + at) % (PAGES - 1)))}`;
     paragraphs.push(`<p>${words.slice(at, at + 65).join(' ')} <a href="${link}">${words[at]}</a></p>`);
   }
-  const images = [0, 1].map((k) => (n * 2 + k) % IMAGES).map((i) => `<img src="/images/${Math.floor(i / 100)}/${i}.png">`);
+  const images = [0, 1]
+    .map((k) => (n * 2 + k) % IMAGES)
+    .map((i) => `<img src="/images/${Math.floor(i / 100)}/${i}.png">`);
   return [
     '<!doctype html><html><head><meta charset="utf-8">',
     `<title>Page ${n}</title><link rel="stylesheet" href="/assets/${(n % (SCRIPTS / 2)) * 2 + 1}.css">`,

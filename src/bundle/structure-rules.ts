@@ -50,10 +50,18 @@ export const STRUCTURE_RULES = {
   'empty-name': rule('an entry without a name', 'It stands for no file.', ''),
   'absolute-path': rule('paths from the root', 'They write outside the folder.', 'CVE-2018-1002203'),
   'path-traversal': rule('`..` in a path', 'It climbs out of the folder.', 'CVE-2018-1002204'),
-  backslash: rule('backslashes, and so paths of Windows and UNC', 'They are separators to some readers.', 'CVE-2018-1002204'),
+  backslash: rule(
+    'backslashes, and so paths of Windows and UNC',
+    'They are separators to some readers.',
+    'CVE-2018-1002204',
+  ),
   'drive-letter': rule('paths like `C:x`', 'They name another place on Windows.', 'CVE-2021-37713'),
   colon: rule('a colon in a name', 'On Windows it names a hidden stream of a file.', 'CWE-69'),
-  'control-character': rule('NUL and control characters', 'Readers cut names at NUL; terminals obey the rest.', 'CWE-158'),
+  'control-character': rule(
+    'NUL and control characters',
+    'Readers cut names at NUL; terminals obey the rest.',
+    'CWE-158',
+  ),
   'invisible-character': rule(
     'characters without a shape: zero width, direction of writing, line separators',
     'A name must be what it looks like. Joiners that scripts need are allowed.',
@@ -67,11 +75,23 @@ export const STRUCTURE_RULES = {
   ),
   'empty-segment': rule('`//` in a path, or a file whose name ends in `/`', 'Readers fold it or make a folder.', ''),
   'dot-segment': rule('`.` within a path', 'The same file gets two names.', ''),
-  'trailing-dot-or-space': rule('names that end in a dot or a space', 'Windows drops them: two names, one file.', 'CWE-46'),
-  'reserved-name': rule('`CON`, `NUL`, `COM1` and the like', 'They are devices on Windows, whatever follows.', 'CWE-67'),
+  'trailing-dot-or-space': rule(
+    'names that end in a dot or a space',
+    'Windows drops them: two names, one file.',
+    'CWE-46',
+  ),
+  'reserved-name': rule(
+    '`CON`, `NUL`, `COM1` and the like',
+    'They are devices on Windows, whatever follows.',
+    'CWE-67',
+  ),
   'path-too-long': rule('paths over 1,024 bytes', 'macOS cannot hold them.', ''),
   'segment-too-long': rule('names over 255 bytes', 'No supported file system can hold them.', ''),
-  'duplicate-name': rule('the same name twice', 'Some readers keep the first, others the last.', 'ZipDiff, USENIX Security 2025'),
+  'duplicate-name': rule(
+    'the same name twice',
+    'Some readers keep the first, others the last.',
+    'ZipDiff, USENIX Security 2025',
+  ),
   'name-collision': rule(
     'names that differ only by case, Unicode form or invisible joiners',
     'They are one file on some file systems.',
@@ -85,7 +105,11 @@ export const STRUCTURE_RULES = {
   device: rule('devices, pipes and sockets', 'They are no content of a site.', ''),
   'entry-type': rule('any other type of entry', 'Readers take unknown types for files or leave them out.', 'POSIX pax'),
   sparse: rule('sparse files', 'Readers that do not know them unpack other content.', ''),
-  'ambiguous-type': rule('zip entries that are a folder by name or by attributes only', 'File to some, folder to others.', ''),
+  'ambiguous-type': rule(
+    'zip entries that are a folder by name or by attributes only',
+    'File to some, folder to others.',
+    '',
+  ),
   'data-on-directory': rule('a folder with content', 'Some readers take it for further entries.', 'CVE-2025-62518'),
 
   // gzip and tar.
@@ -116,9 +140,17 @@ export const STRUCTURE_RULES = {
   ),
 
   // zip.
-  'zip-directory': rule('a central directory that is not where and what the end says', 'Readers look elsewhere.', 'CVE-2024-24789'),
+  'zip-directory': rule(
+    'a central directory that is not where and what the end says',
+    'Readers look elsewhere.',
+    'CVE-2024-24789',
+  ),
   'two-ends': rule('two end records that both fit', 'Readers take the first or the last.', 'CVE-2024-24789'),
-  zip64: rule('64-bit records that are missing, too long or disagree', 'Readers use one or the other.', 'CVE-2025-54368'),
+  zip64: rule(
+    '64-bit records that are missing, too long or disagree',
+    'Readers use one or the other.',
+    'CVE-2025-54368',
+  ),
   'multi-disk': rule('parts of an archive in several files', 'The rest is not there.', ''),
   'headers-disagree': rule(
     'an entry whose own header is not what the central directory says',
@@ -130,8 +162,16 @@ export const STRUCTURE_RULES = {
     'Ten megabytes unpack to 281 terabytes.',
     'CVE-2024-0450, CVE-2019-13232, bamsoftware.com/hacks/zipbomb',
   ),
-  'data-descriptor': rule('a data descriptor that does not repeat the directory', 'Streaming readers believe it.', 'CVE-2025-54368'),
-  'extra-field': rule('extra fields that are cut, too long or doubled', 'Readers recover from it differently.', 'CVE-2025-54368'),
+  'data-descriptor': rule(
+    'a data descriptor that does not repeat the directory',
+    'Streaming readers believe it.',
+    'CVE-2025-54368',
+  ),
+  'extra-field': rule(
+    'extra fields that are cut, too long or doubled',
+    'Readers recover from it differently.',
+    'CVE-2025-54368',
+  ),
   'zip-flags': rule('flags of unknown meaning', 'They may change what the content is.', 'APPNOTE 4.4.4'),
   encrypted: rule('encrypted entries', 'They cannot be checked.', ''),
   'compression-method': rule('other methods than stored and deflated', 'Few readers know them.', ''),

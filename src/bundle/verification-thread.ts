@@ -1,16 +1,64 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import { isSystemError } from './readers/archive-reader.ts';
-import { verifyArchive } from './verify-archive.ts';
+import { availableParallelism } from 'node:os';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
+import type { ArchiveFormat } from '../model/cargo.ts';
+import { type ByteRange, isSystemError } from './readers/archive-reader.ts';
+import { type ByteFile, withByteFile } from './readers/byte-file.ts';
+import { type PartResult, readPart } from './verification-part.ts';
+import { type VerificationOptions, type VerificationProgress, verifyBytes } from './verify-archive.ts';
 import type { ThreadInput, ThreadMessage } from './verify-in-thread.ts';
 
-// Entry of the worker thread that `verifyInThread` starts: one archive, then it ends.
-const { file, options }: ThreadInput = workerData;
+/** Smaller archives are read before a second thread has begun. */
+const TWO_THREADS_FROM_BYTES = 32 * 1024 ** 2;
+/** The first thread hashes the whole archive besides. */
+const SHARE_OF_FIRST = 0.46;
+
+// Entry of the threads that `verifyInThread` starts: one archive or one part of a zip, then it ends.
+const input: ThreadInput = workerData;
 const send = (message: ThreadMessage) => parentPort?.postMessage(message);
 
 try {
-  const report = await verifyArchive(file, { ...options, onProgress: (progress) => send({ progress }) });
-  send({ report });
+  await withByteFile(input.file, async (file) => {
+    const options = { ...input.options, onProgress: (progress: VerificationProgress) => send({ progress }) };
+    if (input.part) send({ part: await readPart(file, 'zip', options, input.part) });
+    else send({ report: await verifyBytes(file, options, readParts) });
+  });
 } catch (error) {
   if (!isSystemError(error)) throw error;
   send({ systemError: { message: error.message, code: error.code } });
+}
+
+/** Zip entries can be read in any order, and so by two threads; a tar can be read by one alone. */
+async function readParts(
+  file: ByteFile,
+  format: ArchiveFormat,
+  options: VerificationOptions,
+): Promise<[PartResult, ...PartResult[]]> {
+  if (format !== 'zip' || file.size < TWO_THREADS_FROM_BYTES || availableParallelism() < 2) {
+    return [await readPart(file, format, options)];
+  }
+  const middle = Math.floor(file.size * SHARE_OF_FIRST);
+  const second = readInThread({ start: middle, end: file.size });
+  // Looked at when the own part is done; until then a failure must not count as unhandled.
+  second.catch(() => undefined);
+  return [await readPart(file, format, options, { start: 0, end: middle }), await second];
+}
+
+function readInThread(part: ByteRange): Promise<PartResult> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL(import.meta.url), {
+      workerData: { ...input, part },
+      resourceLimits: { maxOldGenerationSizeMb: input.heapMb },
+    });
+    worker.on('message', (message: ThreadMessage) => {
+      if ('part' in message) resolve(message.part);
+      else if ('systemError' in message) reject(systemErrorOf(message.systemError));
+    });
+    worker.on('error', reject);
+    worker.on('exit', () => reject(new Error('the second verification thread ended without a result')));
+  });
+}
+
+/** Looks to the other thread like what was thrown here. */
+function systemErrorOf({ message, code }: { message: string; code: string | undefined }): Error {
+  return Object.assign(new Error(message), { code, syscall: 'read' });
 }

@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
+import type { ByteRange } from './readers/archive-reader.ts';
+import { DEFAULT_TIME_LIMIT_MS, type PartResult } from './verification-part.ts';
 import {
-  DEFAULT_TIME_LIMIT_MS,
   refusedReport,
   type VerificationOptions,
   type VerificationProgress,
@@ -17,11 +18,16 @@ const HEAP_MB = 1024;
 export interface ThreadInput {
   file: string;
   options: Omit<VerificationOptions, 'signal' | 'onProgress'>;
+  /** Most memory of the thread, and of a second one that it may start. */
+  heapMb: number;
+  /** Reads only this part of a zip. */
+  part?: ByteRange;
 }
 
 export type ThreadMessage =
   | { progress: VerificationProgress }
   | { report: VerificationReport }
+  | { part: PartResult }
   | { systemError: { message: string; code: string | undefined } };
 
 /**
@@ -33,7 +39,7 @@ export async function verifyInThread(file: string, options: VerificationOptions)
   options.signal?.throwIfAborted();
   await stat(file);
   const { signal, onProgress, ...cloneable } = options;
-  const input: ThreadInput = { file, options: cloneable };
+  const input: ThreadInput = { file, options: cloneable, heapMb: HEAP_MB };
   const worker = new Worker(new URL('./verification-thread.js', import.meta.url), {
     workerData: input,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
@@ -55,7 +61,9 @@ function outcome(worker: Worker, options: VerificationOptions): Promise<Verifica
     worker.on('message', (message: ThreadMessage) => {
       if ('progress' in message) onProgress?.(message.progress);
       else if ('report' in message) resolve(message.report);
-      else reject(Object.assign(new Error(message.systemError.message), { code: message.systemError.code }));
+      else if ('systemError' in message) {
+        reject(Object.assign(new Error(message.systemError.message), { code: message.systemError.code }));
+      }
     });
     worker.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') refuse('memory-limit', 'reading the archive took too much memory');

@@ -1,5 +1,4 @@
 import type { Client } from '@temporalio/client';
-import { connectClient } from '../client/connection.ts';
 import type { Config } from '../config/config.ts';
 
 /** A configuration and a connection to its Temporal. */
@@ -13,6 +12,8 @@ export async function withTemporal<Result>(
   config: Config,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
+  // Temporal's client takes longer to load than most commands that need none take in all.
+  const { connectClient } = await import('../client/connection.ts');
   const client = await connectClient(config.temporal);
   try {
     return await work({ config, client });

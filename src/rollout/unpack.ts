@@ -5,7 +5,12 @@ import type { Manifest } from '../bundle/bundle-store.ts';
 import type { ContentFile } from '../bundle/content-digest.ts';
 import { EntryRules } from '../bundle/entry-rules.ts';
 import { readerOf } from '../bundle/open-archive.ts';
-import { type ArchiveEntry, ArchiveFault, type ContentSink, type EntryAnswer } from '../bundle/readers/archive-reader.ts';
+import {
+  type ArchiveEntry,
+  ArchiveFault,
+  type ContentSink,
+  type EntryAnswer,
+} from '../bundle/readers/archive-reader.ts';
 import { withByteFile } from '../bundle/readers/byte-file.ts';
 import { ReasonList } from '../bundle/reason-list.ts';
 

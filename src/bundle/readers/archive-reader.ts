@@ -30,6 +30,14 @@ export interface ReadOptions {
   onEntry: (entry: ArchiveEntry) => EntryAnswer | Promise<EntryAnswer>;
   /** Gets the bytes of the archive from the first one on, as they are read; all of them unless reading ends early. */
   onRaw?: (bytes: Uint8Array) => void;
+  /** Zip only: reads the contents of those entries alone that begin in this range of the file; all are announced. */
+  part?: ByteRange;
+}
+
+/** From `start` up to, but without, `end`. */
+export interface ByteRange {
+  start: number;
+  end: number;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ArchiveFault } from './archive-reader.ts';
+import { ArchiveFault, type ByteRange } from './archive-reader.ts';
 import type { ByteFile } from './byte-file.ts';
 
 /** Read at once; the window grows only when a caller needs more in one piece. */
@@ -17,12 +17,7 @@ export class ByteWindow {
   /** Place in the file of the byte behind the buffer's last one. */
   #next: number;
 
-  constructor(
-    file: ByteFile,
-    range: { start: number; end: number },
-    onRaw?: (bytes: Uint8Array) => void,
-    windowBytes = WINDOW_BYTES,
-  ) {
+  constructor(file: ByteFile, range: ByteRange, onRaw?: (bytes: Uint8Array) => void, windowBytes = WINDOW_BYTES) {
     this.#file = file;
     this.#onRaw = onRaw;
     this.#next = range.start;

@@ -4,8 +4,8 @@ import { ArchiveFault } from './archive-reader.ts';
 import type { ByteWindow } from './byte-window.ts';
 
 /** Inflated in pieces of this size, and so many bytes ahead of the consumer: zlib works in a thread of its own. */
-const OPTIONS: ZlibOptions & TransformOptions = { chunkSize: 256 * 1024, readableHighWaterMark: 1024 ** 2 };
-const FEED_BYTES = 256 * 1024;
+const OPTIONS: ZlibOptions & TransformOptions = { chunkSize: 1024 ** 2, readableHighWaterMark: 4 * 1024 ** 2 };
+const FEED_BYTES = 1024 ** 2;
 
 /**
  * Inflates raw deflate data that begins at the window's position, reading at most `most` compressed bytes, in pieces.

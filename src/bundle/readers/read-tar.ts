@@ -158,9 +158,12 @@ class TarReading {
     if (!isZero(await this.#block())) {
       throw new ArchiveFault('trailing-data', null, 'a single block of zeros stands in the middle of the archive');
     }
+    let bytes = 0;
     for (let piece = await this.#cursor.piece(PIECE_BYTES); piece; piece = await this.#cursor.piece(PIECE_BYTES)) {
+      bytes += piece.length;
       if (!isZero(piece)) throw new ArchiveFault('trailing-data', null, 'there are bytes after the end of the archive');
     }
+    if (bytes % BLOCK_BYTES !== 0) throw new ArchiveFault('trailing-data', null, 'the archive ends within a block');
   }
 }
 

@@ -5,14 +5,13 @@ import { ByteWindow } from './byte-window.ts';
 import { inflateFault, inflateWindow } from './inflate-window.ts';
 import { CentralEntries, type CentralEntry } from './zip-central.ts';
 import { findDirectory } from './zip-end.ts';
-import { FLAG, STORED } from './zip-fields.ts';
+import { STORED } from './zip-fields.ts';
 import { readDescriptor, readLocalHeader } from './zip-local.ts';
 
 /** Up to here an entry is read and inflated in one go, which costs a fifth of a stream. */
 const MOST_AT_ONCE = 2 * 1024 ** 2;
 const PIECE_BYTES = 256 * 1024;
 const DIRECTORY_WINDOW_BYTES = 256 * 1024;
-const DESCRIPTOR_BYTES = 24;
 
 /**
  * Reads a zip (an `ArchiveReader`) front to back, its central directory beside it: entry by entry the two must agree,
@@ -20,26 +19,35 @@ const DESCRIPTOR_BYTES = 24;
  */
 export async function readZip(file: ByteFile, options: ReadOptions): Promise<void> {
   const directory = await findDirectory(file);
-  const central = new CentralEntries(
-    new ByteWindow(file, directory, undefined, DIRECTORY_WINDOW_BYTES),
-    directory,
-  );
-  const window = new ByteWindow(file, { start: 0, end: directory.start }, options.onRaw);
+  const central = new CentralEntries(new ByteWindow(file, directory, undefined, DIRECTORY_WINDOW_BYTES), directory);
+  const { part = { start: 0, end: directory.start } } = options;
+  let window: ByteWindow | null = null;
   let entry = await central.next();
+  if ((entry?.offset ?? directory.start) !== 0) throw unclaimed(entry?.name ?? null);
   while (entry !== null) {
-    const { name, kind, bytes } = entry;
+    const { name, kind, bytes, offset } = entry;
     const answer = await options.onEntry({ name, kind, bytes });
     if (answer === 'stop') return;
-    const { wide } = await readLocalHeader(window, entry);
-    await readContent(window, entry, answer === 'skip' ? null : answer);
     const next = await central.next();
-    await readDescriptor(window, entry, wide, next?.offset ?? directory.start);
+    if (offset >= part.start && offset < part.end) {
+      window ??= new ByteWindow(file, { start: offset, end: directory.start }, options.onRaw);
+      await readEntry(window, { entry, end: next?.offset ?? directory.start }, answer === 'skip' ? null : answer);
+    }
     entry = next;
   }
-  if (window.position !== directory.start) {
-    throw new ArchiveFault('hidden-data', null, 'bytes before the central directory belong to no entry');
-  }
-  if (options.onRaw) await readRest(file, directory.start, options.onRaw);
+}
+
+/** Every entry ends where the next one begins, and the last one where the directory does. */
+async function readEntry(
+  window: ByteWindow,
+  { entry, end }: { entry: CentralEntry; end: number },
+  sink: ContentSink | null,
+): Promise<void> {
+  const { wide } = await readLocalHeader(window, entry);
+  await readContent(window, entry, sink);
+  await readDescriptor(window, entry, wide, end);
+  if (window.position < end) throw unclaimed(entry.name);
+  if (window.position > end) throw cut(entry.name);
 }
 
 async function readContent(window: ByteWindow, entry: CentralEntry, sink: ContentSink | null): Promise<void> {
@@ -95,7 +103,8 @@ function inflateAtOnce(data: Buffer, bytes: number, name: string): Buffer {
     // One byte more than needed, so that a buffer of the right size is never filled up and followed by another.
     inflated = inflateRawSync(data, { info: true, chunkSize: Math.max(64, bytes + 1), maxOutputLength: bytes + 1 });
   } catch (error) {
-    if (error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') throw sizeMismatch(name);
+    if (error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
+      throw sizeMismatch(name);
     throw inflateFault(error, name);
   }
   if (!isInflated(inflated)) throw new TypeError('zlib gave something else than with "info: true"');
@@ -109,11 +118,6 @@ function isInflated(value: unknown): value is { buffer: Buffer; engine: { bytesW
   return typeof value === 'object' && value !== null && 'buffer' in value && 'engine' in value;
 }
 
-async function readRest(file: ByteFile, start: number, onRaw: (bytes: Uint8Array) => void): Promise<void> {
-  const window = new ByteWindow(file, { start, end: file.size }, onRaw);
-  while ((await window.piece(PIECE_BYTES)) !== null);
-}
-
 function sizeMismatch(name: string): ArchiveFault {
   return new ArchiveFault('size-mismatch', name, 'the content is not as long as the archive says');
 }
@@ -122,6 +126,10 @@ function leftOver(name: string): ArchiveFault {
   return new ArchiveFault('hidden-data', name, 'bytes follow the end of the compressed data');
 }
 
+function unclaimed(name: string | null): ArchiveFault {
+  return new ArchiveFault('hidden-data', name, 'bytes before or behind the entry belong to nothing');
+}
+
 function cut(name: string): ArchiveFault {
-  return new ArchiveFault('overlap', name, 'the content reaches into the central directory');
+  return new ArchiveFault('overlap', name, 'the entry lies over the one listed next, or over the directory');
 }

@@ -1,7 +1,15 @@
 import { ArchiveFault, type EntryKind } from './archive-reader.ts';
 import type { ByteWindow } from './byte-window.ts';
 import type { ZipDirectory } from './zip-end.ts';
-import { has64, parseExtra, readShared, requireOneName, requireReadable, type SharedFields, widen } from './zip-fields.ts';
+import {
+  has64,
+  parseExtra,
+  readShared,
+  requireOneName,
+  requireReadable,
+  type SharedFields,
+  widen,
+} from './zip-fields.ts';
 
 const HEADER_BYTES = 46;
 const SIGNATURE = 0x02014b50;

@@ -2,7 +2,6 @@ import { ArchiveFault } from './archive-reader.ts';
 import type { ByteFile } from './byte-file.ts';
 
 const END_BYTES = 22;
-const END_SIGNATURE = 0x06054b50;
 const LOCATOR_BYTES = 20;
 const LOCATOR_SIGNATURE = 0x07064b50;
 const END64_BYTES = 56;

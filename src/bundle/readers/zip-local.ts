@@ -13,7 +13,6 @@ const DESCRIPTOR_SIGNATURE = 0x08074b50;
  * the sizes in a data descriptor have 64 bits. Throws `ArchiveFault` and system errors.
  */
 export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): Promise<{ wide: boolean }> {
-  if (window.position !== entry.offset) throw misplaced(window.position, entry);
   const header = await take(window, HEADER_BYTES, entry);
   if (header.readUInt32LE(0) !== SIGNATURE) {
     throw new ArchiveFault('headers-disagree', entry.name, 'there is no header where the directory says');
@@ -48,7 +47,11 @@ export async function readDescriptor(
   const length = next - window.position;
   const expected = descriptors(entry, wide).find((descriptor) => descriptor.length === length);
   if (!expected || !(await take(window, length, entry)).equals(expected)) {
-    throw new ArchiveFault('data-descriptor', entry.name, 'what follows the content does not repeat checksum and sizes');
+    throw new ArchiveFault(
+      'data-descriptor',
+      entry.name,
+      'what follows the content does not repeat checksum and sizes',
+    );
   }
 }
 
@@ -78,13 +81,6 @@ function descriptors({ fields, packed, bytes }: CentralEntry, wide: boolean): Bu
 async function take(window: ByteWindow, bytes: number, entry: CentralEntry): Promise<Buffer> {
   if (window.buffered >= bytes || (await window.fill(bytes))) return window.take(bytes);
   throw new ArchiveFault('overlap', entry.name, 'the entry reaches into the central directory');
-}
-
-function misplaced(position: number, { offset, name }: CentralEntry): ArchiveFault {
-  if (offset < position) {
-    return new ArchiveFault('overlap', name, 'the entry lies over an earlier one, or they are not listed in order');
-  }
-  return new ArchiveFault('hidden-data', name, `${offset - position} bytes before the entry belong to nothing`);
 }
 
 function disagreeing({ name }: CentralEntry, what: string): ArchiveFault {

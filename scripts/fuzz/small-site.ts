@@ -1,0 +1,40 @@
+import type { Random } from './random.ts';
+
+export interface SmallFile {
+  name: string;
+  content: Buffer;
+}
+
+const NAMES = [
+  'index.html',
+  'a.html',
+  'b/c.html',
+  'b/d/e.css',
+  'f.js',
+  'b/g.png',
+  'h',
+  'b/ü.html',
+  `${'long/'.repeat(25)}i.html`,
+];
+
+/** One to five files of up to some kilobytes, some of them looking like parts of archives themselves. */
+export function smallSite(random: Random): SmallFile[] {
+  const names = NAMES.filter(() => random.chance(0.35));
+  if (names.length === 0) names.push('index.html');
+  return names.map((name) => ({ name, content: contentOf(random) }));
+}
+
+function contentOf(random: Random): Buffer {
+  switch (random.below(8)) {
+    case 0:
+      return Buffer.alloc(0);
+    case 1:
+      return random.bytes(random.below(1500));
+    case 2:
+      return Buffer.alloc(random.pick([512, 1024, 5000]));
+    case 3:
+      return Buffer.from(`PK\x05\x06${'\0'.repeat(18)}PK\x03\x04`);
+    default:
+      return Buffer.from(`<p>${'word '.repeat(random.below(300))}</p>`);
+  }
+}

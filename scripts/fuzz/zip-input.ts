@@ -1,0 +1,267 @@
+import { crc32, deflateRawSync } from 'node:zlib';
+import { damage } from './damage.ts';
+import type { Random } from './random.ts';
+import { type SmallFile, smallSite } from './small-site.ts';
+
+const DESCRIPTOR = 8;
+const UTF8 = 0x800;
+const INTERESTING = [0, 1, 2, 4, 20, 22, 30, 46, 0xff, 0xffff, 0xfffffffe, 0xffffffff];
+
+/** One header's fields, as the central or the local header tells them. */
+interface Fields {
+  version: number;
+  flags: number;
+  method: number;
+  crc: number;
+  packed: number;
+  bytes: number;
+  name: Buffer;
+  extra: Buffer;
+}
+
+interface Entry {
+  local: Fields;
+  central: Fields;
+  data: Buffer;
+  descriptor: Buffer;
+  attributes: number;
+  comment: Buffer;
+  /** Added to the true offset. */
+  shift: number;
+  /** Bytes before the local header. */
+  gap: Buffer;
+}
+
+/** A zip that was valid before something was changed in it. */
+export function zipInput(random: Random): Buffer {
+  const entries = smallSite(random).map((file) => entryOf(random, file));
+  if (random.chance(0.3)) entries.push(entryOf(random, { name: 'b/', content: Buffer.alloc(0) }));
+  for (let left = random.below(3); left > 0; left -= 1) changeEntries(random, entries);
+  const bytes = assemble(random, entries);
+  return random.chance(0.3) ? damage(random, bytes, random.pick([1, 4, 16])) : bytes;
+}
+
+function entryOf(random: Random, { name, content }: SmallFile): Entry {
+  const stored = random.chance(0.3);
+  const data = stored ? content : deflateRawSync(content, { level: random.pick([1, 6, 9]) });
+  const late = random.chance(0.25);
+  const wide = random.chance(0.15);
+  const truth: Fields = {
+    version: 20,
+    flags: UTF8 | (late ? DESCRIPTOR : 0),
+    method: stored ? 0 : 8,
+    crc: crc32(content),
+    packed: data.length,
+    bytes: content.length,
+    name: Buffer.from(name),
+    extra: random.chance(0.3) ? timestamp() : Buffer.alloc(0),
+  };
+  const local = wide ? widened(truth) : { ...truth };
+  const central = wide && random.chance(0.5) ? widened(truth) : { ...truth };
+  if (late && !wide && random.chance(0.7)) Object.assign(local, { crc: 0, packed: 0, bytes: 0 });
+  const descriptor = late ? descriptorOf(random, truth, wide) : Buffer.alloc(0);
+  const attributes = random.pick([0, 0o100644 * 2 ** 16, 0]);
+  return {
+    local,
+    central,
+    data,
+    descriptor,
+    attributes: name.endsWith('/') ? 0x10 : attributes,
+    comment: Buffer.alloc(0),
+    shift: 0,
+    gap: Buffer.alloc(0),
+  };
+}
+
+function changeEntries(random: Random, entries: Entry[]): void {
+  const at = random.below(entries.length);
+  const entry = entries[at];
+  if (!entry) return;
+  const side = random.pick([entry.local, entry.central]);
+  switch (random.below(14)) {
+    case 0:
+      entries.splice(at, 1);
+      return;
+    case 1:
+      entries.splice(random.below(entries.length + 1), 0, { ...entry });
+      return;
+    case 2:
+      side.crc = random.pick([0, side.crc ^ 1, 0x08074b50]);
+      return;
+    case 3:
+      side.packed = random.pick([...INTERESTING, side.packed + 1, side.packed - 1]) >>> 0;
+      return;
+    case 4:
+      side.bytes = random.pick([...INTERESTING, side.bytes + 1, side.bytes - 1]) >>> 0;
+      return;
+    case 5:
+      side.flags ^= 1 << random.below(16);
+      return;
+    case 6:
+      side.method = random.pick([0, 8, 9, 12, 93, 99]);
+      return;
+    case 7:
+      side.name = Buffer.from(
+        random.pick(['index.html', 'INDEX.html', '../x', 'a/../b', 'b\\c', 'n\0', '', '/x', 'index.html/', 'b/c.htmk']),
+      );
+      return;
+    case 8:
+      side.extra = Buffer.concat([side.extra, randomExtra(random, side)]);
+      return;
+    case 9:
+      entry.shift = random.pick([-1, 1, 4, -30, 30]);
+      return;
+    case 10:
+      entry.gap = random.bytes(random.below(20));
+      return;
+    case 11:
+      entry.data = random.chance(0.5) ? Buffer.concat([entry.data, random.bytes(3)]) : entry.data.subarray(0, -1);
+      if (random.chance(0.7)) {
+        entry.local.packed = entry.data.length;
+        entry.central.packed = entry.data.length;
+      }
+      return;
+    case 12:
+      entry.attributes = (random.pick([0o120777, 0o040755, 0o100644, 0o010644, 0o060000]) * 2 ** 16) >>> 0;
+      return;
+    default:
+      entry.descriptor = random.chance(0.5)
+        ? random.bytes(random.pick([12, 16, 20, 24]))
+        : Buffer.concat([entry.descriptor, Buffer.alloc(4)]);
+      if (random.chance(0.5)) entry.comment = random.bytes(random.below(30));
+  }
+}
+
+function assemble(random: Random, entries: readonly Entry[]): Buffer {
+  const pieces: Buffer[] = [];
+  const central: Buffer[] = [];
+  let offset = 0;
+  const push = (piece: Buffer) => {
+    pieces.push(piece);
+    offset += piece.length;
+  };
+  if (random.chance(0.03)) push(random.bytes(1 + random.below(30)));
+  for (const entry of entries) {
+    push(entry.gap);
+    central.push(centralHeader(entry, offset + entry.shift));
+    push(localHeader(entry.local));
+    push(entry.data);
+    push(entry.descriptor);
+  }
+  if (central.length > 1 && random.chance(0.03)) central.reverse();
+  if (central.length > 1 && random.chance(0.03)) central.pop();
+  const start = offset;
+  for (const header of central) push(header);
+  for (const piece of endRecords(random, { entries: central.length, start, bytes: offset - start })) push(piece);
+  return Buffer.concat(pieces);
+}
+
+function endRecords(random: Random, told: { entries: number; start: number; bytes: number }): Buffer[] {
+  const change = (value: number, most: number) =>
+    random.chance(0.02) ? Math.min(most, Math.max(0, random.pick([...INTERESTING, value + 1, value - 1]))) : value;
+  const comment = random.chance(0.1)
+    ? random.pick([Buffer.from('hello'), Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`)])
+    : Buffer.alloc(0);
+  const end = Buffer.alloc(22);
+  end.write('PK\x05\x06', 'latin1');
+  const with64 = random.chance(0.15);
+  const hide = with64 && random.chance(0.6);
+  end.writeUInt16LE(change(0, 0xffff), 4);
+  end.writeUInt16LE(hide ? 0xffff : change(told.entries, 0xffff), 8);
+  end.writeUInt16LE(hide ? 0xffff : change(told.entries, 0xffff), 10);
+  end.writeUInt32LE(hide ? 0xffffffff : change(told.bytes, 0xffffffff), 12);
+  end.writeUInt32LE(hide ? 0xffffffff : change(told.start, 0xffffffff), 16);
+  end.writeUInt16LE(change(comment.length, 0xffff), 20);
+  if (!with64) return [end, comment];
+  const record = Buffer.alloc(56);
+  record.write('PK\x06\x06', 'latin1');
+  record.writeBigUInt64LE(BigInt(change(44, 0xffff)), 4);
+  for (const at of [24, 32]) record.writeBigUInt64LE(BigInt(change(told.entries, 0xffffffff)), at);
+  record.writeBigUInt64LE(BigInt(change(told.bytes, 0xffffffff)), 40);
+  record.writeBigUInt64LE(BigInt(change(told.start, 0xffffffff)), 48);
+  const locator = Buffer.alloc(20);
+  locator.write('PK\x06\x07', 'latin1');
+  locator.writeBigUInt64LE(BigInt(change(told.start + told.bytes, 0xffffffff)), 8);
+  locator.writeUInt32LE(change(1, 0xffff), 16);
+  return [record, locator, end, comment];
+}
+
+function localHeader(fields: Fields): Buffer {
+  return Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), shared(fields), fields.name, fields.extra]);
+}
+
+function centralHeader({ central, attributes, comment }: Entry, offset: number): Buffer {
+  const rest = Buffer.alloc(14);
+  rest.writeUInt16LE(comment.length, 0);
+  rest.writeUInt32LE(attributes, 6);
+  rest.writeUInt32LE(Math.max(0, offset), 10);
+  return Buffer.concat([
+    Buffer.from('PK\x01\x02\x14\x03', 'latin1'),
+    shared(central),
+    rest,
+    central.name,
+    central.extra,
+    comment,
+  ]);
+}
+
+function shared({ version, flags, method, crc, packed, bytes, name, extra }: Fields): Buffer {
+  const header = Buffer.alloc(26);
+  header.writeUInt16LE(version, 0);
+  header.writeUInt16LE(flags & 0xffff, 2);
+  header.writeUInt16LE(method, 4);
+  header.writeUInt32LE(crc >>> 0, 10);
+  header.writeUInt32LE(packed, 14);
+  header.writeUInt32LE(bytes, 18);
+  header.writeUInt16LE(name.length, 22);
+  header.writeUInt16LE(extra.length, 24);
+  return header;
+}
+
+function widened(fields: Fields): Fields {
+  const extra = Buffer.alloc(20);
+  extra.writeUInt16LE(1, 0);
+  extra.writeUInt16LE(16, 2);
+  extra.writeBigUInt64LE(BigInt(fields.bytes), 4);
+  extra.writeBigUInt64LE(BigInt(fields.packed), 12);
+  return { ...fields, bytes: 0xffffffff, packed: 0xffffffff, extra: Buffer.concat([fields.extra, extra]) };
+}
+
+function descriptorOf(random: Random, { crc, packed, bytes }: Fields, wide: boolean): Buffer {
+  const size = wide ? 20 : 12;
+  const body = Buffer.alloc(size);
+  body.writeUInt32LE(crc, 0);
+  if (wide) {
+    body.writeBigUInt64LE(BigInt(packed), 4);
+    body.writeBigUInt64LE(BigInt(bytes), 12);
+  } else {
+    body.writeUInt32LE(packed, 4);
+    body.writeUInt32LE(bytes, 8);
+  }
+  return random.chance(0.8) ? Buffer.concat([Buffer.from('PK\x07\x08', 'latin1'), body]) : body;
+}
+
+function randomExtra(random: Random, { name }: Fields): Buffer {
+  switch (random.below(4)) {
+    case 0:
+      return random.bytes(random.below(12));
+    case 1: {
+      const path = random.chance(0.5) ? name : Buffer.from('other.html');
+      const field = Buffer.alloc(9);
+      field.writeUInt16LE(0x7075, 0);
+      field.writeUInt16LE(5 + path.length, 2);
+      field[4] = 1;
+      field.writeUInt32LE(crc32(name), 5);
+      return Buffer.concat([field, path]);
+    }
+    case 2:
+      return widened({ version: 0, flags: 0, method: 0, crc: 0, packed: 1, bytes: 1, name, extra: Buffer.alloc(0) })
+        .extra;
+    default:
+      return timestamp();
+  }
+}
+
+function timestamp(): Buffer {
+  return Buffer.from([0x55, 0x54, 5, 0, 1, 0, 0, 0, 0]);
+}

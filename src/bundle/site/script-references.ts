@@ -1,0 +1,25 @@
+import type { Reference } from './reference.ts';
+
+const MODULE = /\b(?:import|from|importScripts)\s*\(?\s*(["'`])((?:https?:)?\/\/[^"'`\s]+)\1/g;
+const SERVICE_WORKER = /\bserviceWorker\b(?:["']\])?\s*\??\.?\s*\.?\s*register\s*\(/;
+const IMPORT_MAP_URL = /"((?:https?:)?\/\/[^"\s]+)"/g;
+
+/** Modules and scripts that a script loads from an absolute address. Relative ones a bundler has resolved already. */
+export function scriptReferences(text: string, offset = 0): Reference[] {
+  if (!text.includes('//')) return [];
+  return Array.from(text.matchAll(MODULE), ({ 2: url = '', index }) => {
+    return { kind: 'resource', url, by: 'import', at: offset + index };
+  });
+}
+
+/** Addresses in a `<script type="importmap">`. */
+export function importMapReferences(text: string, offset: number): Reference[] {
+  return Array.from(text.matchAll(IMPORT_MAP_URL), ({ 1: url = '', index }) => {
+    return { kind: 'resource', url, by: 'import map', at: offset + index };
+  });
+}
+
+/** Where a script registers a service worker; null when it does not. */
+export function serviceWorkerAt(text: string): number | null {
+  return text.includes('serviceWorker') ? (SERVICE_WORKER.exec(text)?.index ?? null) : null;
+}

@@ -1,0 +1,70 @@
+/** Where an address leads from within a site. */
+export type Destination =
+  | { kind: 'external'; host: string }
+  /** Path from the root of the site, decoded; a folder ends in `/`. */
+  | { kind: 'internal'; path: string }
+  /** The page itself, or nothing that is fetched (`mailto:`, `data:`, `javascript:`). */
+  | { kind: 'nowhere' };
+
+const NOWHERE: Destination = { kind: 'nowhere' };
+const FETCHED = /^(?:https?|wss?|ftp):$/;
+
+/**
+ * Where an address on a page leads (URL Standard, as far as sites use it).
+ * @param folder that of the page, or the one its `<base>` names: empty or with `/` at its end
+ */
+export function destinationOf(address: string, folder: string): Destination {
+  const url = address.replace(/[\t\n\r]/g, '').trim();
+  const scheme = /^([a-z][a-z0-9+.-]*:)(.*)$/is.exec(url);
+  if (scheme) {
+    const [, name = '', rest = ''] = scheme;
+    return FETCHED.test(name.toLowerCase()) ? external(rest) : NOWHERE;
+  }
+  const slashed = url.replaceAll('\\', '/');
+  if (slashed.startsWith('//')) return external(slashed);
+  const bare = decode(slashed.replace(/[?#].*$/s, ''));
+  if (bare === '') return NOWHERE;
+  return { kind: 'internal', path: normalize(bare.startsWith('/') ? bare.slice(1) : folder + bare) };
+}
+
+/** Files that servers send for a path: itself, the page of that name, or the index page of that folder. */
+export function candidatesOf(path: string): string[] {
+  if (path === '' || path.endsWith('/')) {
+    const page = path.slice(0, -1);
+    return page === '' ? ['index.html', 'index.htm'] : [`${path}index.html`, `${path}index.htm`, `${page}.html`];
+  }
+  return [path, `${path}.html`, `${path}.htm`, `${path}/index.html`, `${path}/index.htm`];
+}
+
+/** The folder a file lies in: empty or with `/` at its end. */
+export function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/') + 1);
+}
+
+function external(rest: string): Destination {
+  const [host = ''] = rest.replace(/^[/\\]*/, '').split(/[/\\?#]/);
+  return { kind: 'external', host: host.slice(host.lastIndexOf('@') + 1).toLowerCase() };
+}
+
+function decode(path: string): string {
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Without `.` and `..`; more `..` than folders lead to the root, as in a browser. */
+function normalize(path: string): string {
+  if (!/(?:^|\/)\.\.?(?:\/|$)/.test(path)) return path;
+  const kept: string[] = [];
+  const segments = path.split('/');
+  for (const [index, segment] of segments.entries()) {
+    const isLast = index === segments.length - 1;
+    if (segment === '..') kept.pop();
+    else if (segment !== '.') kept.push(segment);
+    if (isLast && (segment === '..' || segment === '.')) kept.push('');
+  }
+  return kept.join('/');
+}
