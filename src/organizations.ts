@@ -31,6 +31,7 @@ function siteOf(site: SiteConfig, publicUrl: string): Site {
     jobAttempts: site.job.attempts,
     maxBytes: site.bundle.maxBytes,
     maxFiles: site.bundle.maxFiles,
+    siteRules: site.bundle.rules,
     targets: rolloutTargets(site, publicUrl),
   };
 }

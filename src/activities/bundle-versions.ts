@@ -75,6 +75,7 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
           await announceVerifying(deps);
           const report = await verifyInThread(file, {
             limits: { maxBytes: site.maxBytes, maxFiles: site.maxFiles, maxRatio },
+            siteRules: site.siteRules,
             timeLimitMs: verificationTimeLimitMs,
             signal,
           });
@@ -83,6 +84,7 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
             await deps.bundles.discardStaged(input.stageId);
             throw transient('DownloadFailed', 'the bytes on disk are not those that were downloaded');
           }
+          logWarnings(report);
           return { linksRequested: details.linksRequested, ...(await conclude(deps, input, report)) };
         } catch (error) {
           throw bundleFailure(error);
@@ -168,6 +170,12 @@ async function announceVerifying(deps: ActivityDependencies): Promise<void> {
   } catch {
     log.info('the workflow could not be told of the phase');
   }
+}
+
+/** By rule alone: what exactly is wrong, `export verify` says. */
+function logWarnings({ warnings }: VerificationReport): void {
+  const rules = [...new Set(warnings.map(({ rule }) => rule))];
+  if (rules.length > 0) log.warn('the bundle breaks rules that only warn', { rules });
 }
 
 async function conclude(deps: ActivityDependencies, input: FetchBundleInput, report: VerificationReport) {

@@ -1,5 +1,6 @@
 import type { BundleStore } from '../bundle/bundle-store.ts';
 import type { LinkPolicy } from '../bundle/link-policy.ts';
+import type { SiteRuleLevels } from '../bundle/site/site-rules.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { ExportPhase } from '../model/cargo.ts';
 import type { RolloutTarget } from '../rollout/rollout-target.ts';
@@ -14,6 +15,8 @@ export interface Site {
   jobAttempts: number;
   maxBytes: number;
   maxFiles: number;
+  /** What becomes of a bundle that breaks a rule about its content, where it differs from the rule's default. */
+  siteRules: SiteRuleLevels;
   targets: readonly RolloutTarget[];
 }
 

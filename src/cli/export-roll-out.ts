@@ -71,6 +71,7 @@ async function verify(
   try {
     await checkVersion(store, site.domain, version, {
       limits: { ...DEFAULT_LIMITS, maxBytes: site.bundle.maxBytes, maxFiles: site.bundle.maxFiles },
+      siteRules: site.bundle.rules,
       signal,
       onProgress: ({ files, bytes }) =>
         live.show(version, {

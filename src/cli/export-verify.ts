@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { RuleText } from '../bundle/structure-rules.ts';
 import type { VerificationReport } from '../bundle/verify-archive.ts';
 import { noSuchThing, usageFailure } from './cli-failure.ts';
 import type { CommandContext, RunCommand } from './context.ts';
@@ -23,12 +24,13 @@ export function addExportVerify(parent: Command, run: RunCommand): void {
     .description('Check an archive on its own, without configuration or Temporal')
     .argument('<file>', 'a .tar.gz, .tar or .zip')
     .option('--structure-only', 'leave out the rules about site content')
-    .option('--explain', 'show every reason and every file with its digest')
+    .option('--explain', 'show every reason, what its rule is for, and every file with its digest')
     .action((file: string, flags: VerifyFlags) => run((context) => verify(context, file, flags)));
 }
 
 async function verify(context: CommandContext, file: string, flags: VerifyFlags): Promise<ExitCode> {
   const { DEFAULT_LIMITS } = await import('../bundle/entry-rules.ts');
+  const { explainRule } = await import('../bundle/rules.ts');
   const { verifyInThread } = await import('../bundle/verify-in-thread.ts');
   const path = resolve(context.cwd, file);
   const live = await context.output.startLive();
@@ -44,17 +46,35 @@ async function verify(context: CommandContext, file: string, flags: VerifyFlags)
       throw unreadable(file, error);
     })
     .finally(() => live.end());
-  context.output.result(documentOf(report, flags), textOf(file, report, flags, context.output.paint));
+  const rules = flags.explain ? explained(report, explainRule) : [];
+  context.output.result(documentOf(report, flags, rules), textOf(file, report, flags, rules, context.output.paint));
   return report.ok ? exitCodes.done : exitCodes.failed;
 }
 
-function documentOf(report: VerificationReport, { explain }: VerifyFlags): object {
-  const { ok, format, reasons, warnings, files, pages, bytes, contentDigest, archive, entries } = report;
-  const explained = explain ? { entries } : {};
-  return { ok, format, reasons, warnings, files, pages, contentDigest, bytes, archive, ...explained };
+type Explained = { rule: string } & RuleText;
+
+/** Every rule that was broken or warns, once, in the order of the report. */
+function explained({ reasons, warnings }: VerificationReport, explain: (rule: string) => RuleText | null): Explained[] {
+  const names = new Set([...reasons, ...warnings].map(({ rule }) => rule));
+  return [...names].flatMap((rule) => {
+    const text = explain(rule);
+    return text === null ? [] : [{ rule, refuses: text.refuses, why: text.why, reference: text.reference }];
+  });
 }
 
-function textOf(file: string, report: VerificationReport, { explain }: VerifyFlags, paint: Paint): string {
+function documentOf(report: VerificationReport, { explain }: VerifyFlags, rules: readonly Explained[]): object {
+  const { ok, format, reasons, warnings, files, pages, bytes, contentDigest, archive, entries } = report;
+  const more = explain ? { rules, entries } : {};
+  return { ok, format, reasons, warnings, files, pages, contentDigest, bytes, archive, ...more };
+}
+
+function textOf(
+  file: string,
+  report: VerificationReport,
+  { explain }: VerifyFlags,
+  rules: readonly Explained[],
+  paint: Paint,
+): string {
   const { ok, reasons, warnings, files, pages, bytes, contentDigest, archive, entries } = report;
   const lines = [`${file}: ${ok ? paint.green('good') : paint.red('refused')}`];
   if (archive !== null) {
@@ -69,8 +89,13 @@ function textOf(file: string, report: VerificationReport, { explain }: VerifyFla
   if (shown.length > 0) lines.push('reasons:', reasonLines(shown));
   if (shown.length < reasons.length) lines.push(`  … ${reasons.length - shown.length} more, see --explain`);
   if (warnings.length > 0) lines.push('warnings:', reasonLines(warnings));
+  if (rules.length > 0) lines.push('rules:', ...rules.map(ruleLine));
   if (explain) lines.push(...entries.map(({ path, bytes: size, sha256 }) => `  ${sha256}  ${size}  ${path}`));
   return lines.join('\n');
+}
+
+function ruleLine({ rule, refuses, why, reference }: Explained): string {
+  return `  ${rule}: ${refuses}. ${why}${reference === '' ? '' : ` (${reference})`}`;
 }
 
 /** System errors of reading the file say which one it was. */

@@ -1,3 +1,4 @@
+import type { SiteRulesInput } from './schema.ts';
 import type { SecretSource } from './secret-source.ts';
 
 /**
@@ -69,7 +70,12 @@ export interface SiteConfig {
   domain: string;
   schedule?: Schedule;
   job: { timeoutMs: number; attempts: number };
-  bundle: { maxBytes: number; maxFiles: number };
+  bundle: {
+    maxBytes: number;
+    maxFiles: number;
+    /** By the name of a rule about the content of a site; those not listed have their own level. */
+    rules: SiteRulesInput;
+  };
   rollout: RolloutConfig[];
 }
 

@@ -74,7 +74,7 @@ function resolveSite(site: OrganizationInput['sites'][number], absolute: (relati
     domain,
     ...(schedule && { schedule: resolveSchedule(schedule) }),
     job: { timeoutMs: job.timeout, attempts: job.attempts },
-    bundle: { maxBytes: bundle.maxBytes, maxFiles: bundle.maxFiles },
+    bundle: { maxBytes: bundle.maxBytes, maxFiles: bundle.maxFiles, rules: bundle.rules },
     rollout: rollout.flatMap((target) => resolveRollout(target, absolute)),
   };
 }

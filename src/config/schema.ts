@@ -59,6 +59,26 @@ const rollout = z
   .refine((target) => Object.keys(target).length === 1, 'expected one kind of target: directory or helmValues')
   .meta({ minProperties: 1, maxProperties: 1 });
 
+const siteRule = z.enum(['refuse', 'warn', 'off'], 'expected refuse, warn or off').optional();
+
+/** By the names that `src/bundle/site/site-rules.ts` gives them; a test sees to it that none is missing. */
+const siteRules = z.strictObject({
+  'no-page': siteRule.describe('No HTML page at all. Absent: `refuse`.'),
+  'no-index-page': siteRule.describe('No `index.html` at the root. Absent: `refuse`.'),
+  'broken-link': siteRule.describe('Links to pages that are not there. Absent: `warn`.'),
+  'missing-resource': siteRule.describe('Scripts, styles, images that are not there. Absent: `warn`.'),
+  'external-resource': siteRule.describe('Parts of a page from other hosts. Absent: `warn`.'),
+  'external-base': siteRule.describe('`<base>` to another host. Absent: `warn`.'),
+  'external-refresh': siteRule.describe('`<meta>` refresh to another host. Absent: `warn`.'),
+  'service-worker': siteRule.describe('Registration of a service worker. Absent: `warn`.'),
+  'secret-file': siteRule.describe('Files that hold secrets, such as `.env`. Absent: `warn`.'),
+  'secret-text': siteRule.describe('Text that looks like a key or token. Absent: `warn`.'),
+  'source-map': siteRule.describe('Source maps. Absent: `warn`.'),
+  'not-inspected': siteRule.describe('Files too large to look into. Absent: `warn`.'),
+});
+
+export type SiteRulesInput = z.output<typeof siteRules>;
+
 const site = z.strictObject({
   domain: domain().describe('Bare host name of the site: no scheme, no port, no path.'),
   schedule: scheduleSchema.optional().describe('When to export the site. Absent: never by itself.'),
@@ -78,9 +98,12 @@ const site = z.strictObject({
       connections: wholeNumber(1, 64)
         .default(1)
         .describe('Connections a download uses; more than 1 in a later version.'),
+      rules: siteRules
+        .prefault({})
+        .describe('What becomes of a site that breaks a rule about its content; see verification.md.'),
     })
     .prefault({})
-    .describe('Limits of the archive.'),
+    .describe('Limits of the archive, and rules for what is in it.'),
   approval: z
     .enum(['none', 'manual'], 'expected none or manual')
     .default('none')

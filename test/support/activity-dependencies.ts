@@ -52,6 +52,7 @@ export async function activityScene(
             jobAttempts: 1,
             maxBytes: 1_000_000_000,
             maxFiles: 10_000,
+            siteRules: {},
             targets: [],
           },
         ],

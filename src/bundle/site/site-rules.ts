@@ -55,7 +55,7 @@ export const SITE_RULES = {
 } as const satisfies Record<string, SiteRuleText>;
 
 export type SiteRule = keyof typeof SITE_RULES;
-export type SiteRuleLevels = Partial<Record<SiteRule, RuleLevel>>;
+export type SiteRuleLevels = { readonly [rule in SiteRule]?: RuleLevel | undefined };
 
 export function isSiteRule(name: string): name is SiteRule {
   return name in SITE_RULES;

@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { SITE_RULES } from '../../src/bundle/site/site-rules.ts';
+import { fieldSchema, type JsonSchema } from '../../src/config/json-schema.ts';
+
+function at(schema: JsonSchema | undefined, ...path: string[]): JsonSchema | undefined {
+  const [name, ...rest] = path;
+  if (name === undefined) return schema;
+  return at(name === '[]' ? schema?.items : schema?.properties?.[name], ...rest);
+}
+
+describe('bundle.rules', () => {
+  it('has every rule about the content of a site, with its own level as the default', () => {
+    const rules = at(fieldSchema(), 'organizations', '[]', 'sites', '[]', 'bundle', 'rules')?.properties ?? {};
+    expect(Object.keys(rules)).toEqual(Object.keys(SITE_RULES));
+    for (const [name, { level }] of Object.entries(SITE_RULES)) {
+      expect(rules[name]?.description, name).toContain(`Absent: \`${level}\`.`);
+    }
+  });
+});
