@@ -33,7 +33,7 @@ export function inputOf(seed: number, index: number): Buffer {
 }
 
 /** Reads one archive and, when it is accepted, compares its files with those a library finds. Never throws. */
-export async function compare(archive: Buffer): Promise<Outcome> {
+export async function compare(archive: Buffer, oracle?: Oracle): Promise<Outcome> {
   try {
     const report = await verifyBytes(bytesInMemory(archive), { limits: LIMITS, structureOnly: true });
     const rule = report.reasons[0]?.rule ?? null;
@@ -45,7 +45,7 @@ export async function compare(archive: Buffer): Promise<Outcome> {
       finding: null,
     };
     if (!report.ok || report.format === null) return outcome;
-    const theirs = await attempt(ORACLES[report.format], archive);
+    const theirs = await attempt(oracle ?? ORACLES[report.format], archive);
     if (theirs instanceof Error) return { ...outcome, stricterLibrary: true, rule: theirs.message };
     const same = isDeepStrictEqual(sortFiles(theirs), report.entries);
     return { ...outcome, finding: same ? null : 'accepted with another content than the library finds' };

@@ -34,15 +34,19 @@ export type ThreadMessage =
  * `verifyArchive` in a worker thread, so that the caller's event loop (heartbeats) goes on; aborting kills the thread.
  * Run from TypeScript sources (tests), it works in this thread, as Node 20 cannot load TypeScript into a worker.
  */
-export async function verifyInThread(file: string, options: VerificationOptions): Promise<VerificationReport> {
+export async function verifyInThread(
+  file: string,
+  options: VerificationOptions,
+  heapMb = HEAP_MB,
+): Promise<VerificationReport> {
   if (import.meta.url.endsWith('.ts')) return verifyArchive(file, options);
   options.signal?.throwIfAborted();
   await stat(file);
   const { signal, onProgress, ...cloneable } = options;
-  const input: ThreadInput = { file, options: cloneable, heapMb: HEAP_MB };
+  const input: ThreadInput = { file, options: cloneable, heapMb };
   const worker = new Worker(new URL('./verification-thread.js', import.meta.url), {
     workerData: input,
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    resourceLimits: { maxOldGenerationSizeMb: heapMb },
   });
   try {
     return await outcome(worker, options);

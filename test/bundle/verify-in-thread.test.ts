@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -5,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { verifyArchive } from '../../src/bundle/verify-archive.ts';
 import { verifyInThread as fromSources } from '../../src/bundle/verify-in-thread.ts';
-import { SITE, tar, tarGz } from './build-archive.ts';
+import { type Item, SITE, tar, tarGz, zip } from './build-archive.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const LIMITS = { maxBytes: 500_000_000, maxFiles: 100, maxRatio: 10_000 };
@@ -67,4 +68,40 @@ describe.skipIf(!existsSync(BUILT))('verifyInThread, built', async () => {
     expect(report.reasons).toMatchObject([{ rule: 'time-limit' }]);
     await expect(verifyInThread('/nowhere', { limits: LIMITS })).rejects.toMatchObject({ code: 'ENOENT' });
   });
+
+  describe('with a second thread, for a zip of 40 MB', () => {
+    const pages = Array.from({ length: 400 }, (_, n) => ({ name: `p/${n}.html`, content: `<a href="${n + 1}">x</a>` }));
+    const files = Array.from({ length: 40 }, (_, n) => ({ name: `f/${n}.png`, content: randomBytes(1_000_000) }));
+    const limits = { ...LIMITS, maxFiles: 1000 };
+    const site: Item[] = [...SITE, ...pages.slice(0, 200), ...files, ...pages.slice(200)];
+
+    it('gives the same report, links between the parts included', async () => {
+      const file = await fileOf(zip(site));
+      const report = await verifyInThread(file, { limits });
+      expect(report).toEqual(await verifyArchive(file, { limits }));
+      expect(report).toMatchObject({ ok: true, files: 443, warnings: [{ rule: 'broken-link', path: 'p/399.html' }] });
+    });
+
+    it('says the same of what is damaged in either part, and of names in both', async () => {
+      const name = { name: '../x' };
+      for (const broken of [
+        zip([...SITE, { name: 'a', content: 'a', crc: 1 }, ...site.slice(3)]),
+        zip([...site, { name: 'a', content: 'a', crc: 1 }]),
+        zip([name, ...site, name]),
+        zip([...site, { ...name, name: 'INDEX.html' }]),
+      ]) {
+        const file = await fileOf(broken);
+        const report = await verifyInThread(file, { limits });
+        expect(report.ok).toBe(false);
+        expect(report).toMatchObject({ reasons: (await verifyArchive(file, { limits })).reasons });
+      }
+    });
+  }, 60_000);
+
+  it('is ended when it needs too much memory', async () => {
+    const many = Array.from({ length: 30_000 }, (_, n) => ({ name: `folder/${n}/index.html` }));
+    const limits = { ...LIMITS, maxFiles: 100_000 };
+    const report = await verifyInThread(await fileOf(tarGz(many)), { limits }, 12);
+    expect(report.reasons).toMatchObject([{ rule: 'memory-limit' }]);
+  }, 60_000);
 });

@@ -102,11 +102,13 @@ function collect(into: Reference[], element: string, attributes: Attributes, at:
   };
   for (const [attribute, kind] of ADDRESSES[element] ?? []) add(attribute, kind, attributes[attribute]);
   for (const attribute of ['srcset', 'imagesrcset']) {
-    for (const url of srcsetUrls(attributes[attribute] ?? '')) add(attribute, 'resource', url);
+    const value = attributes[attribute];
+    if (value) for (const url of srcsetUrls(value)) add(attribute, 'resource', url);
   }
   if (attributes.style) into.push(...cssReferences(attributes.style).map((found) => ({ ...found, at })));
   if (element === 'a') for (const url of attributes.ping?.split(/\s+/) ?? []) add('ping', 'contact', url);
-  if (element === 'link') add('href', linkKind(attributes.rel ?? ''), attributes.href);
+  const loaded = element === 'link' ? linkKind(attributes.rel ?? '') : null;
+  if (loaded !== null) add('href', loaded, attributes.href);
   if (element === 'meta' && attributes['http-equiv']?.toLowerCase() === 'refresh') {
     add('http-equiv="refresh"', 'refresh', refreshUrl(attributes.content ?? ''));
   }
@@ -116,9 +118,9 @@ function collect(into: Reference[], element: string, attributes: Attributes, at:
 }
 
 /** Of the many relations only these make a browser load or contact something. */
-function linkKind(relation: string): ReferenceKind {
+function linkKind(relation: string): ReferenceKind | null {
   if (LOADED_LINKS.test(relation)) return 'resource';
-  return CONTACTED_LINKS.test(relation) ? 'contact' : 'link';
+  return CONTACTED_LINKS.test(relation) ? 'contact' : null;
 }
 
 /** The address in `5; url=…`; undefined when the page only loads itself again. */
