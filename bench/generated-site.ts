@@ -1,4 +1,5 @@
 import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { pack } from 'tar-stream';
@@ -38,7 +39,9 @@ export function* generatedSite(): Generator<GeneratedFile> {
 /** Writes files as a zip. */
 export async function writeZip(files: Iterable<GeneratedFile>, target: string): Promise<void> {
   const zip = new ZipFile();
-  for (const { path, content } of files) zip.addBuffer(content, path);
+  for (const { path, content } of files) {
+    zip.addReadStreamLazy(path, { size: content.length }, (give) => give(null, Readable.from([content])));
+  }
   zip.end();
   await pipeline(zip.outputStream, createWriteStream(target));
 }

@@ -76,6 +76,7 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
           const report = await verifyInThread(file, {
             limits: { maxBytes: site.maxBytes, maxFiles: site.maxFiles, maxRatio },
             siteRules: site.siteRules,
+            domain: input.domain,
             timeLimitMs: verificationTimeLimitMs,
             signal,
           });

@@ -2,6 +2,8 @@ import { createHash, type Hash, hash } from 'node:crypto';
 import type { ContentSink } from './readers/archive-reader.ts';
 
 export interface FileSinkCallbacks {
+  /** Whether the content is to be kept; asked when it begins, for files that are not empty. */
+  keeps: () => boolean;
   onBytes: (bytes: number) => void;
   /** With the lowercase hex SHA-256, and the content where it was to be kept. */
   onEnd: (sha256: string, content: Buffer | null) => void;
@@ -11,18 +13,18 @@ export interface FileSinkCallbacks {
 export class FileSink implements ContentSink {
   readonly #bytes: number;
   readonly #callbacks: FileSinkCallbacks;
-  readonly #kept: Buffer | null;
+  #kept: Buffer | null = null;
   #filled = 0;
   #digest: string | null = null;
   #hash: Hash | null = null;
 
-  constructor(bytes: number, keep: boolean, callbacks: FileSinkCallbacks) {
+  constructor(bytes: number, callbacks: FileSinkCallbacks) {
     this.#bytes = bytes;
     this.#callbacks = callbacks;
-    this.#kept = keep ? Buffer.allocUnsafe(bytes) : null;
   }
 
   write(chunk: Uint8Array): void {
+    if (this.#filled === 0 && this.#callbacks.keeps()) this.#kept = Buffer.allocUnsafe(this.#bytes);
     // Most files come in one piece, for which a hash of its own costs more than the hashing.
     if (chunk.length === this.#bytes) this.#digest = hash('sha256', chunk, 'hex');
     else this.#partial().update(chunk);

@@ -65,7 +65,7 @@ class PartReading {
     this.#options = options;
     this.#part = part;
     this.#rules = new EntryRules(options.limits, file.size, this.#reasons);
-    this.#site = options.structureOnly ? null : new SiteInspection(options.siteRules ?? {});
+    this.#site = options.structureOnly ? null : new SiteInspection(options.siteRules ?? {}, options.domain ?? null);
     this.#deadline = performance.now() + (options.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS);
   }
 
@@ -100,7 +100,8 @@ class PartReading {
     const path = this.#rules.admit(entry);
     if (this.#rules.exhausted) return 'stop';
     if (path === null || entry.kind !== 'file') return 'skip';
-    return new FileSink(entry.bytes, this.#site?.wants(path, entry.bytes) ?? false, {
+    return new FileSink(entry.bytes, {
+      keeps: () => this.#site?.wants(path, entry.bytes) ?? false,
       onBytes: (bytes) => {
         this.#bytes += bytes;
         this.#pulse();

@@ -37,13 +37,18 @@ async function readParts(
     return [await readPart(file, format, options)];
   }
   const middle = Math.floor(file.size * SHARE_OF_FIRST);
-  const second = readInThread({ start: middle, end: file.size });
+  let other: VerificationProgress = { files: 0, bytes: 0 };
+  const second = readInThread({ start: middle, end: file.size }, (progress) => {
+    other = progress;
+  });
   // Looked at when the own part is done; until then a failure must not count as unhandled.
   second.catch(() => undefined);
-  return [await readPart(file, format, options, { start: 0, end: middle }), await second];
+  const onProgress = ({ files, bytes }: VerificationProgress) =>
+    options.onProgress?.({ files: files + other.files, bytes: bytes + other.bytes });
+  return [await readPart(file, format, { ...options, onProgress }, { start: 0, end: middle }), await second];
 }
 
-function readInThread(part: ByteRange): Promise<PartResult> {
+function readInThread(part: ByteRange, onProgress: (progress: VerificationProgress) => void): Promise<PartResult> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), {
       workerData: { ...input, part },
@@ -51,6 +56,7 @@ function readInThread(part: ByteRange): Promise<PartResult> {
     });
     worker.on('message', (message: ThreadMessage) => {
       if ('part' in message) resolve(message.part);
+      else if ('progress' in message) onProgress(message.progress);
       else if ('systemError' in message) reject(systemErrorOf(message.systemError));
     });
     worker.on('error', reject);

@@ -21,6 +21,8 @@ export interface VerificationOptions {
   structureOnly?: boolean;
   /** What becomes of a site that breaks a rule about its content, where it differs from the rule's default. */
   siteRules?: SiteRuleLevels;
+  /** Bare host name of the site, lower case, where it is known. */
+  domain?: string;
   /** Longest time for the whole archive; running out of it is the reason `time-limit`. */
   timeLimitMs?: number;
   signal?: AbortSignal;

@@ -65,11 +65,13 @@ const siteRule = z.enum(['refuse', 'warn', 'off'], 'expected refuse, warn or off
 const siteRules = z.strictObject({
   'no-page': siteRule.describe('No HTML page at all. Absent: `refuse`.'),
   'no-index-page': siteRule.describe('No `index.html` at the root. Absent: `refuse`.'),
+  'no-404-page': siteRule.describe('No `404.html` at the root. Absent: `off`.'),
   'broken-link': siteRule.describe('Links to pages that are not there. Absent: `warn`.'),
   'missing-resource': siteRule.describe('Scripts, styles, images that are not there. Absent: `warn`.'),
   'external-resource': siteRule.describe('Parts of a page from other hosts. Absent: `warn`.'),
   'external-base': siteRule.describe('`<base>` to another host. Absent: `warn`.'),
   'external-refresh': siteRule.describe('`<meta>` refresh to another host. Absent: `warn`.'),
+  'origin-link': siteRule.describe("Links to the site's own domain with its host. Absent: `warn`."),
   'service-worker': siteRule.describe('Registration of a service worker. Absent: `warn`.'),
   'secret-file': siteRule.describe('Files that hold secrets, such as `.env`. Absent: `warn`.'),
   'secret-text': siteRule.describe('Text that looks like a key or token. Absent: `warn`.'),

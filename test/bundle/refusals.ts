@@ -203,6 +203,7 @@ export const REFUSALS: Refusal[] = [
   ...of(
     'pax-record',
     ['a wrong length', tar({ name: 'p', type: 'x', content: '99 path=x\n' }, PAGE)],
+    ['no record at all', tar({ name: 'p', type: 'x' }, PAGE)],
     ['no equals sign', tar({ name: 'p', type: 'x', content: '9 pathxx\n' }, PAGE)],
     ['a size that is no number', tar(pax('x', ['size', '1e1']), PAGE)],
   ),

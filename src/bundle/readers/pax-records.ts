@@ -31,6 +31,8 @@ export function checkPaxGlobals(data: Buffer): void {
 }
 
 function parseRecords(data: Buffer): Map<string, Buffer> {
+  // Some libraries stop at an empty one.
+  if (data.length === 0) throw malformed();
   const records = new Map<string, Buffer>();
   for (let start = 0; start < data.length; ) {
     const end = start + recordLength(data, start);

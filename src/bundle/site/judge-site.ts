@@ -23,6 +23,7 @@ export function judgeSite(
   if (!paths.some(isPage)) findings.add('no-page', null, 'the archive holds no HTML page');
   const missingIndex = missingIndexPage(paths);
   if (missingIndex !== null) findings.add('no-index-page', null, missingIndex);
+  if (!paths.includes('404.html')) findings.add('no-404-page', null, 'there is no 404.html at the root of the archive');
   for (const path of paths) judgeName(path, findings);
   for (const note of notes) findings.merge(note.findings);
   judgeTargets(paths, notes, findings);

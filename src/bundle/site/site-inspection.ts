@@ -61,14 +61,17 @@ export interface SiteNotes {
 /** Looks into the files of a site one after the other (DESIGN §6, site rules); what needs all of them is left for later. */
 export class SiteInspection {
   readonly #levels: SiteRuleLevels;
+  readonly #domain: string | null;
   readonly #findings = new Findings();
   readonly #targets = new Map<string, Target>();
   /** Addresses of the last folder that are known already: most pages of a folder refer to the same. */
   #known = new Set<string>();
   #knownFolder: string | null = null;
 
-  constructor(levels: SiteRuleLevels) {
+  /** @param domain the host that serves the original; null where it is not known */
+  constructor(levels: SiteRuleLevels, domain: string | null) {
     this.#levels = levels;
+    this.#domain = domain;
   }
 
   /** Whether `inspect` wants to see a file. */
@@ -136,6 +139,7 @@ export class SiteInspection {
       const detail = () => `line ${lines.lineOf(at)}: ${by} leads to ${to.host}`;
       if (kind === 'refresh') this.#add('external-refresh', page, detail());
       else if (kind !== 'link') this.#add('external-resource', page, detail());
+      else if (to.host === this.#domain) this.#add('origin-link', page, detail());
       return;
     }
     this.#known.add(key);

@@ -16,6 +16,11 @@ export const SITE_RULES = {
     'no `index.html` at the root, also when all lies below one folder',
     'The site would answer nothing at `/`.',
   ),
+  'no-404-page': rule(
+    'off',
+    'no `404.html` at the root',
+    'What is not there is answered with a bare line of the server.',
+  ),
   'broken-link': rule(
     'warn',
     'a link to a page that is not in the archive',
@@ -33,6 +38,11 @@ export const SITE_RULES = {
   ),
   'external-base': rule('warn', '`<base href>` to another host', 'Every relative link of the page leaves the copy.'),
   'external-refresh': rule('warn', 'a `<meta>` refresh to another host', 'The page leaves the copy by itself.'),
+  'origin-link': rule(
+    'warn',
+    "a link to the site's own domain with its host, where the domain is known: in an export, not in `export verify`",
+    'Readers of a copy elsewhere end up at the original.',
+  ),
   'service-worker': rule(
     'warn',
     'the registration of a service worker',
