@@ -4,7 +4,7 @@ import { type DownloadResult, download } from '../bundle/download.ts';
 import { ArchiveTooLarge, DownloadFailed, LinkExpired } from '../bundle/download-errors.ts';
 import { LinkRefused } from '../bundle/link-policy.ts';
 import { StagedChanged, VersionConflict } from '../bundle/store-errors.ts';
-import type { VerificationReport } from '../bundle/verify-archive.ts';
+import type { VerificationReport } from '../bundle/verification-report.ts';
 import { verifyInThread } from '../bundle/verify-in-thread.ts';
 import type { ArchiveFacts, Reason } from '../model/cargo.ts';
 import { type ActivityDependencies, organizationOf, requireStore, type Site, siteOf } from './dependencies.ts';

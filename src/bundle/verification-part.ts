@@ -8,7 +8,8 @@ import { type ArchiveEntry, ArchiveFault, type ByteRange, type EntryAnswer } fro
 import type { ByteFile } from './readers/byte-file.ts';
 import { ByteWindow } from './readers/byte-window.ts';
 import { ReasonList } from './reason-list.ts';
-import { SiteInspection, type SiteNotes } from './site/site-inspection.ts';
+import type { SiteInspection, SiteNotes } from './site/site-inspection.ts';
+import { DEFAULT_TIME_LIMIT_MS } from './verification-report.ts';
 import type { VerificationOptions } from './verify-archive.ts';
 
 /** Bytes of headers and padding allowed for each file of a tar, on top of the contents. */
@@ -16,8 +17,6 @@ const OVERHEAD_PER_FILE = 4096;
 const OVERHEAD = 1024 ** 2;
 const PIECE_BYTES = 1024 ** 2;
 const PROGRESS_EVERY_MS = 200;
-/** Longest time for one archive unless told otherwise, in milliseconds. */
-export const DEFAULT_TIME_LIMIT_MS = 30 * 60_000;
 
 /** What one reader found in an archive, or in its part of it. It can be passed between threads. */
 export interface PartResult {
@@ -41,9 +40,16 @@ export async function readPart(
   options: VerificationOptions,
   part?: ByteRange,
 ): Promise<PartResult> {
-  const reading = new PartReading(file, options, part);
+  const site = options.structureOnly ? null : await siteInspection(options);
+  const reading = new PartReading(file, options, site, part);
   await reading.read(format);
   return reading.result();
+}
+
+/** Loaded when needed: the parser of pages takes a while. */
+async function siteInspection({ siteRules = {}, domain = null }: VerificationOptions): Promise<SiteInspection> {
+  const site = await import('./site/site-inspection.ts');
+  return new site.SiteInspection(siteRules, domain);
 }
 
 class PartReading {
@@ -60,12 +66,12 @@ class PartReading {
   #bytes = 0;
   #nextProgress = 0;
 
-  constructor(file: ByteFile, options: VerificationOptions, part?: ByteRange) {
+  constructor(file: ByteFile, options: VerificationOptions, site: SiteInspection | null, part?: ByteRange) {
     this.#file = file;
     this.#options = options;
     this.#part = part;
     this.#rules = new EntryRules(options.limits, file.size, this.#reasons);
-    this.#site = options.structureOnly ? null : new SiteInspection(options.siteRules ?? {}, options.domain ?? null);
+    this.#site = site;
     this.#deadline = performance.now() + (options.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS);
   }
 

@@ -1,5 +1,5 @@
-import type { ArchiveFacts, ArchiveFormat, Reason } from '../model/cargo.ts';
-import { type ContentFile, contentDigest, sortFiles } from './content-digest.ts';
+import type { ArchiveFormat, Reason } from '../model/cargo.ts';
+import { contentDigest, sortFiles } from './content-digest.ts';
 import type { ArchiveLimits } from './entry-rules.ts';
 import { type ByteFile, withByteFile } from './readers/byte-file.ts';
 import type { RuleName } from './rules.ts';
@@ -8,6 +8,7 @@ import { isPage } from './site/site-pages.ts';
 import type { SiteRuleLevels } from './site/site-rules.ts';
 import { sniffFormat } from './sniff-format.ts';
 import { type PartResult, readPart } from './verification-part.ts';
+import { refusedReport, type VerificationReport } from './verification-report.ts';
 
 export interface VerificationProgress {
   files: number;
@@ -22,28 +23,12 @@ export interface VerificationOptions {
   /** What becomes of a site that breaks a rule about its content, where it differs from the rule's default. */
   siteRules?: SiteRuleLevels;
   /** Bare host name of the site, lower case, where it is known. */
-  domain?: string;
+  domain?: string | null;
   /** Longest time for the whole archive; running out of it is the reason `time-limit`. */
   timeLimitMs?: number;
   signal?: AbortSignal;
   /** Called a few times a second at most. */
   onProgress?: (progress: VerificationProgress) => void;
-}
-
-export interface VerificationReport {
-  ok: boolean;
-  format: ArchiveFormat | null;
-  reasons: Reason[];
-  warnings: Reason[];
-  files: number;
-  pages: number;
-  /** Unpacked. */
-  bytes: number;
-  /** Null unless every entry was read and none refused. */
-  contentDigest: string | null;
-  archive: ArchiveFacts | null;
-  /** The files in the order of the content digest. */
-  entries: ContentFile[];
 }
 
 /** Reads an archive, in as many parts as it likes; together they are the whole. */
@@ -71,13 +56,6 @@ export async function verifyBytes(
   if (sniffed.format === null) return refusedReport(null, [sniffed.reason]);
   const { format } = sniffed;
   return conclude(await readParts(file, format, options), { size: file.size, format }, options);
-}
-
-/** The report of an archive that could not be read at all. */
-export function refusedReport(archive: ArchiveFacts | null, reasons: Reason[]): VerificationReport {
-  const format = archive?.format ?? null;
-  const nothing = { files: 0, pages: 0, bytes: 0, contentDigest: null, entries: [] };
-  return { ok: false, format, reasons, warnings: [], archive, ...nothing };
 }
 
 async function inOnePart(

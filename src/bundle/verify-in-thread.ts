@@ -1,14 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import type { ByteRange } from './readers/archive-reader.ts';
-import { DEFAULT_TIME_LIMIT_MS, type PartResult } from './verification-part.ts';
-import {
-  refusedReport,
-  type VerificationOptions,
-  type VerificationProgress,
-  type VerificationReport,
-  verifyArchive,
-} from './verify-archive.ts';
+import type { PartResult } from './verification-part.ts';
+import { DEFAULT_TIME_LIMIT_MS, refusedReport, type VerificationReport } from './verification-report.ts';
+import type { VerificationOptions, VerificationProgress } from './verify-archive.ts';
 
 /** After the time limit the thread has this long to say so itself. */
 const GRACE_MS = 5_000;
@@ -39,7 +34,10 @@ export async function verifyInThread(
   options: VerificationOptions,
   heapMb = HEAP_MB,
 ): Promise<VerificationReport> {
-  if (import.meta.url.endsWith('.ts')) return verifyArchive(file, options);
+  if (import.meta.url.endsWith('.ts')) {
+    const { verifyArchive } = await import('./verify-archive.ts');
+    return verifyArchive(file, options);
+  }
   options.signal?.throwIfAborted();
   await stat(file);
   const { signal, onProgress, ...cloneable } = options;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { RuleText } from '../bundle/structure-rules.ts';
-import type { VerificationReport } from '../bundle/verify-archive.ts';
+import type { VerificationReport } from '../bundle/verification-report.ts';
 import { noSuchThing, usageFailure } from './cli-failure.ts';
 import type { CommandContext, RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -30,7 +30,6 @@ export function addExportVerify(parent: Command, run: RunCommand): void {
 
 async function verify(context: CommandContext, file: string, flags: VerifyFlags): Promise<ExitCode> {
   const { DEFAULT_LIMITS } = await import('../bundle/entry-rules.ts');
-  const { explainRule } = await import('../bundle/rules.ts');
   const { verifyInThread } = await import('../bundle/verify-in-thread.ts');
   const path = resolve(context.cwd, file);
   const live = await context.output.startLive();
@@ -46,7 +45,7 @@ async function verify(context: CommandContext, file: string, flags: VerifyFlags)
       throw unreadable(file, error);
     })
     .finally(() => live.end());
-  const rules = flags.explain ? explained(report, explainRule) : [];
+  const rules = flags.explain ? await explained(report) : [];
   context.output.result(documentOf(report, flags, rules), textOf(file, report, flags, rules, context.output.paint));
   return report.ok ? exitCodes.done : exitCodes.failed;
 }
@@ -54,10 +53,11 @@ async function verify(context: CommandContext, file: string, flags: VerifyFlags)
 type Explained = { rule: string } & RuleText;
 
 /** Every rule that was broken or warns, once, in the order of the report. */
-function explained({ reasons, warnings }: VerificationReport, explain: (rule: string) => RuleText | null): Explained[] {
+async function explained({ reasons, warnings }: VerificationReport): Promise<Explained[]> {
+  const { explainRule } = await import('../bundle/rules.ts');
   const names = new Set([...reasons, ...warnings].map(({ rule }) => rule));
   return [...names].flatMap((rule) => {
-    const text = explain(rule);
+    const text = explainRule(rule);
     return text === null ? [] : [{ rule, refuses: text.refuses, why: text.why, reference: text.reference }];
   });
 }
