@@ -1,26 +1,61 @@
 import type { Reference } from './reference.ts';
 
-/**
- * Comments and `@namespace`, whose addresses are only names, come first, so that they are passed over; then `@import`
- * of a string, `url(…)`, and strings, in which nothing is looked for.
- */
-const TOKEN =
-  /\/\*[\s\S]*?(?:\*\/|$)|@namespace\b[^;]*;|(@import\s+)(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')|url\(\s*(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|([^\s"')]*))\s*\)|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'/gi;
+/** Where something begins that matters: comments and strings hide the rest, names of namespaces are not loaded. */
+const BEGINNING = /\/\*|["']|\burl\(|@import\b|@namespace\b/gi;
+const SPACE = /\s*/y;
+const BARE_URL = /[^\s"')]*/y;
 
 /** What a style sheet loads: `url()` and `@import` (CSS Syntax 3), comments and strings left out. */
 export function cssReferences(text: string, by = 'url()', offset = 0): Reference[] {
   const found: Reference[] = [];
-  for (const match of text.matchAll(TOKEN)) {
-    const [, isImport, importA, importB, urlA, urlB, urlC] = match;
-    const url = importA ?? importB ?? urlA ?? urlB ?? urlC;
-    if (url === undefined || url === '') continue;
-    found.push({ kind: 'resource', url: withoutEscapes(url), by: isImport ? '@import' : by, at: offset + match.index });
+  const add = (url: string, name: string, at: number) => {
+    if (url !== '') found.push({ kind: 'resource', url: withoutEscapes(url), by: name, at: offset + at });
+  };
+  // Every step goes on behind what it has looked at, so that no text takes more than one pass.
+  for (let at = 0; at < text.length; ) {
+    BEGINNING.lastIndex = at;
+    const match = BEGINNING.exec(text);
+    if (!match) break;
+    const token = match[0].toLowerCase();
+    const behind = match.index + token.length;
+    if (token === '/*') at = after(text, '*/', behind);
+    else if (token === '@namespace') at = after(text, ';', behind);
+    else if (token === '"' || token === "'") at = stringAt(text, match.index)?.end ?? behind;
+    else {
+      const start = skip(text, SPACE, behind);
+      const string = stringAt(text, start);
+      const end = string?.end ?? (token === 'url(' ? skip(text, BARE_URL, start) : start);
+      const url = string?.value ?? text.slice(start, end);
+      add(url, token === 'url(' ? by : '@import', match.index);
+      at = Math.max(end, behind);
+    }
   }
   return found;
 }
 
+/** The string that begins here, up to its other quote, the end of the line or of the text; null when none does. */
+function stringAt(text: string, start: number): { value: string; end: number } | null {
+  const quote = text[start];
+  if (quote !== '"' && quote !== "'") return null;
+  let end = start + 1;
+  while (end < text.length && text[end] !== quote && text[end] !== '\n') end += text[end] === '\\' ? 2 : 1;
+  return { value: text.slice(start + 1, end), end: end + 1 };
+}
+
+function after(text: string, end: string, from: number): number {
+  const at = text.indexOf(end, from);
+  return at < 0 ? text.length : at + end.length;
+}
+
+function skip(text: string, pattern: RegExp, from: number): number {
+  pattern.lastIndex = from;
+  pattern.exec(text);
+  return pattern.lastIndex;
+}
+
 /** `\2f ` is a slash, `\(` a bracket. */
 function withoutEscapes(url: string): string {
+  if (!url.includes('\\')) return url;
   return url.replace(/\\(?:([0-9a-f]{1,6})\s?|([\s\S]))/gi, (_, hex?: string, char?: string) =>
     hex === undefined ? (char ?? '') : String.fromCodePoint(Math.min(Number.parseInt(hex, 16), 0x10ffff)),
   );

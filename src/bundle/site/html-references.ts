@@ -7,48 +7,53 @@ import { srcsetUrls } from './srcset.ts';
 type Attributes = Readonly<Record<string, string>>;
 
 /** Attributes that hold one address, by element; `*` stands for any. */
-const ADDRESSES: Readonly<Record<string, readonly (readonly [string, ReferenceKind])[]>> = {
-  a: [['href', 'link']],
-  area: [['href', 'link']],
-  audio: [['src', 'resource']],
-  base: [['href', 'base']],
-  body: [['background', 'resource']],
-  embed: [['src', 'resource']],
-  feimage: [
-    ['href', 'resource'],
-    ['xlink:href', 'resource'],
-  ],
-  frame: [['src', 'resource']],
-  iframe: [['src', 'resource']],
-  image: [
-    ['href', 'resource'],
-    ['xlink:href', 'resource'],
-  ],
-  img: [['src', 'resource']],
-  input: [['src', 'resource']],
-  object: [['data', 'resource']],
-  script: [
-    ['src', 'resource'],
-    ['href', 'resource'],
-    ['xlink:href', 'resource'],
-  ],
-  source: [['src', 'resource']],
-  table: [['background', 'resource']],
-  td: [['background', 'resource']],
-  track: [['src', 'resource']],
-  use: [
-    ['href', 'resource'],
-    ['xlink:href', 'resource'],
-  ],
-  video: [
-    ['src', 'resource'],
-    ['poster', 'resource'],
-  ],
-};
+const ADDRESSES = new Map<string, readonly (readonly [string, ReferenceKind])[]>(
+  Object.entries({
+    a: [['href', 'link']],
+    area: [['href', 'link']],
+    audio: [['src', 'resource']],
+    base: [['href', 'base']],
+    body: [['background', 'resource']],
+    embed: [['src', 'resource']],
+    feimage: [
+      ['href', 'resource'],
+      ['xlink:href', 'resource'],
+    ],
+    frame: [['src', 'resource']],
+    iframe: [['src', 'resource']],
+    image: [
+      ['href', 'resource'],
+      ['xlink:href', 'resource'],
+    ],
+    img: [['src', 'resource']],
+    input: [['src', 'resource']],
+    object: [['data', 'resource']],
+    script: [
+      ['src', 'resource'],
+      ['href', 'resource'],
+      ['xlink:href', 'resource'],
+    ],
+    source: [['src', 'resource']],
+    table: [['background', 'resource']],
+    td: [['background', 'resource']],
+    track: [['src', 'resource']],
+    use: [
+      ['href', 'resource'],
+      ['xlink:href', 'resource'],
+    ],
+    video: [
+      ['src', 'resource'],
+      ['poster', 'resource'],
+    ],
+  } satisfies Record<string, [string, ReferenceKind][]>),
+);
 
 const LOADED_LINKS =
   /(?:^|\s)(?:stylesheet|icon|apple-touch-icon|mask-icon|preload|prefetch|modulepreload|manifest)(?:\s|$)/i;
 const CONTACTED_LINKS = /(?:^|\s)(?:preconnect|dns-prefetch|pingback)(?:\s|$)/i;
+
+/** Of a refresh: an address is not longer in practice. */
+const MOST_REFRESH_CHARACTERS = 500;
 
 export interface HtmlContent {
   references: Reference[];
@@ -56,8 +61,15 @@ export interface HtmlContent {
   scripts: { text: string; at: number }[];
 }
 
-/** What a page refers to, in the order of the text. @param isXml for SVG, where case matters and elements close themselves */
-export function htmlContent(html: string, isXml = false): HtmlContent {
+export interface HtmlOptions {
+  /** SVG: case matters, and elements can close themselves. */
+  isXml?: boolean;
+  /** A page within an attribute of another. */
+  isInner?: boolean;
+}
+
+/** What a page refers to, element by element in the order of the text. */
+export function htmlContent(html: string, { isXml = false, isInner = false }: HtmlOptions = {}): HtmlContent {
   const content: HtmlContent = { references: [], scripts: [] };
   let raw: { element: 'script' | 'style'; type: string; text: string; at: number } | null = null;
   const parser = new Parser(
@@ -65,6 +77,9 @@ export function htmlContent(html: string, isXml = false): HtmlContent {
       onopentag(name, attributes) {
         const element = name.toLowerCase();
         collect(content.references, element, attributes, parser.startIndex);
+        if (element === 'iframe' && attributes.srcdoc && !isInner) {
+          collectInner(content.references, attributes.srcdoc, parser.startIndex);
+        }
         if (element !== 'script' && element !== 'style') return;
         raw = { element, type: (attributes.type ?? '').toLowerCase(), text: '', at: parser.endIndex + 1 };
       },
@@ -86,35 +101,36 @@ function finish(
   { references, scripts }: HtmlContent,
   { element, type, text, at }: { element: 'script' | 'style'; type: string; text: string; at: number },
 ): void {
-  if (element === 'style') {
-    references.push(...cssReferences(text, 'url()', at));
-  } else if (type === 'importmap') {
-    references.push(...importMapReferences(text, at));
-  } else if (type === '' || type === 'module' || type.includes('javascript')) {
-    references.push(...scriptReferences(text, at));
-    scripts.push({ text, at });
-  }
+  const isScript = type === '' || type === 'module' || type.includes('javascript');
+  let found: Reference[] = [];
+  if (element === 'style') found = cssReferences(text, 'url()', at);
+  else if (type === 'importmap') found = importMapReferences(text, at);
+  else if (isScript) found = scriptReferences(text, at);
+  if (element === 'script' && isScript) scripts.push({ text, at });
+  for (const reference of found) references.push(reference);
 }
 
 function collect(into: Reference[], element: string, attributes: Attributes, at: number): void {
   const add = (attribute: string, kind: ReferenceKind, url: string | undefined) => {
     if (url !== undefined) into.push({ kind, url, by: `<${element} ${attribute}>`, at });
   };
-  for (const [attribute, kind] of ADDRESSES[element] ?? []) add(attribute, kind, attributes[attribute]);
+  for (const [attribute, kind] of ADDRESSES.get(element) ?? []) add(attribute, kind, attributes[attribute]);
   for (const attribute of ['srcset', 'imagesrcset']) {
     const value = attributes[attribute];
     if (value) for (const url of srcsetUrls(value)) add(attribute, 'resource', url);
   }
-  if (attributes.style) into.push(...cssReferences(attributes.style).map((found) => ({ ...found, at })));
+  if (attributes.style) for (const found of cssReferences(attributes.style)) into.push({ ...found, at });
   if (element === 'a') for (const url of attributes.ping?.split(/\s+/) ?? []) add('ping', 'contact', url);
   const loaded = element === 'link' ? linkKind(attributes.rel ?? '') : null;
   if (loaded !== null) add('href', loaded, attributes.href);
   if (element === 'meta' && attributes['http-equiv']?.toLowerCase() === 'refresh') {
     add('http-equiv="refresh"', 'refresh', refreshUrl(attributes.content ?? ''));
   }
-  if (element === 'iframe' && attributes.srcdoc) {
-    into.push(...htmlContent(attributes.srcdoc).references.map((found) => ({ ...found, at })));
-  }
+}
+
+/** The page in a `srcdoc`; one within that is left alone, or a page could keep its reader busy for hours. */
+function collectInner(into: Reference[], srcdoc: string, at: number): void {
+  for (const found of htmlContent(srcdoc, { isInner: true }).references) into.push({ ...found, at });
 }
 
 /** Of the many relations only these make a browser load or contact something. */
@@ -125,6 +141,7 @@ function linkKind(relation: string): ReferenceKind | null {
 
 /** The address in `5; url=…`; undefined when the page only loads itself again. */
 function refreshUrl(content: string): string | undefined {
-  const [, quoted, plain] = /^[\s\d.]*[;,\s]\s*(?:url\s*=\s*)?(?:["']([^"']*)|(\S.*))/i.exec(content) ?? [];
+  const head = content.trim().slice(0, MOST_REFRESH_CHARACTERS);
+  const [, quoted, plain] = /^[\s\d.]*[;,\s]\s*(?:url\s*=\s*)?(?:["']([^"']*)|(\S.*))/i.exec(head) ?? [];
   return quoted ?? plain?.trim();
 }

@@ -1,7 +1,8 @@
 import type { Reference } from './reference.ts';
 
-const MODULE = /\b(?:import|from|importScripts)\s*\(?\s*(["'`])((?:https?:)?\/\/[^"'`\s]+)\1/g;
-const SERVICE_WORKER = /\bserviceWorker\b(?:["']\])?\s*\??\.?\s*\.?\s*register\s*\(/;
+/** Bounded, as two unbounded runs of white space side by side take forever on a long one. */
+const MODULE = /\b(?:import|from|importScripts)\s{0,20}\(?\s{0,20}(["'`])((?:https?:)?\/\/[^"'`\s]+)\1/g;
+const SERVICE_WORKER = /\bserviceWorker\b(?:["']\])?\s{0,20}(?:\?\.|\.)\s{0,20}register\s{0,20}\(/;
 const IMPORT_MAP_URL = /"((?:https?:)?\/\/[^"\s]+)"/g;
 
 /** Modules and scripts that a script loads from an absolute address. Relative ones a bundler has resolved already. */

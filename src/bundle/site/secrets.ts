@@ -4,7 +4,7 @@ const BEGINNING = /-----BEGIN |AKIA|gh[pousr]_|github_pat_|xox[abprs]-|[sr]k_liv
 const SHAPES: readonly (readonly [string, RegExp])[] = [
   [
     'a private key',
-    /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:\\n|\s)+(?:[A-Za-z-]+: [^\n]*\s+)*[A-Za-z0-9+/=]{40}/y,
+    /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\\n|\s){1,9}(?:[A-Za-z-]{1,40}: [^\n]{0,200}\n\s{0,9}){0,9}[A-Za-z0-9+/=]{40}/y,
   ],
   ['an access key of AWS', /AKIA(?![0-9A-Z]*EXAMPLE)[0-9A-Z]{16}\b/y],
   ['a token of GitHub', /gh[pousr]_[A-Za-z0-9]{36}\b|github_pat_[A-Za-z0-9_]{60,}/y],

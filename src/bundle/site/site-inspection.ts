@@ -16,32 +16,34 @@ const INLINE_SOURCE_MAP = /[/*][#@] sourceMappingURL=data:/;
 
 type TextKind = 'html' | 'svg' | 'css' | 'script' | 'text';
 
-const KINDS: Readonly<Record<string, TextKind>> = {
-  html: 'html',
-  htm: 'html',
-  svg: 'svg',
-  css: 'css',
-  js: 'script',
-  mjs: 'script',
-  cjs: 'script',
-  json: 'text',
-  webmanifest: 'text',
-  txt: 'text',
-  md: 'text',
-  mdx: 'text',
-  xml: 'text',
-  yml: 'text',
-  yaml: 'text',
-  toml: 'text',
-  ini: 'text',
-  conf: 'text',
-  sh: 'text',
-  pem: 'text',
-  key: 'text',
-  env: 'text',
-  map: 'text',
-  csv: 'text',
-};
+const KINDS = new Map<string, TextKind>(
+  Object.entries({
+    html: 'html',
+    htm: 'html',
+    svg: 'svg',
+    css: 'css',
+    js: 'script',
+    mjs: 'script',
+    cjs: 'script',
+    json: 'text',
+    webmanifest: 'text',
+    txt: 'text',
+    md: 'text',
+    mdx: 'text',
+    xml: 'text',
+    yml: 'text',
+    yaml: 'text',
+    toml: 'text',
+    ini: 'text',
+    conf: 'text',
+    sh: 'text',
+    pem: 'text',
+    key: 'text',
+    env: 'text',
+    map: 'text',
+    csv: 'text',
+  } satisfies Record<string, TextKind>),
+);
 
 /** A place within the site that something refers to, and who was the first to do so. */
 export interface Target {
@@ -67,6 +69,7 @@ export class SiteInspection {
   /** Addresses of the last folder that are known already: most pages of a folder refer to the same. */
   #known = new Set<string>();
   #knownFolder: string | null = null;
+  #hasGivenUp = false;
 
   /** @param domain the host that serves the original; null where it is not known */
   constructor(levels: SiteRuleLevels, domain: string | null) {
@@ -91,7 +94,7 @@ export class SiteInspection {
       this.#add('secret-text', path, `line ${lines.lineOf(at)}: looks like ${what}`);
     }
     if (kind === 'html' || kind === 'svg') {
-      const { references, scripts } = htmlContent(text, kind === 'svg');
+      const { references, scripts } = htmlContent(text, { isXml: kind === 'svg' });
       for (const script of scripts) this.#lookForServiceWorker(path, script, lines);
       this.#follow(path, references, lines);
     } else if (kind === 'css') {
@@ -143,11 +146,19 @@ export class SiteInspection {
       return;
     }
     this.#known.add(key);
-    if (to.kind === 'nowhere' || kind === 'contact' || this.#targets.size >= MOST_TARGETS) return;
+    if (to.kind === 'nowhere' || kind === 'contact') return;
     const known = this.#targets.get(to.path);
+    if (known === undefined && this.#targets.size === MOST_TARGETS) return this.#giveUpLinks(page);
     if (known === undefined || (isResource && !known.isResource)) {
       this.#targets.set(to.path, { isResource, page, line: lines.lineOf(at), by });
     }
+  }
+
+  /** Said once: the links of further pages would say it again and again. */
+  #giveUpLinks(page: string): void {
+    if (this.#hasGivenUp) return;
+    this.#hasGivenUp = true;
+    this.#add('not-inspected', page, `links from here on: there are more than ${MOST_TARGETS} different ones`);
   }
 
   #lookForServiceWorker(path: string, script: { text: string; at: number }, lines: LineCounter): void {
@@ -166,5 +177,5 @@ export class SiteInspection {
 }
 
 function kindOf(path: string): TextKind | null {
-  return KINDS[path.slice(path.lastIndexOf('.') + 1).toLowerCase()] ?? null;
+  return KINDS.get(path.slice(path.lastIndexOf('.') + 1).toLowerCase()) ?? null;
 }

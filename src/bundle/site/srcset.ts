@@ -1,14 +1,33 @@
+const SPACES = /[\s,]*/y;
+const WORD = /\S*/y;
+
 /** The addresses of a `srcset` (HTML, "srcset attributes"): each up to white space, descriptors up to a comma. */
 export function srcsetUrls(value: string): string[] {
   const urls: string[] = [];
-  let rest = value.replace(/^[\s,]+/, '');
-  while (rest !== '') {
-    const [url = ''] = /^\S+/.exec(rest) ?? [];
-    const isBare = url.endsWith(',');
-    urls.push(url.replace(/,+$/, ''));
-    rest = rest.slice(url.length);
-    if (!isBare) rest = rest.replace(/^(?:[^,(]|\([^)]*\)?)*/, '');
-    rest = rest.replace(/^[\s,]+/, '');
+  for (let at = ends(SPACES, value, 0); at < value.length; at = ends(SPACES, value, at)) {
+    const end = ends(WORD, value, at);
+    const word = value.slice(at, end);
+    const url = word.replace(/,{1,100}$/, '');
+    urls.push(url);
+    at = url === word ? endOfDescriptors(value, end) : end;
   }
   return urls;
+}
+
+/** Up to the next comma that is not within brackets. */
+function endOfDescriptors(value: string, from: number): number {
+  let isWithin = false;
+  for (let at = from; at < value.length; at += 1) {
+    const char = value[at];
+    if (char === ',' && !isWithin) return at;
+    if (char === '(') isWithin = true;
+    else if (char === ')') isWithin = false;
+  }
+  return value.length;
+}
+
+function ends(pattern: RegExp, text: string, from: number): number {
+  pattern.lastIndex = from;
+  pattern.exec(text);
+  return pattern.lastIndex;
 }
