@@ -1,5 +1,5 @@
 import type { ArchiveFormat, Reason } from '../model/cargo.ts';
-import type { ByteFile } from './readers/byte-file.ts';
+import { type ByteFile, readAt } from './readers/byte-file.ts';
 import type { StructureRule } from './structure-rules.ts';
 
 const HEAD_BYTES = 512;
@@ -7,11 +7,9 @@ const USTAR_OFFSET = 257;
 
 export type Sniffed = { format: ArchiveFormat } | { format: null; reason: Reason };
 
-/** Tells an archive's format by its bytes, never by its name (DESIGN §6), or why it is none. Throws system errors. */
+/** Tells an archive's format by its bytes, never by its name (DESIGN §6), or why it is none. Throws `ArchiveFault`, system errors. */
 export async function sniffFormat(file: ByteFile): Promise<Sniffed> {
-  const head = Buffer.alloc(HEAD_BYTES);
-  const read = await file.read(head, 0);
-  return sniffBytes(head.subarray(0, read));
+  return sniffBytes(await readAt(file, 0, Math.min(HEAD_BYTES, file.size)));
 }
 
 /** As `sniffFormat`, for the first 512 bytes of a file (fewer when it is shorter). */

@@ -1,12 +1,13 @@
 import type { ArchiveFormat, Reason } from '../model/cargo.ts';
 import { contentDigest, sortFiles } from './content-digest.ts';
 import type { ArchiveLimits } from './entry-rules.ts';
+import { ArchiveFault } from './readers/archive-reader.ts';
 import { type ByteFile, withByteFile } from './readers/byte-file.ts';
 import type { RuleName } from './rules.ts';
 import { judgeSite } from './site/judge-site.ts';
 import { isPage } from './site/site-pages.ts';
 import type { SiteRuleLevels } from './site/site-rules.ts';
-import { sniffFormat } from './sniff-format.ts';
+import { type Sniffed, sniffFormat } from './sniff-format.ts';
 import { type PartResult, readPart } from './verification-part.ts';
 import { refusedReport, type VerificationReport } from './verification-report.ts';
 
@@ -52,10 +53,16 @@ export async function verifyBytes(
   options: VerificationOptions,
   readParts: PartsReader = inOnePart,
 ): Promise<VerificationReport> {
-  const sniffed = await sniffFormat(file);
+  const sniffed = await sniffFormat(file).catch(fileBecameShorter);
   if (sniffed.format === null) return refusedReport(null, [sniffed.reason]);
   const { format } = sniffed;
   return conclude(await readParts(file, format, options), { size: file.size, format }, options);
+}
+
+/** The only fault that sniffing finds. */
+function fileBecameShorter(error: unknown): Sniffed {
+  if (!(error instanceof ArchiveFault)) throw error;
+  return { format: null, reason: reason(error.rule, error.message) };
 }
 
 async function inOnePart(

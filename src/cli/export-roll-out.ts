@@ -72,6 +72,7 @@ async function verify(
     await checkVersion(store, site.domain, version, {
       limits: { ...DEFAULT_LIMITS, maxBytes: site.bundle.maxBytes, maxFiles: site.bundle.maxFiles },
       siteRules: site.bundle.rules,
+      domain: site.domain,
       signal,
       onProgress: ({ files, bytes }) =>
         live.show(version, {

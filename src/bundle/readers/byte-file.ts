@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { ArchiveFault } from './archive-reader.ts';
 
 /** Bytes that can be read at any place: a file, or memory. */
 export interface ByteFile {
@@ -31,4 +32,15 @@ export function bytesInMemory(bytes: Uint8Array): ByteFile {
       return part.length;
     },
   };
+}
+
+/** Reads exactly so many bytes. Throws `ArchiveFault` and system errors. */
+export async function readAt(file: ByteFile, position: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  for (let filled = 0; filled < length; ) {
+    const read = await file.read(bytes.subarray(filled), position + filled);
+    if (read === 0) throw new ArchiveFault('truncated', null, 'the file became shorter while it was read');
+    filled += read;
+  }
+  return bytes;
 }

@@ -1,5 +1,5 @@
 import { ArchiveFault } from './archive-reader.ts';
-import type { ByteFile } from './byte-file.ts';
+import { type ByteFile, readAt } from './byte-file.ts';
 
 const END_BYTES = 22;
 const LOCATOR_BYTES = 20;
@@ -45,17 +45,6 @@ export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
     throw new ArchiveFault('zip-directory', null, 'the central directory does not end where the archive says');
   }
   return { entries: found.entries, start: found.start, end: behind };
-}
-
-/** Reads exactly so many bytes. Throws `ArchiveFault` and system errors. */
-export async function readAt(file: ByteFile, position: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(length);
-  for (let filled = 0; filled < length; ) {
-    const read = await file.read(bytes.subarray(filled), position + filled);
-    if (read === 0) throw new ArchiveFault('truncated', null, 'the file became shorter while it was read');
-    filled += read;
-  }
-  return bytes;
 }
 
 /** Its place in the tail. Only the last signature counts, its comment must reach the end, and no other may do so too. */

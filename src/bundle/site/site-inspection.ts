@@ -148,7 +148,10 @@ export class SiteInspection {
     this.#known.add(key);
     if (to.kind === 'nowhere' || kind === 'contact') return;
     const known = this.#targets.get(to.path);
-    if (known === undefined && this.#targets.size === MOST_TARGETS) return this.#giveUpLinks(page);
+    if (known === undefined && this.#targets.size === MOST_TARGETS) {
+      this.#giveUpLinks(page);
+      return;
+    }
     if (known === undefined || (isResource && !known.isResource)) {
       this.#targets.set(to.path, { isResource, page, line: lines.lineOf(at), by });
     }
