@@ -63,7 +63,7 @@ const page = [
   `Made by \`npm run bench:verify -- --runs ${runs}\` on ${cpus().length} processors (${cpus()[0]?.model.trim()}), load average`,
   `${loadavg()[0]?.toFixed(1)} at the end; best of ${runs} runs, the commands taking turns. 20,000 files, 452 MB unpacked. docferry hashes`,
   'every file and the archive (SHA-256) besides; the others check CRCs at most. "in a worker" is the same without the',
-  'start of a process, as an export does it. Site rules are the difference between the two lines above them.',
+  'start of a process, as an export does it. Site rules: the second line less the first one.',
   '',
   ...(await table('zip', zip, zipRows)),
   '',
