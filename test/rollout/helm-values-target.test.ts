@@ -15,7 +15,7 @@ function requestFor(version: string, url = addressOf(version)): RolloutRequest {
   const archive = { sha256: '0'.repeat(64), bytes: 1, format: 'tar.gz' as const };
   const source = { org: 'acme', domain, jobId: 'job_1' };
   const manifest = { version, contentDigest: '0'.repeat(64), archive, pages: 1, files: [], source };
-  return { domain, manifest, archivePath: '/nowhere', url };
+  return { domain, manifest, withArchive: (use) => use('/nowhere'), url };
 }
 
 const before = '# our site\r\nreplicas: 2\r\nstaticExport:\r\n  enabled: false # not yet\r\n  bundleUrl: ""\r\n';
