@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { ByteRange } from './bundle-store.ts';
 import { type S3Agents, s3Client } from './s3-client.ts';
-import { isAbsent, isConditionFailed, type S3Permission, s3Failure } from './s3-failure.ts';
+import { isAbsent, isConditionFailed, isGarbled, type S3Permission, s3Failure } from './s3-failure.ts';
 import type { S3Place } from './s3-place.ts';
 
 /** What a write takes for granted; it does nothing and answers false when that is not so. */
@@ -27,6 +27,8 @@ export interface S3Headers {
   ContentType: string;
   CacheControl: string;
 }
+
+const READ_TRIES = 5;
 
 type Answer<T> = { found: T } | 'absent' | 'condition failed';
 
@@ -74,12 +76,19 @@ export class S3Bucket {
 
   /** Null when there is no such object. */
   async read(path: string): Promise<{ text: string; etag: string } | null> {
-    // The text and its ETag belong together: a body that breaks off is asked for again as a whole.
-    const answer = await this.ask('s3:GetObject', async () => {
+    const answer = await this.ask('s3:GetObject', () => this.#readWhole(path, READ_TRIES));
+    return typeof answer === 'string' ? null : answer.found;
+  }
+
+  /** Text and ETag belong together: servers on a file system can mix them while the object is being replaced. */
+  async #readWhole(path: string, tries: number): Promise<{ text: string; etag: string }> {
+    try {
       const { Body, ETag = '' } = await this.client.send(new GetObjectCommand(this.at(path)));
       return { text: (await Body?.transformToString()) ?? '', etag: ETag };
-    });
-    return typeof answer === 'string' ? null : answer.found;
+    } catch (error) {
+      if (tries <= 1 || !isGarbled(error)) throw error;
+      return this.#readWhole(path, tries - 1);
+    }
   }
 
   /** The bytes of an object, or a range of them; null when it is not there, or not the one that `etag` names. */

@@ -11,7 +11,7 @@ export type S3Permission =
   | 's3:ListBucketMultipartUploads';
 
 const NETWORK =
-  /^(ECONN\w+|EPIPE|ENOTFOUND|EAI_\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|TimeoutError|NetworkingError|RequestTimeout)$/;
+  /^(ECONN\w+|EPIPE|ENOTFOUND|EAI_\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|TimeoutError|NetworkingError|RequestTimeout|ChecksumMismatch)$/;
 const BUSY = /^(SlowDown|ServiceUnavailable|InternalError|Throttling\w*|TooManyRequests\w*|OperationAborted)$/;
 const CERTIFICATE = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_)/;
 const NO_CREDENTIALS = /^(CredentialsProviderError|TokenProviderError|CredentialsError)$/;
@@ -37,6 +37,11 @@ export function s3Failure(error: unknown, place: S3Place, permission: S3Permissi
   if (known) return new StoreRefused(...known);
   if (status === 0) return error;
   return new StoreRefused(`the object store of ${where} refused a request (${name}, ${status})`, checkBucket);
+}
+
+/** True when what arrived is not what the store says it sent: damaged, or replaced in the middle. */
+export function isGarbled(error: unknown): boolean {
+  return error instanceof Error && errorName(error) === 'ChecksumMismatch';
 }
 
 /** True when a condition of a write (`If-Match`, `If-None-Match`) was not met, or another write came in between. */
@@ -92,6 +97,7 @@ function refusal(name: string, status: number, place: S3Place, permission: S3Per
 /** The name the store or the system gave the error: letters and digits, nothing else of it. */
 function errorName(error: Error): string {
   if (/^Region is missing/.test(error.message)) return 'RegionMissing';
+  if (/^Checksum mismatch/.test(error.message)) return 'ChecksumMismatch';
   const code = systemCode(error) ?? error.name;
   return /^[A-Za-z0-9_.]{1,60}$/.test(code) ? code : 'unknown error';
 }
