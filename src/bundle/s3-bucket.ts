@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -28,7 +29,8 @@ export interface S3Headers {
   CacheControl: string;
 }
 
-const READ_TRIES = 5;
+const READ_TRIES = 6;
+const GARBLED_WAIT_MS = 100;
 
 type Answer<T> = { found: T } | 'absent' | 'condition failed';
 
@@ -87,6 +89,7 @@ export class S3Bucket {
       return { text: (await Body?.transformToString()) ?? '', etag: ETag };
     } catch (error) {
       if (tries <= 1 || !isGarbled(error)) throw error;
+      await sleep(GARBLED_WAIT_MS * Math.random());
       return this.#readWhole(path, tries - 1);
     }
   }

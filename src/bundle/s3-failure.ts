@@ -30,7 +30,8 @@ export function s3Failure(error: unknown, place: S3Place, permission: S3Permissi
   const where = placeText(place);
   const [name, status] = [errorName(error), statusOf(error)];
   if (NETWORK.test(name) || BUSY.test(name) || status >= 500 || status === 429) {
-    const said = status >= 400 ? `answers ${status}` : `cannot be reached (${name})`;
+    const broken = isGarbled(error) ? 'sends damaged bytes' : `cannot be reached (${name})`;
+    const said = status >= 400 ? `answers ${status}` : broken;
     return new StoreUnreachable(`the object store of ${where} ${said}`);
   }
   const known = refusal(name, status, place, permission);

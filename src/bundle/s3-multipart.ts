@@ -81,6 +81,7 @@ export async function copyIfAbsent(
   from: { path: string; bytes: number; etag: string },
   to: string,
   headers: S3Headers,
+  partBytes = COPY_PART_BYTES,
 ): Promise<boolean> {
   const { client } = bucket;
   const begun = await bucket.ask('s3:PutObject', () =>
@@ -91,9 +92,9 @@ export async function copyIfAbsent(
     const Parts: CompletedPart[] = [];
     const { Bucket, Key } = bucket.at(from.path);
     const source = { CopySource: encodeURI(`${Bucket}/${Key}`), CopySourceIfMatch: from.etag };
-    for (let start = 0; start < from.bytes; start += COPY_PART_BYTES) {
+    for (let start = 0; start < from.bytes; start += partBytes) {
       const PartNumber = Parts.length + 1;
-      const CopySourceRange = `bytes=${start}-${Math.min(start + COPY_PART_BYTES, from.bytes) - 1}`;
+      const CopySourceRange = `bytes=${start}-${Math.min(start + partBytes, from.bytes) - 1}`;
       const copied = await bucket.ask('s3:PutObject', () =>
         client.send(new UploadPartCopyCommand({ ...upload, ...source, PartNumber, CopySourceRange })),
       );
