@@ -1,4 +1,4 @@
-import type { Work } from './bundle-store.ts';
+import type { ByteRange, Work } from './bundle-store.ts';
 import type { S3Bucket } from './s3-bucket.ts';
 import { s3Failure } from './s3-failure.ts';
 import { StoreUnreachable, VersionDamaged } from './store-errors.ts';
@@ -7,7 +7,7 @@ import { StoreUnreachable, VersionDamaged } from './store-errors.ts';
 const IDLE_TRIES = 3;
 
 /**
- * The bytes of an object in order, going on where a connection broke off if it is provably the same object. Throws
+ * The bytes of an object, or of a range of it, in order, going on where a connection broke off if it is provably the same object. Throws
  * `VersionDamaged` when it changes meanwhile, and what `S3Bucket` throws.
  */
 export async function* objectBytes(
@@ -15,17 +15,18 @@ export async function* objectBytes(
   path: string,
   { bytes, etag }: { bytes: number; etag: string },
   { signal, onProgress }: Work = {},
+  { start, end }: ByteRange = { start: 0, end: bytes - 1 },
 ): AsyncGenerator<Buffer> {
-  let offset = 0;
-  for (let idle = 0; offset < bytes; idle += 1) {
-    const range = { start: offset, end: bytes - 1 };
+  let offset = start;
+  for (let idle = 0; offset <= end; idle += 1) {
+    const range = { start: offset, end };
     const body = await bucket.stream(path, { range, etag, ...(signal && { signal }) });
     if (body === null) throw new VersionDamaged('its archive was removed or replaced while it was read');
     const before = offset;
     try {
       for await (const chunk of body) {
         offset += chunk.length;
-        if (offset > bytes) throw new VersionDamaged('its archive is longer than it says');
+        if (offset > end + 1) throw new VersionDamaged('its archive is longer than it says');
         yield chunk;
         onProgress?.();
       }

@@ -2,7 +2,8 @@ import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NoSuchVersion, PointerMoved } from '../../src/bundle/bundle-store.ts';
 import { sha256 } from './object-server.ts';
-import { backends, DOMAIN, publish, type StoreScene, stage, stagedManifest } from './store-backends.ts';
+import { DOMAIN, publish, stage, stagedManifest } from './staged.ts';
+import { backends, type StoreScene } from './store-backends.ts';
 
 const V1 = '20261121T040200Z-aaaaaaaaaaaa';
 const V2 = '20261122T040200Z-bbbbbbbbbbbb';
@@ -87,9 +88,8 @@ for (const backend of backends) {
       expect(await store.withArchive(DOMAIN, V1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
     });
 
-    it('goes on where a publisher died: archive there, manifest not', async () => {
+    it.skipIf(backend.kind === 'directory')('goes on where a publisher died: archive there, manifest not', async () => {
       const { store, write } = await backend.scene();
-      if (backend.kind === 'directory') return;
       await stage(store, 'run-1');
       await write(`${DOMAIN}/versions/${V1}/bundle.tar.gz`, 'archive bytes');
       expect(await store.versions(DOMAIN)).toEqual([]);

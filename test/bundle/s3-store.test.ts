@@ -10,7 +10,8 @@ import { S3BundleStore, type S3StoreOptions } from '../../src/bundle/s3-store.ts
 import { StoreRefused, StoreUnreachable } from '../../src/bundle/store-errors.ts';
 import { cuttingProxy } from '../support/cutting-proxy.ts';
 import { sha256 } from './object-server.ts';
-import { DOMAIN, publish, s3Backend, s3Server, stage, stagedManifest } from './store-backends.ts';
+import { DOMAIN, publish, stage, stagedManifest } from './staged.ts';
+import { s3Backend, s3Server } from './store-backends.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const V1 = '20261121T040200Z-aaaaaaaaaaaa';

@@ -7,14 +7,11 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import type { BundleStore, StagedManifest } from '../../src/bundle/bundle-store.ts';
+import type { BundleStore } from '../../src/bundle/bundle-store.ts';
 import { DirectoryBundleStore } from '../../src/bundle/directory-store.ts';
 import { S3BundleStore } from '../../src/bundle/s3-store.ts';
 import { type S3Server, s3ServerProgram, startS3Server } from '../support/s3-server.ts';
-import { sha256 } from './object-server.ts';
 import { tempFolder } from './temp-folder.ts';
-
-export const DOMAIN = 'docs.acme.example';
 
 /** A new store, and a way past it to what it keeps. */
 export interface StoreScene {
@@ -123,40 +120,3 @@ export const s3Backend: Backend = {
 
 /** Both stores, for one suite of tests. */
 export const backends: readonly Backend[] = [directory, s3Backend];
-
-/** What verification would have found in these bytes, which need be no archive. */
-export function stagedManifest(content: string | Buffer, files = oneFile): StagedManifest {
-  const bytes = Buffer.from(content);
-  const digest = files.map(({ path, sha256: hash }) => `${path}\0${hash}\n`).join('');
-  return {
-    contentDigest: sha256(Buffer.from(digest)),
-    archive: { sha256: sha256(bytes), bytes: bytes.length, format: 'tar.gz' },
-    pages: 1,
-    files,
-    source: { org: 'acme', domain: DOMAIN, jobId: 'job_1' },
-  };
-}
-
-const oneFile = [{ path: 'index.html', bytes: 2, sha256: sha256(Buffer.from('hi')) }];
-
-/** A file list of its own, so that its content digest is too. */
-export function filesOf(text: string): StagedManifest['files'] {
-  return [{ path: 'index.html', bytes: text.length, sha256: sha256(Buffer.from(text)) }];
-}
-
-/** Puts bytes into the store's staging and says they are verified. */
-export async function stage(store: BundleStore, stageId: string, content: string | Buffer = 'archive bytes') {
-  const manifest = stagedManifest(content, filesOf(Buffer.from(content).toString('latin1', 0, 100)));
-  await writeFile(await store.stagingFile(stageId), content);
-  await store.saveStaged(stageId, manifest);
-  return manifest;
-}
-
-/** Publishes bytes as a version, as an export does. */
-export async function publish(store: BundleStore, version: string, content: string | Buffer = 'archive bytes') {
-  const stageId = `run-of-${version}`;
-  await stage(store, stageId, content);
-  const manifest = await store.publish(stageId, version);
-  await store.discardStaged(stageId);
-  return manifest;
-}
