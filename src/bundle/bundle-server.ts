@@ -8,6 +8,7 @@ import send from 'send';
 import type { BundleStore, ByteRange } from './bundle-store.ts';
 import { PublishedFiles } from './published-files.ts';
 import { sendObject } from './send-object.ts';
+import { StoreUnreachable } from './store-errors.ts';
 import { isStoreName } from './store-names.ts';
 
 /** What is served: the folder of a directory store, or a store that is read through its client. */
@@ -57,7 +58,9 @@ export async function startBundleServer(options: BundleServerOptions): Promise<B
   signal?.throwIfAborted();
   const files = new PublishedFiles(opener(options));
   const server = createServer((request, response) => {
-    answer(request, response, options, files).catch(() => refuse(response, 500));
+    answer(request, response, options, files).catch((error: unknown) => {
+      refuse(response, error instanceof StoreUnreachable ? 503 : 500);
+    });
   });
   const port = await listen(server, host, options.port);
   let stopping: Promise<void> | undefined;
@@ -101,7 +104,9 @@ async function answer(
     maxAge: ONE_YEAR_MS,
     immutable: true,
   })
-    .on('error', (error: { status?: number }) => refuse(response, error.status ?? 500))
+    .on('error', ({ status = 500, headers }: { status?: number; headers?: Record<string, string> }) =>
+      refuse(response, status, headers),
+    )
     .pipe(response);
 }
 
