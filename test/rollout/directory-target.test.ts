@@ -151,6 +151,45 @@ describe('DirectoryTarget', () => {
     expect(await releases()).toEqual(['.unpacking-new-abc', versionAt(1)]);
   });
 
+  it('does not go back when an attempt that was stopped wakes after another version was put into service', async () => {
+    const { path, target, releases } = await makeTarget();
+    let current = versionAt(1);
+    const wanted = (version: string) => async () => current === version;
+    const late: RolloutRequest = {
+      ...(await requestFor(versionAt(1))),
+      // It is stopped while it unpacks, and the next export goes by.
+      withArchive: async (use) => {
+        await use(archive);
+        current = versionAt(2);
+        await target.rollOut({ ...(await requestFor(versionAt(2))), isWanted: wanted(versionAt(2)) });
+      },
+      isWanted: wanted(versionAt(1)),
+    };
+    const { archivePath: archive } = await requestFor(versionAt(1));
+    await expect(target.rollOut(late)).rejects.toMatchObject({ name: 'RolloutSuperseded' });
+    expect(await readlink(join(path, 'current'))).toBe(`releases/${versionAt(2)}`);
+    expect(await readdir(path)).toHaveLength(2);
+    expect(await releases()).toEqual([versionAt(1), versionAt(2)]);
+  });
+
+  it('asks again when somebody switches between the question and the answer', async () => {
+    const { path, target } = await makeTarget();
+    const newer = await requestFor(versionAt(2));
+    const answers: boolean[] = [];
+    const isWanted = async () => {
+      const wanted = answers.length === 0;
+      answers.push(wanted);
+      // The answer is on its way while the next version is put into service.
+      if (wanted) await target.rollOut(newer);
+      return wanted;
+    };
+    await expect(target.rollOut({ ...(await requestFor(versionAt(1))), isWanted })).rejects.toMatchObject({
+      name: 'RolloutSuperseded',
+    });
+    expect(answers).toEqual([true, false]);
+    expect(await readlink(join(path, 'current'))).toBe(`releases/${versionAt(2)}`);
+  });
+
   it('never leaves a reader without a site while switching', async () => {
     const { path, target } = await makeTarget();
     const requests = await Promise.all([1, 2].map((day) => requestFor(versionAt(day))));

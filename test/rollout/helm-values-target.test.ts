@@ -163,4 +163,13 @@ describe('HelmValuesTarget', () => {
     await reading;
     expect(sizes).toEqual(new Set([(await stat(file)).size]));
   });
+
+  it('leaves the file alone when another version has become current meanwhile', async () => {
+    const { target, text } = await makeTarget();
+    const request = { ...requestFor(v1), isWanted: async () => false };
+    await expect(target.rollOut(request)).rejects.toMatchObject({ name: 'RolloutSuperseded' });
+    expect(await text()).toBe(before);
+    await target.rollOut({ ...requestFor(v1), isWanted: async () => true });
+    expect(await target.runningVersion()).toBe(v1);
+  });
 });
