@@ -55,6 +55,7 @@ export async function startS3Server(program: string): Promise<S3Server> {
   const args = ['--port', `127.0.0.1:${port}`, '--health', '/health', '--quiet', '--iam-dir', users];
   const server = spawn(program, [...args, 'posix', '--sidecar', sidecar, data], { env, stdio: 'ignore' });
   await untilHealthy(`${endpoint}/health`, server);
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
   const client = new S3Client({ endpoint, forcePathStyle: true, region: 'us-east-1', credentials: owner });
   await client.send(new CreateBucketCommand({ Bucket: bucket }));
   process.env.AWS_ACCESS_KEY_ID = owner.accessKeyId;

@@ -39,6 +39,8 @@ export interface SceneOptions {
   incremental?: string;
   /** YAML of the site's rollout targets; by default one folder. */
   rollout?: string;
+  /** YAML of the bundle store; a folder by default. */
+  bundles?: string;
 }
 
 let scenes = 0;
@@ -68,7 +70,7 @@ organizations:
         rollout: ${options.rollout ?? '[{ directory: { path: ./site } }]'}
 store:
   feedback: sqlite:./data/feedback.db
-  bundles: { directory: ./data/bundles, publicUrl: "http://localhost:8090" }
+  bundles: ${options.bundles ?? '{ directory: ./data/bundles, publicUrl: "http://localhost:8090" }'}
 `,
   );
   const config = loadConfig({ file: configFile, env: {}, cwd: folder, secrets: 'required' });
