@@ -10,8 +10,8 @@ export interface S3Agents {
 }
 
 const CONNECT_MS = 10_000;
-/** An object store that says nothing for so long has stopped. */
-const SILENT_MS = 60_000;
+/** Servers on a file system are silent while they put the parts of a large object together. */
+const SILENT_MS = 120_000;
 const ATTEMPTS = 4;
 /** What servers of one's own call themselves when nobody has named a region. */
 const USUAL_REGION = 'us-east-1';

@@ -18,8 +18,8 @@ import { StagedChanged } from './store-errors.ts';
 /** What is in memory at a time is this often this. */
 const PARTS_AT_ONCE = 3;
 const PART_BYTES = 8 * 1024 ** 2;
-/** Copied within the object store. */
-const COPY_PART_BYTES = 512 * 1024 ** 2;
+/** Copied within the object store, which is silent meanwhile. */
+const COPY_PART_BYTES = 128 * 1024 ** 2;
 const MOST_PARTS = 10_000;
 
 export interface LocalArchive {

@@ -1,4 +1,5 @@
-import { mkdir, rm, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { StagedManifest, Work } from './bundle-store.ts';
 import { nothingThere } from './read-if-there.ts';
@@ -48,6 +49,14 @@ export class S3Staging {
     }
     await this.#bucket.write(manifestPath(stageId), toJson(manifest), null);
     await this.#removeLocal(stageId);
+  }
+
+  /** Makes the folder of this machine. Throws `StoreNotWritable`. */
+  async checkWritable(): Promise<void> {
+    await changing(this.#workFolder, async () => {
+      await mkdir(this.#workFolder, { recursive: true, mode: 0o700 });
+      await access(this.#workFolder, constants.W_OK | constants.X_OK);
+    });
   }
 
   /** What was saved, and where. Throws `StagedChanged`. */

@@ -212,6 +212,7 @@ export class S3BundleStore implements BundleStore {
 
   /** Also refuses object stores that ignore the conditions of writes, on which everything else rests (DESIGN E5). */
   async checkWritable(): Promise<void> {
+    await this.#staging.checkWritable();
     const path = `${stagingRoot}/probe-${randomUUID()}`;
     await this.#bucket.write(path, 'probe', 'absent');
     try {

@@ -190,6 +190,16 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
       expect(down.message).toContain('cannot be reached (ECONNREFUSED)');
     });
 
+    it('a folder for what is on the way that cannot be made', async () => {
+      const file = join(await tempFolder(), 'file');
+      await writeFile(file, '');
+      const workFolder = join(file, 'work');
+      const store = await S3BundleStore.open(await options({ prefix: 'no-folder', workFolder }));
+      for (const use of [() => store.checkWritable(), () => store.stagingFile('run-1')]) {
+        await expect(use()).rejects.toMatchObject({ name: 'StoreNotWritable', folder: workFolder });
+      }
+    });
+
     it('something that is no object store', async () => {
       expect(await problemOf({ endpoint: await answering(418, '<html>teapot</html>') })).toMatchObject({
         message: expect.stringMatching(/refused a request \(\w+, 418\)$/),
