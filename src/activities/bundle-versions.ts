@@ -104,25 +104,22 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
   async publishVersion(input: PublishInput): Promise<{ url: string }> {
     requireStore('bundle', input.storeId, deps.bundles.identity);
     const { domain, version, promote } = input;
-    try {
-      await withHeartbeats(
-        () => ({ version }),
-        () => deps.bundles.publish(input.stageId, version),
-      );
+    const publish = async () => {
+      await deps.bundles.publish(input.stageId, version);
       if (promote) {
         await deps.bundles.moveCurrent(domain, version, promote.expectedEpoch, new Date(promote.publishedAt));
       }
-      await withHeartbeats(
-        () => ({ version }),
-        () => tidy(deps, domain),
-      );
+      await tidy(deps, domain);
+      return { url: await deps.bundles.urlOf(domain, version) };
+    };
+    try {
+      return await withHeartbeats(() => ({ version }), publish);
     } catch (error) {
       if (error instanceof PointerMoved) {
         throw permanent('Superseded', `another run has published ${domain} in the meantime; its version stays current`);
       }
       throw bundleFailure(error);
     }
-    return { url: await deps.bundles.urlOf(domain, version) };
   },
 
   /** What is published under a version's address. */

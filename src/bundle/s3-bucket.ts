@@ -10,7 +10,14 @@ import {
 } from '@aws-sdk/client-s3';
 import type { ByteRange } from './bundle-store.ts';
 import { type S3Agents, s3Client } from './s3-client.ts';
-import { isAbsent, isConditionFailed, isGarbled, type S3Permission, s3Failure } from './s3-failure.ts';
+import {
+  isAbsent,
+  isConditionFailed,
+  isGarbled,
+  isUnknownRequest,
+  type S3Permission,
+  s3Failure,
+} from './s3-failure.ts';
 import type { S3Place } from './s3-place.ts';
 
 /** What a write takes for granted; it does nothing and answers false when that is not so. */
@@ -29,6 +36,8 @@ export interface S3Headers {
   CacheControl: string;
 }
 
+/** Servers without it have no unfinished uploads that could be found. */
+const OPTIONAL: S3Permission = 's3:ListBucketMultipartUploads';
 const READ_TRIES = 6;
 const GARBLED_WAIT_MS = 100;
 
@@ -70,7 +79,7 @@ export class S3Bucket {
       return { found: await request(signal === undefined ? {} : { abortSignal: signal }) };
     } catch (error) {
       if (isConditionFailed(error)) return 'condition failed';
-      if (isAbsent(error)) return 'absent';
+      if (isAbsent(error) || (isUnknownRequest(error) && permission === OPTIONAL)) return 'absent';
       signal?.throwIfAborted();
       throw s3Failure(error, this.place, permission);
     }

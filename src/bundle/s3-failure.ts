@@ -29,7 +29,7 @@ export function s3Failure(error: unknown, place: S3Place, permission: S3Permissi
   if (!(error instanceof Error) || error.name === 'AbortError') return error;
   const where = placeText(place);
   const [name, status] = [errorName(error), statusOf(error)];
-  if (NETWORK.test(name) || BUSY.test(name) || status >= 500 || status === 429) {
+  if (NETWORK.test(name) || BUSY.test(name) || (status >= 500 && status !== 501) || status === 429) {
     const broken = isGarbled(error) ? 'sends damaged bytes' : `cannot be reached (${name})`;
     const said = status >= 400 ? `answers ${status}` : broken;
     return new StoreUnreachable(`the object store of ${where} ${said}`);
@@ -48,6 +48,11 @@ export function isGarbled(error: unknown): boolean {
 /** True when a condition of a write (`If-Match`, `If-None-Match`) was not met, or another write came in between. */
 export function isConditionFailed(error: unknown): boolean {
   return error instanceof Error && (statusOf(error) === 412 || errorName(error) === 'ConditionalRequestConflict');
+}
+
+/** True when the server does not know such a request at all. */
+export function isUnknownRequest(error: unknown): boolean {
+  return error instanceof Error && statusOf(error) === 501;
 }
 
 /** True when there is no such object; a missing bucket is no such case. */

@@ -1,9 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { versionTime } from '../model/version-name.ts';
 import {
   type BundleStore,
@@ -16,16 +14,15 @@ import {
   type StoredVersion,
   type Work,
 } from './bundle-store.ts';
-import { contentTypes } from './published-files.ts';
-import { S3Bucket, type S3Headers } from './s3-bucket.ts';
+import { downloadArchive, immutable, putArchive } from './s3-archives.ts';
+import { S3Bucket } from './s3-bucket.ts';
 import type { S3Agents } from './s3-client.ts';
 import { objectBytes } from './s3-fetch.ts';
-import { copyIfAbsent } from './s3-multipart.ts';
 import { placeText, type S3Place } from './s3-place.ts';
 import { S3Staging } from './s3-staging.ts';
 import { S3State } from './s3-state.ts';
 import { sameContent } from './same-content.ts';
-import { changing, StagedChanged, StoreRefused, VersionDamaged } from './store-errors.ts';
+import { changing, StoreRefused } from './store-errors.ts';
 import { parseIdentity, parseManifest, toJson } from './store-files.ts';
 import {
   bundleName,
@@ -48,12 +45,6 @@ export interface S3StoreOptions extends S3Place {
 }
 
 const manifestsAtOnce = 8;
-
-/** For what never changes. */
-const immutable = (ContentType: string): S3Headers => ({
-  ContentType,
-  CacheControl: 'public, max-age=31536000, immutable',
-});
 
 /**
  * Published bundles in a bucket (`store-layout.ts`), for many workers at once. A version is there when its
@@ -107,7 +98,7 @@ export class S3BundleStore implements BundleStore {
     const { domain } = manifest.source;
     const published = await this.#bucket.read(manifestPath(domain, version));
     if (published !== null) return sameContent(parseManifest(published.text), manifest);
-    await this.#putArchive(path, manifest);
+    await putArchive(this.#bucket, path, manifest);
     const headers = immutable('application/json');
     await this.#bucket.write(manifestPath(domain, version), toJson(manifest), 'absent', headers);
     return sameContent(await this.#wholeManifest(domain, version), manifest);
@@ -154,7 +145,7 @@ export class S3BundleStore implements BundleStore {
     try {
       await changing(this.#workFolder, () => mkdir(folder, { recursive: true, mode: 0o700 }));
       const file = join(folder, bundleName(manifest));
-      await changing(this.#workFolder, () => this.#download(domain, manifest, file, work));
+      await changing(this.#workFolder, () => downloadArchive(this.#bucket, manifest, file, work));
       return await use(file);
     } finally {
       await rm(folder, { recursive: true, force: true });
@@ -228,48 +219,6 @@ export class S3BundleStore implements BundleStore {
     }
   }
 
-  /** The archive of a version, put there unless it is. Throws `VersionConflict`. */
-  async #putArchive(from: string, manifest: Manifest): Promise<void> {
-    const { domain } = manifest.source;
-    const { sha256, bytes, format } = manifest.archive;
-    const staged = await this.#bucket.stat(from);
-    if (staged === null) throw new StagedChanged('the staged archive is gone');
-    const to = `${versionPath(domain, manifest.version)}/${bundleName(manifest)}`;
-    const headers = immutable(contentTypes[format]);
-    if (await copyIfAbsent(this.#bucket, { path: from, ...staged }, to, headers)) return;
-    // Somebody was here before, perhaps this very run before it died: what they left has to be the same.
-    const there = await this.#bucket.stat(to);
-    const same = there?.bytes === bytes && (await this.#sha256(to, there)) === sha256;
-    if (!same) sameContent(null, manifest);
-  }
-
-  async #sha256(path: string, object: { bytes: number; etag: string }): Promise<string> {
-    const hash = createHash('sha256');
-    for await (const chunk of objectBytes(this.#bucket, path, object)) hash.update(chunk);
-    return hash.digest('hex');
-  }
-
-  /** Downloads a version's archive, refusing what is not the one its manifest names. */
-  async #download(domain: string, manifest: Manifest, file: string, work?: Work): Promise<void> {
-    const path = `${versionPath(domain, manifest.version)}/${bundleName(manifest)}`;
-    const found = await this.#bucket.stat(path);
-    if (found === null) throw new NoSuchVersion(`${domain} has no version ${manifest.version} any more`);
-    const hash = createHash('sha256');
-    const bucket = this.#bucket;
-    await pipeline(
-      async function* () {
-        for await (const chunk of objectBytes(bucket, path, found, work)) {
-          hash.update(chunk);
-          yield chunk;
-        }
-      },
-      createWriteStream(file, { flags: 'wx' }),
-    );
-    if (hash.digest('hex') !== manifest.archive.sha256) {
-      throw new VersionDamaged('its archive is not the one its manifest names: the SHA-256 differs');
-    }
-  }
-
   /** Null unless the version is there whole. */
   async #wholeManifest(domain: string, version: string): Promise<Manifest | null> {
     const found = await this.#bucket.read(manifestPath(domain, version));
@@ -306,8 +255,17 @@ function manifestOf(text: string): Manifest | null {
 async function identityOf(bucket: S3Bucket): Promise<string> {
   const { endpoint = 'aws', bucket: name, prefix } = bucket.place;
   const found = (await bucket.read(identityPath)) ?? (await createIdentity(bucket));
-  const own = createHash('sha256').update(JSON.stringify([parseIdentity(found.text), endpoint, name, prefix]));
+  const own = createHash('sha256').update(JSON.stringify([idIn(found.text, bucket), endpoint, name, prefix]));
   return `s3-${own.digest('hex').slice(0, 32)}`;
+}
+
+function idIn(text: string, { place }: S3Bucket): string {
+  try {
+    return parseIdentity(text);
+  } catch {
+    const problem = `${identityPath} in ${placeText(place)} was not written by docferry`;
+    throw new StoreRefused(problem, 'check store.bundles.s3: does the endpoint speak S3, is the prefix free?');
+  }
 }
 
 async function createIdentity(bucket: S3Bucket): Promise<{ text: string }> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CreateMultipartUploadCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { S3Bucket } from '../../src/bundle/s3-bucket.ts';
-import { copyIfAbsent, uploadArchive } from '../../src/bundle/s3-multipart.ts';
+import { abortUploads, copyIfAbsent, uploadArchive } from '../../src/bundle/s3-multipart.ts';
 import { S3BundleStore, type S3StoreOptions } from '../../src/bundle/s3-store.ts';
 import { StoreRefused, StoreUnreachable } from '../../src/bundle/store-errors.ts';
 import { cuttingProxy } from '../support/cutting-proxy.ts';
@@ -204,6 +204,23 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
       expect(await problemOf({ endpoint: await answering(418, '<html>teapot</html>') })).toMatchObject({
         message: expect.stringMatching(/refused a request \(\w+, 418\)$/),
         fix: expect.stringContaining('store.bundles.s3'),
+      });
+    });
+
+    it('a web server that answers everything with a page', async () => {
+      expect(await problemOf({ endpoint: await answering(200, '<html>welcome</html>') })).toMatchObject({
+        message: expect.stringContaining('.store.json in s3://docs-bundles/refused'),
+        fix: expect.stringContaining('does the endpoint speak S3'),
+      });
+    });
+
+    it('an object store that cannot list uploads is used all the same', async () => {
+      const endpoint = await answering(501, xml('NotImplemented'));
+      const place = new S3Bucket({ ...(await options()), endpoint });
+      await expect(abortUploads(place, '', null)).resolves.toBeUndefined();
+      await expect(place.list('')).rejects.toMatchObject({
+        name: 'StoreRefused',
+        message: expect.stringContaining('(NotImplemented, 501)'),
       });
     });
 
