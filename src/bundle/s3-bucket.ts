@@ -38,8 +38,8 @@ export interface S3Headers {
 
 /** Servers without it have no unfinished uploads that could be found. */
 const OPTIONAL: S3Permission = 's3:ListBucketMultipartUploads';
-const READ_TRIES = 6;
-const GARBLED_WAIT_MS = 100;
+const READ_TRIES = 10;
+const GARBLED_WAIT_MS = 200;
 
 type Answer<T> = { found: T } | 'absent' | 'condition failed';
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Current, NoSuchVersion, PointerMoved } from './bundle-store.ts';
 import type { S3Bucket } from './s3-bucket.ts';
 import { StoreUnreachable } from './store-errors.ts';
@@ -6,7 +7,7 @@ import { currentPath, manifestName, rolloutsPath, usesPath, versionPath, version
 import { livePromotions, noUses, removable, type VersionUses, withPromotion, withRollout } from './version-uses.ts';
 
 /** Writers of one object at the same moment each need a try more than those before them. */
-const TRIES = 50;
+const TRIES = 30;
 
 /**
  * What changes in an S3 store: pointer, rollouts, uses. There is no lock: each is one object that is changed by
@@ -53,6 +54,7 @@ export class S3State {
       }
       const condition = found === null ? 'absent' : { etag: found.etag };
       if (await this.#bucket.write(path, toJson(next), condition)) return next;
+      await stepBack(tries);
     }
     throw new StoreUnreachable('the object store refuses every change of current.json');
   }
@@ -115,9 +117,15 @@ export class S3State {
       const text = await change(found?.text ?? null);
       if (text === null) return;
       if (await this.#bucket.write(path, text, found === null ? 'absent' : { etag: found.etag })) return;
+      await stepBack(tries);
     }
     throw new StoreUnreachable(`the object store refuses every change of ${path}`);
   }
+}
+
+/** Lets those go first who were quicker: longer after each try, by chance, at most a second. */
+function stepBack(tries: number): Promise<void> {
+  return sleep(Math.random() * Math.min(1_000, 10 * 2 ** tries));
 }
 
 /** Throws `NoSuchVersion` when retention has condemned the version. */
