@@ -54,6 +54,9 @@ export async function startS3Server(program: string): Promise<S3Server> {
   };
   const args = ['--port', `127.0.0.1:${port}`, '--health', '/health', '--quiet', '--iam-dir', users];
   const server = spawn(program, [...args, 'posix', '--sidecar', sidecar, data], { env, stdio: 'ignore' });
+  // Should the run be cut short, the server must not stay.
+  const killAtExit = () => server.kill('SIGKILL');
+  process.once('exit', killAtExit);
   await untilHealthy(`${endpoint}/health`, server);
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
   const client = new S3Client({ endpoint, forcePathStyle: true, region: 'us-east-1', credentials: owner });
@@ -75,6 +78,7 @@ export async function startS3Server(program: string): Promise<S3Server> {
     fileOf: (key) => join(data, bucket, key),
     async stop() {
       client.destroy();
+      process.off('exit', killAtExit);
       if (server.exitCode === null && server.kill()) await once(server, 'exit');
       await rm(folder, { recursive: true, force: true });
     },
