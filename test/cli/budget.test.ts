@@ -66,6 +66,6 @@ describe('budget', () => {
     await scene.startWorker();
     const watched = await budget('watch', '--for', '2s');
     expect(watched).toMatchObject({ exitCode: 0, document: { org: scene.org, used: 0, available: 100 } });
-    expect(watched.stderr).toContain(`${scene.org}: 0 of 100 used, 100 free, 0 in use, 0 waiting`);
+    expect(watched.stderr).toContain(`budget of ${scene.org}: 0 of 100 used, 100 free, 0 in use, 0 waiting`);
   });
 });
