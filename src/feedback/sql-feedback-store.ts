@@ -5,6 +5,7 @@ import { listExportRuns, recordExportRun } from './export-runs.ts';
 import { feedbackStats } from './feedback-stats.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { beginPass, countRequests, everSwept, finishPass, getPass, listPasses, watermark } from './passes.ts';
+import { projectActivity } from './project-activity.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { upsertPage } from './upsert-page.ts';
 
@@ -29,6 +30,7 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     exportRows: (filter) => exportRows(db, filter),
     countUndated: (filter) => countUndated(db, filter),
     stats: (org, project) => feedbackStats(db, org, project),
+    projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     checkWritable: () => write(writeAndRemoveRow),
