@@ -33,6 +33,7 @@ export function planDocument({ org, limit, reserve, plan }: ShownPlan): object {
       pass,
       every: times.everyMs === undefined ? null : everyText(times.everyMs),
       cron: times.cron ?? null,
+      timezone: times.cron === undefined ? null : times.timezone,
       observedRuns,
       ...today,
       proposed: then === null ? null : { every: proposedEveryMs === null ? null : everyText(proposedEveryMs), ...then },
@@ -109,7 +110,7 @@ function adviceLines({ verdict, proposed, now, available, hopeless, passes }: Bu
   const lines = verdict === 'exceeds' && stretch.length > 0 ? [`stretch ${stretch.join(', ')}`] : [];
   lines.push(`with the proposed intervals: ${load}`);
   if (proposed.stalenessMs !== null) {
-    const before = now.stalenessMs === null ? '' : ` instead of ${longText(now.stalenessMs)}`;
+    const before = now.stalenessMs === null ? '' : `; today after ${longText(now.stalenessMs)}`;
     lines.push(`a new entry is then in the store after ${longText(proposed.stalenessMs)} on average${before}`);
   }
   return lines;

@@ -7,7 +7,7 @@ import { type PassOutlook, type ScheduledPass, type ScheduleOutlook, scheduleOut
 const dayMs = 86_400_000;
 const longestHorizonMs = 28 * dayMs;
 /** Bounds the work where something starts every few seconds. */
-const mostStarts = 20_000;
+const mostStarts = 40_320;
 /** Intervals that fit are left alone unless new entries would be in the store this much sooner. */
 const worthwhile = 0.95;
 const kinds: readonly PassKind[] = ['incremental', 'review', 'sweep'];

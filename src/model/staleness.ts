@@ -86,7 +86,8 @@ function scaleOf(passes: readonly Refreshed[], held: ReadonlySet<Refreshed>, spe
  */
 export function roundedUp(everyMs: number): number {
   const step = steps.find(({ upTo }) => everyMs <= upTo)?.step ?? day;
-  return Math.min(longestEveryMs, Math.ceil(everyMs / step) * step);
+  // What the rounding of numbers adds to an exact interval is not worth a step more.
+  return Math.min(longestEveryMs, Math.ceil(everyMs / step - 1e-9) * step);
 }
 
 const minute = 60_000;
