@@ -1,6 +1,13 @@
 import { runCost } from '../src/model/observed-load.ts';
 import { plannedShare, shortestProposedMs } from '../src/model/proposed-intervals.ts';
-import { equalIntervals, freshestIntervals, meanStaleness, type Refreshed, roundedUp } from '../src/model/staleness.ts';
+import {
+  equalIntervals,
+  freshestIntervals,
+  longestEveryMs,
+  meanStaleness,
+  type Refreshed,
+  roundedUp,
+} from '../src/model/staleness.ts';
 import { type SimulatedStaleness, simulateStaleness } from './staleness-simulation.ts';
 
 const hourMs = 3_600_000;
@@ -28,7 +35,14 @@ export function compare(
   limit: number,
 ): { equal: Compared; freshest: Compared; proposed: Compared } {
   const passes = (shortestMs: number) =>
-    mix.map((weight): Refreshed => ({ cost: runCost('incremental', null, weight, 0).cost, weight, shortestMs }));
+    mix.map(
+      (weight): Refreshed => ({
+        cost: runCost('incremental', null, weight, 0).cost,
+        weight,
+        shortestMs,
+        longestMs: longestEveryMs,
+      }),
+    );
   const budget = (plannedShare * limit) / hourMs;
   const played = (intervals: number[] | null): Compared => {
     if (intervals === null) throw new RangeError('the budget is too small for this mix');

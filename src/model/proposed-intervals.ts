@@ -1,5 +1,5 @@
 import type { ScheduledPass } from './schedule-outlook.ts';
-import { freshestIntervals, type Refreshed, requestRate, roundedUp } from './staleness.ts';
+import { freshestIntervals, longestEveryMs, type Refreshed, requestRate, roundedUp } from './staleness.ts';
 
 /** How much of what is available is planned; the rest is for syncs people ask for, retries, and runs that coincide. */
 export const plannedShare = 0.8;
@@ -23,8 +23,8 @@ interface Timed {
  * The intervals that bring new entries into the store soonest for `available` requests a millisecond, rounded up; `rate`
  * is what a schedule asks for today, in requests a millisecond. Cron schedules stay. So do reviews and sweeps, unless all
  * together ask for more than there is: then those stretch to half of what is planned, the expensive ones most, and
- * never shrink. Incremental passes share the rest. Planned is 80 % of what is available, or as much as today if that is
- * more and fits.
+ * never shrink. Incremental passes share the rest; while all fits, none of them is read less often than configured.
+ * Planned is 80 % of what is available, or as much as today if that is more and fits.
  */
 export function proposeIntervals(
   schedules: readonly (ScheduledPass & { rate: number })[],
@@ -42,22 +42,29 @@ export function proposeIntervals(
   const fresh = timed.filter(({ pass }) => pass.pass === 'incremental');
   const kept = timed.filter(({ pass }) => pass.pass !== 'incremental');
   const steady = fits ? kept : stretched(kept, fresh.length === 0 ? planned : planned / 2);
-  const soonest = freshestIntervals(fresh.map(asNewEntries), planned - loadOf(steady));
+  const soonest = freshestIntervals(
+    fresh.map((timed) => asNewEntries(timed, fits)),
+    planned - loadOf(steady),
+  );
   if (soonest === null) return { intervals: null, hopeless: 'entries' };
   const found = new Map(steady.map(({ index, everyMs }) => [index, everyMs]));
-  for (const [nth, { index }] of fresh.entries()) found.set(index, roundedUp(soonest[nth] ?? 0));
+  for (const [nth, { index, everyMs }] of fresh.entries()) {
+    const wantedMs = soonest[nth] ?? everyMs;
+    found.set(index, fits ? Math.min(everyMs, roundedUp(wantedMs)) : roundedUp(wantedMs));
+  }
   return { intervals: schedules.map((_, index) => found.get(index) ?? null), hopeless: null };
 }
 
-function asNewEntries({ pass, everyMs }: Timed): Refreshed {
-  return { cost: pass.cost, weight: pass.newPerDay, shortestMs: Math.min(shortestProposedMs, everyMs) };
+function asNewEntries({ pass, everyMs }: Timed, fits: boolean): Refreshed {
+  const shortestMs = Math.min(shortestProposedMs, everyMs);
+  return { cost: pass.cost, weight: pass.newPerDay, shortestMs, longestMs: fits ? everyMs : longestEveryMs };
 }
 
 /** As they are if they cost at most `budget`, else longer. */
 function stretched(kept: readonly Timed[], budget: number): Timed[] {
   if (loadOf(kept) <= budget) return [...kept];
   const longer = freshestIntervals(
-    kept.map(({ pass, everyMs }) => ({ cost: pass.cost, weight: 1, shortestMs: everyMs })),
+    kept.map(({ pass, everyMs }) => ({ cost: pass.cost, weight: 1, shortestMs: everyMs, longestMs: longestEveryMs })),
     budget,
   );
   return kept.map((timed, nth) => {

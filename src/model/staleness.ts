@@ -15,6 +15,8 @@ export interface Refreshed {
   weight: number;
   /** The interval is never shorter, in milliseconds; more than 0. */
   shortestMs: number;
+  /** Nor longer; not less than `shortestMs`. */
+  longestMs: number;
 }
 
 /** The longest interval that docferry.yaml takes. */
@@ -36,24 +38,19 @@ export function meanStaleness(passes: readonly { weight: number; everyMs: number
 
 /**
  * The intervals, in milliseconds, of least `meanStaleness` that cost at most `budget` requests a millisecond; null when
- * no intervals up to a year do. Exact: where no bound holds, T is proportional to √(fixed / weight) (the multiplier of
- * Lagrange, docs/budget-plan.md); those it would make too short are held at their bound and the others solved again.
+ * even the longest cost more. Exact: T is proportional to √(fixed / weight) (the multiplier of Lagrange,
+ * docs/budget-plan.md), but held at a bound that it would cross.
  */
 export function freshestIntervals(passes: readonly Refreshed[], budget: number): number[] | null {
   const spendable = budget - passes.reduce((sum, { cost }) => sum + cost.perMs, 0);
-  const held = new Set<Refreshed>();
-  for (;;) {
-    const scale = scaleOf(passes, held, spendable);
-    if (scale === null) return null;
-    const wanted = (pass: Refreshed) => scale * Math.sqrt(pass.cost.fixed / pass.weight);
-    const tooShort = passes.filter((pass) => !held.has(pass) && wanted(pass) < pass.shortestMs);
-    if (tooShort.length === 0) {
-      const intervals = passes.map((pass) => (held.has(pass) ? pass.shortestMs : wanted(pass)));
-      return intervals.every((everyMs) => everyMs <= longestEveryMs) ? intervals : null;
-    }
-    // Holding a pass back leaves more to the others, whose intervals only shrink: no held one is ever let go.
-    for (const pass of tooShort) held.add(pass);
-  }
+  const shapes = passes.map(({ cost, weight, shortestMs, longestMs }) => {
+    const root = Math.sqrt(cost.fixed / weight);
+    return { fixed: cost.fixed, root, shortestMs, longestMs, from: shortestMs / root, to: longestMs / root };
+  });
+  const scale = scaleFor(shapes, spendable);
+  return scale === null
+    ? null
+    : shapes.map(({ root, shortestMs, longestMs }) => Math.min(longestMs, Math.max(shortestMs, scale * root)));
 }
 
 /**
@@ -67,17 +64,34 @@ export function equalIntervals(passes: readonly Refreshed[], budget: number): nu
   );
 }
 
-/** What √(fixed / weight) is multiplied with so that the passes that are not held spend all; null when nothing is left. */
-function scaleOf(passes: readonly Refreshed[], held: ReadonlySet<Refreshed>, spendable: number): number | null {
-  let left = spendable;
-  let free = 0;
-  for (const pass of passes) {
-    if (held.has(pass)) left -= pass.cost.fixed / pass.shortestMs;
-    else free += Math.sqrt(pass.cost.fixed * pass.weight);
+/** The interval is `scale · root` while the scale is between `from` and `to`, at a bound before and after. */
+interface Shape {
+  fixed: number;
+  root: number;
+  shortestMs: number;
+  longestMs: number;
+  from: number;
+  to: number;
+}
+
+/** The smallest scale at which the passes cost no more than is spendable. The longer the intervals, the less they cost. */
+function scaleFor(shapes: readonly Shape[], spendable: number): number | null {
+  const corners = shapes.flatMap(({ from, to }) => [from, to]).sort((a, b) => a - b);
+  let before = 0;
+  for (const corner of corners.length === 0 ? [0] : corners) {
+    let left = spendable;
+    let free = 0;
+    for (const { fixed, root, shortestMs, longestMs, from, to } of shapes) {
+      if (from >= corner) left -= fixed / shortestMs;
+      else if (to <= before) left -= fixed / longestMs;
+      else free += fixed / root;
+    }
+    // Intervals that spend all exactly, as those of today may, are not refused for what rounding of numbers leaves.
+    if (free === 0 ? left >= -1e-9 * spendable : free <= left * corner * (1 + 1e-9))
+      return free === 0 ? corner : free / left;
+    before = corner;
   }
-  // Intervals that spend all exactly, as those of today may, are not refused for what rounding of numbers leaves.
-  if (free === 0) return left >= -1e-9 * spendable ? 0 : null;
-  return left > 0 ? free / left : null;
+  return null;
 }
 
 /**

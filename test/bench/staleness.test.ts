@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { simulateStaleness } from '../../bench/staleness-simulation.ts';
 import { runCost } from '../../src/model/observed-load.ts';
-import { equalIntervals, freshestIntervals, type Refreshed } from '../../src/model/staleness.ts';
+import { equalIntervals, freshestIntervals, longestEveryMs, type Refreshed } from '../../src/model/staleness.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -9,7 +9,12 @@ const hour = 60 * minute;
 /** Mean staleness as simulated, in minutes, with equal and with freshest intervals for 80 of 100 requests an hour. */
 function simulated(mix: readonly number[]): { equal: number; freshest: number } {
   const passes = mix.map((weight): Refreshed => {
-    return { cost: runCost('incremental', null, weight, 0).cost, weight, shortestMs: minute };
+    return {
+      cost: runCost('incremental', null, weight, 0).cost,
+      weight,
+      shortestMs: minute,
+      longestMs: longestEveryMs,
+    };
   });
   const played = (intervals: readonly number[] | null) => {
     const projects = mix.map((perDay, index) => ({ perDay, everyMs: intervals?.[index] ?? 0 }));

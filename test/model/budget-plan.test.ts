@@ -96,6 +96,14 @@ describe('planBudget', () => {
     expect(found).toMatchObject({ verdict: 'suffices', proposed: null });
   });
 
+  it('leaves alone what uses more than it would plan for, and fits', () => {
+    const projects = Array.from({ length: 17 }, (_, n) => ({ id: `${n}`, incremental: every(hour) }));
+    const activity = Object.fromEntries(projects.map(({ id }) => [id, seen(470, 9_000, { incremental: 5 })]));
+    for (const limit of [86, 90, 100, 101, 103]) {
+      expect(plan(projects, activity, limit)).toMatchObject({ hopeless: null, proposed: null });
+    }
+  });
+
   it('stretches what asks for more than there is, the expensive most, and never shortens a sweep or review', () => {
     const projects = [
       { id: 'a', incremental: every(minute), review: every(hour), sweep: every(hour) },
@@ -208,6 +216,7 @@ describe('planBudget', () => {
           } of found.passes) {
             if (pass === 'sweep') expect(proposedEveryMs).toBeGreaterThanOrEqual(everyMs);
             else expect(proposedEveryMs).toBeGreaterThanOrEqual(Math.min(everyMs, 5 * minute));
+            if (fits) expect(proposedEveryMs).toBeLessThanOrEqual(everyMs);
           }
         },
       ),

@@ -18,6 +18,7 @@ const pass = (fixed: number, weight: number, over: Partial<Refreshed> = {}): Ref
   cost: { fixed, perMs: 0 },
   weight,
   shortestMs: 1,
+  longestMs: longestEveryMs,
   ...over,
 });
 
@@ -47,13 +48,19 @@ describe('freshestIntervals', () => {
     expect(freshestIntervals(passes, 3 / hour)).toEqual([30 * minute, expect.closeTo(hour)]);
   });
 
+  it('hold those at their bound that would be longer, and take it from the others', () => {
+    const passes = [pass(1, 1, { longestMs: 30 * minute }), pass(1, 1_000_000)];
+    expect(freshestIntervals(passes, 3 / hour)).toEqual([30 * minute, expect.closeTo(hour)]);
+    expect(freshestIntervals(passes, 1.9 / hour)).toBeNull();
+  });
+
   it('pay for what comes in anyway first', () => {
     const passes = [pass(1, 1, { cost: { fixed: 1, perMs: 6 / hour } })];
     expect(freshestIntervals(passes, 10 / hour)?.[0]).toBeCloseTo(15 * minute);
     expect(freshestIntervals(passes, 6 / hour)).toBeNull();
   });
 
-  it('are none where none of up to a year fit, and trivial without passes', () => {
+  it('are none where even the longest cost too much, and trivial without passes', () => {
     expect(freshestIntervals([pass(1, 1)], 0.5 / longestEveryMs)).toBeNull();
     expect(freshestIntervals([], 0)).toEqual([]);
   });
@@ -68,27 +75,38 @@ describe('freshestIntervals', () => {
   });
 
   const someProjects = fc.array(
-    fc.record({
-      cost: fc.record({
-        fixed: fc.double({ min: 0.5, max: 500, noNaN: true }),
-        perMs: fc.double({ min: 0, max: 1 / hour, noNaN: true }),
-      }),
-      weight: fc.double({ min: 0.01, max: 10_000, noNaN: true }),
-      shortestMs: fc.integer({ min: minute, max: 12 * hour }),
-    }),
+    fc
+      .record({
+        cost: fc.record({
+          fixed: fc.double({ min: 0.5, max: 500, noNaN: true }),
+          perMs: fc.double({ min: 0, max: 1 / hour, noNaN: true }),
+        }),
+        weight: fc.double({ min: 0.01, max: 10_000, noNaN: true }),
+        shortestMs: fc.integer({ min: minute, max: 12 * hour }),
+        room: fc.oneof(fc.constant(longestEveryMs), fc.double({ min: 0, max: 3 * day, noNaN: true })),
+      })
+      .map(({ room, ...one }) => ({ ...one, longestMs: one.shortestMs + room })),
     { minLength: 1, maxLength: 30 },
   );
   const someBudget = fc.double({ min: 0.1, max: 1_000, noNaN: true }).map((requests) => requests / hour);
 
-  it('never exceed the budget or fall below a bound, and waste nothing', () => {
+  it('never exceed the budget or cross a bound, and waste nothing', () => {
     fc.assert(
       fc.property(someProjects, someBudget, (passes, budget) => {
         const intervals = freshestIntervals(passes, budget);
-        if (intervals === null) return;
+        const longest = cost(
+          passes,
+          passes.map(({ longestMs }) => longestMs),
+        );
+        if (intervals === null) {
+          expect(longest).toBeGreaterThan(budget * (1 - 1e-9));
+          return;
+        }
         const spent = cost(passes, intervals);
         expect(spent).toBeLessThanOrEqual(budget * (1 + 1e-9));
-        for (const [index, { shortestMs }] of passes.entries()) {
+        for (const [index, { shortestMs, longestMs }] of passes.entries()) {
           expect(intervals[index]).toBeGreaterThanOrEqual(shortestMs);
+          expect(intervals[index]).toBeLessThanOrEqual(longestMs);
         }
         const allAtBound = passes.every(({ shortestMs }, index) => intervals[index] === shortestMs);
         if (!allAtBound) expect(spent).toBeGreaterThan(budget * (1 - 1e-9));
@@ -125,6 +143,7 @@ describe('freshestIntervals', () => {
         const fixed = passes[to]?.cost.fixed ?? 1;
         moved[to] = fixed / (fixed / (moved[to] ?? 1) + spared);
         if ((moved[to] ?? 0) < (passes[to]?.shortestMs ?? 0)) return;
+        if ((moved[from] ?? 0) > (passes[from]?.longestMs ?? 0)) return;
         expect(staleness(passes, moved)).toBeGreaterThanOrEqual(staleness(passes, intervals) * (1 - 1e-9));
       }),
     );
