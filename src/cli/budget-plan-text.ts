@@ -97,7 +97,7 @@ function verdictText({ verdict, available, now, passes }: BudgetPlan, window: st
 function adviceLines({ verdict, proposed, now, available, hopeless, passes }: BudgetPlan, window: string): string[] {
   if (hopeless !== null) return [hopelessText[hopeless]];
   if (verdict === 'nothing-scheduled') return [];
-  if (proposed === null) return ['the intervals may stay: no others would bring new entries in noticeably sooner'];
+  if (proposed === null) return ['the intervals may stay as they are'];
   const longer = passes.filter(
     (pass) => (pass.proposedEveryMs ?? 0) > (pass.times.everyMs ?? Number.POSITIVE_INFINITY),
   );

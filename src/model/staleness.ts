@@ -78,7 +78,7 @@ interface Shape {
 function scaleFor(shapes: readonly Shape[], spendable: number): number | null {
   const corners = shapes.flatMap(({ from, to }) => [from, to]).sort((a, b) => a - b);
   let before = 0;
-  for (const corner of corners.length === 0 ? [0] : corners) {
+  for (const corner of corners) {
     let left = spendable;
     let free = 0;
     for (const { fixed, root, shortestMs, longestMs, from, to } of shapes) {
@@ -91,7 +91,7 @@ function scaleFor(shapes: readonly Shape[], spendable: number): number | null {
       return free === 0 ? corner : free / left;
     before = corner;
   }
-  return null;
+  return shapes.length === 0 ? 0 : null;
 }
 
 /**

@@ -123,6 +123,15 @@ describe('planBudget', () => {
       expect(proposedEveryMs).toBeGreaterThanOrEqual(times.everyMs ?? 0);
   });
 
+  it('stretches sweeps alone to all that is planned, and finds what fits exactly', () => {
+    const projects = ['a', 'b'].map((id) => ({ id, sweep: every(10 * minute) }));
+    const activity = { a: seen(1, 100, { sweep: 40 }), b: seen(1, 100, { sweep: 40 }) };
+    const found = plan(projects, activity);
+    expect(found).toMatchObject({ verdict: 'exceeds', hopeless: null });
+    expect(proposals(found)).toEqual({ 'a sweep': hour, 'b sweep': hour });
+    expect(found.proposed?.perWindow).toBeCloseTo(80);
+  });
+
   it('tells enough on average from enough in each hour, and how long the runs that fall together take', () => {
     const found = plan([{ id: 'p', incremental: every(15 * minute), sweep: every(7 * day) }], {
       p: seen(10, 25_000, { incremental: 1, sweep: 250 }),
