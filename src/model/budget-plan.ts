@@ -6,8 +6,8 @@ import { type PassOutlook, type ScheduledPass, type ScheduleOutlook, scheduleOut
 
 const dayMs = 86_400_000;
 const longestHorizonMs = 28 * dayMs;
-/** Bounds the work where something starts every few seconds. */
-const mostStarts = 40_320;
+/** Bounds the work where very much is scheduled, or every few seconds. */
+const mostStarts = 200_000;
 /** Intervals that fit are left alone unless new entries would be in the store this much sooner. */
 const worthwhile = 0.95;
 const kinds: readonly PassKind[] = ['incremental', 'review', 'sweep'];
@@ -131,8 +131,8 @@ function scheduledPasses(
 }
 
 function horizonOf(passes: readonly ScheduledPass[]): number {
-  const shortest = Math.min(...passes.map(({ times }) => times.everyMs ?? dayMs));
-  return Math.min(longestHorizonMs, shortest * mostStarts);
+  const starts = passes.reduce((sum, { times }) => sum + 1 / (times.everyMs ?? dayMs), 0);
+  return starts === 0 ? longestHorizonMs : Math.min(longestHorizonMs, Math.floor(mostStarts / starts));
 }
 
 function withInterval<Pass extends ScheduledPass>(pass: Pass, everyMs: number | null): Pass {

@@ -2,7 +2,7 @@ import { forecastBudget } from './budget-forecast.ts';
 import type { PassKind } from './cargo.ts';
 import { type ConfiguredTimes, desiredSchedules } from './desired-schedules.ts';
 import { scheduledStarts } from './scheduled-starts.ts';
-import type { RunCost } from './staleness.ts';
+import { longestEveryMs, type RunCost } from './staleness.ts';
 
 /** A schedule of the configuration, with what its runs cost. */
 export interface ScheduledPass {
@@ -64,17 +64,16 @@ export function scheduleOutlook(scheduled: readonly ScheduledPass[], options: Ou
   const untilMs = fromMs + horizonMs;
   const played = scheduled.map((pass) => {
     const starts = startsOf(pass, options);
-    const everyMs = pass.times.everyMs ?? horizonMs / Math.max(1, starts.length);
-    return { pass, starts, everyMs, requests: pass.cost.fixed + pass.cost.perMs * everyMs, rank: ranks[pass.pass] };
+    const everyMs = meanInterval(pass, starts.length, options);
+    return { starts, everyMs, requests: pass.cost.fixed + pass.cost.perMs * everyMs, rank: ranks[pass.pass] };
   });
   const forecast = forecastBudget(played, { limit: available, windowMs, untilMs });
-  const passes = played.map(({ pass, starts, everyMs, requests }, index): PassOutlook => {
+  const passes = played.map(({ starts, everyMs, requests }, index): PassOutlook => {
     const seen = forecast.passes[index];
-    const runs = pass.times.everyMs === undefined ? starts.length / horizonMs : 1 / everyMs;
     return {
       starts: starts.length,
       requestsPerRun: requests,
-      perWindow: requests * runs * windowMs,
+      perWindow: (requests * windowMs) / everyMs,
       // Two runs that ended are needed to see it; of what starts that rarely, half of the interval says it.
       stalenessMs: seen?.stalenessMs ?? (starts.length < 3 ? everyMs / 2 : null),
       longestRunMs: seen?.longestMs ?? 0,
@@ -93,6 +92,13 @@ function startsOf({ project, pass, times }: ScheduledPass, options: OutlookOptio
   const { taskQueue, org, fromMs, horizonMs } = options;
   const [schedule] = desiredSchedules(taskQueue, [{ id: org, sites: [], projects: [{ id: project, [pass]: times }] }]);
   return schedule ? scheduledStarts(schedule.settings, fromMs, fromMs + horizonMs) : [];
+}
+
+/** Of cron times that are rarer than what is played, over a year. */
+function meanInterval(pass: ScheduledPass, starts: number, options: OutlookOptions): number {
+  if (pass.times.everyMs !== undefined) return pass.times.everyMs;
+  if (starts > 1) return options.horizonMs / starts;
+  return longestEveryMs / Math.max(1, startsOf(pass, { ...options, horizonMs: longestEveryMs }).length);
 }
 
 function entryStaleness(scheduled: readonly ScheduledPass[], passes: readonly PassOutlook[]): number | null {

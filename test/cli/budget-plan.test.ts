@@ -151,6 +151,21 @@ describe('budget plan', () => {
     expect(stdout).not.toContain('docferry.yaml');
   });
 
+  it('says which run takes long when much falls together, and when cron leaves nothing to stretch', async () => {
+    const stories: ProjectStory[] = [{ project: 'p', perDay: 20, runs: { incremental: [1], sweep: [250] } }];
+    const cwd = await scene(['{ id: p, incremental: { every: 5m }, sweep: { every: 7d } }'], stories);
+    const { stdout } = await docferry(['budget', 'plan'], { cwd });
+    expect(stdout).toMatch(
+      /the hour suffices on average: 13\.5 of 80 requests on average, but 26\d are asked for in the fullest \(.* UTC\); p sweep then takes 3 h/,
+    );
+    const cron = organization(['{ id: p, incremental: { every: 5m }, sweep: { cron: "0 * * * *" } }']);
+    await writeFile(join(cwd, 'docferry.yaml'), configText({ organizations: cron }));
+    const hopeless = await docferry(['budget', 'plan'], { cwd });
+    expect(hopeless.exitCode).toBe(0);
+    expect(hopeless.stdout).toContain('no intervals help: the cron schedules alone take too much');
+    expect(hopeless.stdout).not.toContain('In docferry.yaml');
+  });
+
   it('ends with 2 when no organization is named of several, and with 4 when one is not configured', async () => {
     const cwd = await scene(['{ id: p }']);
     expect((await docferry(['budget', 'plan', 'globex'], { cwd })).exitCode).toBe(4);

@@ -159,6 +159,13 @@ describe('planBudget', () => {
     expect(mixed.passes[0]?.proposed?.requestsPerRun).toBe(mixed.passes[0]?.now.requestsPerRun);
   });
 
+  it('plays less where very much starts, and looks over a year where cron starts rarely', () => {
+    const found = plan([{ id: 'p', incremental: every(1_000), sweep: cron('0 0 1 */3 *') }]);
+    expect(found.horizonMs).toBeLessThanOrEqual(200_000_000);
+    expect(found.passes[1]?.now).toMatchObject({ starts: 0, skipped: 0 });
+    expect((found.passes[1]?.now.stalenessMs ?? 0) / day).toBeCloseTo(366 / 4 / 2);
+  });
+
   it('says when reading the new entries takes more than there is', () => {
     const found = plan([{ id: 'p', incremental: every(hour) }], { p: seen(30_000, 900_000, { incremental: 300 }) }, 10);
     expect(found).toMatchObject({ verdict: 'exceeds', hopeless: 'entries', proposed: null });
