@@ -9,7 +9,7 @@ const entriesAPage = 100;
 /** New entries are counted over so many days. */
 export const observedDays = 28;
 /** What is taken for a project of which nothing is known, and of which no other project of the organization is. */
-export const assumedPerDay = 10;
+const assumedPerDay = 10;
 export const assumedEntries = 1_000;
 
 /** A pass that completed. */
