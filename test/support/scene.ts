@@ -39,6 +39,10 @@ export interface SceneOptions {
   incremental?: string;
   /** Projects besides `prj_1`; the sandbox needs them too. */
   projects?: string[];
+  /** Files beside the configuration, e.g. of keys, by name. */
+  files?: Record<string, string>;
+  /** YAML of more organizations, two spaces deep, from the id of the scene's own. */
+  organizations?: (org: string) => string;
   /** YAML of the site's rollout targets; by default one folder. */
   rollout?: string;
 }
@@ -54,6 +58,7 @@ export async function setScene(options: SceneOptions = {}): Promise<Scene> {
   const folder = await mkdtemp(join(tmpdir(), 'docferry-scene-'));
   const sandbox = await startSandbox(options.sandbox ?? {});
   const configFile = join(folder, 'docferry.yaml');
+  for (const [name, text] of Object.entries(options.files ?? {})) await writeFile(join(folder, name), text);
   const { address, namespace } = useDevServer();
   await writeFile(
     configFile,
@@ -68,6 +73,7 @@ organizations:
       - domain: ${domain}
         job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}
         rollout: ${options.rollout ?? '[{ directory: { path: ./site } }]'}
+${options.organizations?.(org) ?? ''}
 store:
   feedback: sqlite:./data/feedback.db
   bundles: { directory: ./data/bundles, publicUrl: "http://localhost:8090" }
