@@ -46,7 +46,7 @@ describe('changed settings', () => {
     scene.at(10_021);
     expect(view(scene)).toMatchObject({ used: 0, available: 10 });
     configured(scene, { windowMs: 60_000 });
-    expect(view(scene).available).toBe(0);
+    expect(view(scene)).toMatchObject({ available: 0, pausedBy: null, pausedUntil: null });
     expect(scene.at(20_000).waits('a')).toMatchObject({ reason: 'window-full', waitUntil: t0 + holdMs });
     expect(scene.at(holdMs - 1).ask('a').kind).toBe('wait');
     expect(scene.at(holdMs).granted('a').notBefore).toHaveLength(5);
@@ -69,6 +69,15 @@ describe('changed settings', () => {
     scene.at(10_600).apply(advance);
     expect(scene.state.forgotten).toBe(t0 + 500);
     expect(scene.at(20_000).apply(advance).state.forgotten).toBe(t0 + 500);
+  });
+
+  it('remember it even if an earlier arrival is reported after it was forgotten', () => {
+    const scene = new Scene();
+    const late = scene.granted('late', { wants: 1 });
+    scene.at(500).spend(1);
+    scene.at(500 + holdMs).apply(advance);
+    scene.at(600 + holdMs).report(late, [t0]);
+    expect(scene.apply(advance).state.forgotten).toBe(t0 + 500);
   });
 
   it('free slots earlier when the window is shorter', () => {
