@@ -94,7 +94,7 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
   const arrivals = lease ? settle(state, lease, result) : [];
   if (result.throttled) {
     const others = slotsBut(state, arrivals.at(-1));
-    throttle(state, heldUntil(others)[0], result.throttled.retryAfterMs);
+    throttle(state, probablyHeldUntil(others)[0], result.throttled.retryAfterMs);
     // A refusal that is told twice, or that late, says nothing about who uses the window now.
     if (lease) state.strangers = sighted(state.strangers, refusalIn(others));
   }

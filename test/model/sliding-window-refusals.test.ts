@@ -48,12 +48,12 @@ describe('after a 429', () => {
     expect(view(scene).pausedUntil).toBe(t0 + 10 + holdMs);
   });
 
-  it('counts the slots of other leases that are in use', () => {
+  it('counts the slots of other leases that are in use from the moment they may be used', () => {
     const scene = new Scene();
     scene.granted('b', { wants: 1 });
     const lease = scene.granted('a', { wants: 1 });
     scene.at(50).report(lease, [t0 + 50], throttled(1_000));
-    expect(view(scene).pausedUntil).toBe(t0 + leaseMs + settings.arrivalMs + holdMs);
+    expect(view(scene).pausedUntil).toBe(t0 + holdMs);
   });
 
   it('waits for the latest of several refusals', () => {
