@@ -1,0 +1,15 @@
+import { PostgresAdapter, sql, type Transaction } from 'kysely';
+import type { FeedbackDatabase } from './schema.ts';
+
+/**
+ * Keeps other transactions that change entries of the project out until this one has ended: what is inserted, changed
+ * or unchanged can then be told by looking first. To be called before the first look. On SQLite a transaction that
+ * writes is the only one anyway.
+ *
+ * An advisory lock, because the rows that two passes are about to insert cannot be locked before they exist. It goes
+ * with the transaction, also when the process is killed.
+ */
+export async function lockProject(db: Transaction<FeedbackDatabase>, project: string): Promise<void> {
+  if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return;
+  await sql`select pg_advisory_xact_lock(hashtextextended(${project}, 0))`.execute(db);
+}
