@@ -67,7 +67,8 @@ function datedRows(db: Db, filter: RecordFilter): Rows {
 }
 
 function undatedRows(db: Db, filter: RecordFilter): Rows {
-  return matching(db, filter).where('created_at_utc', 'is', null).orderBy('id');
+  // All are null, but only so does PostgreSQL see that the index has them in order.
+  return matching(db, filter).where('created_at_utc', 'is', null).orderBy('created_at_utc').orderBy('id');
 }
 
 function matching(db: Db, { org, project, sources, statuses, includeDeleted }: RecordFilter): Rows {

@@ -7,7 +7,7 @@ export interface PostgresPlace {
   port: number;
   database: string;
   user: string;
-  /** Null leaves it to PGPASSWORD and the password file of the user that runs this process. */
+  /** Null for servers that ask for none. */
   password: { read(): string } | null;
   /** As libpq means it: `require` encrypts without looking at the certificate. Absolute paths. */
   tls: {

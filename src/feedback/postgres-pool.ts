@@ -1,3 +1,4 @@
+import type { ConnectionOptions } from 'node:tls';
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import { Pool, type PoolClient } from 'pg';
 import type { PostgresPlace } from './postgres-place.ts';
@@ -27,8 +28,9 @@ export async function openPostgresPool(place: PostgresPlace): Promise<PostgresPo
     port,
     database,
     user,
-    ...(password === null ? {} : { password: password.read() }),
-    ssl: await postgresTls(place),
+    // Called only if the server asks. Refusing to answer would leave the connection open and half made.
+    password: password === null ? () => 'none' : password.read(),
+    ssl: await tlsOf(place),
     ...(options === null ? {} : { options }),
     application_name: 'docferry',
     max: mostConnections,
@@ -50,6 +52,14 @@ export async function openPostgresPool(place: PostgresPlace): Promise<PostgresPo
     },
     end: () => pool.end(),
   };
+}
+
+async function tlsOf(place: PostgresPlace): Promise<ConnectionOptions | false> {
+  try {
+    return await postgresTls(place);
+  } catch (error) {
+    throw explainPostgresProblem(place, error);
+  }
 }
 
 /** A connection lent out, which is not taken back into the pool once it is broken. */

@@ -28,7 +28,13 @@ const byCode: Readonly<Record<string, (place: PostgresPlace) => Words>> = {
   '57P02': () => ['the server is restarting after a crash', soon],
   '57P03': () => ['the server is starting or stopping', soon],
   '57P05': () => ['the server closed an idle connection', soon],
-  '28P01': ({ user }) => [`the password of ${user} is wrong`, 'Correct the password that store.feedback refers to.'],
+  '28P01': ({ user, password }) =>
+    password === null
+      ? [
+          `it wants a password of ${user}`,
+          `Write \${NAME} of an environment variable into store.feedback: ${user}:\${NAME}@…`,
+        ]
+      : [`the password of ${user} is wrong`, 'Correct the password that store.feedback refers to.'],
   '28': ({ user, database }) => [
     `${user} is not let in`,
     `Make the role and let it in to ${database} in pg_hba.conf, or correct user and sslmode in store.feedback.`,
@@ -69,13 +75,6 @@ const byMessage: readonly (readonly [RegExp, (place: PostgresPlace) => Words])[]
     () => [
       'it does not offer TLS',
       'Turn ssl on there, or write sslmode=disable into store.feedback where the way is safe.',
-    ],
-  ],
-  [
-    /password must be a|no password/i,
-    ({ user }) => [
-      `it wants a password of ${user}`,
-      `Write \${NAME} of an environment variable into store.feedback: user:\${NAME}@host.`,
     ],
   ],
   [/timeout/i, () => ['there was no answer in time', start]],

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import type { PostgresPlace } from './postgres-place.ts';
 
-/** The settings of TLS for a place; false for none. Certificates are read anew for each connection made with them. */
+/** The settings of TLS for a place; false for none. Throws what the system says of a certificate that cannot be read. */
 export async function postgresTls({ host, tls }: PostgresPlace): Promise<ConnectionOptions | false> {
   if (tls.mode === 'disable') return false;
   const [ca, cert, key] = await Promise.all([tls.rootCert, tls.cert, tls.key].map(textOf));

@@ -56,7 +56,6 @@ describe('descriptions', () => {
     'organizations[].projects[].review': organizationWith('projects: [{ id: p, review: { every: 6h } }]'),
     'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
     'organizations[].sites[].approval': site('approval: manual'),
-    'store.feedback': `${MINIMAL}store: { feedback: "postgres://db/x" }\n`,
     'store.bundles.s3': `${MINIMAL}store: { bundles: { s3: { bucket: b } } }\n`,
     'privacy.contacts': `${MINIMAL}privacy: { contacts: hash }\n`,
     'privacy.comments': `${MINIMAL}privacy: { comments: drop }\n`,

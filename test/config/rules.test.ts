@@ -168,7 +168,6 @@ describe('values', () => {
 
 describe('what comes in a later version', () => {
   it.each([
-    ['store.feedback', `${MINIMAL}store: { feedback: "postgres://u:hunter2@db/x" }\n`],
     ['store.bundles.s3', `${MINIMAL}store: { bundles: { s3: { bucket: b } } }\n`],
     ['privacy.contacts', `${MINIMAL}privacy: { contacts: hash }\n`],
     ['privacy.comments', `${MINIMAL}privacy: { comments: drop }\n`],

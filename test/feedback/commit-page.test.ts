@@ -148,6 +148,20 @@ describe('the rows of a page', () => {
     ]);
   });
 
+  it('takes ids as long as the service may send them', async () => {
+    await using at = await temporaryStore();
+    // Nothing that a database could compress: PostgreSQL's indexes are bounded by bytes.
+    const noise = (seed: number) =>
+      Array.from({ length: 512 }, (_, n) =>
+        String.fromCharCode(0x4e00 + ((n * 7919 + seed * 104_729 + n * n) % 20_000)),
+      ).join('');
+    const sent = [entry(noise(1)), entry(noise(2), { createdAt: null })];
+    await begin(at.store, 'p');
+    const reject = { id: noise(3), raw: '{}', reason: 'path: missing' };
+    await at.store.commitPage(page('p', sent, { rejected: [reject] }));
+    expect(await at.store.countEntries('acme', 'prj_1')).toEqual({ entries: 2, rejects: 1, tombstones: 0 });
+  });
+
   it('takes a page far larger than the service promises', async () => {
     await using at = await temporaryStore();
     const many = Array.from({ length: 1_201 }, (_, index) => entry(`e${index}`));

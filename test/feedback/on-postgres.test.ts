@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { hasPostgres } from '../support/postgres-database.ts';
 import { useStoreKind } from './temporary-store.ts';
 
@@ -16,6 +16,8 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 useStoreKind('postgres');
+// Each test makes a database of its own.
+vi.setConfig({ testTimeout: 30_000 });
 
 it('runs every test file whose tests take a store of either kind', () => {
   const folder = import.meta.dirname;

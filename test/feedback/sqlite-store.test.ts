@@ -132,7 +132,7 @@ describe('exports', () => {
     expect(
       await plan("created_at_utc is not null and (created_at_utc, id) > ('x', 'y')", 'created_at_utc, id'),
     ).toEqual(byIndex);
-    expect(await plan("created_at_utc is null and id > 'y'", 'id')).toEqual(byIndex);
+    expect(await plan("created_at_utc is null and id > 'y'", 'created_at_utc, id')).toEqual(byIndex);
   });
 });
 

@@ -32,7 +32,7 @@ export interface PostgresServer {
 }
 
 /** A real server of its own on a free port, run as an ordinary user, with passwords asked for and TLS offered. */
-export async function startPostgres(binaries: string): Promise<PostgresServer> {
+export async function startPostgres(binaries: string, { ssl = true } = {}): Promise<PostgresServer> {
   const user = ordinaryUser();
   const folder = await mkdtemp(join(tmpdir(), 'docferry-pg-'));
   const own = async (path: string): Promise<string> => {
@@ -46,7 +46,7 @@ export async function startPostgres(binaries: string): Promise<PostgresServer> {
   const asUser = { cwd: folder, ...user };
   const initdb = ['-D', data, '-U', 'root', '-A', 'scram-sha-256', '--pwfile', passwordFile, '--no-sync'];
   await run(join(binaries, 'initdb'), [...initdb, '-E', 'UTF8', '--locale', 'C'], asUser);
-  const certificate = await makeCertificate(folder, own);
+  const certificate = ssl ? await makeCertificate(folder, own) : null;
   const port = await findFreePort();
   const address: PostgresAddressOfTest = { host: '127.0.0.1', port, user: 'root', password, certificate };
   const sockets = join(folder, 'sockets');
