@@ -1,4 +1,5 @@
-import { PostgresAdapter, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
+import { isPostgres } from './is-postgres.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 /**
@@ -10,6 +11,5 @@ import type { FeedbackDatabase } from './schema.ts';
  * with the transaction, also when the process is killed.
  */
 export async function lockProject(db: Transaction<FeedbackDatabase>, project: string): Promise<void> {
-  if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return;
-  await sql`select pg_advisory_xact_lock(hashtextextended(${project}, 0))`.execute(db);
+  if (isPostgres(db)) await sql`select pg_advisory_xact_lock(hashtextextended(${project}, 0))`.execute(db);
 }

@@ -6,6 +6,7 @@ import type { FeedbackEntry, RejectedEntry } from './feedback-entry.ts';
 import { type PageCommit, type PassPosition, RepeatedCursor, StalePosition } from './feedback-store.ts';
 import { type PageChanges, pageChanges } from './page-changes.ts';
 import { lockProject } from './project-lock.ts';
+import { refreshStatistics } from './query-plans.ts';
 import type { FeedbackDatabase, FeedbackTable, SyncPassesTable } from './schema.ts';
 import { storedText } from './stored-text.ts';
 
@@ -47,6 +48,7 @@ export async function upsertPage(db: Db, commit: PageCommit): Promise<{ counts: 
     await writeRejects(db, page.project, { entries, rejected }, page.seenAt);
     total = sum(total, changes);
   }
+  await refreshStatistics(db, position.page);
   await addCounts(db, commit, pass, total);
   return { counts: total.counts, position };
 }

@@ -162,13 +162,39 @@ describe('the rows of a page', () => {
     expect(await at.store.countEntries('acme', 'prj_1')).toEqual({ entries: 2, rejects: 1, tombstones: 0 });
   });
 
-  it('takes a page far larger than the service promises', async () => {
+  it('takes a page far larger than the service promises, and lets others run meanwhile', async () => {
     await using at = await temporaryStore();
+    const many = Array.from({ length: 3_201 }, (_, index) => entry(`e${index}`, { status: `s${index}` }));
+    const rejected = Array.from({ length: 701 }, (_, index) => ({
+      id: `r${index}`,
+      raw: '{}',
+      reason: 'path: missing',
+    }));
+    await begin(at.store, 'p');
+    let turns = 0;
+    const turn = () => {
+      turns += 1;
+      running = setImmediate(turn);
+    };
+    let running = setImmediate(turn);
+    const { counts } = await at.store.commitPage(page('p', [...many, entry('e7')], { rejected }));
+    clearImmediate(running);
+    expect(turns).toBeGreaterThanOrEqual(7);
+    expect(counts).toEqual({ ...none, seen: 3_903, inserted: 3_201, updated: 1, rejected: 701 });
+    const again = await wholePass(at.store, 'q', [entry('e7'), ...many.filter(({ id }) => id !== 'e7')]);
+    expect(again.entries).toEqual({ ...none, seen: 3_201, unchanged: 3_201 });
+    expect(await at.store.countEntries('acme', 'prj_1')).toEqual({ entries: 3_201, rejects: 701, tombstones: 0 });
+  });
+
+  it('takes nothing of a page far larger than that when it fails near its end', async () => {
+    await using at = await temporaryStore();
+    await begin(at.store, 'p');
     const many = Array.from({ length: 1_201 }, (_, index) => entry(`e${index}`));
-    await wholePass(at.store, 'p', many);
-    const again = await wholePass(at.store, 'q', many);
-    expect(again.entries).toEqual({ ...none, seen: 1_201, unchanged: 1_201 });
-    expect(await at.store.countEntries('acme', 'prj_1')).toEqual({ entries: 1_201, rejects: 0, tombstones: 0 });
+    await at.run('alter table sync_passes rename column seen to gone');
+    await expect(at.store.commitPage(page('p', many))).rejects.toThrow(/no such column|42703/);
+    await at.run('alter table sync_passes rename column gone to seen');
+    expect(await at.rows('select id from feedback')).toEqual([]);
+    expect((await at.store.getPass('p'))?.position).toEqual({ page: 0, cursor: null, complete: false });
   });
 });
 
