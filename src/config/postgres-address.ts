@@ -1,7 +1,7 @@
 /** How a connection is protected, as libpq's `sslmode` means it; its other modes fall back to plain text and are refused. */
-export const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 
-export type TlsMode = (typeof tlsModes)[number];
+type TlsMode = (typeof tlsModes)[number];
 
 /** A `postgres://` address taken apart. Holds a password only if it was written there, and then as a template. */
 export interface PostgresAddress {
