@@ -12,6 +12,7 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'feedback-stats.test.ts': () => import('./feedback-stats.test.ts'),
   'page-sequence.test.ts': () => import('./page-sequence.test.ts'),
   'passes.test.ts': () => import('./passes.test.ts'),
+  'project-activity.test.ts': () => import('./project-activity.test.ts'),
   'several-writers.test.ts': () => import('./several-writers.test.ts'),
 };
 
