@@ -1,0 +1,39 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import { requiredTsToMs } from '@temporalio/common/lib/time.js';
+import type { temporal } from '@temporalio/proto';
+import { z } from 'zod';
+import { Ledger, type LedgerLease, type LedgerReport, type LedgerSettings } from './budget-ledger.ts';
+
+type History = temporal.api.history.v1.IHistory;
+type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
+
+const grantSchema = z.object({
+  kind: z.literal('granted'),
+  leaseId: z.string(),
+  grantedAt: z.number(),
+  useBy: z.number(),
+  notBefore: z.array(z.number()),
+});
+const reportSchema = z.object({ leaseId: z.string(), arrived: z.array(z.number()) });
+
+/** Reads all runs of one budget: answers to questions are results of updates, reports are signals. */
+export function ledgerOf(histories: readonly History[], settings: LedgerSettings): Ledger {
+  const leases: LedgerLease[] = [];
+  const reports: LedgerReport[] = [];
+  for (const event of histories.flatMap((history) => history.events ?? [])) {
+    const answer = event.workflowExecutionUpdateCompletedEventAttributes?.outcome?.success;
+    const grant = grantSchema.safeParse(firstOf(answer));
+    if (grant.success) {
+      const { leaseId, grantedAt, useBy, notBefore } = grant.data;
+      leases.push({ id: leaseId, grantedAt, useBy, permits: notBefore.length });
+    }
+    const report = reportSchema.safeParse(firstOf(event.workflowExecutionSignaledEventAttributes?.input));
+    if (report.success) reports.push({ ...report.data, at: requiredTsToMs(event.eventTime, 'eventTime') });
+  }
+  return new Ledger(leases, reports, settings);
+}
+
+function firstOf(payloads: Payloads): unknown {
+  const payload = payloads?.payloads?.[0];
+  return payload ? defaultPayloadConverter.fromPayload(payload) : undefined;
+}
