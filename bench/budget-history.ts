@@ -2,21 +2,29 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { requiredTsToMs } from '@temporalio/common/lib/time.js';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
+import type { LeaseReport, PermitAnswer } from '../src/model/permits.ts';
 import { Ledger, type LedgerLease, type LedgerReport, type LedgerSettings } from './budget-ledger.ts';
 
 type History = temporal.api.history.v1.IHistory;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
 
-const grantSchema = z.object({
+// The types make a change of the messages show here.
+const grantSchema: z.ZodType<Omit<Extract<PermitAnswer, { kind: 'granted' }>, 'arrivalMs'>> = z.object({
   kind: z.literal('granted'),
   leaseId: z.string(),
   grantedAt: z.number(),
   useBy: z.number(),
   notBefore: z.array(z.number()),
 });
-const reportSchema = z.object({ leaseId: z.string(), arrived: z.array(z.number()) });
+const reportSchema: z.ZodType<Pick<LeaseReport, 'leaseId' | 'arrived'>> = z.object({
+  leaseId: z.string(),
+  arrived: z.array(z.number()),
+});
 
-/** Reads all runs of one budget: answers to questions are results of updates, reports are signals. */
+/**
+ * Reads all runs of one budget: answers to questions are results of updates, reports are signals. Throws an Error when
+ * there is no grant in them.
+ */
 export function ledgerOf(histories: readonly History[], settings: LedgerSettings): Ledger {
   const leases: LedgerLease[] = [];
   const reports: LedgerReport[] = [];
@@ -30,6 +38,7 @@ export function ledgerOf(histories: readonly History[], settings: LedgerSettings
     const report = reportSchema.safeParse(firstOf(event.workflowExecutionSignaledEventAttributes?.input));
     if (report.success) reports.push({ ...report.data, at: requiredTsToMs(event.eventTime, 'eventTime') });
   }
+  if (leases.length === 0) throw new Error('the history of the budget holds no grant');
   return new Ledger(leases, reports, settings);
 }
 

@@ -79,8 +79,11 @@ function budgetRow(
   { scenario, figures, eventsAPage, lost, doubled }: Measured,
   { windowMs }: BudgetBenchOptions,
 ): string {
-  const { spanMs, minimumMs, windowEdges, edgesLateMs, lastWindow } = figures;
+  const { spanMs, minimumMs, windowEdges } = figures;
   const lateMs = spanMs - minimumMs;
+  // Where slots were forfeited, bursts are smaller than the limit and cannot be told apart.
+  const { edgesLateMs, lastWindow } =
+    scenario.disturbance === 'kills' ? { edgesLateMs: [], lastWindow: null } : figures;
   return line([
     `${scenario.title} (\`${scenario.name}\`)`,
     cell(figures),
@@ -129,8 +132,9 @@ function killRows(rows: readonly Measured[]): string[] {
   return [
     '## Kills',
     '',
-    'Stalled: from a kill, or from the first slot that was free by the budget’s own ledger after it, to the next request.',
-    'Forfeited: slots held to their end that were never a request.',
+    'Stalled: from a kill, or from the first slot that was free by the ledger of the budget after it, to the next request.',
+    'Forfeited: slots held to their end that were never a request. The slots of an unreported lease, used or not, are held',
+    'until the end of the lease + D + a window: that is what a kill costs in time.',
     '',
     '| kills | of them at work | pages asked again | stalled after each, s | leases unreported | slots forfeited | lost, doubled |',
     '|---|---|---|---|---|---|---|',
