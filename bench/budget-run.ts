@@ -32,15 +32,16 @@ export interface KillFigures {
 
 const pageSize = 100;
 
-/** Runs docferry through one scenario on a stage of its own. */
+/** Runs docferry through one scenario on a stage of its own; `track` is told of the stage, to end it on a signal. */
 export async function runScenario(
   scenario: Scenario,
   options: BudgetBenchOptions,
-  opened: (stage: Stage) => void,
+  track: (stage: Promise<Stage>) => void,
 ): Promise<Measured> {
   const projects = Array.from({ length: scenario.projects }, (_, i) => `prj_${i + 1}`);
-  const stage = await openStage(scenario, options, projects);
-  opened(stage);
+  const opening = openStage(scenario, options, projects);
+  track(opening);
+  const stage = await opening;
   try {
     await stage.startWorkers();
     return await measure(stage, scenario, projects);
@@ -54,11 +55,12 @@ export async function runPeer(
   peer: { program: string; args: readonly string[] },
   scenario: Scenario,
   options: BudgetBenchOptions,
-  opened: (stage: Stage) => void,
+  track: (stage: Promise<Stage>) => void,
 ): Promise<Figures> {
   const project = 'prj_1';
-  const stage = await openStage(scenario, options, [project]);
-  opened(stage);
+  const opening = openStage(scenario, options, [project]);
+  track(opening);
+  const stage = await opening;
   try {
     await amongStrangers(stage, scenario, project, () => stage.runPeer(peer.program, peer.args, project));
     return figuresOf(await stage.log(), settingOf(stage, scenario));

@@ -12,16 +12,16 @@ const known = [...scenarios, ...peerScenarios].map(({ name }) => name).concat('h
 const unknown = options.only?.filter((name) => !known.includes(name)) ?? [];
 if (unknown.length > 0) throw new Error(`--only held ${unknown.join(', ')}: known are ${known.join(', ')}`);
 
-let stage: Stage | undefined;
-const opened = (next: Stage) => {
-  stage = next;
+let latest: Promise<Stage> | undefined;
+const track = (stage: Promise<Stage>) => {
+  latest = stage;
 };
-const interrupted = () => {
-  const stopping = stage?.stop() ?? Promise.resolve();
-  stopping.catch(() => {}).finally(() => process.exit(130));
+const interrupted = async () => {
+  await latest?.then((stage) => stage.stop()).catch(() => {});
+  process.exit(130);
 };
-process.once('SIGINT', interrupted);
-process.once('SIGTERM', interrupted);
+process.once('SIGINT', () => void interrupted());
+process.once('SIGTERM', () => void interrupted());
 
 const wanted = ({ name, long }: Pick<Scenario, 'name' | 'long'>): boolean =>
   options.only ? options.only.includes(name) : options.long || !long;
@@ -33,13 +33,13 @@ const histories: HistoryMeasured[] = [];
 
 for (const scenario of scenarios.filter(wanted)) {
   say(`${scenario.name}: ${scenario.title} …`);
-  measured.push(await runScenario(scenario, options, opened));
+  measured.push(await runScenario(scenario, options, track));
   await save();
 }
 for (const scenario of peerScenarios.filter(wanted)) {
   for (const peer of peers) {
     say(`${scenario.name}: ${peer.title} …`);
-    const figures = await runPeer(peer, scenario, options, opened);
+    const figures = await runPeer(peer, scenario, options, track);
     peersMeasured.push({ scenario: scenario.title, title: peer.title, figures });
     await save();
   }
@@ -68,6 +68,6 @@ async function countHistory(pages: number): Promise<HistoryMeasured> {
   const [base] = scenarios;
   if (!base) throw new Error('there is no base scenario');
   const unlimited: BudgetBenchOptions = { ...options, entries: pages * 100, requests: 10_000, windowMs: 10_000 };
-  const { figures, eventsAPage } = await runScenario(base, { ...unlimited, arrivalMs: 5_000 }, opened);
+  const { figures, eventsAPage } = await runScenario(base, { ...unlimited, arrivalMs: 5_000 }, track);
   return { pages, eventsAPage, seconds: figures.spanMs / 1_000 };
 }
