@@ -62,7 +62,8 @@ export async function runPeer(
   track(opening);
   const stage = await opening;
   try {
-    await amongStrangers(stage, scenario, project, () => stage.runPeer(peer.program, peer.args, project));
+    const said = await amongStrangers(stage, scenario, project, () => stage.runPeer(peer.program, peer.args, project));
+    if (said.trim() !== `${options.entries} entries`) throw new Error(`${peer.program} read ${said.trim()}`);
     return figuresOf(await stage.log(), settingOf(stage, scenario));
   } finally {
     await stage.stop();
@@ -93,6 +94,8 @@ async function measure(stage: Stage, scenario: Scenario, projects: readonly stri
     const over = new AbortController();
     const killing = scenario.disturbance === 'kills' ? killWorkers(stage, ids[0] ?? '', over.signal) : null;
     const restarting = scenario.disturbance === 'server-restart' ? restartHalfWay(stage, pages, over.signal) : null;
+    // What fails in them is thrown where they are awaited.
+    for (const disturbing of [killing, restarting]) disturbing?.catch(() => {});
     try {
       await Promise.all(ids.map((id) => stage.resultOf(id)));
     } finally {
@@ -144,6 +147,7 @@ async function amongStrangers<T>(
   const { requests, windowMs } = stage.options;
   const over = new AbortController();
   const burning = burnBudget(stage, project, windowMs / Math.round(requests * strangers), over.signal);
+  burning.catch(() => {});
   try {
     await Promise.race([sleep(windowMs), burning]);
     return await work();

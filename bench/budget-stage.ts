@@ -30,6 +30,7 @@ export interface StageOptions {
 
 const org = 'acme';
 const apiKey = 'dk_admin_bench_planted_key';
+const longestSweepMs = 3_600_000;
 const logSchema = z.array(
   z.object({
     at: z.number(),
@@ -148,8 +149,11 @@ organizations:
     return startedSchema.parse(JSON.parse(command.stdout)).workflowId;
   }
 
-  /** Runs another program (path relative to the checkout) to its end, which knows where things are by its environment. */
-  async runPeer(program: string, args: readonly string[], project: string): Promise<void> {
+  /**
+   * Runs another program (path relative to the checkout) to its end, which knows where things are by its environment;
+   * gives what it printed.
+   */
+  async runPeer(program: string, args: readonly string[], project: string): Promise<string> {
     const { requests, windowMs } = this.options;
     const env: PeerEnvironment = {
       PEER_SERVICE: this.serviceUrl,
@@ -162,12 +166,13 @@ organizations:
     const peer = new DocferryProcess(args, { cwd: this.#folder, env: { ...env }, program: resolve(program) });
     this.#others.push(peer);
     if ((await peer.ended()) !== 0) throw new Error(`${program} failed:\n${peer.output}`);
+    return peer.stdout;
   }
 
   /** Waits for a sweep's result, through outages of Temporal. */
   async resultOf(workflowId: string): Promise<SyncResult> {
     const handle = this.client.workflow.getHandle<() => Promise<SyncResult>>(workflowId);
-    return waitForResult(this.client, handle, {});
+    return waitForResult(this.client, handle, { timeoutMs: longestSweepMs });
   }
 
   /** kill -9, and the same server again on the same database and ports. */

@@ -75,17 +75,15 @@ function budgetRows({ measured, options }: Report): string[] {
   ];
 }
 
-function budgetRow(
-  { scenario, figures, eventsAPage, lost, doubled }: Measured,
-  { windowMs }: BudgetBenchOptions,
-): string {
+function budgetRow(row: Measured, { windowMs }: BudgetBenchOptions): string {
+  const { scenario, figures, eventsAPage, lost, doubled, serverAwayMs } = row;
   const { spanMs, minimumMs, windowEdges } = figures;
   const lateMs = spanMs - minimumMs;
   // Where slots were forfeited, bursts are smaller than the limit and cannot be told apart.
   const { edgesLateMs, lastWindow } =
     scenario.disturbance === 'kills' ? { edgesLateMs: [], lastWindow: null } : figures;
   return line([
-    `${scenario.title} (\`${scenario.name}\`)`,
+    `${scenario.title}${serverAwayMs === null ? '' : `, away for ${seconds(serverAwayMs)} s`} (\`${scenario.name}\`)`,
     cell(figures),
     seconds(lateMs),
     lastWindow ? seconds(windowEdges * allowed.edgeMs + lastWindow.pages * allowed.pageMs) : '',
