@@ -59,6 +59,8 @@ export class Stage {
   readonly #connection: Connection;
   readonly #others: DocferryProcess[] = [];
   #server: DevServer;
+  /** The server that is being started again. */
+  #starting: Promise<DevServer> | undefined;
   #stopped: Promise<void> | undefined;
 
   private constructor(
@@ -163,8 +165,7 @@ organizations:
       PEER_WINDOW_MS: `${windowMs}`,
       PEER_TEMPORAL: `127.0.0.1:${this.#ports.temporal}`,
     };
-    const peer = new DocferryProcess(args, { cwd: this.#folder, env: { ...env }, program: resolve(program) });
-    this.#others.push(peer);
+    const peer = this.#launch(args, { env: { ...env }, program: resolve(program) });
     if ((await peer.ended()) !== 0) throw new Error(`${program} failed:\n${peer.output}`);
     return peer.stdout;
   }
@@ -180,7 +181,8 @@ organizations:
     process.kill(this.#server.pid, 'SIGKILL');
     await this.#server.exited;
     await this.#server.stop();
-    this.#server = await startServer(this.#folder, this.#ports);
+    this.#starting = startServer(this.#folder, this.#ports);
+    this.#server = await this.#starting;
   }
 
   /** Analytics requests in the order of their arrival. */
@@ -222,12 +224,14 @@ organizations:
     await this.#connection.close().catch(() => {});
     await Promise.all([...this.workers, ...this.#others].map((process) => process.kill('SIGKILL')));
     await this.#server.stop();
+    await this.#starting?.then((server) => server.stop()).catch(() => {});
     // A killed program may still be letting go of its files.
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 
-  #launch(args: readonly string[]): DocferryProcess {
-    const started = new DocferryProcess(args, { cwd: this.#folder });
+  #launch(args: readonly string[], more: { env?: NodeJS.ProcessEnv; program?: string } = {}): DocferryProcess {
+    if (this.#stopped) throw new Error('the stage is being taken down');
+    const started = new DocferryProcess(args, { cwd: this.#folder, ...more });
     this.#others.push(started);
     return started;
   }
