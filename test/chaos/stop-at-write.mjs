@@ -37,5 +37,8 @@ function takeOrder() {
 function stop() {
   const since = performance.now();
   process.kill(process.pid, 'SIGSTOP');
-  writeFileSync(join(folder, `went-on-${process.pid}`), `${performance.now() - since}`);
+  const written = join(folder, `lasted-${process.pid}`);
+  writeFileSync(written, `${performance.now() - since}`);
+  // Whoever waits for the name finds the whole content.
+  renameSync(written, join(folder, `went-on-${process.pid}`));
 }
