@@ -42,7 +42,7 @@ export async function killWorkers(stage: Stage, workflowId: string, stop: AbortS
 /** Kills the Temporal server once half of the pages were asked for, and starts it again; how long it was away, in ms. */
 export async function restartHalfWay(stage: Stage, pages: number, stop: AbortSignal): Promise<number | null> {
   while (!stop.aborted) {
-    const own = (await stage.log()).filter(isOwn);
+    const own = (await stage.sandbox.log()).filter(isOwn);
     if (own.length < pages / 2) {
       await pause(100, stop);
       continue;

@@ -64,7 +64,7 @@ export async function runPeer(
   try {
     const said = await amongStrangers(stage, scenario, project, () => stage.runPeer(peer.program, peer.args, project));
     if (said.trim() !== `${options.entries} entries`) throw new Error(`${peer.program} read ${said.trim()}`);
-    return figuresOf(await stage.log(), settingOf(stage, scenario));
+    return figuresOf(await stage.sandbox.log(), settingOf(stage, scenario));
   } finally {
     await stage.stop();
   }
@@ -103,7 +103,7 @@ async function measure(stage: Stage, scenario: Scenario, projects: readonly stri
     }
     return { ids, kills: await killing, serverAwayMs: await restarting };
   });
-  const log = await stage.log();
+  const log = await stage.sandbox.log();
   const own = log.filter(isOwn);
   const histories = await stage.historiesOf(stage.budgetId);
   const runs = [...histories, ...(await Promise.all(ids.map((id) => stage.historiesOf(id)))).flat()];

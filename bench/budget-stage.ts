@@ -13,8 +13,8 @@ import { type DevServer, startDevServer } from '../src/embedded/dev-server.ts';
 import { findFreePort } from '../src/embedded/ports.ts';
 import type { SyncResult } from '../src/model/sync.ts';
 import { budgetWorkflowId, searchAttributes } from '../src/model/workflow-ids.ts';
-import type { Arrival } from './budget-figures.ts';
 import type { PeerEnvironment } from './peer-environment.ts';
+import { SandboxControl } from './sandbox-control.ts';
 
 export interface StageOptions {
   requests: number;
@@ -31,17 +31,6 @@ export interface StageOptions {
 const org = 'acme';
 const apiKey = 'dk_admin_bench_planted_key';
 const longestSweepMs = 3_600_000;
-const logSchema = z.array(
-  z.object({
-    at: z.number(),
-    atMono: z.number(),
-    kind: z.string(),
-    path: z.string(),
-    status: z.number().nullable(),
-    fault: z.string().nullable(),
-  }),
-);
-const truthSchema = z.array(z.object({ id: z.string() }));
 const startedSchema = z.object({ workflowId: z.string() });
 
 /**
@@ -52,6 +41,7 @@ export class Stage {
   readonly options: StageOptions;
   readonly serviceUrl: string;
   readonly apiKey = apiKey;
+  readonly sandbox: SandboxControl;
   readonly client: Client;
   readonly workers: DocferryProcess[] = [];
   readonly #folder: string;
@@ -77,6 +67,7 @@ export class Stage {
     this.#connection = connection;
     this.client = new Client({ connection });
     this.serviceUrl = `http://127.0.0.1:${ports.sandbox}`;
+    this.sandbox = new SandboxControl(this.serviceUrl);
   }
 
   /** Starts everything but the workers. */
@@ -185,21 +176,20 @@ organizations:
     this.#server = await this.#starting;
   }
 
-  /** Analytics requests in the order of their arrival. */
-  async log(): Promise<Arrival[]> {
-    const log = logSchema.parse(await this.#control('log'));
-    return log.filter(({ kind }) => kind === 'analytics');
-  }
-
   /** Entries of a project that are missing in the store, or there without being the service's, or there twice. */
   async lostAndDoubled(project: string): Promise<{ lost: number; doubled: number }> {
-    const truth = new Set(truthSchema.parse(await this.#control(`truth?project=${project}`)).map(({ id }) => id));
+    const truth = new Set<string>();
+    for await (const id of this.sandbox.truthOf(project)) truth.add(id);
     const db = new Database(join(this.#folder, 'data/feedback.db'), { readonly: true });
-    const rows = db.prepare<[string], { id: string }>('select id from feedback where project_id = ?').all(project);
+    const select = db.prepare<[string], { id: string }>('select id from feedback where project_id = ?');
+    const stored = new Set<string>();
+    let doubled = 0;
+    for (const { id } of select.iterate(project)) {
+      if (stored.has(id) || !truth.has(id)) doubled += 1;
+      stored.add(id);
+    }
     db.close();
-    const stored = new Set(rows.map(({ id }) => id));
-    const lost = [...truth].filter((id) => !stored.has(id)).length;
-    return { lost, doubled: rows.length - stored.size + [...stored].filter((id) => !truth.has(id)).length };
+    return { lost: [...truth].filter((id) => !stored.has(id)).length, doubled };
   }
 
   /** Histories of every run of a workflow. */
@@ -246,12 +236,6 @@ organizations:
       ...sandboxFlags,
     ]);
     await sandbox.says('sandbox: ready');
-  }
-
-  async #control(name: string): Promise<unknown> {
-    const response = await fetch(`${this.serviceUrl}/control/${name}`);
-    if (!response.ok) throw new Error(`the sandbox answered ${response.status} for ${name}`);
-    return response.json();
   }
 }
 
