@@ -1,5 +1,4 @@
 import { defaultPayloadConverter } from '@temporalio/common';
-import { requiredTsToMs } from '@temporalio/common/lib/time.js';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import type { LeaseReport, PermitAnswer } from '../src/model/permits.ts';
@@ -36,10 +35,15 @@ export function ledgerOf(histories: readonly History[], settings: LedgerSettings
       leases.push({ id: leaseId, grantedAt, useBy, permits: notBefore.length });
     }
     const report = reportSchema.safeParse(firstOf(event.workflowExecutionSignaledEventAttributes?.input));
-    if (report.success) reports.push({ ...report.data, at: requiredTsToMs(event.eventTime, 'eventTime') });
+    if (report.success) reports.push({ ...report.data, at: timeOf(event) });
   }
   if (leases.length === 0) throw new Error('the history of the budget holds no grant');
   return new Ledger(leases, reports, settings);
+}
+
+/** Milliseconds since the epoch. Seconds are a Long from the server, and a number from a recorded history. */
+function timeOf({ eventTime }: temporal.api.history.v1.IHistoryEvent): number {
+  return Number(eventTime?.seconds ?? 0) * 1_000 + (eventTime?.nanos ?? 0) / 1_000_000;
 }
 
 function firstOf(payloads: Payloads): unknown {
