@@ -28,6 +28,14 @@ export interface StageOptions {
   sandboxFlags: readonly string[];
 }
 
+/** Of 127.0.0.1. */
+interface Ports {
+  temporal: number;
+  ui: number;
+  sandbox: number;
+  storage: number;
+}
+
 const org = 'acme';
 const apiKey = 'dk_admin_bench_planted_key';
 const longestSweepMs = 3_600_000;
@@ -45,7 +53,7 @@ export class Stage {
   readonly client: Client;
   readonly workers: DocferryProcess[] = [];
   readonly #folder: string;
-  readonly #ports: { temporal: number; ui: number; sandbox: number; storage: number };
+  readonly #ports: Ports;
   readonly #connection: Connection;
   readonly #others: DocferryProcess[] = [];
   #server: DevServer;
@@ -53,13 +61,7 @@ export class Stage {
   #starting: Promise<DevServer> | undefined;
   #stopped: Promise<void> | undefined;
 
-  private constructor(
-    options: StageOptions,
-    folder: string,
-    ports: Stage['address'],
-    server: DevServer,
-    connection: Connection,
-  ) {
+  private constructor(options: StageOptions, folder: string, ports: Ports, server: DevServer, connection: Connection) {
     this.options = options;
     this.#folder = folder;
     this.#ports = ports;
@@ -95,11 +97,6 @@ export class Stage {
       await rm(folder, { recursive: true, force: true });
       throw error;
     }
-  }
-
-  /** Ports of 127.0.0.1. */
-  get address(): { temporal: number; ui: number; sandbox: number; storage: number } {
-    return this.#ports;
   }
 
   async startWorkers(): Promise<void> {
@@ -239,7 +236,7 @@ organizations:
   }
 }
 
-async function startServer(folder: string, ports: { temporal: number; ui: number }): Promise<DevServer> {
+async function startServer(folder: string, ports: Ports): Promise<DevServer> {
   const binary = await resolveBinary(devServerTool);
   const settings = {
     binary: binary.path,
