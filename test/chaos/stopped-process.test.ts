@@ -159,9 +159,9 @@ async function sweepWithStops({ place, ms, times, pages }: Case): Promise<void> 
 
 describe('a worker stopped at the request', () => {
   it.each([
-    { place: 'before', ms: arrivalMs / 2, than: 'less than D', times: 6, pages: 30 },
+    { place: 'before', ms: arrivalMs / 2, than: 'less than D', times: 8, pages: 30 },
     { place: 'before', ms: arrivalMs * 4, than: 'more than D', times: 3, pages: 60 },
-    { place: 'after', ms: arrivalMs / 2, than: 'less than D', times: 6, pages: 30 },
+    { place: 'after', ms: arrivalMs / 2, than: 'less than D', times: 8, pages: 30 },
     { place: 'after', ms: arrivalMs * 4, than: 'more than D', times: 3, pages: 60 },
   ] as const)(
     '$place the bytes leave, for $than ($ms ms), never takes a window over its limit',
