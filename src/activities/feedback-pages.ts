@@ -164,6 +164,7 @@ class LeaseOfPages {
             lease.take();
             this.#uncounted += 1;
           },
+          afterWrite: () => lease.written(),
         },
       );
       lease.answered();
