@@ -8,7 +8,7 @@ type History = temporal.api.history.v1.IHistory;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
 
 // The types make a change of the messages show here.
-const grantSchema: z.ZodType<Omit<Extract<PermitAnswer, { kind: 'granted' }>, 'arrivalMs'>> = z.object({
+const grantSchema: z.ZodType<Omit<Extract<PermitAnswer, { kind: 'granted' }>, 'arrivalMs' | 'forecast'>> = z.object({
   kind: z.literal('granted'),
   leaseId: z.string(),
   grantedAt: z.number(),

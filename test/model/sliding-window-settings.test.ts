@@ -92,7 +92,7 @@ describe('changed settings', () => {
     expect(view(scene.at(leaseMs + 30_000 + holdMs - 1)).used).toBe(1);
     const late = new Scene();
     const other = late.granted('a', { wants: 1 });
-    configured(late, { arrivalMs: 1_000 }).report(other, [t0 + 40_000]);
+    configured(late, { arrivalMs: 1_000 }).at(15_000).report(other, [t0 + 40_000]);
     expect(late.state.spent).toEqual([t0 + 40_000]);
     expect([lease.arrivalMs, late.granted('b').arrivalMs]).toEqual([30_000, 1_000]);
   });

@@ -51,12 +51,20 @@ describe('a sliding window', () => {
     expect(used(scene.report(lease, [t0]))).toBe(1);
   });
 
-  it('believes no arrival before its permit, after its lease, or without a permit', () => {
+  it('believes no arrival before its permit, later than D after the report, or without a permit', () => {
     const scene = new Scene();
     const early = scene.granted('a', { wants: 1 });
     expect(scene.report(early, [t0 - 5_000]).state.spent).toEqual([t0]);
     const late = scene.granted('a', { wants: 1 });
-    expect(scene.report(late, [t0 + 3_600_000, t0]).state.spent).toEqual([t0, t0 + leaseMs + settings.arrivalMs]);
+    expect(scene.report(late, [t0 + 3_600_000, t0]).state.spent).toEqual([t0, t0 + settings.arrivalMs]);
+  });
+
+  it('holds the slot of a request that a stopped process sent after its lease', () => {
+    const scene = new Scene();
+    const lease = scene.granted('a', { wants: 1 });
+    const woken = leaseMs + settings.arrivalMs + 20_000;
+    scene.at(woken).report(lease, [t0 + woken]);
+    expect(scene.state.spent).toEqual([t0 + woken]);
   });
 
   it('keeps arrivals in their order, in whichever they are reported', () => {
