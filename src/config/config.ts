@@ -1,3 +1,4 @@
+import type { PostgresAddress } from './postgres-address.ts';
 import type { SecretSource } from './secret-source.ts';
 
 /**
@@ -79,7 +80,7 @@ export type RolloutConfig = {
 } & ({ kind: 'directory'; path: string } | { kind: 'helmValues'; file: string });
 
 export interface StoreConfig {
-  feedback: { kind: 'sqlite'; file: string };
+  feedback: FeedbackStoreConfig;
   bundles: BundleStoreConfig;
   /** Versions kept of each site. */
   keep: number;
@@ -97,4 +98,10 @@ export type BundleStoreConfig = { publicUrl: string } & (
       /** Folder of this machine for downloads and archives to unpack. */
       workFolder: string;
     }
+);
+
+/** `place` names it for people: the file, or the address without password. */
+export type FeedbackStoreConfig = { place: string } & (
+  | { kind: 'sqlite'; file: string }
+  | ({ kind: 'postgres'; password: SecretSource | null } & Omit<PostgresAddress, 'password'>)
 );

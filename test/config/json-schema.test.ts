@@ -54,12 +54,10 @@ describe('the JSON Schema for editors', () => {
 
 describe('descriptions', () => {
   const later: Record<string, string> = {
-    'organizations[].budget.reserve': organizationWith('budget: { reserve: auto }'),
     'organizations[].budget.spare': organizationWith('budget: { spare: verify }'),
     'organizations[].projects[].review': organizationWith('projects: [{ id: p, review: { every: 6h } }]'),
     'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
     'organizations[].sites[].approval': site('approval: manual'),
-    'store.feedback': `${MINIMAL}store: { feedback: "postgres://db/x" }\n`,
     'privacy.contacts': `${MINIMAL}privacy: { contacts: hash }\n`,
     'privacy.comments': `${MINIMAL}privacy: { comments: drop }\n`,
     'privacy.hashKey': `${MINIMAL}privacy: { hashKey: k }\n`,

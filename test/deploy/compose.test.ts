@@ -65,7 +65,7 @@ describe('docker-compose.yml', () => {
     expect(config.temporal.given).toEqual({ address: false, namespace: false });
     const { feedback, bundles } = config.store;
     const places = [
-      feedback.file,
+      feedback.place,
       bundles.kind === 'directory' ? bundles.directory : '',
       ...config.organizations.flatMap(targetPaths),
     ];
