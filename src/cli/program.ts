@@ -1,5 +1,11 @@
 import { Command } from 'commander';
+import { addBudgetPause } from './budget-pause.ts';
+import { addBudgetPlan } from './budget-plan.ts';
+import { addBudgetReset } from './budget-reset.ts';
+import { addBudgetResume } from './budget-resume.ts';
+import { addBudgetSet } from './budget-set.ts';
 import { addBudgetShow } from './budget-show.ts';
+import { addBudgetWatch } from './budget-watch.ts';
 import { addConfigCheck } from './config-check.ts';
 import { addConfigInit } from './config-init.ts';
 import { addConfigSchema } from './config-schema.ts';
@@ -29,6 +35,7 @@ import { addSchedulesResume } from './schedules-resume.ts';
 import { addSchedulesTrigger } from './schedules-trigger.ts';
 import { addServe } from './serve.ts';
 import { addSetup } from './setup.ts';
+import { addStoreVerify } from './store-verify.ts';
 import { addUp } from './up.ts';
 import { addWorker } from './worker.ts';
 
@@ -84,7 +91,10 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
     add(feedback, run);
   }
   const budget = program.command('budget').description('Budgets of organizations');
-  addBudgetShow(budget, run);
+  for (const add of [addBudgetShow, addBudgetWatch, addBudgetPlan, addBudgetSet]) add(budget, run);
+  for (const add of [addBudgetReset, addBudgetPause, addBudgetResume]) add(budget, run);
+  const store = program.command('store').description('The store of published versions');
+  addStoreVerify(store, run);
   const schedules = program.command('schedules').description('Schedules of exports and syncs');
   for (const add of [addSchedulesPlan, addSchedulesApply, addSchedulesList, addSchedulesPause, addSchedulesResume]) {
     add(schedules, run);

@@ -12,15 +12,12 @@ export function findUnavailable(config: ConfigInput): Finding[] {
   const refuse = (unavailable: boolean, path: PropertyKey[], what: string) => {
     if (unavailable) findings.push({ path, message: `${what} is not available in this version` });
   };
-  refuse(!config.store.feedback.startsWith('sqlite:'), ['store', 'feedback'], 'PostgreSQL');
-  refuse(config.store.bundles.s3 !== undefined, ['store', 'bundles', 's3'], 'the S3 store');
   for (const field of ['contacts', 'comments'] as const) {
     refuse(config.privacy[field] !== 'keep', ['privacy', field], `"${config.privacy[field]}"`);
   }
   refuse(config.privacy.hashKey !== undefined, ['privacy', 'hashKey'], 'hashing');
   for (const [o, organization] of config.organizations.entries()) {
     const at = ['organizations', o];
-    refuse(organization.budget.reserve === 'auto', [...at, 'budget', 'reserve'], '"auto"');
     refuse(organization.budget.spare !== undefined, [...at, 'budget', 'spare'], 'the use of spare requests');
     for (const [p, project] of organization.projects.entries()) {
       refuse(project.review !== undefined, [...at, 'projects', p, 'review'], 'the review pass');

@@ -1,3 +1,4 @@
+import type { PostgresAddress } from './postgres-address.ts';
 import type { SiteRulesInput } from './schema.ts';
 import type { SecretSource } from './secret-source.ts';
 
@@ -85,8 +86,28 @@ export type RolloutConfig = {
 } & ({ kind: 'directory'; path: string } | { kind: 'helmValues'; file: string });
 
 export interface StoreConfig {
-  feedback: { kind: 'sqlite'; file: string };
-  bundles: { kind: 'directory'; directory: string; publicUrl: string };
+  feedback: FeedbackStoreConfig;
+  bundles: BundleStoreConfig;
   /** Versions kept of each site. */
   keep: number;
 }
+
+export type BundleStoreConfig = { publicUrl: string } & (
+  | { kind: 'directory'; directory: string }
+  | {
+      kind: 's3';
+      bucket: string;
+      /** Without slashes around it; empty for the whole bucket. */
+      prefix: string;
+      endpoint?: string;
+      region?: string;
+      /** Folder of this machine for downloads and archives to unpack. */
+      workFolder: string;
+    }
+);
+
+/** `place` names it for people: the file, or the address without password. */
+export type FeedbackStoreConfig = { place: string } & (
+  | { kind: 'sqlite'; file: string }
+  | ({ kind: 'postgres'; password: SecretSource | null } & Omit<PostgresAddress, 'password'>)
+);

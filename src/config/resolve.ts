@@ -1,7 +1,16 @@
 import path from 'node:path';
-import type { Config, OrganizationConfig, ProjectConfig, RolloutConfig, Schedule, SiteConfig } from './config.ts';
-import { ConfigError } from './config-error.ts';
-import { type Environment, expand, referencedNames } from './environment.ts';
+import type {
+  BundleStoreConfig,
+  Config,
+  FeedbackStoreConfig,
+  OrganizationConfig,
+  ProjectConfig,
+  RolloutConfig,
+  Schedule,
+  SiteConfig,
+} from './config.ts';
+import type { Environment } from './environment.ts';
+import { parsePostgresAddress, shownAddress } from './postgres-address.ts';
 import type { ScheduleInput } from './schedule-schema.ts';
 import type { ConfigInput } from './schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
@@ -32,14 +41,50 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
     },
     organizations: input.organizations.map((organization) => resolveOrganization(organization, absolute, environment)),
     store: {
-      feedback: { kind: 'sqlite', file: absolute(store.feedback.replace(/^sqlite:/, '')) },
-      bundles: {
-        kind: 'directory',
-        directory: absolute(store.bundles.directory ?? './data/bundles'),
-        publicUrl: trimSlash(store.bundles.publicUrl),
-      },
+      feedback: resolveFeedback(store.feedback, absolute, environment),
+      bundles: resolveBundles(store.bundles, absolute),
       keep: store.keep,
     },
+  };
+}
+
+function resolveBundles(
+  { directory, s3, publicUrl }: ConfigInput['store']['bundles'],
+  absolute: (relative: string) => string,
+): BundleStoreConfig {
+  const published = { publicUrl: trimSlash(publicUrl) };
+  if (s3 === undefined) return { kind: 'directory', directory: absolute(directory ?? './data/bundles'), ...published };
+  return {
+    kind: 's3',
+    bucket: s3.bucket,
+    prefix: s3.prefix.replace(/\/+$/, ''),
+    ...(s3.endpoint === undefined ? {} : { endpoint: trimSlash(s3.endpoint) }),
+    ...(s3.region === undefined ? {} : { region: s3.region }),
+    workFolder: absolute(s3.workFolder),
+    ...published,
+  };
+}
+
+function resolveFeedback(
+  text: string,
+  absolute: (relative: string) => string,
+  environment: Environment,
+): FeedbackStoreConfig {
+  if (text.startsWith('sqlite:')) {
+    const file = absolute(text.replace(/^sqlite:/, ''));
+    return { kind: 'sqlite', file, place: file };
+  }
+  const address = parsePostgresAddress(text);
+  // The schema has seen to it that it can be read.
+  if (typeof address === 'string') throw new Error(address);
+  const { password, tls } = address;
+  const file = (path: string | null) => (path === null ? null : absolute(path));
+  return {
+    ...address,
+    kind: 'postgres',
+    place: shownAddress(address),
+    password: password === null ? null : new TextSecret('password', password, environment),
+    tls: { mode: tls.mode, rootCert: file(tls.rootCert), cert: file(tls.cert), key: file(tls.key) },
   };
 }
 
@@ -101,13 +146,7 @@ function secretOf(
   environment: Environment,
 ): SecretSource {
   if (apiKeyFile !== undefined) return new FileSecret(absolute(apiKeyFile));
-  const template = apiKey ?? '';
-  return new TextSecret(referencedNames(template), () => {
-    const { text, missing, malformed } = expand(template, environment);
-    if (missing.length > 0) throw new ConfigError(`the environment variable ${missing.join(', ')} is not set`);
-    if (malformed.length > 0) throw new ConfigError(`expected \${NAME} of an environment variable for the API key`);
-    return text;
-  });
+  return new TextSecret('API key', apiKey ?? '', environment);
 }
 
 function trimSlash(url: string): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { address, domain, duration, hostName, id, size, text, wholeNumber } from './field-schemas.ts';
+import { parsePostgresAddress } from './postgres-address.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 
 /*
@@ -17,7 +18,8 @@ const budget = z.strictObject({
     .union([z.literal('auto'), wholeNumber(0, 1_000_000)], 'expected a whole number from 0, or auto')
     .default(0)
     .describe(
-      'Requests of each window left to other programs of the organization. `auto` (later version) learns them.',
+      'Requests of each window left to other programs of the organization at least. What they are seen to use is left ' +
+        'to them besides; `auto` leaves that alone.',
     ),
   arrival: duration({ min: '1s', max: '10m' })
     .prefault('30s')
@@ -140,13 +142,32 @@ const bundles = z
       .describe('Folder that holds the published versions. Absent: `./data/bundles`.'),
     s3: z
       .strictObject({
-        bucket: text('the name of a bucket').describe('Name of the bucket.'),
-        prefix: z.string().optional().describe('What every key begins with.'),
-        endpoint: address().optional().describe('Address of the object store. Absent: that of AWS.'),
-        region: z.string().optional().describe('Region of the bucket.'),
+        bucket: z
+          .string('expected the name of a bucket')
+          .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'expected the name of a bucket, without s3:// and path')
+          .meta({ title: 'text' })
+          .describe('Name of the bucket, which has to exist.'),
+        prefix: z
+          .string('expected text')
+          .regex(
+            /^([A-Za-z0-9_][A-Za-z0-9._-]*(\/|$))*$/,
+            'expected names with slashes between them, e.g. docs/bundles',
+          )
+          .default('')
+          .meta({ title: 'text' })
+          .describe('What every key begins with, e.g. `docs/bundles`. Absent: the whole bucket is the store.'),
+        endpoint: address()
+          .optional()
+          .describe('Address of the object store; the bucket is then named in the path. Absent: that of AWS.'),
+        region: text('the name of a region')
+          .optional()
+          .describe("Region of the bucket. Absent: by AWS's own variables and profiles."),
+        workFolder: text('the path of a folder')
+          .default('./data/bundles-work')
+          .describe('Folder of each machine for downloads on their way to the bucket, and archives to unpack.'),
       })
       .optional()
-      .describe('Object storage instead of a folder (later version).'),
+      .describe("A bucket instead of a folder. Credentials come by AWS's own variables, profiles and roles."),
     publicUrl: address()
       .default('http://localhost:8090')
       .describe('Address under which deployments reach the published versions.'),
@@ -183,10 +204,16 @@ const service = z.strictObject({
 const store = z.strictObject({
   feedback: z
     .string()
-    .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'expected sqlite:FILE')
+    .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'expected sqlite:FILE or postgres://…')
+    .superRefine((value, context) => {
+      const address = /^postgres(ql)?:\/\/./.test(value) ? parsePostgresAddress(value) : null;
+      if (typeof address === 'string') context.addIssue(address);
+    })
     .meta({ title: 'address of a database' })
     .default('sqlite:./data/feedback.db')
-    .describe('Database of the feedback: `sqlite:FILE` on a local disk; `postgres://…` in a later version.'),
+    .describe(
+      'Database of the feedback: `sqlite:FILE` on a local disk, or `postgres://user:password@host:5432/database`, the password by reference to an environment variable (docs/operations.md).',
+    ),
   bundles: bundles.prefault({}).describe('Where versions of sites are published.'),
   keep: wholeNumber(1, 100_000).default(10).describe('Versions of each site that are kept.'),
 });

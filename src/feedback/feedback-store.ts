@@ -1,4 +1,5 @@
 import type { EntryCounts, PassKind } from '../model/cargo.ts';
+import type { ProjectActivity } from '../model/observed-load.ts';
 import type { FeedbackEntry, RejectedEntry } from './feedback-entry.ts';
 import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
 import type { FeedbackStats } from './feedback-stats.ts';
@@ -112,6 +113,8 @@ export interface FeedbackStore {
   /** How many entries a filter by date leaves out for having none. */
   countUndated(filter: RecordFilter): Promise<number>;
   stats(org: string, project: string): Promise<FeedbackStats>;
+  /** What a plan of the budget is made from: sizes, new entries, what past passes cost. */
+  projectActivity(org: string, project: string): Promise<ProjectActivity>;
   /** Inserts or replaces the row of a run. */
   recordExportRun(row: ExportRunRow): Promise<void>;
   listExportRuns(filter: { org?: string; domain?: string; limit?: number }): Promise<ExportRunRow[]>;

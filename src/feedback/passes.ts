@@ -77,6 +77,8 @@ export async function finishPass(
       watermark: result.outcome === 'completed' ? watermarkAfter(row, held) : null,
     })
     .where('pass_id', '=', passId)
+    // Somebody else may have ended it since it was looked at.
+    .where('outcome', '=', 'running')
     .execute();
   await db.deleteFrom('sync_cursors').where('pass_id', '=', passId).execute();
   return passRow(await existingPass(db, passId));

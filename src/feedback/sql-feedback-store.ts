@@ -5,6 +5,7 @@ import { listExportRuns, recordExportRun } from './export-runs.ts';
 import { feedbackStats } from './feedback-stats.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { beginPass, countRequests, everSwept, finishPass, getPass, listPasses, watermark } from './passes.ts';
+import { projectActivity } from './project-activity.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { upsertPage } from './upsert-page.ts';
 
@@ -12,8 +13,9 @@ type Db = Kysely<FeedbackDatabase>;
 
 /** The feedback store over a migrated database of any dialect. Everything that writes is one transaction. */
 export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
+  // Named, because a database may have another default under which transactions fail for others' sake.
   const write = <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
-    db.transaction().execute(work);
+    db.transaction().setIsolationLevel('read committed').execute(work);
   const identity = await write(storeIdentity);
   return {
     identity,
@@ -29,6 +31,7 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     exportRows: (filter) => exportRows(db, filter),
     countUndated: (filter) => countUndated(db, filter),
     stats: (org, project) => feedbackStats(db, org, project),
+    projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     checkWritable: () => write(writeAndRemoveRow),

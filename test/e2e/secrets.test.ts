@@ -1,8 +1,9 @@
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PLANTED_MARKERS } from '../../sandbox/index.ts';
-import { exportHandle, startExport } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
+import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
+import { retryKey } from '../../src/client/retry-key.ts';
+import { startSync, syncState } from '../../src/client/syncs.ts';
+import { histories } from '../support/histories.ts';
 import { type Scene, setScene } from '../support/scene.ts';
 
 let scene: Scene;
@@ -10,30 +11,13 @@ afterEach(async () => {
   await scene?.end();
 });
 
-/** Every history of the scene's organization as text: payloads decoded, failures and attributes included. */
-async function histories(): Promise<string> {
-  const texts: string[] = [];
-  const query = `DocferryOrg = "${scene.org}"`;
-  for await (const { workflowId, runId } of scene.client.workflow.list({ query })) {
-    const handle = scene.client.workflow.getHandle(workflowId, runId);
-    const json = historyToJSON(await handle.fetchHistory());
-    const description = await handle.describe();
-    texts.push(json, JSON.stringify(description.memo ?? {}), JSON.stringify(description.typedSearchAttributes));
-    // Payloads stand in the JSON as base64.
-    texts.push(
-      ...[...json.matchAll(/"data":\s*"([^"]+)"/g)].map(([, data]) => Buffer.from(`${data}`, 'base64').toString()),
-    );
-  }
-  return texts.join('\n');
-}
-
 /** What must never be found anywhere (DESIGN X1). */
 function planted(): string[] {
   return [scene.sandbox.apiKey, ...scene.sandbox.linkSecrets(), ...Object.values(PLANTED_MARKERS).flat()];
 }
 
 async function expectNothingPlanted(): Promise<void> {
-  const found = `${await histories()}\n${scene.logged()}`;
+  const found = `${await histories(scene)}\n${scene.logged()}`;
   expect(found.length).toBeGreaterThan(10_000);
   for (const secret of planted())
     expect(found.includes(secret), `${secret.slice(0, 12)}… stands in a history or log`).toBe(false);
@@ -77,11 +61,17 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     await expect(broken.result()).rejects.toMatchObject({ cause: { cause: { type: 'BadPage' } } });
     scene.sandbox.setFaults({ nullCursor: 0, unauthorized: true });
     const refused = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
-    await expect(refused.result()).rejects.toMatchObject({ cause: { cause: { type: 'Unauthorized' } } });
     await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
-    await expect(exportHandle(client, org, domain).result()).rejects.toMatchObject({
-      cause: { cause: { type: 'Unauthorized' } },
-    });
+    await expect
+      .poll(() => exportState(client, org, domain), { timeout: 20_000 })
+      .toMatchObject({ unauthorized: expect.any(Object) });
+    await expect
+      .poll(() => syncState(client, { org, project, pass: 'sweep' }), { timeout: 20_000 })
+      .toMatchObject({ phase: 'unauthorized' });
+    scene.sandbox.setFaults({ unauthorized: false });
+    await retryKey(client, org);
+    await refused.result();
+    await exportHandle(client, org, domain).result();
     await expectNothingPlanted();
   });
 });

@@ -1,354 +1,222 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PermitAnswer, PermitAsk, WindowSettings } from '../../src/model/permits.ts';
-import {
-  ask,
-  capacityOf,
-  configure,
-  earlierThanTold,
-  emptyWindow,
-  firstLapse,
-  horizonMs,
-  leaseMs,
-  report,
-  slackOf,
-  viewOf,
-  type WindowState,
-} from '../../src/model/sliding-window.ts';
+import { advance, ask, horizonMs, leaseMs, pauseWith } from '../../src/model/sliding-window.ts';
+import { viewOf } from '../../src/model/window-view.ts';
+import { frozen, holdMs, question, Scene, settings, t0 } from './window-support.ts';
 
-const settings: WindowSettings = { requests: 10, reserve: 0, windowMs: 60_000, arrivalMs: 30_000 };
-const t0 = 1_000_000;
-const slackMs = slackOf(settings.windowMs);
-
-let asked = 0;
-const question = (holder: string, more: Partial<PermitAsk> = {}): PermitAsk => {
-  asked += 1;
-  return { id: `ask-${asked}`, holder, class: 'sweep', wants: 20, attemptAt: 1, ...more };
-};
-
-type Granted = PermitAnswer & { kind: 'granted' };
-const granted = (answer: PermitAnswer): Granted => {
-  if (answer.kind !== 'granted') throw new Error(`not granted but ${answer.kind}`);
-  return answer;
-};
-const waits = (answer: PermitAnswer) => {
-  if (answer.kind !== 'wait') throw new Error(`no wait but ${answer.kind}`);
-  return answer;
-};
-
-/** Asks and uses every permit at once, until the window is full. */
-function fill(state: WindowState, holder: string, at: number): WindowState {
-  let window = state;
-  for (;;) {
-    const [next, answer] = ask(window, question(holder), at);
-    window = next;
-    if (answer.kind !== 'granted') return { ...window, waiters: [] };
-    window = report(window, { leaseId: answer.leaseId, arrived: answer.notBefore.map(() => at) }, at);
-  }
-}
+const used = (scene: Scene) => viewOf(scene.state, scene.now).used;
 
 describe('a sliding window', () => {
   it('spends the whole limit at once, in leases, and then says when to come back (B2)', () => {
-    let window = emptyWindow(settings, t0);
-    let permits = 0;
-    for (;;) {
-      const [next, answer] = ask(window, question('a'), t0);
-      window = next;
-      if (answer.kind !== 'granted') {
-        expect(answer).toMatchObject({ kind: 'wait', waitUntil: t0 + 60_000 + slackMs, place: 1, behind: [] });
-        break;
-      }
-      permits += answer.notBefore.length;
-    }
-    expect(permits).toBe(10);
+    const scene = new Scene();
+    expect(scene.granted('a')).toMatchObject({
+      grantedAt: t0,
+      useBy: t0 + leaseMs,
+      arrivalMs: 30_000,
+      notBefore: [t0, t0, t0, t0, t0],
+    });
+    expect(scene.granted('a').notBefore).toHaveLength(5);
+    expect(scene.waits('a')).toMatchObject({ now: t0, waitUntil: t0 + holdMs, place: 1, behind: [] });
+    expect(used(scene)).toBe(10);
   });
 
-  it('holds a reported slot for one window after its arrival and an unreported one until it could arrive no more', () => {
-    let [window, first] = ask(emptyWindow(settings, t0), question('a', { wants: 1 }), t0);
-    window = report(window, { leaseId: granted(first).leaseId, arrived: [t0 + 500] }, t0 + 600);
-    expect(viewOf(window, t0 + 60_500 + slackMs - 1).used).toBe(1);
-    expect(viewOf(window, t0 + 60_500 + slackMs).used).toBe(0);
+  it('holds a reported slot for one window after its arrival', () => {
+    const scene = new Scene();
+    const lease = scene.granted('a', { wants: 1 });
+    scene.at(600).report(lease, [t0 + 500]);
+    expect(used(scene.at(500 + holdMs - 1))).toBe(1);
+    expect(used(scene.at(500 + holdMs))).toBe(0);
+  });
 
-    [window, first] = ask(emptyWindow(settings, t0), question('a', { wants: 1 }), t0);
-    const gone = t0 + leaseMs + settings.arrivalMs + settings.windowMs + slackMs;
-    expect(viewOf(window, gone - 1).used).toBe(1);
-    expect(viewOf(window, gone).used).toBe(0);
+  it('holds an unreported slot for one window after its request could still have arrived', () => {
+    const scene = new Scene();
+    scene.granted('a', { wants: 1 });
+    const gone = leaseMs + settings.arrivalMs + holdMs;
+    expect(used(scene.at(gone - 1))).toBe(1);
+    expect(used(scene.at(gone))).toBe(0);
+  });
+
+  it('holds each slot a ten-thousandth of the window longer, and 20 ms at least', () => {
+    const hour = new Scene({ windowMs: 3_600_000, requests: 1 });
+    hour.spend(1);
+    expect(hour.waits('a').waitUntil).toBe(t0 + 3_600_000 + 360);
+    const second = new Scene({ windowMs: 1_000, requests: 1 });
+    second.spend(1);
+    expect(second.granted('a').notBefore).toEqual([t0 + 1_020]);
   });
 
   it('gives unused permits back at once', () => {
-    const [window, answer] = ask(emptyWindow(settings, t0), question('a'), t0);
-    expect(viewOf(window, t0).used).toBe(granted(answer).notBefore.length);
-    expect(viewOf(report(window, { leaseId: granted(answer).leaseId, arrived: [] }, t0), t0).used).toBe(0);
+    const scene = new Scene();
+    const lease = scene.granted('a');
+    expect(used(scene)).toBe(5);
+    expect(used(scene.report(lease, [t0]))).toBe(1);
+  });
+
+  it('believes no arrival before its permit, later than D after the report, or without a permit', () => {
+    const scene = new Scene();
+    const early = scene.granted('a', { wants: 1 });
+    expect(scene.report(early, [t0 - 5_000]).state.spent).toEqual([t0]);
+    const late = scene.granted('a', { wants: 1 });
+    expect(scene.report(late, [t0 + 3_600_000, t0]).state.spent).toEqual([t0, t0 + settings.arrivalMs]);
+  });
+
+  it('holds the slot of a request that a stopped process sent after its lease', () => {
+    const scene = new Scene();
+    const lease = scene.granted('a', { wants: 1 });
+    const woken = leaseMs + settings.arrivalMs + 20_000;
+    scene.at(woken).report(lease, [t0 + woken]);
+    expect(scene.state.spent).toEqual([t0 + woken]);
+  });
+
+  it('keeps arrivals in their order, in whichever they are reported', () => {
+    const scene = new Scene();
+    const [first, second] = [scene.granted('a', { wants: 2 }), scene.granted('b', { wants: 2 })];
+    scene
+      .at(900)
+      .report(second, [t0 + 200, t0 + 800])
+      .report(first, [t0 + 500, t0 + 100]);
+    expect(scene.state.spent).toEqual([t0 + 100, t0 + 200, t0 + 500, t0 + 800]);
+  });
+
+  it('changes nothing by a report it has had already', () => {
+    const scene = new Scene();
+    const lease = scene.granted('a');
+    scene.report(lease, [t0]);
+    const { state } = scene;
+    expect(scene.report(lease, [t0, t0, t0]).state).toEqual(state);
   });
 
   it('grants permits that come free within the horizon, each with its moment', () => {
-    let window = emptyWindow(settings, t0);
-    for (let i = 0; i < 10; i += 1) {
-      const [next, answer] = ask(window, question('a', { wants: 1 }), t0 + i * 100);
-      window = report(next, { leaseId: granted(answer).leaseId, arrived: [t0 + i * 100] }, t0 + i * 100);
-    }
-    const at = t0 + 60_000 - 50;
-    const { notBefore } = granted(ask(window, question('a'), at)[1]);
-    expect(notBefore).toEqual([0, 1, 2, 3, 4].map((i) => t0 + 60_000 + i * 100 + slackMs));
-    expect(Math.max(...notBefore)).toBeLessThanOrEqual(at + horizonMs);
+    const scene = new Scene();
+    for (let i = 0; i < 10; i += 1) scene.at(i * 100).spend(1);
+    const at = 60_000 - 50;
+    const { notBefore } = scene.at(at).granted('a');
+    expect(notBefore).toEqual([0, 1, 2, 3, 4].map((i) => t0 + i * 100 + holdMs));
+    expect(notBefore.at(-1)).toBeLessThanOrEqual(t0 + at + horizonMs);
+  });
+
+  it('grants for the horizon and not for a millisecond more', () => {
+    const scene = new Scene({ requests: 1 }).spend(1);
+    expect(scene.at(holdMs - horizonMs - 1).ask('a').kind).toBe('wait');
+    expect(scene.at(holdMs - horizonMs).granted('a').notBefore).toEqual([t0 + holdMs]);
+  });
+
+  it('holds the slot of a permit for later from the moment it may be used', () => {
+    const scene = new Scene({ requests: 1 }).spend(1);
+    const lease = scene.at(holdMs - 1_000).granted('a');
+    expect(scene.report(lease, [t0 + holdMs - 500]).state.spent).toEqual([t0, t0 + holdMs]);
+  });
+
+  it('tells a refused asker to stay away for a second at least', () => {
+    const scene = new Scene().apply((state, at) => pauseWith(state, { until: at + 100 }, at));
+    expect(scene.waits('a').waitUntil).toBe(t0 + 1_000);
   });
 
   it('answers a repeated question with the same lease and charges it once', () => {
+    const scene = new Scene();
     const same = question('a');
-    const [window, first] = ask(emptyWindow(settings, t0), same, t0);
-    const [again, second] = ask(window, same, t0 + 3_000);
+    const [state, first] = ask(scene.state, same, t0);
+    const [again, second] = ask(frozen(state), same, t0 + 3_000);
     expect(second).toEqual(first);
-    expect(viewOf(again, t0 + 3_000).used).toBe(viewOf(window, t0).used);
+    expect(viewOf(again, t0 + 3_000).used).toBe(5);
   });
 
   it('refuses an older attempt than the latest it has seen', () => {
-    const [window] = ask(emptyWindow(settings, t0), question('a', { attemptAt: 50 }), t0);
-    expect(ask(window, question('a', { attemptAt: 49 }), t0)[1]).toEqual({ kind: 'superseded' });
-    expect(ask(window, question('a', { attemptAt: 51 }), t0)[1].kind).toBe('granted');
+    const scene = new Scene();
+    scene.granted('a', { attemptAt: 50 });
+    expect(scene.ask('a', { attemptAt: 49 })).toEqual({ kind: 'superseded' });
+    expect(scene.ask('a', { attemptAt: 50 }).kind).toBe('granted');
+    expect(scene.ask('b', { attemptAt: 1 }).kind).toBe('wait');
   });
 
-  it('refuses an older attempt that wakes up after the newer one has reported, and forgets long lists', () => {
-    let [window, answer] = ask(emptyWindow(settings, t0), question('a', { attemptAt: 50 }), t0);
-    window = report(window, { leaseId: granted(answer).leaseId, arrived: [] }, t0 + 1);
-    expect(ask(window, question('a', { attemptAt: 49 }), t0 + 2)[1]).toEqual({ kind: 'superseded' });
-    for (let i = 0; i < 100; i += 1) {
-      [window, answer] = ask(window, question(`h${i}`, { wants: 1, attemptAt: 100 + i }), t0 + 3);
-      window = report(window, { leaseId: granted(answer).leaseId, arrived: [] }, t0 + 3);
-    }
-    expect(Object.keys(window.attempts).length).toBeLessThan(30);
+  it('knows the latest attempts of those that are here and of twenty that left', () => {
+    const scene = new Scene();
+    scene.report(scene.granted('old', { attemptAt: 10 }), []);
+    scene.report(scene.granted('a', { attemptAt: 50 }), []);
+    expect(scene.ask('a', { attemptAt: 49 })).toEqual({ kind: 'superseded' });
+    scene.granted('here', { attemptAt: 5, wants: 1 });
+    for (let i = 0; i < 19; i += 1) scene.report(scene.granted(`h${i}`, { wants: 1, attemptAt: 100 + i }), []);
+    scene.at(1);
+    expect(scene.ask('old', { attemptAt: 9 }).kind).toBe('granted');
+    expect(scene.ask('a', { attemptAt: 49 })).toEqual({ kind: 'superseded' });
+    expect(scene.ask('here', { attemptAt: 4 })).toEqual({ kind: 'superseded' });
+    expect(Object.keys(scene.state.attempts).length).toBeLessThan(25);
+  });
+
+  it('forgets the earliest attempt of those that left, in whatever order they asked, and nobody who is here', () => {
+    const scene = new Scene();
+    for (let i = 0; i < 3; i += 1) scene.granted(`here${i}`, { wants: 1, attemptAt: 1_000 });
+    for (let i = 0; i < 21; i += 1) scene.report(scene.granted(`h${i}`, { wants: 1, attemptAt: 100 - i }), []);
+    const known = Object.keys(scene.at(1).apply(advance).state.attempts);
+    expect(known).toHaveLength(3 + 20);
+    expect(known).not.toContain('h20');
+  });
+
+  it('knows the turns of those that are here, however many others were served since', () => {
+    const scene = new Scene().spend(10, 'here');
+    scene.at(1).waits('here');
+    scene.at(holdMs);
+    for (let i = 0; i < 25; i += 1) scene.report(scene.granted(`h${i}`, { wants: 1 }), []);
+    expect(scene.at(holdMs + 1).apply(advance).state.served).toMatchObject({ 'prj_here sweep': t0 });
   });
 
   it('keeps the first lease charged when a second attempt asks anew', () => {
-    const [window, first] = ask(emptyWindow(settings, t0), question('a', { attemptAt: 1 }), t0);
-    const [after, second] = ask(window, question('a', { attemptAt: 2 }), t0 + 5_000);
-    expect(viewOf(after, t0 + 5_000).used).toBe(granted(first).notBefore.length + granted(second).notBefore.length);
+    const scene = new Scene();
+    const [first, second] = [scene.granted('a', { attemptAt: 1 }), scene.at(5_000).granted('a', { attemptAt: 2 })];
+    expect(used(scene)).toBe(first.notBefore.length + second.notBefore.length);
   });
 
-  it('serves waiters in the order they came and gives each a time of its own', () => {
-    let window = emptyWindow(settings, t0);
-    for (let i = 0; i < 10; i += 1) {
-      const [next, answer] = ask(window, question('x', { wants: 1 }), t0 + i * 4_000);
-      window = report(next, { leaseId: granted(answer).leaseId, arrived: [t0 + i * 4_000] }, t0 + i * 4_000);
-    }
-    const at = t0 + 50_000;
-    let answer: PermitAnswer;
-    [window, answer] = ask(window, question('a'), at);
-    expect(waits(answer).waitUntil).toBe(t0 + 60_000 + slackMs);
-    [window, answer] = ask(window, question('b'), at);
-    expect(waits(answer)).toMatchObject({ place: 2, behind: ['a'], waitUntil: t0 + 64_000 + slackMs });
-    // b comes too early and must not take the slot a waits for
-    [window, answer] = ask(window, question('b'), t0 + 60_000 + slackMs);
-    expect(answer.kind).toBe('wait');
-    [window, answer] = ask(window, question('a'), t0 + 60_010 + slackMs);
-    expect(granted(answer).notBefore).toEqual([t0 + 60_010 + slackMs]);
-  });
-
-  it('lets a waiter that does not come back lose its place', () => {
-    let window = fill(emptyWindow(settings, t0), 'x', t0);
-    let answer: PermitAnswer;
-    [window, answer] = ask(window, question('dead'), t0 + 1);
-    [window, answer] = ask(window, question('b'), t0 + 70_000);
-    expect(answer.kind).toBe('granted');
-    expect(viewOf(window, t0 + 70_000).waiters).toEqual([]);
-  });
-
-  it('gives no place to an asker that will not come back', () => {
-    const full = fill(emptyWindow(settings, t0), 'x', t0);
-    const [window, answer] = ask(full, question('check', { mayWait: false }), t0 + 1);
-    expect(answer.kind).toBe('wait');
-    expect(viewOf(window, t0 + 1).waiters).toEqual([]);
-  });
-
-  it('says when a place lapses that keeps others waiting', () => {
-    let window = fill(emptyWindow(settings, t0), 'x', t0);
-    [window] = ask(window, question('a'), t0 + 1);
-    expect(firstLapse(window)).toBeNull();
-    [window] = ask(window, question('b'), t0 + 2);
-    expect(firstLapse(window)).toBe(t0 + 60_000 + slackMs + 5_000);
-    expect(earlierThanTold(window, t0 + 66_000).state.waiters).toEqual([]);
-  });
-
-  it('shrinks leases when others hold or wait', () => {
-    const roomy = { ...settings, requests: 100 };
-    let [window, answer] = ask(emptyWindow(roomy, t0), question('a'), t0);
-    expect(granted(answer).notBefore).toHaveLength(10);
-    [window, answer] = ask(window, question('b'), t0);
-    expect(granted(answer).notBefore).toHaveLength(5);
-  });
-
-  it('wakes waiters when permits come back much earlier than they were told', () => {
-    const [leased, first] = ask(emptyWindow({ ...settings, requests: 5 }, t0), question('a'), t0);
-    let [window] = ask(leased, question('a'), t0);
-    window = { ...window, waiters: [] };
-    [window] = ask(window, question('b'), t0);
-    const returned = report(window, { leaseId: granted(first).leaseId, arrived: [] }, t0 + 100);
-    const { state, holders } = earlierThanTold(returned, t0 + 100);
-    expect(holders).toEqual(['b']);
-    expect(earlierThanTold(state, t0 + 100).holders).toEqual([]);
-  });
-
-  it('lets a smaller limit bind at once', () => {
-    const window = configure(fill(emptyWindow(settings, t0), 'a', t0), { ...settings, requests: 4 }, t0 + 1);
-    expect(ask(window, question('a'), t0 + 2)[1].kind).toBe('wait');
-    expect(viewOf(window, t0 + 2)).toMatchObject({ limit: 4, used: 10, available: 0 });
-  });
-
-  it('leaves the reserve to others', () => {
-    expect(capacityOf({ ...settings, reserve: 7 })).toBe(3);
-    const window = fill(emptyWindow({ ...settings, reserve: 7 }, t0), 'a', t0);
-    expect(viewOf(window, t0).used).toBe(3);
-  });
-
-  describe('after a 429', () => {
-    const throttled = (retryAfterMs: number | null, at = t0 + 100) => {
-      const [window, answer] = ask(emptyWindow(settings, t0), question('a', { wants: 2 }), t0);
-      return report(window, { leaseId: granted(answer).leaseId, arrived: [at], throttled: { retryAfterMs } }, at);
-    };
-
-    it('waits as long as the service says, which is believed up to little more than a window', () => {
-      expect(viewOf(throttled(90_000), t0 + 100).pausedUntil).toBe(t0 + 90_100);
-      expect(viewOf(throttled(5_000), t0 + 100).pausedUntil).toBe(t0 + 5_100);
-      expect(viewOf(throttled(86_400_000), t0 + 100).pausedUntil).toBe(t0 + 120_100);
+  describe('a lease', () => {
+    const roomy = { requests: 100 };
+    it('has ten permits for one alone, as many as wanted if fewer, and one at least', () => {
+      const scene = new Scene(roomy);
+      expect(scene.granted('a').notBefore).toHaveLength(10);
+      expect(scene.granted('a').notBefore).toHaveLength(10);
+      expect(scene.granted('a', { wants: 3.7 }).notBefore).toHaveLength(3);
+      expect(scene.granted('a', { wants: 0 }).notBefore).toHaveLength(1);
     });
 
-    it('waits a twentieth of the window when the service does not say and we hold no slot', () => {
-      expect(viewOf(throttled(null), t0 + 100).pausedUntil).toBe(t0 + 3_100);
+    it('shrinks to five when others hold permits', () => {
+      const scene = new Scene(roomy);
+      const lease = scene.granted('a');
+      expect(scene.granted('b').notBefore).toHaveLength(5);
+      scene.report(lease, []);
+      expect(scene.granted('a').notBefore).toHaveLength(5);
     });
 
-    it('waits for its own oldest slot when that is later than what the service says', () => {
-      let [window, answer] = ask(emptyWindow(settings, t0), question('a', { wants: 1 }), t0);
-      window = report(window, { leaseId: granted(answer).leaseId, arrived: [t0 + 10] }, t0 + 20);
-      [window, answer] = ask(window, question('a', { wants: 1 }), t0 + 30);
-      const refused = { leaseId: granted(answer).leaseId, arrived: [t0 + 40], throttled: { retryAfterMs: 1_000 } };
-      expect(viewOf(report(window, refused, t0 + 50), t0 + 50).pausedUntil).toBe(t0 + 60_010 + slackMs);
+    it('shrinks to five when others wait, and not for those whose lease is over', () => {
+      const scene = new Scene(roomy);
+      scene.granted('a');
+      expect(scene.at(leaseMs - 1).granted('b', { wants: 6 }).notBefore).toHaveLength(5);
+      expect(scene.at(3 * leaseMs).granted('c').notBefore).toHaveLength(10);
     });
 
-    it('sends one request before the others follow', () => {
-      const paused = throttled(90_000);
-      const at = t0 + 90_200;
-      expect(ask(paused, question('b'), at - 1_000)[1].kind).toBe('wait');
-      let [window, answer] = ask(paused, question('a'), at);
-      const probe = granted(answer);
-      expect(probe.notBefore).toHaveLength(1);
-      [window, answer] = ask(window, question('b'), at);
-      expect(answer.kind).toBe('wait');
-      window = report(window, { leaseId: probe.leaseId, arrived: [at + 10] }, at + 10);
-      expect(granted(ask(window, question('b'), at + 20)[1]).notBefore.length).toBeGreaterThan(1);
+    it('takes half of a small limit at most', () => {
+      expect(new Scene({ requests: 7 }).granted('a').notBefore).toHaveLength(4);
+      expect(new Scene({ requests: 1 }).granted('a').notBefore).toHaveLength(1);
     });
 
-    it('probes anew when the probing worker died', () => {
-      let window = throttled(90_000);
-      const at = t0 + 90_200;
-      [window] = ask(window, question('a'), at);
-      expect(ask(window, question('b'), at + leaseMs - 1)[1].kind).toBe('wait');
-      expect(granted(ask(window, question('b'), at + leaseMs)[1]).notBefore).toHaveLength(1);
+    it('shares what is free with those of its rank that wait', () => {
+      const scene = new Scene().spend(10);
+      scene.at(1_000);
+      for (const holder of ['a', 'b', 'c']) scene.waits(holder);
+      expect(scene.at(holdMs).granted('a').notBefore).toHaveLength(2);
+      expect(scene.granted('b').notBefore).toHaveLength(3);
+      expect(scene.granted('c').notBefore).toHaveLength(5);
     });
   });
-});
 
-/** The most moments in any half-open interval of the window's length. */
-function mostInAnyWindow(moments: readonly number[], windowMs: number): number {
-  const sorted = [...moments].sort((a, b) => a - b);
-  let most = 0;
-  for (let from = 0, to = 0; to < sorted.length; to += 1) {
-    while ((sorted[to] ?? 0) - (sorted[from] ?? 0) >= windowMs) from += 1;
-    most = Math.max(most, to - from + 1);
-  }
-  return most;
-}
-
-describe('whatever askers, workers and messages do', () => {
-  const step = fc.record({
-    after: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 40_000 })),
-    holder: fc.constantFrom('a', 'b', 'c'),
-    wants: fc.integer({ min: 1, max: 20 }),
-    /** How many permits are used before the worker reports or dies. */
-    uses: fc.integer({ min: 0, max: 20 }),
-    pace: fc.integer({ min: 1, max: 4_000 }),
-    /** Time from the check to the arrival, up to D. */
-    flight: fc.integer({ min: 0, max: settings.arrivalMs }),
-    fate: fc.constantFrom('reports', 'reports', 'reports twice', 'dies', 'throttled'),
-    repeatsQuestion: fc.boolean(),
-  });
-
-  it('never lets more requests arrive in any window than the limit (B1), and never grants what it cannot tell of', () => {
-    fc.assert(
-      fc.property(
-        fc.array(step, { minLength: 1, maxLength: 80 }),
-        fc.integer({ min: 1, max: 12 }),
-        (steps, requests) => {
-          const limits = { ...settings, requests };
-          let window = emptyWindow(limits, t0);
-          let now = t0;
-          const arrivals: number[] = [];
-          // Reports reach the budget later than they were made, in any order.
-          const late: { at: number; deliver: (state: WindowState, at: number) => WindowState }[] = [];
-          for (const s of steps) {
-            now += s.after;
-            for (const message of late.filter((m) => m.at <= now)) window = message.deliver(window, now);
-            late.splice(0, late.length, ...late.filter((m) => m.at > now));
-            const q = question(s.holder, { wants: s.wants, attemptAt: now });
-            let answer: PermitAnswer;
-            [window, answer] = ask(window, q, now);
-            if (s.repeatsQuestion) [window, answer] = ask(window, q, now + 5);
-            if (answer.kind !== 'granted') continue;
-            const lease = answer;
-            const arrived: number[] = [];
-            let clock = now;
-            for (const notBefore of lease.notBefore.slice(0, s.uses)) {
-              clock = Math.max(clock + s.pace, notBefore);
-              if (clock >= lease.useBy) break;
-              const flight = s.fate === 'dies' ? s.flight : Math.min(s.flight, 1_000);
-              arrivals.push(clock + flight);
-              // Answered requests are stamped at or after their arrival.
-              clock += flight;
-              arrived.push(clock);
-            }
-            if (s.fate === 'dies') continue;
-            const result = {
-              leaseId: lease.leaseId,
-              arrived,
-              ...(s.fate === 'throttled' && arrived.length > 0 ? { throttled: { retryAfterMs: s.flight } } : {}),
-            };
-            const deliver = (state: WindowState, at: number) => report(state, result, at);
-            late.push({ at: clock, deliver });
-            if (s.fate === 'reports twice') late.push({ at: clock + s.flight, deliver });
-          }
-          expect(mostInAnyWindow(arrivals, limits.windowMs)).toBeLessThanOrEqual(requests);
-        },
-      ),
-      { numRuns: 2_000 },
-    );
-  });
-
-  it('serves everybody in the end: who comes back when told is granted within a few windows', () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-        let window = emptyWindow(settings, t0);
-        let now = t0;
-        for (const s of steps) {
-          now += s.after;
-          [window] = ask(window, question(s.holder, { wants: s.wants, attemptAt: now }), now);
-        }
-        for (let tries = 0; tries < 20; tries += 1) {
-          const [next, answer] = ask(window, question('late', { attemptAt: now }), now);
-          window = next;
-          if (answer.kind === 'granted') return;
-          const { waitUntil } = waits(answer);
-          expect(waitUntil).toBeGreaterThan(now);
-          now = waitUntil;
-        }
-        throw new Error('never granted');
-      }),
-      { numRuns: 500 },
-    );
+  it('never lets time run backwards', () => {
+    const scene = new Scene().at(5_000).spend(1);
+    expect(scene.at(0).granted('a').grantedAt).toBe(t0 + 5_000);
   });
 
   it('keeps its state small and made of plain JSON', () => {
-    let window = fill(emptyWindow({ ...settings, requests: 100 }, t0), 'sync:acme:prj_1:sweep', t0);
-    for (let i = 0; i < 5; i += 1) [window] = ask(window, question(`sync:acme:prj_${i}:sweep`), t0 + i);
-    const json = JSON.stringify(window);
-    expect(JSON.parse(json)).toEqual(window);
+    const scene = new Scene({ requests: 100 });
+    for (let i = 0; i < 10; i += 1)
+      scene.report(scene.granted('sync:acme:prj_1:sweep', { wants: 10 }), Array(10).fill(t0));
+    for (let i = 0; i < 5; i += 1) scene.waits(`sync:acme:prj_${i}:sweep`);
+    const json = JSON.stringify(scene.state);
+    expect(JSON.parse(json)).toEqual(scene.state);
     expect(json.length).toBeLessThan(4_096);
   });
 });
