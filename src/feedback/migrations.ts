@@ -1,12 +1,14 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
 import { firstTables } from './migrations/0001-first-tables.ts';
 import { feedbackByDate } from './migrations/0002-feedback-by-date.ts';
+import { slices } from './migrations/0004-slices.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 /** In the order of their names. A migration that was released is never changed again. */
 const migrations: Readonly<Record<string, Migration>> = {
   '0001-first-tables': firstTables,
   '0002-feedback-by-date': feedbackByDate,
+  '0004-slices': slices,
 };
 
 /** What a database holds before it is migrated. */

@@ -1,7 +1,9 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { everything, type PlannedSlice } from '../model/slice.ts';
 import { createdAtUtc } from './created-at.ts';
 import type { FeedbackStore, PassRow } from './feedback-store.ts';
 import type { FeedbackDatabase, SyncPassesTable } from './schema.ts';
+import { listSlices, planSlices } from './slices.ts';
 import { storedTextOrNull } from './stored-text.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -9,7 +11,7 @@ type BeginPass = Parameters<FeedbackStore['beginPass']>[0];
 type PassResult = Parameters<FeedbackStore['finishPass']>[1];
 type Row = Selectable<SyncPassesTable>;
 
-/** Inserts the row of a pass unless it exists: whoever comes second joins it at its position. */
+/** Inserts the row of a pass and its first slices unless it exists: whoever comes second joins it at its position. */
 export async function beginPass(db: Transaction<FeedbackDatabase>, pass: BeginPass): Promise<PassRow> {
   await db
     .insertInto('sync_passes')
@@ -27,6 +29,11 @@ export async function beginPass(db: Transaction<FeedbackDatabase>, pass: BeginPa
     })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  if ((await listSlices(db, pass.passId)).length === 0) {
+    const { dateFrom, dateTo } = pass;
+    const walk: PlannedSlice = { ...everything, dateFrom, dateTo, stage: 'read', expectedPages: null };
+    await planSlices(db, pass.passId, pass.slices ?? [walk]);
+  }
   return passRow(await existingPass(db, pass.passId));
 }
 
@@ -78,7 +85,9 @@ export async function finishPass(
     })
     .where('pass_id', '=', passId)
     .execute();
-  await db.deleteFrom('sync_cursors').where('pass_id', '=', passId).execute();
+  for (const table of ['sync_cursors', 'sync_slices'] as const) {
+    await db.deleteFrom(table).where('pass_id', '=', passId).execute();
+  }
   return passRow(await existingPass(db, passId));
 }
 
@@ -141,7 +150,7 @@ export async function listPasses(
   return rows.map(passRow);
 }
 
-async function existingPass(db: Db, passId: string): Promise<Row> {
+export async function existingPass(db: Db, passId: string): Promise<Row> {
   const row = await findPass(db, passId);
   if (row === undefined) throw new Error(`no sync pass ${passId} in this store`);
   return row;
@@ -172,6 +181,7 @@ function passRow(row: Row): PassRow {
     waitedMs: Number(row.waited_ms),
     entries: { seen, inserted, updated, unchanged, rejected, tombstoned },
     greatestCreatedAt: row.greatest_created_at,
+    expectedPages: row.expected_pages,
     position: { page: row.pages, cursor: row.next_cursor, complete: row.complete === 1 },
   };
 }

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import type { EntryCounts } from '../model/cargo.ts';
+import type { Pass } from './advance-pass.ts';
 import type { RejectedEntry } from './feedback-entry.ts';
 import { type PageCommit, type PassPosition, RepeatedCursor, StalePosition } from './feedback-store.ts';
 import { type PageChanges, pageChanges } from './page-changes.ts';
-import type { FeedbackDatabase, FeedbackTable, SyncPassesTable } from './schema.ts';
+import { digestOfIds, noteSlicePage } from './read-slice.ts';
+import type { FeedbackDatabase, FeedbackTable } from './schema.ts';
+import { currentSlice } from './slices.ts';
 import { storedText } from './stored-text.ts';
 
 type Db = Transaction<FeedbackDatabase>;
-type Pass = Pick<SyncPassesTable, 'org_id' | 'project_id' | 'started_at' | 'greatest_created_at'>;
 
 const dayMs = 86_400_000;
 
@@ -17,15 +19,23 @@ const rowsPerStatement = 500;
 
 /**
  * The transaction of a page (DESIGN S2): the position moves first, which also locks the pass against anyone else who
- * read the same page; then rows, rejects, history and counters. Throws `StalePosition` and `RepeatedCursor`.
+ * read the same page; then rows, rejects, history and counters; then the page is noted in its slice, and after the last
+ * page of a slice the pass goes on. Throws `StalePosition`, `RepeatedCursor` and `GapInDates`.
  */
 export async function upsertPage(db: Db, commit: PageCommit): Promise<{ counts: EntryCounts; position: PassPosition }> {
   const position = positionAfter(commit);
   const pass = await movePosition(db, commit, position);
-  if (position.cursor !== null) await rememberCursor(db, commit.passId, position.cursor, position.page);
+  const slice = await currentSlice(db, commit.passId);
+  if (slice === null) throw new Error(`sync pass ${commit.passId} has no slice to read`);
+  if (commit.rowsOnly !== true && position.cursor !== null) {
+    const isNew = await remember(db, commit.passId, slice.slice, `cursor ${position.cursor}`);
+    if (!isNew) throw new RepeatedCursor(`page ${position.page} leads back to a page that was read before`);
+  }
 
+  const started = slice.startedAt ?? latest(pass.started_at, commit.askedAt?.toISOString() ?? '');
+  // What is seen in a pass is seen after it began, whatever the clock of this machine says.
+  const seenAt = latest(commit.seenAt.toISOString(), new Date(Date.parse(started) + 1).toISOString());
   const held = await heldRows(db, pass.project_id, commit);
-  const seenAt = commit.seenAt.toISOString();
   const changes = pageChanges(commit.entries, commit.rejected, {
     org: pass.org_id,
     project: pass.project_id,
@@ -36,29 +46,47 @@ export async function upsertPage(db: Db, commit: PageCommit): Promise<{ counts: 
   await writeRows(db, pass.project_id, changes, seenAt);
   await writeRejects(db, pass.project_id, commit, seenAt);
   await addCounts(db, commit, pass, changes);
-  return { counts: changes.counts, position };
+  if (commit.rowsOnly === true) return { counts: changes.counts, position };
+  const repeats = [...held.values()].filter((row) => row.last_seen_at > started).length;
+  const { from, entries, rejected, hasMore, mayCheck = false } = commit;
+  const digest = digestOfIds(commit);
+  const isNew =
+    entries.length + rejected.length > 0 && (await remember(db, commit.passId, slice.slice, `page ${digest}`));
+  const page = { entries, rejected, digest, isNew, hasMore, mayCheck, cursor: from.cursor, askedAt: started, repeats };
+  await noteSlicePage(db, pass, slice, { ...page, at: new Date(seenAt) });
+  return { counts: changes.counts, position: await positionOf(db, commit.passId) };
 }
 
-function positionAfter({ from, nextCursor, hasMore }: PageCommit): PassPosition {
+function positionAfter({ from, nextCursor, hasMore, rowsOnly }: PageCommit): PassPosition {
+  if (rowsOnly === true) return from;
   if (hasMore && nextCursor === null) {
     throw new Error(`page ${from.page + 1} promises more entries but has no cursor: it cannot be committed`);
   }
   const cursor = hasMore && nextCursor !== null ? storedText(nextCursor) : null;
-  return { page: from.page + 1, cursor, complete: !hasMore };
+  return { page: from.page + 1, cursor, complete: false };
+}
+
+async function positionOf(db: Db, passId: string): Promise<PassPosition> {
+  const { pages, next_cursor, complete } = await db
+    .selectFrom('sync_passes')
+    .select(['pages', 'next_cursor', 'complete'])
+    .where('pass_id', '=', passId)
+    .executeTakeFirstOrThrow();
+  return { page: pages, cursor: next_cursor, complete: complete === 1 };
 }
 
 async function movePosition(db: Db, { passId, from }: PageCommit, to: PassPosition): Promise<Pass> {
   const cursor = from.cursor === null ? null : storedText(from.cursor);
   const moved = await db
     .updateTable('sync_passes')
-    .set({ pages: to.page, next_cursor: to.cursor, complete: Number(to.complete) })
+    .set({ pages: to.page, next_cursor: to.cursor })
     .where('pass_id', '=', passId)
     .where('outcome', '=', 'running')
     .where('complete', '=', Number(from.complete))
     .where('complete', '=', 0)
     .where('pages', '=', from.page)
     .where('next_cursor', cursor === null ? 'is' : '=', cursor)
-    .returning(['org_id', 'project_id', 'started_at', 'greatest_created_at'])
+    .returningAll()
     .executeTakeFirst();
   if (moved !== undefined) return moved;
   const pass = await db
@@ -73,16 +101,15 @@ async function movePosition(db: Db, { passId, from }: PageCommit, to: PassPositi
   );
 }
 
-async function rememberCursor(db: Db, passId: string, cursor: string, page: number): Promise<void> {
-  const digest = createHash('sha256').update(cursor).digest().subarray(0, 16).toString('hex');
+/** True for the first time in a slice. */
+async function remember(db: Db, passId: string, slice: number, what: string): Promise<boolean> {
+  const digest = createHash('sha256').update(`${slice} ${what}`).digest().subarray(0, 16).toString('hex');
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('sync_cursors')
     .values({ pass_id: passId, digest })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow();
-  if (numInsertedOrUpdatedRows === 0n) {
-    throw new RepeatedCursor(`page ${page} of pass ${passId} leads back to a page that was read before`);
-  }
+  return numInsertedOrUpdatedRows !== 0n;
 }
 
 async function heldRows(
@@ -184,6 +211,8 @@ async function addCounts(db: Db, { passId, requests }: PageCommit, pass: Pass, c
     .where('pass_id', '=', passId)
     .execute();
 }
+
+const latest = (a: string, b: string): string => (a > b ? a : b);
 
 function later(a: string | null, b: string | null): string | null {
   return (a ?? '') > (b ?? '') ? a : b;
