@@ -7,6 +7,7 @@ import { createActivities } from './activities/index.ts';
 import { BudgetClient } from './client/budget.ts';
 import { connectClient, connectOptions, TemporalUnreachable } from './client/connection.ts';
 import { announcePhase } from './client/exports.ts';
+import { retryKey } from './client/retry-key.ts';
 import type { Config } from './config/config.ts';
 import { temporalLogger } from './log.ts';
 import { organizationsOf } from './organizations.ts';
@@ -100,7 +101,12 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
   });
   // The budgets are workflows of this worker: they take over the configuration once it runs.
   for (const org of budgets.keys()) {
-    configureBudget(permits, org, settings.log, () => worker.getState() === 'STOPPED');
+    const takeOver = async () => {
+      await permits.configure(org);
+      // This worker may hold another key than the one before it.
+      await retryKey(client, org);
+    };
+    configureBudget(takeOver, org, settings.log, () => worker.getState() === 'STOPPED');
   }
   return worker;
 }
@@ -108,11 +114,11 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
 const configureEveryMs = 5_000;
 
 /** Until a budget has taken over its configuration the one before binds, so this does not give up. */
-function configureBudget(permits: BudgetClient, org: string, log: Logger, stopped: () => boolean): void {
-  permits.configure(org).catch((error: unknown) => {
+function configureBudget(takeOver: () => Promise<void>, org: string, log: Logger, stopped: () => boolean): void {
+  takeOver().catch((error: unknown) => {
     if (stopped()) return;
     log.warn({ err: error, org }, 'the budget has not taken over its configuration yet');
-    setTimeout(() => configureBudget(permits, org, log, stopped), configureEveryMs).unref();
+    setTimeout(() => configureBudget(takeOver, org, log, stopped), configureEveryMs).unref();
   });
 }
 

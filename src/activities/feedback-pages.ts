@@ -3,13 +3,22 @@ import { activityInfo, log } from '@temporalio/activity';
 import type { PassPosition, PassRow } from '../feedback/feedback-store.ts';
 import { RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
 import type { EntryCounts } from '../model/cargo.ts';
-import { maxLease, type PermitAnswer, type PermitAsk, type PermitClass } from '../model/permits.ts';
+import { maxLease, type PermitClass, type PermitWait } from '../model/permits.ts';
+import type { SyncState } from '../model/sync.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
-import { MalformedResponse, NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
+import {
+  MalformedResponse,
+  NetworkError,
+  RateLimited,
+  ServerError,
+  ServiceError,
+  Unauthorized,
+} from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
-import { permanent, transient } from './failures.ts';
+import { permanent } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { instant, Lease, LeaseOver, questionId } from './permits.ts';
+import { askForLease, type Refusal, settleLease } from './lease-desk.ts';
+import { Lease, LeaseOver } from './permits.ts';
 import { serviceFailure } from './service-failures.ts';
 
 export interface FetchPagesInput {
@@ -20,6 +29,8 @@ export interface FetchPagesInput {
   storeId: string;
   /** Failed tries of the page that comes next, from the lease before. */
   tries: number;
+  /** Pages the pass is expected to have; null when that cannot be told. */
+  expectedPages: number | null;
 }
 
 export interface FetchPagesResult {
@@ -31,7 +42,9 @@ export interface FetchPagesResult {
   entries: EntryCounts;
   /** Failed tries of the page that comes next. */
   tries: number;
-  waiting: { until: number; place: number; behind: string[] } | null;
+  waiting: SyncState['waiting'];
+  /** When the pass will be done, as the budget sees it; null when it cannot tell. */
+  forecast: SyncState['forecast'];
 }
 
 const pageSize = 100;
@@ -65,6 +78,7 @@ class LeaseOfPages {
   #uncounted = 0;
   #failures = 0;
   #tries: number;
+  #forecast: FetchPagesResult['forecast'] = null;
 
   constructor(deps: ActivityDependencies, input: FetchPagesInput, progress: { pages: number }, signal: AbortSignal) {
     this.#deps = deps;
@@ -78,8 +92,9 @@ class LeaseOfPages {
     let row = await this.#reload();
     if (row.position.complete) return this.#result('complete');
     const lease = await this.#ask();
-    if (!(lease instanceof Lease)) return this.#result('waiting', lease);
-    let throttled: { retryAfterMs: number | null } | undefined;
+    if (!(lease instanceof Lease)) return this.#waiting(lease);
+    this.#forecast = lease.forecast;
+    let refusal: Refusal | undefined;
     try {
       while (!row.position.complete && Number.isFinite(lease.untilNext())) {
         await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
@@ -87,13 +102,13 @@ class LeaseOfPages {
         if (page) row = await this.#commit(row.position, page);
       }
     } catch (error) {
-      if (!(error instanceof RateLimited)) throw serviceFailure(error);
-      throttled = { retryAfterMs: error.retryAfterMs };
+      refusal = refusalOf(error);
+      if (!refusal) throw serviceFailure(error);
     } finally {
-      await this.#settle(lease, throttled);
-      if (this.#uncounted > 0) row = await this.#countRequests(row, throttled ? 1 : 0);
+      await settleLease(this.#deps.permits, this.#input.org, lease, refusal);
+      if (this.#uncounted > 0) row = await this.#countRequests(row, refusal?.throttled ? 1 : 0);
     }
-    if (throttled) return this.#waitAfterThrottle();
+    if (refusal) return this.#waitAfterRefusal();
     return this.#result(row.position.complete ? 'complete' : 'more');
   }
 
@@ -120,31 +135,15 @@ class LeaseOfPages {
     }
   }
 
-  async #ask(): Promise<Lease | { until: number; place: number; behind: string[] }> {
-    const info = activityInfo();
-    const { workflowId = '' } = info.workflowExecution ?? {};
-    const askedAt = instant();
-    const answer = await this.#askOnce({
-      id: questionId(),
-      holder: workflowId,
-      class: this.#input.class,
+  async #ask(): Promise<Lease | PermitWait> {
+    const { org, project, class: kind, expectedPages } = this.#input;
+    const read = this.#row?.pages ?? 0;
+    return askForLease(this.#deps.permits, org, {
+      project,
+      class: kind,
       wants: maxLease,
-      attemptAt: info.currentAttemptScheduledTimestampMs,
+      ...(expectedPages === null ? {} : { remaining: Math.max(1, expectedPages - read) }),
     });
-    if (answer.kind === 'superseded') throw transient('Superseded', 'a newer attempt of this activity is at work');
-    if (answer.kind === 'granted') return new Lease(answer, askedAt, instant());
-    return { until: answer.waitUntil, place: answer.place, behind: answer.behind };
-  }
-
-  /** An answer that is lost on the way may be a lease: it is given back unused, so that it holds no slots to its end. */
-  async #askOnce(question: PermitAsk): Promise<PermitAnswer> {
-    const { permits } = this.#deps;
-    try {
-      return await permits.ask(this.#input.org, question);
-    } catch (error) {
-      await permits.report(this.#input.org, { leaseId: question.id, arrived: [] }).catch(() => {});
-      throw error;
-    }
   }
 
   /** One request. Null when nothing was read: the lease is over, or the page came broken and is worth another try. */
@@ -174,7 +173,7 @@ class LeaseOfPages {
       return page;
     } catch (error) {
       if (error instanceof LeaseOver) return null;
-      if (isAnswer(error)) lease.answered();
+      if (isAnswer(error)) lease.answered(refusalOf(error) ? 'refused' : 'accepted');
       if (error instanceof MalformedResponse) return this.#broken(error.message);
       if (error instanceof ServerError || error instanceof NetworkError) return this.#onceMore(error);
       throw error;
@@ -222,29 +221,31 @@ class LeaseOfPages {
     return null;
   }
 
-  async #waitAfterThrottle(): Promise<FetchPagesResult> {
+  /** The budget knows now that the window is full or the key refused: it says when to come back. */
+  async #waitAfterRefusal(): Promise<FetchPagesResult> {
     const again = await this.#ask();
-    if (!(again instanceof Lease)) return this.#result('waiting', again);
-    await this.#settle(again);
+    if (!(again instanceof Lease)) return this.#waiting(again);
+    await settleLease(this.#deps.permits, this.#input.org, again);
     return this.#result('more');
   }
 
-  /** A lost report costs time, never the promise: unreported permits count as sent. */
-  async #settle(lease: Lease, throttled?: { retryAfterMs: number | null }): Promise<void> {
-    try {
-      await this.#deps.permits.report(this.#input.org, lease.settlement(throttled));
-    } catch (error) {
-      log.warn('the budget could not be told what became of a lease; its permits count as sent', {
-        error: error instanceof Error ? error.name : 'unknown',
-      });
-    }
+  #waiting({ waitUntil, place, behind, reason, forecast }: PermitWait): FetchPagesResult {
+    this.#forecast = forecast;
+    return this.#result('waiting', { until: waitUntil, place, behind, reason });
   }
 
   #result(outcome: FetchPagesResult['outcome'], waiting: FetchPagesResult['waiting'] = null): FetchPagesResult {
     if (!this.#row) throw new Error('a result before the pass was read');
     const { pages, requests, throttled, entries } = this.#row;
-    return { outcome, pages, requests, throttled, entries, tries: this.#tries, waiting };
+    const [tries, forecast] = [this.#tries, this.#forecast];
+    return { outcome, pages, requests, throttled, entries, tries, waiting, forecast };
   }
+}
+
+/** What the whole organization must wait for: a full window or a refused key. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof RateLimited) return { throttled: { retryAfterMs: error.retryAfterMs } };
+  return error instanceof Unauthorized ? { unauthorized: true } : undefined;
 }
 
 /** Whether the service answered: then the request has arrived. Lost and aborted ones may still be on their way. */

@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/feedback-store.ts';
 import type { PassKind } from '../model/cargo.ts';
+import { expectedPages } from '../model/expected-pages.ts';
 import { planPass } from '../model/pass-plan.ts';
 import type { SyncProgress } from '../model/sync.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
@@ -25,15 +26,24 @@ export interface FinishPassInput extends SyncProgress {
   finishedAt: number;
 }
 
+export interface BegunPass {
+  storeId: string;
+  dateFrom: string | null;
+  dateTo: string | null;
+  expectedPages: number | null;
+}
+
 /** What a pass came to, from its row. */
 export interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
   watermark: string | null;
 }
 
+const passesLookedAt = 50;
+
 /** The beginning and the end of a pass in the store (DESIGN S2, S4, X4). */
 export const createPassActivities = (deps: ActivityDependencies) => ({
   /** Plans the pass from what the store knows and writes its row. Safe to repeat. */
-  async beginPass(input: BeginPassInput): Promise<{ storeId: string; dateFrom: string | null; dateTo: string | null }> {
+  async beginPass(input: BeginPassInput): Promise<BegunPass> {
     const { org, project, pass, passId } = input;
     const known = organizationOf(deps, org).projects.includes(project);
     if (!known) {
@@ -59,7 +69,8 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       dateTo: plan.dateTo,
       startedAt: new Date(input.startedAt),
     });
-    return { storeId: deps.feedback.identity, dateFrom: row.dateFrom, dateTo: row.dateTo };
+    const { dateFrom, dateTo } = row;
+    return { storeId: deps.feedback.identity, dateFrom, dateTo, expectedPages: await expectation(deps, row) };
   },
 
   /** Closes the pass's row and tells the watermark after it. Safe to repeat. */
@@ -75,6 +86,18 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     return { watermark: await deps.feedback.watermark(input.org, input.project), pages, requests, throttled, entries };
   },
 });
+
+/** Pages of the pass as far as the store can tell: what it holds, and what the last pass like it came to. */
+async function expectation(deps: ActivityDependencies, row: PassRow): Promise<number | null> {
+  const { org, project, pass, dateFrom } = row;
+  const whole = dateFrom === null && row.dateTo === null;
+  const { entries } = await deps.feedback.countEntries(org, project);
+  const last = (await deps.feedback.listPasses({ org, project, limit: passesLookedAt })).find(
+    (other) =>
+      other.outcome === 'completed' && other.pass === pass && (other.dateFrom === null) === (dateFrom === null),
+  );
+  return expectedPages({ entries: whole ? entries : 0, lastPages: last?.pages ?? null });
+}
 
 async function recordRefusal(deps: ActivityDependencies, input: BeginPassInput): Promise<void> {
   const { workflowExecution } = Context.current().info;

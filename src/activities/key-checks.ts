@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { activityInfo, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { KeyCheck } from '../model/key-check.ts';
-import { RateLimited } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
-import { transient } from './failures.ts';
-import { isAnswer } from './feedback-pages.ts';
+import { isAnswer, refusalOf } from './feedback-pages.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { instant, Lease, LeaseOver, questionId } from './permits.ts';
+import { askForLease, type Refusal, settleLease } from './lease-desk.ts';
+import { Lease, LeaseOver } from './permits.ts';
 import { serviceFailure } from './service-failures.ts';
 
 /** A permit that is free later than this is not waited for: somebody is looking. */
@@ -24,28 +22,16 @@ export const createKeyActivities = (deps: ActivityDependencies) => ({
     return withHeartbeats(
       () => ({}),
       async (signal) => {
-        const lease = await askForOne(deps, org);
+        const lease = await askForOne(deps, org, project);
         return lease instanceof Lease ? checkUnder(lease, deps, { org, project }, signal) : lease;
       },
     );
   },
 });
 
-async function askForOne(deps: ActivityDependencies, org: string): Promise<Lease | KeyCheck> {
-  const info = activityInfo();
-  const { workflowId = '' } = info.workflowExecution ?? {};
-  const askedAt = instant();
-  const answer = await deps.permits.ask(org, {
-    id: questionId(),
-    holder: workflowId,
-    class: 'on-demand',
-    wants: 1,
-    attemptAt: info.currentAttemptScheduledTimestampMs,
-    mayWait: false,
-  });
-  if (answer.kind === 'superseded') throw transient('Superseded', 'a newer attempt of this activity is at work');
-  if (answer.kind === 'wait') return { outcome: 'no-permit', until: answer.waitUntil };
-  return new Lease(answer, askedAt, instant());
+async function askForOne(deps: ActivityDependencies, org: string, project: string): Promise<Lease | KeyCheck> {
+  const answer = await askForLease(deps.permits, org, { project, class: 'on-demand', wants: 1, mayWait: false });
+  return answer instanceof Lease ? answer : { outcome: 'no-permit', until: answer.waitUntil };
 }
 
 async function checkUnder(
@@ -55,7 +41,7 @@ async function checkUnder(
   signal: AbortSignal,
 ): Promise<KeyCheck> {
   const wait = lease.untilNext();
-  let throttled: { retryAfterMs: number | null } | undefined;
+  let refusal: Refusal | undefined;
   let clockAheadMs: number | null = null;
   try {
     if (wait > longestWaitMs) return { outcome: 'no-permit', until: Date.now() + longestWaitMs };
@@ -75,28 +61,12 @@ async function checkUnder(
     return { outcome: 'accepted', project, clockAheadMs };
   } catch (error) {
     if (error instanceof LeaseOver) return { outcome: 'no-permit', until: Date.now() };
-    if (isAnswer(error)) lease.answered();
-    if (error instanceof RateLimited) throttled = { retryAfterMs: error.retryAfterMs };
+    refusal = refusalOf(error);
+    if (isAnswer(error)) lease.answered(refusal ? 'refused' : 'accepted');
     const failure = serviceFailure(error);
     if (!(failure instanceof ApplicationFailure) || !failure.type) throw failure;
     return { outcome: 'refused', project, clockAheadMs, type: failure.type, message: failure.message };
   } finally {
-    await settle(deps, org, lease, throttled);
-  }
-}
-
-/** A lost report costs time, never the promise: unreported permits count as sent. */
-async function settle(
-  deps: ActivityDependencies,
-  org: string,
-  lease: Lease,
-  throttled: { retryAfterMs: number | null } | undefined,
-): Promise<void> {
-  try {
-    await deps.permits.report(org, lease.settlement(throttled));
-  } catch (error) {
-    log.warn('the budget could not be told what became of a lease; its permits count as sent', {
-      error: error instanceof Error ? error.name : 'unknown',
-    });
+    await settleLease(deps.permits, org, lease, refusal);
   }
 }

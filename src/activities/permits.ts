@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { LeaseReport, PermitAnswer, PermitAsk } from '../model/permits.ts';
+import type { Forecast, LeaseReport, PermitAnswer, PermitAsk } from '../model/permits.ts';
 
 /** The organization's budget as activities see it; the worker injects a Temporal client behind it. */
 export interface PermitSource {
@@ -27,6 +27,7 @@ export class Lease {
   readonly #askedAt: Instant;
   readonly #answeredAt: Instant;
   readonly #arrived: number[] = [];
+  #accepted = false;
 
   constructor(granted: PermitAnswer & { kind: 'granted' }, askedAt: Instant, answeredAt: Instant) {
     this.#granted = granted;
@@ -51,17 +52,24 @@ export class Lease {
   }
 
   /** Marks the last request as answered: it has arrived, whatever the answer said. */
-  answered(): void {
+  answered(how: 'accepted' | 'refused' = 'accepted'): void {
     if (this.#arrived.length > 0) this.#arrived[this.#arrived.length - 1] = this.#latestNow();
+    if (how === 'accepted') this.#accepted = true;
   }
 
   /** What to report; nothing may be sent after it. */
-  settlement(throttled?: { retryAfterMs: number | null }): LeaseReport {
+  settlement(refusal: Pick<LeaseReport, 'throttled' | 'unauthorized'> = {}): LeaseReport {
     return {
       leaseId: this.#granted.leaseId,
       arrived: this.#arrived.map(Math.ceil),
-      ...(throttled === undefined ? {} : { throttled }),
+      accepted: this.#accepted,
+      ...refusal,
     };
+  }
+
+  /** When the pass will be done, as the budget saw it when it granted. */
+  get forecast(): Forecast | null {
+    return this.#granted.forecast;
   }
 
   /** Not before the budget's true time: it answered after the question was sent. */

@@ -1,12 +1,8 @@
 import type { Command } from 'commander';
-import type { BudgetConfig } from '../config/config.ts';
-import { clockTime, spanText } from '../model/details-text.ts';
-import type { WindowView } from '../model/permits.ts';
+import { budgetDocument, budgetText, untouchedView } from './budget-view.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findOrganization } from './find-configured.ts';
-import type { Paint } from './output.ts';
-import { factLines, indent, isoTime } from './text.ts';
 
 export function addBudgetShow(parent: Command, run: RunCommand): void {
   parent
@@ -27,68 +23,10 @@ async function show(context: CommandContext, name: string | undefined): Promise<
     try {
       return await askWorker(client, config.temporal.taskQueue, () => budgetView(client, org));
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return untouched(budget);
+      if (error instanceof WorkflowNotFoundError) return untouchedView(budget);
       throw error;
     }
   });
-  context.output.result(documentOf(org, view), textOf(org, view, context.output.paint));
+  context.output.result(budgetDocument(org, view), budgetText(org, view, Date.now(), context.output.paint));
   return exitCodes.done;
-}
-
-/** The window of an organization of which nothing was ever asked. */
-function untouched({ requests, reserve, windowMs }: BudgetConfig): WindowView {
-  return {
-    limit: requests,
-    reserve,
-    windowMs,
-    used: 0,
-    available: Math.max(1, requests - reserve),
-    pausedUntil: null,
-    nextFreeAt: null,
-    holders: [],
-    waiters: [],
-    throttledInWindow: 0,
-  };
-}
-
-function documentOf(org: string, view: WindowView): object {
-  const { limit, reserve, windowMs, used, available, throttledInWindow } = view;
-  return {
-    org,
-    limit,
-    reserve,
-    windowMs,
-    used,
-    available,
-    pausedUntil: isoTime(view.pausedUntil),
-    nextFreeAt: isoTime(view.nextFreeAt),
-    // How much of the window others use is not measured yet.
-    strangers: null,
-    holders: view.holders.map((holder) => ({ ...holder, since: isoTime(holder.since) })),
-    waiters: view.waiters.map((waiter) => ({
-      ...waiter,
-      since: isoTime(waiter.since),
-      expectedAt: isoTime(waiter.expectedAt),
-    })),
-    throttledInWindow,
-  };
-}
-
-function textOf(org: string, view: WindowView, paint: Paint): string {
-  const { limit, reserve, windowMs, used, available, pausedUntil, nextFreeAt, throttledInWindow } = view;
-  const facts: [string, string][] = [
-    ['window', `${limit} requests in ${spanText(windowMs)}${reserve > 0 ? `, ${reserve} left to others` : ''}`],
-    ['used', `${used}`],
-    ['free now', `${available}`],
-  ];
-  if (nextFreeAt !== null) facts.push(['next free', clockTime(nextFreeAt)]);
-  if (pausedUntil !== null) facts.push(['paused', `by the service until ${clockTime(pausedUntil)}`]);
-  if (throttledInWindow > 0) facts.push(['refused (429)', `${throttledInWindow} in this window`]);
-  for (const { workflowId, permits, since } of view.holders) {
-    facts.push(['in use', `${permits} by ${workflowId} since ${clockTime(since)}`]);
-  }
-  for (const { workflowId, class: kind, expectedAt } of view.waiters) {
-    facts.push(['waiting', `${workflowId} (${kind}), expected ${clockTime(expectedAt)}`]);
-  }
-  return `${paint.bold(`budget of ${org}`)}\n${indent(factLines(facts))}`;
 }

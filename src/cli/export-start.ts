@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { ExportParameters, ExportResult } from '../model/site-export.ts';
+import type { ExportParameters, ExportResult, ExportState } from '../model/site-export.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { exportStep } from './export-step.ts';
@@ -39,6 +39,7 @@ async function start(context: CommandContext, domain: string, flags: StartFlags)
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, domain);
   const { exportState, startExport } = await import('../client/exports.ts');
+  const { refusedKey } = await import('./refused-key.ts');
   const { withTemporal } = await import('./session.ts');
   const { output } = context;
   return withTemporal(config, async (session) => {
@@ -54,20 +55,27 @@ async function start(context: CommandContext, domain: string, flags: StartFlags)
       output.result(document, `${joined ? 'running' : 'started'}: ${workflowId}\nfollow it with \`${follow}\``);
       return exitCodes.done;
     }
+    const read = () => exportState(client, org, site.domain);
+    const refusal = await refusedKey(client, { org, joined, read, refusedOf });
+    const cancel = `docferry export cancel ${site.domain}`;
     const { waitShowing } = await import('./waiting.ts');
     const result = await waitShowing(output, session, {
       handle,
       label: site.domain,
-      readState: () => exportState(client, org, site.domain),
+      readState: read,
       stepOf: (state) => exportStep(state, Date.now(), output.paintNotes),
+      troubleOf: (state) => refusal(state, cancel),
       timeoutMs,
       follow,
-      cancel: `docferry export cancel ${site.domain}`,
+      cancel,
     });
     output.result(result, exportResultText(result, output.paint));
     return exitCodeOf(result);
   });
 }
+
+/** When a refused key is tried next; null while it works. */
+const refusedOf = ({ unauthorized }: ExportState): number | null => unauthorized?.nextTryAt ?? null;
 
 function parametersOf({ siteVersion, path, promote, force }: StartFlags): ExportParameters {
   return {

@@ -6,7 +6,11 @@ import type { Paint } from './output.ts';
 
 /** How an export stands, for somebody who waits: phase, percent, pages, next poll and why. */
 export function exportStep(state: ExportState, now: number, paint: Paint): Step {
-  const { phase, progress, nextPoll } = state;
+  const { phase, progress, nextPoll, unauthorized } = state;
+  if (unauthorized) {
+    const why = `the API key is refused (401), tried again at ${clockTime(unauthorized.nextTryAt)}`;
+    return { key: `unauthorized ${unauthorized.nextTryAt}`, text: `${paint.yellow(phase)}  ${why}` };
+  }
   if (phase !== 'rendering' || progress === null)
     return { key: phase, text: `${paint.bold(phase)}${versionText(state)}` };
   const { percent, pageCount, polls, jobsStarted } = progress;

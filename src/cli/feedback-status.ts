@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { FeedbackStore, PassRow } from '../feedback/feedback-store.ts';
 import type { PassKind } from '../model/cargo.ts';
 import type { SyncState } from '../model/sync.ts';
+import { forecastDocument } from './budget-view.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProjects } from './find-configured.ts';
@@ -97,6 +98,7 @@ function documentOf({ running, passes: ended, ...project }: ProjectStatus): obje
       phase: state?.phase ?? null,
       progress: state?.progress ?? null,
       waiting: state?.waiting ? { ...state.waiting, until: isoTime(state.waiting.until) } : null,
+      forecast: state ? forecastDocument(state.forecast) : null,
     })),
     // A position is of no use to anybody but the pass, and its cursor is the service's.
     passes: ended.map(({ position: _position, ...pass }) => pass),

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { PassKind } from '../model/cargo.ts';
 import { boundsProblem } from '../model/pass-plan.ts';
-import type { SyncInput } from '../model/sync.ts';
+import type { SyncInput, SyncState } from '../model/sync.ts';
 import { CliFailure, usageFailure } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -41,6 +41,7 @@ async function sync(context: CommandContext, name: string, flags: SyncFlags): Pr
   const config = await loadContextConfig(context);
   const { org, project } = findProject(config, name);
   const { startSync, syncHandle, syncState } = await import('../client/syncs.ts');
+  const { refusedKey } = await import('./refused-key.ts');
   const { describeWorkflow } = await import('./running-workflow.ts');
   const { withTemporal } = await import('./session.ts');
   const { withFeedbackStore } = await import('./feedback-store-of.ts');
@@ -55,6 +56,7 @@ async function sync(context: CommandContext, name: string, flags: SyncFlags): Pr
     const input: SyncInput = { org, project: project.id, pass, class: 'on-demand', ...boundsOf(flags) };
     const before = await describeWorkflow(syncHandle(client, input));
     const joined = before?.status.name === 'RUNNING';
+    const refusal = await refusedKey(client, { org, joined, read: () => syncState(client, input), refusedOf });
     const handle = await startSync(client, config.temporal.taskQueue, input);
     const { workflowId } = handle;
     if (joined) output.note(`joined the ${pass} of ${project.id} that already runs, with its own dates`);
@@ -64,20 +66,26 @@ async function sync(context: CommandContext, name: string, flags: SyncFlags): Pr
       output.result(document, `${joined ? 'running' : 'started'}: ${workflowId}\nfollow it with \`${follow}\``);
       return exitCodes.done;
     }
+    const cancel = `docferry feedback cancel ${name} --pass ${pass}`;
     const { waitShowing } = await import('./waiting.ts');
     const result = await waitShowing(output, session, {
       handle,
       label: `${pass} of ${project.id}`,
       readState: () => syncState(client, input),
       stepOf: (state) => syncStep(state, Date.now(), output.paintNotes),
+      troubleOf: (state) => refusal(state, cancel),
       timeoutMs,
       follow,
-      cancel: `docferry feedback cancel ${name} --pass ${pass}`,
+      cancel,
     });
     output.result(result, syncResultText(result, output.paint));
     return exitCodes.done;
   });
 }
+
+/** When a refused key is tried next; null while it works. */
+const refusedOf = ({ waiting }: SyncState): number | null =>
+  waiting?.reason === 'unauthorized' ? waiting.until : null;
 
 function checkFlags({ pass, from, to }: SyncFlags): void {
   if (pass === 'review') {

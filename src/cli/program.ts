@@ -1,5 +1,10 @@
 import { Command } from 'commander';
+import { addBudgetPause } from './budget-pause.ts';
+import { addBudgetReset } from './budget-reset.ts';
+import { addBudgetResume } from './budget-resume.ts';
+import { addBudgetSet } from './budget-set.ts';
 import { addBudgetShow } from './budget-show.ts';
+import { addBudgetWatch } from './budget-watch.ts';
 import { addConfigCheck } from './config-check.ts';
 import { addConfigInit } from './config-init.ts';
 import { addConfigSchema } from './config-schema.ts';
@@ -84,7 +89,9 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
     add(feedback, run);
   }
   const budget = program.command('budget').description('Budgets of organizations');
-  addBudgetShow(budget, run);
+  for (const add of [addBudgetShow, addBudgetWatch, addBudgetSet, addBudgetReset, addBudgetPause, addBudgetResume]) {
+    add(budget, run);
+  }
   const schedules = program.command('schedules').description('Schedules of exports and syncs');
   for (const add of [addSchedulesPlan, addSchedulesApply, addSchedulesList, addSchedulesPause, addSchedulesResume]) {
     add(schedules, run);

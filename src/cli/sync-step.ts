@@ -1,17 +1,22 @@
-import { clockTime, spanText } from '../model/details-text.ts';
+import { clockTime, forecastText, spanText } from '../model/details-text.ts';
 import type { SyncState } from '../model/sync.ts';
 import type { Step } from './live-lines.ts';
 import type { Paint } from './output.ts';
 
 /** How a pass stands, for somebody who waits: pages, entries, waiting for the budget until when and behind whom. */
-export function syncStep({ phase, progress, waiting }: SyncState, now: number, paint: Paint): Step {
-  const counts = progress === null ? [] : [`${progress.pages} pages`, `${progress.entries.seen} entries`];
+export function syncStep({ phase, progress, waiting, forecast }: SyncState, now: number, paint: Paint): Step {
+  const read = progress === null ? [] : [`${progress.pages} pages`, `${progress.entries.seen} entries`];
+  const counts = [...read, ...(forecast === null ? [] : [`done ${forecastText(forecast)}`])];
   if (waiting === null) {
     // A line in a log for each ten pages.
     const key = `${phase} ${Math.floor((progress?.pages ?? 0) / 10)}`;
     return { key, text: [paint.bold(phase), ...counts].join('  '), line: [phase, ...counts].join(', ') };
   }
-  const { until, behind } = waiting;
+  const { until, behind, reason } = waiting;
+  if (reason === 'unauthorized') {
+    const why = `the API key is refused (401), tried again at ${clockTime(until)}`;
+    return { key: `${phase} ${until}`, text: [paint.yellow(phase), ...read, why].join('  ') };
+  }
   const after = behind.length === 0 ? '' : `, behind ${behind.join(', ')}`;
   return {
     key: `${phase} ${until}`,

@@ -17,6 +17,8 @@ export interface Waiting<W extends Workflow, State> {
   label: string;
   readState: () => Promise<State>;
   stepOf: (state: State) => Step;
+  /** What ends the waiting though the workflow goes on, e.g. a refused key. */
+  troubleOf?: (state: State) => CliFailure | null;
   /** Milliseconds; null waits as long as it takes. */
   timeoutMs: number | null;
   /** Commands for the person who stops waiting. */
@@ -70,6 +72,8 @@ export async function waitInView<W extends Workflow, State>(
       onState: (state: State) => {
         reconnecting = false;
         live.show(label, stepOf(state));
+        const trouble = waiting.troubleOf?.(state);
+        if (trouble) throw trouble;
       },
       onReconnecting: () => {
         if (!reconnecting) output.warn(`${label}: Temporal does not answer, trying again for 60 s`);

@@ -1,10 +1,19 @@
 import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
-import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings, WindowView } from '../model/permits.ts';
+import type {
+  BudgetOverride,
+  LeaseReport,
+  PermitAnswer,
+  PermitAsk,
+  WindowSettings,
+  WindowView,
+} from '../model/permits.ts';
 import { budgetWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import {
   askPermitsUpdate,
   budgetStateQuery,
   configureBudgetUpdate,
+  overrideBudgetUpdate,
+  pauseBudgetUpdate,
   reportLeaseSignal,
 } from '../workflows/definitions.ts';
 import type { rateBudget } from '../workflows/rate-budget.ts';
@@ -50,6 +59,22 @@ export class BudgetClient {
     return this.#client.workflow.executeUpdateWithStart(configureBudgetUpdate, {
       startWorkflowOperation: this.#start(org),
       args: [this.#settingsOf(org)],
+    });
+  }
+
+  /** Sets limit or reserve by hand, or gives the word back to the configuration with null. */
+  async override(org: string, override: BudgetOverride | null): Promise<WindowView> {
+    return this.#client.workflow.executeUpdateWithStart(overrideBudgetUpdate, {
+      startWorkflowOperation: this.#start(org),
+      args: [override],
+    });
+  }
+
+  /** Stops granting until then, or until resumed; null resumes. */
+  async pause(org: string, pause: { until: number | null } | null): Promise<WindowView> {
+    return this.#client.workflow.executeUpdateWithStart(pauseBudgetUpdate, {
+      startWorkflowOperation: this.#start(org),
+      args: [pause],
     });
   }
 

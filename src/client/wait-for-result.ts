@@ -19,6 +19,7 @@ export interface WaitOptions<State> {
   signal?: AbortSignal;
   /** Asked for about every second while waiting; failures are skipped. */
   readState?: () => Promise<State>;
+  /** Whatever it throws ends the waiting. */
   onState?: (state: State) => void;
   onReconnecting?: () => void;
 }
@@ -70,17 +71,20 @@ async function resultThroughOutages<W extends Workflow, State>(
 
 async function watch<State>(options: WaitOptions<State>, stop: AbortSignal): Promise<never> {
   while (!stop.aborted) {
-    try {
-      if (options.readState) {
-        const state = await options.readState();
-        if (!stop.aborted) options.onState?.(state);
-      }
-    } catch {
-      // A state that cannot be read now is shown the next time; the result tells what is wrong for good.
-    }
+    const state = await stateNow(options);
+    if (state !== undefined && !stop.aborted) options.onState?.(state);
     await pause(readEveryMs, stop);
   }
   return new Promise<never>(() => {});
+}
+
+/** A state that cannot be read now is shown the next time; the result tells what is wrong for good. */
+async function stateNow<State>({ readState }: WaitOptions<State>): Promise<State | undefined> {
+  try {
+    return await readState?.();
+  } catch {
+    return undefined;
+  }
 }
 
 function limit<State>({ timeoutMs, signal }: WaitOptions<State>, stop: AbortSignal): Promise<never> {

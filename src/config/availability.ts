@@ -20,7 +20,6 @@ export function findUnavailable(config: ConfigInput): Finding[] {
   refuse(config.privacy.hashKey !== undefined, ['privacy', 'hashKey'], 'hashing');
   for (const [o, organization] of config.organizations.entries()) {
     const at = ['organizations', o];
-    refuse(organization.budget.reserve === 'auto', [...at, 'budget', 'reserve'], '"auto"');
     refuse(organization.budget.spare !== undefined, [...at, 'budget', 'spare'], 'the use of spare requests');
     for (const [p, project] of organization.projects.entries()) {
       refuse(project.review !== undefined, [...at, 'projects', p, 'review'], 'the review pass');

@@ -17,7 +17,8 @@ const budget = z.strictObject({
     .union([z.literal('auto'), wholeNumber(0, 1_000_000)], 'expected a whole number from 0, or auto')
     .default(0)
     .describe(
-      'Requests of each window left to other programs of the organization. `auto` (later version) learns them.',
+      'Requests of each window left to other programs of the organization at least. What they are seen to use is left ' +
+        'to them besides; `auto` leaves that alone.',
     ),
   arrival: duration({ min: '1s', max: '10m' })
     .prefault('30s')

@@ -14,6 +14,14 @@ export function spanText(ms: number): string {
   return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** `≈ 14:05:00 UTC, 212 pages, 2 windows`: when a pass will be done, should nothing change. */
+export function forecastText({ doneAt, pages, windows }: { doneAt: number; pages: number; windows: number }): string {
+  const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
+  return [`≈ ${clockTime(doneAt)}`, counted(pages, 'page'), ...(windows > 0 ? [counted(windows, 'window')] : [])].join(
+    ', ',
+  );
+}
+
 /** A Markdown table of two columns; pipes and line ends in values cannot break out of it. */
 export function factsTable(facts: readonly (readonly [string, string])[]): string {
   const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s+/g, ' ');

@@ -68,8 +68,17 @@ export interface ExportState {
   progress: ExportProgress | null;
   /** Set while rendering: when the job is asked next, why then, and when it may be done. */
   nextPoll: { at: number; reason: string; expectedAt: number | null } | null;
+  /** Set while the service refuses the key (401); the export goes on by itself when it works. */
+  unauthorized: RefusedKey | null;
   version: string | null;
   rollouts: RolloutResult[];
+}
+
+/** Since when the key is refused, when it was tried last, and when it is tried next. */
+export interface RefusedKey {
+  since: number;
+  triedAt: number;
+  nextTryAt: number;
 }
 
 /** Equal requests are joined, others refused (DESIGN E1): the order of paths does not matter. */

@@ -1,64 +1,29 @@
 /**
- * An organization's sliding window of analytics requests, as a state machine without a clock (DESIGN B1 to B3).
+ * An organization's sliding window of analytics requests, as a state machine without a clock (DESIGN B1 to B4).
  *
- * A *slot* is held from the grant of a permit until one window after the request's arrival at the latest:
- * - reported finished at `f`: until `f + window`, since a request arrives before it is finished;
- * - not reported: until `useBy + arrival + window`, since the holder checks `useBy` immediately before it sends and a
- *   request takes at most `arrival` from that check to the service.
- * A permit is granted only for a moment at which fewer slots than the limit are held. So for any interval of the
- * window's length, the slots of all requests that arrived in it are held together at its last arrival, and there are
- * never more of them than the limit.
+ * A permit is granted only for a moment at which fewer slots than the limit are held (held-slots.ts). So for any
+ * interval of the window's length, the slots of all requests that arrived in it are held together at its last arrival,
+ * and there are never more of them than the limit.
  *
  * All moments are milliseconds of the budget workflow's clock; functions return a new state and never throw.
  */
 
+import { type Demand, forecastOf } from './forecast.ts';
+import { ascending, capacityOf, freeMoments, heldUntil, holdMs, limitOf, probablyHeldUntil } from './held-slots.ts';
+import { keyTryDelay } from './key-tries.ts';
+import { ahead, equals, inOrder, type QueueRules, slotsKeptFor, type Waiter } from './permit-queue.ts';
 import {
+  type BudgetOverride,
+  type Forecast,
   type LeaseReport,
   maxLease,
   type PermitAnswer,
   type PermitAsk,
-  type PermitClass,
+  type WaitReason,
   type WindowSettings,
-  type WindowView,
 } from './permits.ts';
-
-export interface Lease {
-  /** The request id of the ask it answers: the same ask gets the same lease. */
-  id: string;
-  holder: string;
-  class: PermitClass;
-  grantedAt: number;
-  /** No request may be sent at or after this moment. */
-  useBy: number;
-  /** Earliest moment of use, one a permit, ascending. */
-  notBefore: number[];
-}
-
-export interface Waiter {
-  holder: string;
-  class: PermitClass;
-  since: number;
-  /** When it was told to come back; it keeps its place for `comeBackGraceMs` longer. */
-  expectedAt: number;
-}
-
-export interface WindowState {
-  settings: WindowSettings;
-  /** Greatest moment seen: time never runs backwards here. */
-  now: number;
-  /** Moments by which reported requests had arrived, ascending; each holds its slot for one window. */
-  spent: number[];
-  leases: Lease[];
-  /** First come, first served. */
-  waiters: Waiter[];
-  /** Latest attempt seen of each holder, by the time the server scheduled it. */
-  attempts: Record<string, number>;
-  pausedUntil: number | null;
-  /** After a refusal by the service one request goes first: `due`, or the id of the lease that probes. */
-  probe: string | null;
-  /** Moments at which the service answered 429. */
-  throttles: number[];
-}
+import { believed, corrected, nextForgotten, sighted } from './strangers.ts';
+import { type Lease, probeDue, type RefusedKey, type WindowState } from './window-state.ts';
 
 /** Pages a lease has when nobody else wants any. */
 const leaseAlone = 10;
@@ -68,70 +33,60 @@ const leaseShared = 5;
 export const horizonMs = 1_500;
 /** Time a lease can be used in; what is left of it then is returned. */
 export const leaseMs = 15_000;
-/** Clocks round and drift: a slot is held this much longer, a ten-thousandth of the window but at least 20 ms. */
-export const slackOf = (windowMs: number): number => Math.max(20, Math.ceil(windowMs / 10_000));
 /** How long after its time a waiter keeps its place: a worker may have died. */
-const comeBackGraceMs = 5_000;
+export const comeBackGraceMs = 5_000;
 /** Shortest time a refused asker is told to stay away: below a second server timers take a second anyway. */
 const minWaitMs = 1_000;
-/** Holders that left whose latest attempt is still known. */
-const attemptsKept = 20;
-const probeDue = 'due';
+/** Holders that left whose latest attempt is still known; projects whose last turn is. */
+const leftKept = 20;
 const longestOverWindowMs = 60_000;
-
-export function emptyWindow(settings: WindowSettings, now: number): WindowState {
-  return {
-    settings,
-    now,
-    spent: [],
-    leases: [],
-    waiters: [],
-    attempts: {},
-    pausedUntil: null,
-    probe: null,
-    throttles: [],
-  };
-}
-
-/** Requests of ours that may be in any window: the limit less the reserve, at least one. */
-export function capacityOf(settings: WindowSettings): number {
-  return Math.max(1, settings.requests - settings.reserve);
-}
+/** A person who asks for something tries the key at once, but not again and again. */
+const keyTryByPersonMs = 5_000;
 
 /** Answers a question for permits. Never blocks: grants, or says when to come back. */
 export function ask(before: WindowState, question: PermitAsk, at: number): [WindowState, PermitAnswer] {
   const state = advance(before, at);
   const repeated = state.leases.find((lease) => lease.id === question.id);
-  if (repeated) return [state, granted(repeated, state.settings)];
+  if (repeated) return [state, granted(repeated, state)];
   if (question.attemptAt < (state.attempts[question.holder] ?? 0)) return [state, { kind: 'superseded' }];
   state.attempts[question.holder] = question.attemptAt;
 
-  const ahead = waitersAhead(state, question.holder);
-  const blockedUntil = blockedBy(state);
-  if (blockedUntil !== null) return refuse(state, question, ahead, blockedUntil);
+  const claim = claimOf(state, question);
+  const queue = ahead(claim, state.waiters, rulesOf(state));
+  const blocked = blockedBy(state, question);
+  if (blocked) return refuse(state, claim, queue, blocked, question.mayWait !== false);
 
-  const free = freeMoments(state, heldUntil(state), ahead.length, permitsFor(state, question));
-  const usable = free.filter((moment) => moment <= state.now + horizonMs);
-  if (usable.length === 0) return refuse(state, question, ahead, estimate(state, ahead.length));
+  const kept = slotsKeptFor(claim, queue, rulesOf(state), leaseShared);
+  const free = freeMoments(state, heldUntil(state), kept, permitsFor(state, claim));
+  const usable = free.map((moment) => Math.max(moment, state.now)).filter((moment) => moment <= state.now + horizonMs);
+  if (usable.length === 0) {
+    const full = { until: expectedFor(state, kept), reason: 'window-full' as const };
+    return refuse(state, claim, queue, full, question.mayWait !== false);
+  }
 
-  const fair = Math.ceil(usable.length / (1 + otherWaiters(state, question.holder)));
+  const fair = Math.ceil(usable.length / (1 + equals(claim, state.waiters, rulesOf(state))));
   const lease: Lease = {
     id: question.id,
-    holder: question.holder,
-    class: question.class,
+    holder: claim.holder,
+    project: claim.project,
+    class: claim.class,
+    remaining: claim.remaining,
+    since: claim.since,
     grantedAt: state.now,
     useBy: state.now + leaseMs,
+    arrivesBy: state.now + leaseMs + state.settings.arrivalMs,
     notBefore: usable.slice(0, fair),
   };
   state.leases.push(lease);
-  state.waiters = state.waiters.filter((waiter) => waiter.holder !== question.holder);
+  state.waiters = state.waiters.filter((waiter) => waiter.holder !== claim.holder);
+  state.served[claim.project] = state.now;
   if (state.probe === probeDue) state.probe = lease.id;
-  return [state, granted(lease, state.settings)];
+  return [state, granted(lease, state)];
 }
 
 /**
  * Takes in what became of a lease: used permits hold their slots for one window from now on, unused ones come back.
- * A report of an unknown lease (repeated, or so late that its slots are free) changes nothing but a throttle.
+ * A report of an unknown lease (repeated, or so late that its slots are free) changes nothing but a refusal.
  */
 export function report(before: WindowState, result: LeaseReport, at: number): WindowState {
   const state = advance(before, at);
@@ -140,30 +95,44 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
   const oldestBefore = lease
     ? heldUntil({ ...state, leases: state.leases.filter((other) => other !== lease) })[0]
     : undefined;
-  if (lease) {
-    state.leases = state.leases.filter((candidate) => candidate !== lease);
-    const latest = lease.useBy + state.settings.arrivalMs;
-    const used = result.arrived.slice(0, lease.notBefore.length);
-    const arrivals = used.map((moment, i) => Math.min(latest, Math.max(moment, lease.notBefore[i] ?? moment)));
-    state.spent = [...state.spent, ...arrivals].sort(ascending);
-    if (state.probe === lease.id) state.probe = used.length > 0 ? null : probeDue;
-  }
+  if (lease) settle(state, lease, result);
   if (result.throttled) throttle(state, oldestBefore, result.throttled.retryAfterMs);
+  if (result.unauthorized) refuseKey(state, lease !== undefined && before.probe === lease.id);
+  else if (result.accepted) state.refusedKey = null;
   return state;
 }
 
 /** Takes over settings; a smaller limit binds from now on, for slots already held too. */
 export function configure(before: WindowState, settings: WindowSettings, at: number): WindowState {
-  return { ...advance(before, at), settings };
+  return retryKey({ ...advance(before, at), settings }, at);
+}
+
+/** Sets limit or reserve for a while, or ends that with null. */
+export function overrideWith(before: WindowState, override: BudgetOverride | null, at: number): WindowState {
+  return advance({ ...before, override }, at);
+}
+
+/** Stops granting until `until`, or until resumed when that is null. Null as `pause` resumes. */
+export function pauseWith(before: WindowState, pause: { until: number | null } | null, at: number): WindowState {
+  const state = advance(before, at);
+  return advance({ ...state, paused: pause && { since: state.paused?.since ?? state.now, until: pause.until } }, at);
+}
+
+/** The key may have been changed: it is tried as soon as somebody asks. */
+export function retryKey(before: WindowState, at: number): WindowState {
+  const state = advance(before, at);
+  return { ...state, refusedKey: state.refusedKey && { ...state.refusedKey, nextTryAt: state.now } };
 }
 
 /** Waiters that could come back at least a second before the time they were told, with the new time. */
 export function earlierThanTold(before: WindowState, at: number): { state: WindowState; holders: string[] } {
   const state = advance(before, at);
-  const blocked = blockedBy(state);
+  const blocked = blockedBy(state, null);
+  const rules = rulesOf(state);
   const holders: string[] = [];
-  state.waiters = state.waiters.map((waiter, place) => {
-    const expectedAt = Math.max(estimate(state, place), blocked ?? 0);
+  state.waiters = inOrder(state.waiters, rules).map((waiter) => {
+    const kept = slotsKeptFor(waiter, ahead(waiter, state.waiters, rules), rules, leaseShared);
+    const expectedAt = Math.max(expectedFor(state, kept), blocked?.until ?? 0);
     if (expectedAt > waiter.expectedAt - minWaitMs) return waiter;
     holders.push(waiter.holder);
     return { ...waiter, expectedAt };
@@ -171,132 +140,151 @@ export function earlierThanTold(before: WindowState, at: number): { state: Windo
   return { state, holders };
 }
 
-/** When the first of several waiters loses its place, so that those behind can be told; null when nobody is behind. */
-export function firstLapse(state: WindowState): number | null {
-  if (state.waiters.length < 2) return null;
-  return Math.min(...state.waiters.map((waiter) => waiter.expectedAt)) + comeBackGraceMs;
+/**
+ * When waiters may get permits without a message: one of several loses its place, a person's setting ends, or strangers
+ * are believed gone. Null when nobody waits or nothing such is due.
+ */
+export function nextChange(state: WindowState): number | null {
+  if (state.waiters.length === 0) return null;
+  const lapse =
+    state.waiters.length < 2 ? null : Math.min(...state.waiters.map(({ expectedAt }) => expectedAt)) + comeBackGraceMs;
+  const moments = [lapse, state.override?.until ?? null, nextForgotten(state.strangers, state.settings.windowMs)];
+  const due = moments.filter((moment) => moment !== null);
+  return due.length === 0 ? null : Math.min(...due);
 }
 
-export function viewOf(before: WindowState, at: number): WindowView {
-  const state = advance(before, at);
-  const held = heldUntil(state);
-  const next = freeMoments(state, held, 0, 1)[0];
-  return {
-    limit: state.settings.requests,
-    reserve: state.settings.reserve,
-    windowMs: state.settings.windowMs,
-    used: held.length,
-    available: blockedBy(state) === null ? Math.max(0, capacityOf(state.settings) - held.length) : 0,
-    pausedUntil: state.pausedUntil,
-    nextFreeAt: next === undefined || next <= state.now ? null : next,
-    holders: state.leases
-      .filter((lease) => lease.useBy > state.now)
-      .map((lease) => ({ workflowId: lease.holder, permits: lease.notBefore.length, since: lease.grantedAt })),
-    waiters: state.waiters.map(({ holder, ...waiter }) => ({ workflowId: holder, ...waiter })),
-    throttledInWindow: state.throttles.length,
+/** The forecast of a holder or waiter, from what everybody wants now. */
+export function forecastFor(state: WindowState, holder: Waiter | Lease): Forecast | null {
+  const slots = {
+    now: state.now,
+    notBefore: blockedBy(state, null)?.until ?? state.now,
+    windowMs: holdMs(state),
+    capacity: capacityOf(state),
+    releases: probablyHeldUntil(state),
   };
+  return forecastOf(demandOf(holder), [...state.waiters, ...active(state)].map(demandOf), slots, rulesOf(state));
 }
+
+/** The moment before which nobody may send, and why; null when only the window decides. */
+export function blockedBy(
+  state: WindowState,
+  question: Pick<PermitAsk, 'class'> | null,
+): { until: number; reason: WaitReason } | null {
+  const { paused, throttledUntil, refusedKey, forgotten, now } = state;
+  if (paused) return { until: paused.until ?? now + state.settings.windowMs, reason: 'paused' };
+  if (throttledUntil !== null) return { until: throttledUntil, reason: 'throttled' };
+  const probing = state.leases.find((lease) => lease.id === state.probe);
+  if (probing) return { until: probing.useBy, reason: 'probing' };
+  if (refusedKey && refusedKey.nextTryAt > now && !(question && triedByPerson(question, refusedKey, now))) {
+    return { until: refusedKey.nextTryAt, reason: 'unauthorized' };
+  }
+  const unknown = forgotten === null ? 0 : forgotten + holdMs(state);
+  return unknown > now ? { until: unknown, reason: 'window-full' } : null;
+}
+
+const triedByPerson = (question: Pick<PermitAsk, 'class'>, key: RefusedKey, now: number): boolean =>
+  question.class === 'on-demand' && now - key.triedAt >= keyTryByPersonMs;
 
 /** The state at `at`: slots whose time has passed are free, waiters who did not come back have lost their place. */
-function advance(before: WindowState, at: number): WindowState {
+export function advance(before: WindowState, at: number): WindowState {
   const now = Math.max(before.now, at);
-  const { windowMs, arrivalMs } = before.settings;
-  const leases = before.leases.filter((lease) => lease.useBy + arrivalMs + windowMs + slackOf(windowMs) > now);
+  const { windowMs } = before.settings;
+  const held = (moment: number) => moment + holdMs(before) > now;
+  const leases = before.leases.filter((lease) => held(lease.arrivesBy));
   const waiters = before.waiters.filter((waiter) => waiter.expectedAt + comeBackGraceMs > now);
   const probing = before.leases.find((lease) => lease.id === before.probe);
   const probeLost = before.probe !== null && (probing === undefined || probing.useBy <= now);
-  const present = new Set([...leases.map((lease) => lease.holder), ...waiters.map((waiter) => waiter.holder)]);
+  const past = (until: number | null | undefined) => until !== null && until !== undefined && until <= now;
   return {
     ...before,
     now,
-    spent: before.spent.filter((moment) => moment + windowMs + slackOf(windowMs) > now),
+    override: past(before.override?.until) ? null : before.override,
+    spent: before.spent.filter(held),
+    forgotten: latestOf(before, (moment) => !held(moment)),
     leases,
     waiters,
-    attempts: recentAttempts(before.attempts, present),
-    pausedUntil: before.pausedUntil !== null && before.pausedUntil > now ? before.pausedUntil : null,
+    attempts: latestLeft(before.attempts, new Set([...leases, ...waiters].map(({ holder }) => holder))),
+    served: latestLeft(before.served, new Set([...leases, ...waiters].map(({ project }) => project))),
+    throttledUntil: past(before.throttledUntil) ? null : before.throttledUntil,
+    paused: past(before.paused?.until) ? null : before.paused,
     probe: probeLost ? probeDue : before.probe,
     throttles: before.throttles.filter((moment) => moment + windowMs > now),
+    strangers: believed(before.strangers, now, windowMs),
   };
 }
 
-/** Attempts of holders that are here, and the latest of those that left: an older attempt may still wake up. */
-function recentAttempts(attempts: Record<string, number>, present: ReadonlySet<string>): Record<string, number> {
-  const left = Object.entries(attempts).filter(([holder]) => !present.has(holder));
-  const latest = left.sort((a, b) => b[1] - a[1]).slice(0, attemptsKept);
-  return Object.fromEntries([...Object.entries(attempts).filter(([holder]) => present.has(holder)), ...latest]);
+/** Leases in use. */
+export const active = (state: WindowState): Lease[] => state.leases.filter((lease) => lease.useBy > state.now);
+
+/** Latest arrival among those that are no longer held. */
+function latestOf(state: WindowState, gone: (moment: number) => boolean): number | null {
+  const moments = [...state.spent, ...state.leases.map(({ arrivesBy }) => arrivesBy)].filter(gone);
+  return moments.length === 0 ? state.forgotten : Math.max(state.forgotten ?? 0, ...moments);
 }
 
-/** Until when each held slot is held at most, ascending. */
-function heldUntil(state: WindowState): number[] {
-  const { windowMs, arrivalMs } = state.settings;
-  const unreported = state.leases.flatMap((lease) => lease.notBefore.map(() => lease.useBy + arrivalMs));
-  return [...state.spent, ...unreported].map((moment) => moment + windowMs + slackOf(windowMs)).sort(ascending);
+/** Entries of those that are here, and the latest of those that left: an older attempt may still wake up. */
+function latestLeft(moments: Record<string, number>, present: ReadonlySet<string>): Record<string, number> {
+  const left = Object.entries(moments).filter(([name]) => !present.has(name));
+  const latest = left.sort((a, b) => b[1] - a[1]).slice(0, leftKept);
+  return Object.fromEntries([...Object.entries(moments).filter(([name]) => present.has(name)), ...latest]);
 }
 
-/** As `heldUntil`, but leases in use are expected to be reported soon: good for telling when to come back. */
-function probablyHeldUntil(state: WindowState): number[] {
-  const { windowMs, arrivalMs } = state.settings;
-  const unreported = state.leases.flatMap((lease) =>
-    lease.notBefore.map((moment) => (lease.useBy > state.now ? moment : lease.useBy + arrivalMs)),
-  );
-  return [...state.spent, ...unreported].map((moment) => moment + windowMs + slackOf(windowMs)).sort(ascending);
+function rulesOf(state: WindowState): QueueRules {
+  return { now: state.now, promotionMs: state.settings.windowMs, served: state.served };
 }
 
-/** The moments at which the next `count` permits can be used when `skip` others go first, ascending. */
-function freeMoments(state: WindowState, held: readonly number[], skip: number, count: number): number[] {
-  const first = held.length - capacityOf(state.settings) + skip;
-  return Array.from({ length: count }, (_, i) => first + i)
-    .filter((index) => index < held.length)
-    .map((index) => (index < 0 ? state.now : (held[index] ?? state.now)));
+/** The asker as a waiter; one that waits already keeps its place. */
+function claimOf(state: WindowState, { holder, project, class: kind, wants, remaining }: PermitAsk): Waiter {
+  const known = state.waiters.find((waiter) => waiter.holder === holder);
+  const since = known?.since ?? state.now;
+  const pages = Math.min(maxLease, Math.max(1, Math.floor(wants)));
+  return { holder, project, class: kind, wants: pages, remaining: remaining ?? null, since, expectedAt: state.now };
 }
 
-/** How many permits a question can be granted at most, by who else is there. */
-function permitsFor(state: WindowState, question: PermitAsk): number {
-  const wants = Math.min(maxLease, Math.max(1, Math.floor(question.wants)));
+/** How many permits a claim can be granted at most, by who else is there. */
+function permitsFor(state: WindowState, claim: Waiter): number {
   if (state.probe === probeDue) return 1;
-  const othersHold = state.leases.some((lease) => lease.holder !== question.holder && lease.useBy > state.now);
-  const share = othersHold || otherWaiters(state, question.holder) > 0 ? leaseShared : leaseAlone;
+  const others = [...state.waiters, ...active(state)].some(({ holder }) => holder !== claim.holder);
   // A limit below a lease's size must not be given away whole to one holder, or a crash would forfeit a whole window.
-  return Math.min(wants, share, Math.max(1, Math.ceil(capacityOf(state.settings) / 2)));
+  return Math.min(claim.wants, others ? leaseShared : leaseAlone, Math.max(1, Math.ceil(capacityOf(state) / 2)));
 }
 
-function otherWaiters(state: WindowState, holder: string): number {
-  return state.waiters.filter((waiter) => waiter.holder !== holder).length;
-}
-
-/** Holders that go before this one, first come first. */
-function waitersAhead(state: WindowState, holder: string): string[] {
-  const own = state.waiters.findIndex((waiter) => waiter.holder === holder);
-  return (own < 0 ? state.waiters : state.waiters.slice(0, own)).map((waiter) => waiter.holder);
-}
-
-/** The moment before which nobody may send, or null. */
-function blockedBy(state: WindowState): number | null {
-  if (state.pausedUntil !== null) return state.pausedUntil;
-  if (state.probe !== null && state.probe !== probeDue) return state.now + minWaitMs;
-  return null;
-}
-
-/** When the asker at `place` in the queue can expect a permit. */
-function estimate(state: WindowState, place: number): number {
-  return freeMoments(state, probablyHeldUntil(state), place, 1)[0] ?? state.now + state.settings.windowMs;
+/** When an asker can expect a permit for whom `kept` slots go to others first. */
+function expectedFor(state: WindowState, kept: number): number {
+  return freeMoments(state, probablyHeldUntil(state), kept, 1)[0] ?? state.now + state.settings.windowMs;
 }
 
 function refuse(
   state: WindowState,
-  question: PermitAsk,
-  ahead: string[],
-  expected: number,
+  claim: Waiter,
+  before: readonly Waiter[],
+  { until, reason }: { until: number; reason: WaitReason },
+  mayWait: boolean,
 ): [WindowState, PermitAnswer] {
-  const waitUntil = Math.max(expected, state.now + minWaitMs);
-  const place = ahead.length + 1;
-  const answer: PermitAnswer = { kind: 'wait', now: state.now, waitUntil, place, behind: ahead.slice(0, 5) };
-  if (question.mayWait === false) return [state, answer];
-  const known = state.waiters.some((waiter) => waiter.holder === question.holder);
+  const waiter = { ...claim, expectedAt: Math.max(until, state.now + minWaitMs) };
+  const answer = {
+    kind: 'wait' as const,
+    now: state.now,
+    waitUntil: waiter.expectedAt,
+    place: before.length + 1,
+    behind: before.slice(0, 5).map(({ holder }) => holder),
+    reason,
+  };
+  if (!mayWait) return [state, { ...answer, forecast: null }];
+  const known = state.waiters.some(({ holder }) => holder === claim.holder);
   state.waiters = known
-    ? state.waiters.map((waiter) => (waiter.holder === question.holder ? { ...waiter, expectedAt: waitUntil } : waiter))
-    : [...state.waiters, { holder: question.holder, class: question.class, since: state.now, expectedAt: waitUntil }];
-  return [state, answer];
+    ? state.waiters.map((other) => (other.holder === claim.holder ? waiter : other))
+    : [...state.waiters, waiter];
+  return [state, { ...answer, forecast: forecastFor(state, waiter) }];
+}
+
+function settle(state: WindowState, lease: Lease, { arrived, accepted }: LeaseReport): void {
+  state.leases = state.leases.filter((candidate) => candidate !== lease);
+  const used = arrived.slice(0, lease.notBefore.length);
+  const arrivals = used.map((moment, i) => Math.min(lease.arrivesBy, Math.max(moment, lease.notBefore[i] ?? moment)));
+  state.spent = [...state.spent, ...arrivals].sort(ascending);
+  state.strangers = corrected(state.strangers, arrivals, state.settings.windowMs);
+  if (state.probe === lease.id) state.probe = accepted ? null : probeDue;
 }
 
 /**
@@ -307,18 +295,35 @@ function throttle(state: WindowState, oldest: number | undefined, retryAfterMs: 
   const { windowMs } = state.settings;
   const unsaid = oldest === undefined ? windowMs / 20 : 0;
   const told = Math.min(windowMs + longestOverWindowMs, Math.max(minWaitMs, retryAfterMs ?? unsaid));
-  state.pausedUntil = Math.max(state.pausedUntil ?? 0, state.now + told, oldest ?? 0);
+  state.throttledUntil = Math.max(state.throttledUntil ?? 0, state.now + told, oldest ?? 0);
   state.probe = probeDue;
   state.throttles.push(state.now);
+  state.strangers = sighted(state.strangers, { at: state.now, limit: limitOf(state), own: state.spent, windowMs });
 }
 
-const granted = (lease: Lease, settings: WindowSettings): PermitAnswer => ({
-  kind: 'granted',
-  leaseId: lease.id,
-  grantedAt: lease.grantedAt,
-  useBy: lease.useBy,
-  notBefore: lease.notBefore,
-  arrivalMs: settings.arrivalMs,
+/** Everybody waits; one request tries the key again, after a minute first, then ever later. */
+function refuseKey(state: WindowState, byProbe: boolean): void {
+  const known = state.refusedKey;
+  const tries = known === null ? 1 : known.tries + (byProbe ? 1 : 0);
+  const nextTryAt = state.now + keyTryDelay(tries);
+  state.refusedKey = { since: known?.since ?? state.now, triedAt: state.now, nextTryAt, tries };
+  state.probe = probeDue;
+}
+
+const demandOf = (wanting: Waiter | Lease): Demand => ({
+  ...wanting,
+  wants: 1,
+  granted: 'notBefore' in wanting ? wanting.notBefore.length : 0,
 });
 
-const ascending = (a: number, b: number): number => a - b;
+function granted(lease: Lease, state: WindowState): PermitAnswer {
+  return {
+    kind: 'granted',
+    leaseId: lease.id,
+    grantedAt: lease.grantedAt,
+    useBy: lease.useBy,
+    notBefore: lease.notBefore,
+    arrivalMs: lease.arrivesBy - lease.useBy,
+    forecast: forecastFor(state, lease),
+  };
+}

@@ -1,5 +1,5 @@
 import type { EntryCounts, PassKind } from './cargo.ts';
-import type { PermitClass } from './permits.ts';
+import type { Forecast, PermitClass, WaitReason } from './permits.ts';
 
 /** Input of `syncFeedback`. */
 export interface SyncInput {
@@ -19,6 +19,8 @@ export interface SyncProgress {
   passId: string;
   /** Identity of the store the pass writes to. */
   storeId: string;
+  /** Pages the pass is expected to have, from what the store knows; null when that cannot be told. */
+  expectedPages: number | null;
   pages: number;
   requests: number;
   throttled: number;
@@ -27,7 +29,7 @@ export interface SyncProgress {
 }
 
 /** Result of `syncFeedback` (DESIGN §5, `feedback sync --wait`). */
-export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId'> {
+export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId' | 'expectedPages'> {
   workflowId: string;
   runId: string;
   org: string;
@@ -42,10 +44,13 @@ export interface SyncState {
   org: string;
   project: string;
   pass: PassKind;
-  phase: 'starting' | 'reading' | 'waiting-for-budget' | 'done';
+  /** `unauthorized`: the service refuses the key, and the pass waits until it works. */
+  phase: 'starting' | 'reading' | 'waiting-for-budget' | 'unauthorized' | 'done';
   progress: SyncProgress | null;
-  /** Set while waiting for the budget: until when, in milliseconds since the epoch, and behind whom. */
-  waiting: { until: number; place: number; behind: string[] } | null;
+  /** Set while waiting for the budget: until when, in milliseconds since the epoch, behind whom, and why. */
+  waiting: { until: number; place: number; behind: string[]; reason: WaitReason } | null;
+  /** When the pass will be done; null when that cannot be told. */
+  forecast: Forecast | null;
 }
 
 export const noEntries: EntryCounts = { seen: 0, inserted: 0, updated: 0, unchanged: 0, rejected: 0, tombstoned: 0 };

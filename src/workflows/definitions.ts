@@ -1,6 +1,13 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { ExportPhase } from '../model/cargo.ts';
-import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings, WindowView } from '../model/permits.ts';
+import type {
+  BudgetOverride,
+  LeaseReport,
+  PermitAnswer,
+  PermitAsk,
+  WindowSettings,
+  WindowView,
+} from '../model/permits.ts';
 import type { ExportState } from '../model/site-export.ts';
 import type { SyncState } from '../model/sync.ts';
 
@@ -8,6 +15,9 @@ export const exportStateQuery = defineQuery<ExportState>('state');
 export const pollNowUpdate = defineUpdate<ExportState>('pollNow');
 /** Sent by the long bundle activity when it enters another phase. */
 export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
+
+/** The key may have been changed: whatever waits for it tries it at once. Taken by exports and budgets. */
+export const retryKeySignal = defineSignal('retryKey');
 
 export const syncStateQuery = defineQuery<SyncState>('state');
 /** Sent by the budget when permits came back before the time a waiter was told. */
@@ -18,3 +28,7 @@ export const budgetStateQuery = defineQuery<WindowView, [{ at?: number }?]>('sta
 export const askPermitsUpdate = defineUpdate<PermitAnswer, [PermitAsk]>('askPermits');
 export const reportLeaseSignal = defineSignal<[LeaseReport]>('reportLease');
 export const configureBudgetUpdate = defineUpdate<WindowView, [WindowSettings]>('configureBudget');
+/** What a person sets for a while; null gives the word back to the configuration. */
+export const overrideBudgetUpdate = defineUpdate<WindowView, [BudgetOverride | null]>('overrideBudget');
+/** Stops granting until then, or until resumed; null resumes. */
+export const pauseBudgetUpdate = defineUpdate<WindowView, [{ until: number | null } | null]>('pauseBudget');

@@ -12,6 +12,7 @@ import { spanText } from '../model/details-text.ts';
 import type { ExportInput, ExportProgress } from '../model/site-export.ts';
 import type { ExportView } from './export-view.ts';
 import { failureType, timedOut } from './failure-summary.ts';
+import type { KeyGate } from './key-gate.ts';
 
 /**
  * Starting a job. Temporal tries again only what surely did not arrive; a worker that died in the middle leaves that
@@ -52,12 +53,14 @@ export class ExportJob {
   readonly #input: ExportInput;
   readonly #progress: ExportProgress;
   readonly #view: ExportView;
+  readonly #key: KeyGate;
   #woken = false;
 
-  constructor(input: ExportInput, progress: ExportProgress, view: ExportView) {
+  constructor(input: ExportInput, progress: ExportProgress, view: ExportView, key: KeyGate) {
     this.#input = input;
     this.#progress = progress;
     this.#view = view;
+    this.#key = key;
   }
 
   pollNow(): void {
@@ -94,9 +97,10 @@ export class ExportJob {
     for (let uncertain = 0; ; uncertain += 1) {
       this.#progress.jobsStarted += 1;
       try {
-        const { jobId } = await starts.startJob.executeWithOptions(
-          { ...startOptions, summary: `start a job for ${domain}` },
-          [{ org, domain, parameters }],
+        const { jobId } = await this.#key.through(() =>
+          starts.startJob.executeWithOptions({ ...startOptions, summary: `start a job for ${domain}` }, [
+            { org, domain, parameters },
+          ]),
         );
         // Not before the answer: a start may have been tried for hours.
         const jobStartedAt = Date.now();
@@ -120,9 +124,9 @@ export class ExportJob {
         timeoutMs,
       });
       await this.#waitForPoll(delayMs, reason, expectedAtMs === null ? null : startedAt + expectedAtMs);
-      const reading = await reads.readJob.executeWithOptions(
-        { ...readOptions, summary: `poll ${this.#progress.polls + 1} of ${jobId}` },
-        [{ org: this.#input.org, jobId }],
+      const summary = `poll ${this.#progress.polls + 1} of ${jobId}`;
+      const reading = await this.#key.through(() =>
+        reads.readJob.executeWithOptions({ ...readOptions, summary }, [{ org: this.#input.org, jobId }]),
       );
       this.#progress.polls += 1;
       this.#progress.percent = reading.percent ?? this.#progress.percent;

@@ -17,10 +17,11 @@ import {
   type ExportState,
 } from '../model/site-export.ts';
 import { versionName } from '../model/version-name.ts';
-import { exportStateQuery, phaseSignal, pollNowUpdate } from './definitions.ts';
+import { exportStateQuery, phaseSignal, pollNowUpdate, retryKeySignal } from './definitions.ts';
 import { ExportJob } from './export-job.ts';
 import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
+import { KeyGate } from './key-gate.ts';
 import { recordOptions } from './record-options.ts';
 
 type FetchBundleResult = Awaited<ReturnType<Activities['fetchBundle']>>;
@@ -74,6 +75,7 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
     },
     { description: 'Asks for the state of the job at once.', validator: () => run.job.requireWaiting() },
   );
+  setHandler(retryKeySignal, () => run.key.retry(), { description: 'The key may have been changed: try it at once.' });
   const result = await run.run();
   if (!result) return await makeContinueAsNewFunc<typeof exportSite>()({ ...input, carried: run.progress });
   return result;
@@ -82,6 +84,7 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
 class SiteExport {
   readonly #input: ExportInput;
   readonly view: ExportView;
+  readonly key: KeyGate;
   readonly job: ExportJob;
   readonly progress: ExportProgress;
   #published: Pick<ExportResult, 'version' | 'contentDigest'> | null = null;
@@ -103,7 +106,8 @@ class SiteExport {
       linksRequested: 0,
     };
     this.view = new ExportView(input, this.progress);
-    this.job = new ExportJob(input, this.progress, this.view);
+    this.key = new KeyGate((refused) => this.view.keyRefused(refused));
+    this.job = new ExportJob(input, this.progress, this.view, this.key);
   }
 
   state(): ExportState {
@@ -142,9 +146,10 @@ class SiteExport {
 
   async #fetch(jobId: string): Promise<FetchBundleResult> {
     const { org, domain } = this.#input;
-    const fetched = await fetches.fetchBundle.executeWithOptions(
-      { ...fetchOptions, summary: `fetch and verify the bundle of ${domain}` },
-      [{ org, domain, storeId: this.progress.storeId, jobId, stageId: this.#stageId() }],
+    const fetched = await this.key.through(() =>
+      fetches.fetchBundle.executeWithOptions({ ...fetchOptions, summary: `fetch and verify the bundle of ${domain}` }, [
+        { org, domain, storeId: this.progress.storeId, jobId, stageId: this.#stageId() },
+      ]),
     );
     this.progress.linksRequested = fetched.linksRequested;
     return fetched;

@@ -10,6 +10,7 @@ export class ExportView {
   readonly #progress: ExportProgress;
   #phase: ExportPhase = 'starting';
   #nextPoll: ExportState['nextPoll'] = null;
+  #unauthorized: ExportState['unauthorized'] = null;
   version: string | null = null;
   readonly rollouts: RolloutResult[] = [];
 
@@ -30,6 +31,7 @@ export class ExportView {
       parameters: this.#input.parameters,
       progress: this.#progress,
       nextPoll: this.#nextPoll,
+      unauthorized: this.#unauthorized,
       version: this.version,
       rollouts: this.rollouts,
     };
@@ -52,9 +54,21 @@ export class ExportView {
     this.show();
   }
 
+  /** The one clear state of a refused key, searchable as `DocferryPhase = "unauthorized"`. */
+  keyRefused(refused: ExportState['unauthorized']): void {
+    if (refused === null && this.#unauthorized === null) return;
+    if ((refused === null) !== (this.#unauthorized === null)) showPhase(refused ? 'unauthorized' : this.#phase);
+    this.#unauthorized = refused;
+    this.show();
+  }
+
   show(): void {
     const { jobId, percent, pageCount, polls, jobsStarted, possibleDuplicates } = this.#progress;
     const facts: [string, string][] = [['phase', `**${this.#phase}**`]];
+    if (this.#unauthorized) {
+      const { since, nextTryAt } = this.#unauthorized;
+      facts.push(['API key', `refused (401) since ${clockTime(since)}, tried again at ${clockTime(nextTryAt)}`]);
+    }
     const exported = pageCount === null ? '' : `${pageCount} pages`;
     const done = percent === null ? '' : `${barText(percent)} ${Math.round(percent)} %`;
     if (exported || done) facts.push(['progress', [done, exported].filter(Boolean).join(', ')]);

@@ -1,4 +1,5 @@
 import {
+  ApplicationFailure,
   allHandlersFinished,
   CancellationScope,
   condition,
@@ -9,24 +10,29 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { clockTime, factsTable, spanText } from '../model/details-text.ts';
-import type { WindowSettings } from '../model/permits.ts';
+import { describeWindow } from '../model/budget-text.ts';
+import { overrideProblem, type WindowSettings } from '../model/permits.ts';
 import {
   ask,
   configure,
   earlierThanTold,
-  emptyWindow,
-  firstLapse,
+  nextChange,
+  overrideWith,
+  pauseWith,
   report,
-  viewOf,
-  type WindowState,
+  retryKey,
 } from '../model/sliding-window.ts';
+import { emptyWindow, type WindowState } from '../model/window-state.ts';
+import { viewOf } from '../model/window-view.ts';
 import {
   askPermitsUpdate,
   budgetStateQuery,
   configureBudgetUpdate,
+  overrideBudgetUpdate,
+  pauseBudgetUpdate,
   permitsFreedSignal,
   reportLeaseSignal,
+  retryKeySignal,
 } from './definitions.ts';
 
 export interface BudgetInput {
@@ -49,68 +55,92 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   const wakes: Promise<void>[] = [];
   const continueAsNew = makeContinueAsNewFunc<typeof rateBudget>();
 
-  const changed = () => {
+  const show = () => setCurrentDetails(describeWindow(input.org, viewOf(window, Date.now()), Date.now()));
+  /** Takes over the window after a message, and wakes whoever can come earlier than told. */
+  const take = (next: WindowState) => {
     messages += 1;
-    setCurrentDetails(describeWindow(input.org, window, Date.now()));
-  };
-  const wakeWaiters = () => {
-    const { state, holders } = earlierThanTold(window, Date.now());
+    const { state, holders } = earlierThanTold(next, Date.now());
     window = state;
     wakes.push(...holders.map(wake));
+    show();
   };
 
   setHandler(
     askPermitsUpdate,
     (question) => {
       const [next, answer] = ask(window, question, Date.now());
+      messages += 1;
       window = next;
-      changed();
+      show();
       return answer;
     },
     { description: 'Asks for permits; granted at once or told when to come back.' },
   );
-  setHandler(
-    reportLeaseSignal,
-    (result) => {
-      window = report(window, result, Date.now());
-      wakeWaiters();
-      changed();
-    },
-    { description: 'Reports which permits of a lease were used; the others come back.' },
-  );
+  setHandler(reportLeaseSignal, (result) => take(report(window, result, Date.now())), {
+    description: 'Reports which permits of a lease were used; the others come back.',
+  });
   setHandler(
     configureBudgetUpdate,
     (settings) => {
-      window = configure(window, settings, Date.now());
-      wakeWaiters();
-      changed();
+      take(configure(window, settings, Date.now()));
       return viewOf(window, Date.now());
     },
     { description: 'Takes over limit, reserve and window from the configuration.' },
   );
+  setHandler(
+    overrideBudgetUpdate,
+    (override) => {
+      take(overrideWith(window, override, Date.now()));
+      return viewOf(window, Date.now());
+    },
+    {
+      description: 'Sets limit or reserve by hand for a while; null ends that.',
+      validator: (override) => requireSound(override && overrideProblem(window.settings, override)),
+    },
+  );
+  setHandler(
+    pauseBudgetUpdate,
+    (pause) => {
+      take(pauseWith(window, pause, Date.now()));
+      return viewOf(window, Date.now());
+    },
+    { description: 'Stops granting until then or until resumed; null resumes.' },
+  );
+  setHandler(retryKeySignal, () => take(retryKey(window, Date.now())), {
+    description: 'The key may have been changed: try it at once.',
+  });
   setHandler(budgetStateQuery, ({ at } = {}) => viewOf(window, Math.max(at ?? 0, Date.now())), {
     description: 'The window as budget show prints it.',
   });
-  setCurrentDetails(describeWindow(input.org, window, Date.now()));
+  show();
 
   // Cancelling the budget would lose its ledger, and with it the promise: only termination ends it.
   await CancellationScope.nonCancellable(async () => {
     const runIsLong = () => messages >= messagesPerRun || workflowInfo().continueAsNewSuggested;
     while (!runIsLong()) {
-      // Whoever does not come back must not keep those behind waiting.
-      const lapse = firstLapse(window);
-      if (lapse === null) {
-        await condition(() => runIsLong() || firstLapse(window) !== null);
-      } else {
-        await condition(runIsLong, Math.max(1, lapse - Date.now()), { summary: 'first place in the queue lapses' });
-        wakeWaiters();
+      // Whoever does not come back must not keep those behind waiting, and settings end by themselves.
+      const due = nextChange(window);
+      if (due === null) {
+        await condition(() => runIsLong() || nextChange(window) !== null);
+        continue;
       }
+      const sooner = () => (nextChange(window) ?? due) < due;
+      await condition(() => runIsLong() || sooner(), Math.max(1, due - Date.now()), {
+        summary: 'look whether somebody can go earlier',
+      });
+      const { state, holders } = earlierThanTold(window, Date.now());
+      window = state;
+      wakes.push(...holders.map(wake));
     }
     // A wake-up sent in the same task as continue-as-new would be lost.
     while (wakes.length > 0) await Promise.all(wakes.splice(0));
     await condition(allHandlersFinished);
     await continueAsNew({ org: input.org, settings: window.settings, carried: window });
   });
+}
+
+function requireSound(problem: string | null): void {
+  if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'InvalidInput');
 }
 
 /** A waiter that is gone needs no waking. */
@@ -120,21 +150,4 @@ async function wake(holder: string): Promise<void> {
   } catch {
     log.info('a waiter for the budget is gone', { holder });
   }
-}
-
-function describeWindow(org: string, window: WindowState, now: number): string {
-  const view = viewOf(window, now);
-  const facts: [string, string][] = [
-    ['window', `${view.limit} requests in ${spanText(view.windowMs)}, ${view.reserve} left to others`],
-    ['used', `${view.used}`],
-    ['free now', `${view.available}`],
-  ];
-  if (view.nextFreeAt !== null) facts.push(['next free', clockTime(view.nextFreeAt)]);
-  if (view.pausedUntil !== null) facts.push(['paused by the service until', clockTime(view.pausedUntil)]);
-  if (view.throttledInWindow > 0) facts.push(['refusals (429) in this window', `${view.throttledInWindow}`]);
-  for (const holder of view.holders) facts.push(['in use', `${holder.workflowId}: ${holder.permits}`]);
-  for (const waiter of view.waiters) {
-    facts.push(['waiting', `${waiter.workflowId} (${waiter.class}), expected ${clockTime(waiter.expectedAt)}`]);
-  }
-  return `**Budget of ${org}** as of ${clockTime(now)}\n\n${factsTable(facts)}`;
 }

@@ -11,7 +11,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { clockTime, factsTable, spanText } from '../model/details-text.ts';
+import { waitText } from '../model/budget-text.ts';
+import { clockTime, factsTable, forecastText, spanText } from '../model/details-text.ts';
 import { noEntries, type SyncInput, type SyncProgress, type SyncResult, type SyncState } from '../model/sync.ts';
 import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
 import { failureSummary } from './failure-summary.ts';
@@ -51,6 +52,7 @@ class Sync {
   #phase: SyncState['phase'] = 'starting';
   #progress: SyncProgress | null;
   #waiting: SyncState['waiting'] = null;
+  #forecast: SyncState['forecast'] = null;
   #woken = false;
   #tries = 0;
 
@@ -61,7 +63,8 @@ class Sync {
 
   state(): SyncState {
     const { org, project, pass } = this.#input;
-    return { org, project, pass, phase: this.#phase, progress: this.#progress, waiting: this.#waiting };
+    const [phase, progress, waiting] = [this.#phase, this.#progress, this.#waiting];
+    return { org, project, pass, phase, progress, waiting, forecast: this.#forecast };
   }
 
   wakeUp(): void {
@@ -89,7 +92,7 @@ class Sync {
   async #begin(): Promise<SyncProgress> {
     const { org, project, pass, from, to } = this.#input;
     const passId = workflowInfo().firstExecutionRunId;
-    const { storeId } = await records.beginPass.executeWithOptions(
+    const { storeId, expectedPages } = await records.beginPass.executeWithOptions(
       { ...recordOptions, summary: `begin ${pass} of ${project}` },
       [
         {
@@ -103,7 +106,8 @@ class Sync {
         },
       ],
     );
-    this.#progress = { passId, storeId, pages: 0, requests: 0, throttled: 0, waitedMs: 0, entries: noEntries };
+    const nothing = { pages: 0, requests: 0, throttled: 0, waitedMs: 0, entries: noEntries };
+    this.#progress = { passId, storeId, expectedPages, ...nothing };
     return this.#progress;
   }
 
@@ -114,16 +118,17 @@ class Sync {
     for (;;) {
       // A wake-up may overtake the answer that says to wait: it counts from the question on.
       this.#woken = false;
-      const { passId, storeId } = progress;
+      const { passId, storeId, expectedPages } = progress;
       const leg = await pages.fetchPages.executeWithOptions(
         { ...pageOptions, summary: `pages of ${project} from ${progress.pages + 1}` },
-        [{ org, project, class: this.#input.class, passId, storeId, tries: this.#tries }],
+        [{ org, project, class: this.#input.class, passId, storeId, tries: this.#tries, expectedPages }],
       );
       progress.pages = leg.pages;
       progress.entries = leg.entries;
       progress.requests = leg.requests;
       progress.throttled = leg.throttled;
       this.#tries = leg.tries;
+      this.#forecast = leg.forecast;
       this.#show();
       if (leg.outcome === 'complete') return true;
       if (leg.waiting) progress.waitedMs += await this.#waitForBudget(leg.waiting);
@@ -132,14 +137,16 @@ class Sync {
     }
   }
 
-  /** A durable wait that the budget can cut short; returns the milliseconds waited. */
+  /** A durable wait that the budget can cut short, e.g. when the key works again; returns the milliseconds waited. */
   async #waitForBudget(waiting: NonNullable<SyncState['waiting']>): Promise<number> {
     const since = Date.now();
     this.#waiting = waiting;
-    this.#enter('waiting-for-budget');
-    await condition(() => this.#woken, Math.max(1, waiting.until - since), {
-      summary: `budget free at ${clockTime(waiting.until)}, place ${waiting.place}`,
-    });
+    this.#enter(waiting.reason === 'unauthorized' ? 'unauthorized' : 'waiting-for-budget');
+    const summary =
+      waiting.reason === 'unauthorized'
+        ? `key refused (401), tried again at ${clockTime(waiting.until)}`
+        : `budget free at ${clockTime(waiting.until)}, place ${waiting.place}`;
+    await condition(() => this.#woken, Math.max(1, waiting.until - since), { summary });
     this.#waiting = null;
     this.#enter('reading');
     return Date.now() - since;
@@ -157,7 +164,7 @@ class Sync {
     );
     this.#progress = { ...progress, ...totals };
     this.#enter('done');
-    const { passId: _passId, storeId: _storeId, ...counts } = this.#progress;
+    const { passId: _passId, storeId: _storeId, expectedPages: _expected, ...counts } = this.#progress;
     const { workflowId, runId } = workflowInfo();
     return { workflowId, runId, org, project, pass, ...counts, watermark, verifiedUpTo: null };
   }
@@ -184,10 +191,11 @@ class Sync {
     const { project, pass, org } = this.#input;
     const facts: [string, string][] = [['phase', this.#phase]];
     if (this.#waiting) {
-      const { until, place, behind } = this.#waiting;
+      const { until, place, behind, reason } = this.#waiting;
       const queue = behind.length === 0 ? '' : `, behind ${behind.join(', ')}`;
-      facts.push(['waiting until', `${clockTime(until)}, place ${place}${queue}`]);
+      facts.push(['waiting until', `${clockTime(until)}, place ${place}${queue}`], ['why', waitText[reason]]);
     }
+    if (this.#forecast) facts.push(['done at about', forecastText(this.#forecast)]);
     if (this.#progress) {
       const { pages: read, requests, throttled, waitedMs, entries } = this.#progress;
       facts.push(['pages', `${read} (${requests} requests, ${throttled} refused with 429)`]);

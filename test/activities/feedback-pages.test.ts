@@ -27,7 +27,9 @@ async function begin(options: SandboxOptions = {}, settings?: WindowSettings): P
 let attempts = 0;
 
 /** Runs the activity once, as one attempt of its own. */
-async function fetchPages(more: { tries?: number; storeId?: string } = {}): Promise<FetchPagesResult> {
+async function fetchPages(
+  more: { tries?: number; storeId?: string; expectedPages?: number } = {},
+): Promise<FetchPagesResult> {
   attempts += 1;
   const env = mockActivity({ currentAttemptScheduledTimestampMs: attempts });
   const input = {
@@ -37,6 +39,7 @@ async function fetchPages(more: { tries?: number; storeId?: string } = {}): Prom
     passId: 'pass-1',
     storeId: more.storeId ?? scene.deps.feedback.identity,
     tries: more.tries ?? 0,
+    expectedPages: more.expectedPages ?? null,
   };
   return env.run(() => createPageActivities(scene.deps).fetchPages(input));
 }
@@ -126,15 +129,28 @@ describe('fetchPages', () => {
     expect(await failureOf(fetchPages({ tries: first.tries }))).toMatchObject({ type: 'BadPage' });
   });
 
-  it.each([['Unauthorized', { unauthorized: true }]])(
-    'gives up at once when nothing can help: %s',
-    async (type, faults) => {
-      await begin();
-      scene.sandbox.setFaults(faults);
-      expect(await failureOf(fetchPages())).toMatchObject({ type, nonRetryable: true });
-      expect(analytics()).toHaveLength(1);
-    },
-  );
+  it('waits for the organization when the key is refused (401), after one request', async () => {
+    await begin();
+    scene.sandbox.setFaults({ unauthorized: true });
+    expect(await fetchPages()).toMatchObject({
+      outcome: 'waiting',
+      requests: 1,
+      waiting: { reason: 'unauthorized', until: expect.any(Number) },
+    });
+    expect(await fetchPages()).toMatchObject({ outcome: 'waiting', requests: 1 });
+    expect(analytics()).toHaveLength(1);
+    expect(scene.window()).toMatchObject({ pausedBy: 'unauthorized', available: 0 });
+  });
+
+  it('tells the budget how many pages it expects, and shows when the pass will be done', async () => {
+    await begin({ entries: 2_500 });
+    expect(await fetchPages({ expectedPages: 25 })).toMatchObject({ forecast: { pages: 25, windows: 0 } });
+    expect(await fetchPages({ expectedPages: 25 })).toMatchObject({ forecast: { pages: 15 } });
+    expect(scene.asks).toMatchObject([
+      { project: 'prj_1', remaining: 25 },
+      { project: 'prj_1', remaining: 15 },
+    ]);
+  });
 
   it('refuses to write to another store than the one the pass began in', async () => {
     await begin();

@@ -10,6 +10,7 @@ const granted = {
   useBy: t0 + 15_000,
   notBefore: [t0, t0, t0 + 800],
   arrivalMs: 30_000,
+  forecast: null,
 };
 
 beforeEach(() => {
@@ -59,8 +60,15 @@ describe('a lease on the worker', () => {
     vi.advanceTimersByTime(50);
     held.answered();
     held.take();
-    expect(held.settlement()).toEqual({ leaseId: 'l1', arrived: [t0 + 450, t0 + 450 + 30_000] });
-    expect(held.settlement({ retryAfterMs: 7 })).toMatchObject({ throttled: { retryAfterMs: 7 } });
+    expect(held.settlement()).toEqual({ leaseId: 'l1', arrived: [t0 + 450, t0 + 450 + 30_000], accepted: true });
+    expect(held.settlement({ throttled: { retryAfterMs: 7 } })).toMatchObject({ throttled: { retryAfterMs: 7 } });
+  });
+
+  it('says whether the service accepted anything: a refusal alone says nothing good of the key', () => {
+    const held = lease();
+    held.take();
+    held.answered('refused');
+    expect(held.settlement({ unauthorized: true })).toMatchObject({ accepted: false, unauthorized: true });
   });
 
   it('reports nothing used when nothing was sent', () => {

@@ -30,6 +30,7 @@ const rendering: ExportState = {
   parameters: {},
   progress,
   nextPoll: { at: now + 90_000, reason: '42 % after 60 s', expectedAt: null },
+  unauthorized: null,
   version: null,
   rollouts: [],
 };
@@ -42,6 +43,7 @@ const reading: SyncState = {
   progress: {
     passId: 'pass',
     storeId: 'store',
+    expectedPages: null,
     pages: 12,
     requests: 12,
     throttled: 0,
@@ -49,6 +51,7 @@ const reading: SyncState = {
     entries: { ...noEntries, seen: 1200 },
   },
   waiting: null,
+  forecast: null,
 };
 
 describe('bar', () => {
@@ -96,8 +99,31 @@ describe('a step of a pass', () => {
     expect(syncStep(reading, now, plain)).toMatchObject({ line: 'reading, 12 pages, 1200 entries' });
   });
 
+  it('shows when the pass will be done', () => {
+    const forecast = { doneAt: now + 7_200_000, pages: 212, windows: 2 };
+    expect(syncStep({ ...reading, forecast }, now, plain).line).toBe(
+      'reading, 12 pages, 1200 entries, done ≈ 06:00:00 UTC, 212 pages, 2 windows',
+    );
+  });
+
+  it('says that the key is refused, and when it is tried again', () => {
+    const waiting = { until: now + 60_000, place: 1, behind: [], reason: 'unauthorized' as const };
+    expect(syncStep({ ...reading, phase: 'unauthorized', waiting }, now, plain).text).toBe(
+      'unauthorized  12 pages  1200 entries  the API key is refused (401), tried again at 04:01:00 UTC',
+    );
+    const unauthorized = { since: now, triedAt: now, nextTryAt: now + 60_000 };
+    expect(exportStep({ ...rendering, unauthorized }, now, plain).text).toBe(
+      'rendering  the API key is refused (401), tried again at 04:01:00 UTC',
+    );
+  });
+
   it('shows until when it waits for the budget and behind whom', () => {
-    const waiting = { until: now + 61_000, place: 2, behind: ['sync:acme:prj_2:sweep'] };
+    const waiting = {
+      until: now + 61_000,
+      place: 2,
+      behind: ['sync:acme:prj_2:sweep'],
+      reason: 'window-full' as const,
+    };
     const step = syncStep({ ...reading, phase: 'waiting-for-budget', waiting }, now, plain);
     expect(step.text).toBe(
       'waiting-for-budget  12 pages  1200 entries  for another 1 min 1 s, behind sync:acme:prj_2:sweep',

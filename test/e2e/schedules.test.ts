@@ -66,14 +66,14 @@ describe('schedules start the work by themselves', () => {
 
   it('shows the failure of the work', async () => {
     await begin({ sandbox: { entries: 100 }, incremental: '{ every: 2s }' });
-    scene.sandbox.setFaults({ unauthorized: true });
+    scene.sandbox.setFaults({ badJson: 1_000 });
     await apply();
     await expect.poll(async () => (await ended()).length, { timeout: 30_000, interval: 500 }).toBeGreaterThanOrEqual(1);
     const [first] = await ended();
     expect(first).toMatchObject({
       outcome: 'failed',
       status: 'FAILED',
-      detail: expect.stringMatching(/^Unauthorized: /),
+      detail: expect.stringMatching(/^BadPage: /),
     });
   });
 });

@@ -1,8 +1,9 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PLANTED_MARKERS } from '../../sandbox/index.ts';
-import { exportHandle, startExport } from '../../src/client/exports.ts';
-import { startSync } from '../../src/client/syncs.ts';
+import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
+import { retryKey } from '../../src/client/retry-key.ts';
+import { startSync, syncState } from '../../src/client/syncs.ts';
 import { type Scene, setScene } from '../support/scene.ts';
 
 let scene: Scene;
@@ -77,11 +78,17 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     await expect(broken.result()).rejects.toMatchObject({ cause: { cause: { type: 'BadPage' } } });
     scene.sandbox.setFaults({ nullCursor: 0, unauthorized: true });
     const refused = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
-    await expect(refused.result()).rejects.toMatchObject({ cause: { cause: { type: 'Unauthorized' } } });
     await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
-    await expect(exportHandle(client, org, domain).result()).rejects.toMatchObject({
-      cause: { cause: { type: 'Unauthorized' } },
-    });
+    await expect
+      .poll(() => exportState(client, org, domain), { timeout: 20_000 })
+      .toMatchObject({ unauthorized: expect.any(Object) });
+    await expect
+      .poll(() => syncState(client, { org, project, pass: 'sweep' }), { timeout: 20_000 })
+      .toMatchObject({ phase: 'unauthorized' });
+    scene.sandbox.setFaults({ unauthorized: false });
+    await retryKey(client, org);
+    await refused.result();
+    await exportHandle(client, org, domain).result();
     await expectNothingPlanted();
   });
 });

@@ -9,7 +9,9 @@ import type { ActivityDependencies } from '../../src/activities/dependencies.ts'
 import { DirectoryBundleStore } from '../../src/bundle/directory-store.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
 import type { PermitAsk, WindowSettings, WindowView } from '../../src/model/permits.ts';
-import { ask, emptyWindow, report, viewOf } from '../../src/model/sliding-window.ts';
+import { ask, report } from '../../src/model/sliding-window.ts';
+import { emptyWindow } from '../../src/model/window-state.ts';
+import { viewOf } from '../../src/model/window-view.ts';
 import { createDocumentationService } from '../../src/service/client.ts';
 
 /** Real stores in a temporary folder, the sandbox over HTTP, and the budget's window without Temporal. */

@@ -35,11 +35,12 @@ const start = (taskQueue: string, target: ScheduleTarget) =>
 function passActivities(replace: Partial<Activities> = {}) {
   const classes: string[] = [];
   const activities: Partial<Activities> = {
-    beginPass: async () => ({ storeId: 'store-1', dateFrom: null, dateTo: null }),
+    beginPass: async () => ({ storeId: 'store-1', dateFrom: null, dateTo: null, expectedPages: null }),
     fetchPages: async ({ class: permits }) => {
       classes.push(permits);
       const entries = { ...noEntries, seen: 7, inserted: 2, updated: 1 };
-      return { outcome: 'complete', pages: 1, entries, requests: 1, throttled: 0, tries: 0, waiting: null };
+      const leg = { pages: 1, entries, requests: 1, throttled: 0, tries: 0, waiting: null, forecast: null };
+      return { outcome: 'complete', ...leg };
     },
     finishPass: async ({ pages, entries, requests, throttled }) => ({
       watermark: null,
@@ -67,7 +68,7 @@ function heldPass() {
     beginPass: async () => {
       begin();
       await held;
-      return { storeId: 'store-1', dateFrom: null, dateTo: null };
+      return { storeId: 'store-1', dateFrom: null, dateTo: null, expectedPages: null };
     },
   });
   return { activities, begun, release: () => release() };

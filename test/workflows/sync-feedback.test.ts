@@ -33,6 +33,7 @@ const leg = (more: Partial<FetchPagesResult>): FetchPagesResult => ({
   throttled: 0,
   tries: 0,
   waiting: null,
+  forecast: null,
   ...more,
 });
 
@@ -43,7 +44,7 @@ function passActivities(legs: (call: number) => Promise<FetchPagesResult> | Fetc
   const finished: Finish[] = [];
   let calls = 0;
   const activities: Partial<Activities> = {
-    beginPass: async () => ({ storeId: 'store-1', dateFrom: null, dateTo: null }),
+    beginPass: async () => ({ storeId: 'store-1', dateFrom: null, dateTo: null, expectedPages: null }),
     fetchPages: async () => legs(calls++),
     finishPass: async (result) => {
       finished.push(result);
@@ -76,7 +77,7 @@ describe('syncFeedback', () => {
 
   it('sits out an hour of waiting for the budget on a durable timer and shows until when', async () => {
     const until = (await env.currentTimeMs()) + 3_600_000;
-    const waiting = { until, place: 2, behind: ['sync:acme:other:sweep'] };
+    const waiting = { until, place: 2, behind: ['sync:acme:other:sweep'], reason: 'window-full' as const };
     const { activities } = passActivities((call) =>
       call === 0 ? leg({ outcome: 'waiting', waiting }) : leg({ outcome: 'complete', pages: 1, requests: 1 }),
     );
@@ -95,7 +96,7 @@ describe('syncFeedback', () => {
       if (call > 0) return leg({ outcome: 'complete' });
       return leg({
         outcome: 'waiting',
-        waiting: { until: (await env.currentTimeMs()) + 86_400_000, place: 1, behind: [] },
+        waiting: { until: (await env.currentTimeMs()) + 86_400_000, place: 1, behind: [], reason: 'window-full' },
       });
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
@@ -114,7 +115,7 @@ describe('syncFeedback', () => {
       if (call > 0) return leg({ outcome: 'complete' });
       await env.client.workflow.getHandle(syncWorkflowId(sync.org, sync.project, sync.pass)).signal(permitsFreedSignal);
       const until = (await env.currentTimeMs()) + 86_400_000;
-      return leg({ outcome: 'waiting', waiting: { until, place: 1, behind: [] } });
+      return leg({ outcome: 'waiting', waiting: { until, place: 1, behind: [], reason: 'window-full' } });
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const handle = await startSync(env.client, taskQueue, sync);
@@ -137,7 +138,10 @@ describe('syncFeedback', () => {
 
   it('records a cancelled pass', async () => {
     const { activities, finished } = passActivities(async () =>
-      leg({ outcome: 'waiting', waiting: { until: (await env.currentTimeMs()) + 86_400_000, place: 1, behind: [] } }),
+      leg({
+        outcome: 'waiting',
+        waiting: { until: (await env.currentTimeMs()) + 86_400_000, place: 1, behind: [], reason: 'window-full' },
+      }),
     );
     await withWorker(env, activities, async ({ taskQueue }) => {
       const sync = input();
@@ -152,7 +156,10 @@ describe('syncFeedback', () => {
   it('is joined by a second request for the same pass', async () => {
     const { activities, calls } = passActivities(async (call) =>
       call === 0
-        ? leg({ outcome: 'waiting', waiting: { until: (await env.currentTimeMs()) + 60_000, place: 1, behind: [] } })
+        ? leg({
+            outcome: 'waiting',
+            waiting: { until: (await env.currentTimeMs()) + 60_000, place: 1, behind: [], reason: 'window-full' },
+          })
         : leg({ outcome: 'complete', pages: 1, requests: 1 }),
     );
     await withWorker(env, activities, async ({ taskQueue }) => {

@@ -1,0 +1,69 @@
+import type { BudgetConfig } from '../config/config.ts';
+import { windowFacts } from '../model/budget-text.ts';
+import { clockTime } from '../model/details-text.ts';
+import type { Forecast, WindowView } from '../model/permits.ts';
+import { releaseStrip, windowStrip } from './budget-strip.ts';
+import type { Paint } from './output.ts';
+import { factLines, indent, isoTime } from './text.ts';
+
+/** The window of an organization of which nothing was ever asked. */
+export function untouchedView({ requests, reserve, windowMs }: BudgetConfig): WindowView {
+  return {
+    limit: requests,
+    reserve,
+    windowMs,
+    used: 0,
+    available: Math.max(1, requests - reserve),
+    pausedUntil: null,
+    pausedBy: null,
+    nextFreeAt: null,
+    strangers: null,
+    override: null,
+    holders: [],
+    waiters: [],
+    throttledInWindow: 0,
+    releases: [],
+  };
+}
+
+/** The document of `budget show --json` (DESIGN §5): moments as ISO 8601. */
+export function budgetDocument(org: string, view: WindowView): object {
+  const { limit, reserve, windowMs, used, available, pausedBy, strangers, throttledInWindow } = view;
+  return {
+    org,
+    limit,
+    reserve,
+    windowMs,
+    used,
+    available,
+    pausedUntil: isoTime(view.pausedUntil),
+    pausedBy,
+    nextFreeAt: isoTime(view.nextFreeAt),
+    strangers,
+    override: view.override && { ...view.override, until: isoTime(view.override.until) },
+    holders: view.holders.map(({ since, forecast, ...holder }) => ({
+      ...holder,
+      since: isoTime(since),
+      forecast: forecastDocument(forecast),
+    })),
+    waiters: view.waiters.map(({ since, expectedAt, forecast, ...waiter }) => ({
+      ...waiter,
+      since: isoTime(since),
+      expectedAt: isoTime(expectedAt),
+      forecast: forecastDocument(forecast),
+    })),
+    throttledInWindow,
+  };
+}
+
+export const forecastDocument = (forecast: Forecast | null): object | null =>
+  forecast && { ...forecast, doneAt: isoTime(forecast.doneAt) };
+
+/** The window for people: a strip of slots, a strip of when they come free, and the facts. */
+export function budgetText(org: string, view: WindowView, now: number, paint: Paint): string {
+  const strips: [string, string][] = [['slots', windowStrip(view, paint)]];
+  if (view.releases.length > 0) strips.push(['come free', releaseStrip(view, now, paint)]);
+  return `${paint.bold(`budget of ${org}`)} ${paint.dim(`at ${clockTime(now)}`)}\n${indent(
+    factLines([...strips, ...windowFacts(view)]),
+  )}`;
+}

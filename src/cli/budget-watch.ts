@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { WindowView } from '../model/permits.ts';
+import { spanOf } from './budget-set.ts';
+import { budgetDocument, budgetText, untouchedView } from './budget-view.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { findOrganization } from './find-configured.ts';
+import type { Step } from './live-lines.ts';
+import type { Output } from './output.ts';
+import { onInterrupt } from './signals.ts';
+
+export function addBudgetWatch(parent: Command, run: RunCommand): void {
+  parent
+    .command('watch')
+    .description("Watch an organization's window: slots, holders, waiters, refusals; Ctrl-C ends it")
+    .argument('[org]', 'id of a configured organization; may be left out when there is one')
+    .option('--for <duration>', 'end by itself after this time, e.g. 10m')
+    .action((org: string | undefined, flags: { for?: string }) => run((context) => watch(context, org, flags)));
+}
+
+const lookEveryMs = 1_000;
+
+async function watch(context: CommandContext, name: string | undefined, flags: { for?: string }): Promise<ExitCode> {
+  const forMs = spanOf('--for', flags.for) ?? Number.POSITIVE_INFINITY;
+  const { output } = context;
+  const config = await loadContextConfig(context);
+  const { id: org, budget } = findOrganization(config, name);
+  const { budgetView } = await import('../client/budget.ts');
+  const { WorkflowNotFoundError } = await import('@temporalio/client');
+  const { withTemporal } = await import('./session.ts');
+  const { askWorker } = await import('./ask-worker.ts');
+  const interrupt = onInterrupt();
+  const live = await output.startLive();
+  try {
+    const last = await withTemporal(config, async ({ client }) => {
+      const look = () =>
+        askWorker(client, config.temporal.taskQueue, () => budgetView(client, org)).catch((error: unknown) => {
+          if (error instanceof WorkflowNotFoundError) return untouchedView(budget);
+          throw error;
+        });
+      const endsAt = Date.now() + forMs;
+      for (;;) {
+        const view = await look();
+        live.show(org, stepOf(org, view, output));
+        if (interrupt.signal.aborted || Date.now() + lookEveryMs > endsAt) return view;
+        await sleep(lookEveryMs, undefined, { signal: interrupt.signal }).catch(() => {});
+        if (interrupt.signal.aborted) return view;
+      }
+    });
+    live.end();
+    output.result(budgetDocument(org, last), budgetText(org, last, Date.now(), output.paint));
+    return exitCodes.done;
+  } finally {
+    live.end();
+    interrupt.dispose();
+  }
+}
+
+/** On a terminal the whole window, redrawn; elsewhere a line for each change. */
+function stepOf(org: string, view: WindowView, output: Output): Step {
+  const { used, limit, available, holders, waiters, throttledInWindow, pausedBy } = view;
+  const counts = [
+    `${used} of ${limit} used`,
+    `${available} free`,
+    `${holders.length} in use`,
+    `${waiters.length} waiting`,
+    ...(throttledInWindow > 0 ? [`${throttledInWindow} refused`] : []),
+    ...(pausedBy === null ? [] : [`paused (${pausedBy})`]),
+  ];
+  const line = counts.join(', ');
+  return { key: line, line, text: budgetText(org, view, Date.now(), output.paintNotes) };
+}

@@ -1,0 +1,42 @@
+import type { Client } from '@temporalio/client';
+import type { BudgetClient } from '../client/budget.ts';
+import type { OrganizationConfig } from '../config/config.ts';
+import type { WindowView } from '../model/permits.ts';
+import { budgetDocument, budgetText } from './budget-view.ts';
+import { CliFailure } from './cli-failure.ts';
+import { type CommandContext, loadContextConfig } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { findOrganization } from './find-configured.ts';
+
+/** Changes one organization's budget and shows the window after it. */
+export async function withBudget(
+  context: CommandContext,
+  name: string | undefined,
+  change: (budget: BudgetClient, organization: OrganizationConfig, client: Client) => Promise<WindowView>,
+): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const organization = findOrganization(config, name);
+  const { BudgetClient } = await import('../client/budget.ts');
+  const { withTemporal } = await import('./session.ts');
+  const { askWorker } = await import('./ask-worker.ts');
+  const { taskQueue } = config.temporal;
+  const view = await withTemporal(config, ({ client }) => {
+    const budget = new BudgetClient(client, taskQueue, new Map([[organization.id, organization.budget]]));
+    return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budget, organization, client)));
+  });
+  const { id } = organization;
+  context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.paint));
+  return exitCodes.done;
+}
+
+/** What the budget does not take is a mistake of the command line. */
+async function refusedAsUsage(change: () => Promise<WindowView>): Promise<WindowView> {
+  const { WorkflowUpdateFailedError } = await import('@temporalio/client');
+  try {
+    return await change();
+  } catch (error) {
+    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
+    const message = error.cause?.message ?? 'the budget refused the change';
+    throw new CliFailure({ code: 'InvalidInput', message, hint: null, exitCode: exitCodes.usage });
+  }
+}

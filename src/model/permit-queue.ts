@@ -1,0 +1,64 @@
+/** Who goes before whom (DESIGN B3): by class, older ones promoted; inside a class the projects take turns. */
+
+import { type PermitClass, permitClasses } from './permits.ts';
+
+export interface Waiter {
+  holder: string;
+  project: string;
+  class: PermitClass;
+  wants: number;
+  remaining: number | null;
+  since: number;
+  /** When it was told to come back; it keeps its place for `comeBackGraceMs` longer. */
+  expectedAt: number;
+}
+
+/** Whoever wants permits: enough of a waiter to find its place. */
+export type Claim = Pick<Waiter, 'holder' | 'project' | 'class' | 'wants' | 'since'>;
+
+/** What the order depends on besides the claims. */
+export interface QueueRules {
+  now: number;
+  /** A waiter rises one class for each of these. */
+  promotionMs: number;
+  /** When each project was granted its last lease: the longest ago goes first. */
+  served: Readonly<Record<string, number>>;
+}
+
+/** 0 is the most urgent. */
+export function rankOf(claim: Claim, { now, promotionMs }: QueueRules): number {
+  const promoted = Math.floor(Math.max(0, now - claim.since) / promotionMs);
+  return Math.max(0, permitClasses.indexOf(claim.class) - promoted);
+}
+
+/** Claims in the order in which they are served. */
+export function inOrder<T extends Claim>(claims: readonly T[], rules: QueueRules): T[] {
+  const turn = ({ project }: Claim) => rules.served[project] ?? Number.NEGATIVE_INFINITY;
+  return [...claims].sort(
+    (a, b) => rankOf(a, rules) - rankOf(b, rules) || compare(turn(a), turn(b)) || compare(a.since, b.since),
+  );
+}
+
+/** Claims that are served before this one; the holder's own are not among them. */
+export function ahead<T extends Claim>(claim: Claim, waiters: readonly T[], rules: QueueRules): T[] {
+  const others: Claim[] = waiters.filter((waiter) => waiter.holder !== claim.holder);
+  const ordered = inOrder([...others, claim], rules);
+  return ordered.slice(0, ordered.indexOf(claim)) as T[];
+}
+
+/**
+ * Slots kept free for those ahead: a page for one of the same rank, so that leases interleave, and up to `lease` for a
+ * more urgent one, which is not to be served in drips.
+ */
+export function slotsKeptFor(claim: Claim, before: readonly Claim[], rules: QueueRules, lease: number): number {
+  const own = rankOf(claim, rules);
+  return before.reduce((sum, other) => sum + (rankOf(other, rules) < own ? Math.min(other.wants, lease) : 1), 0);
+}
+
+/** How many others share what is free with this claim: those of its own rank. */
+export function equals(claim: Claim, waiters: readonly Claim[], rules: QueueRules): number {
+  const own = rankOf(claim, rules);
+  return waiters.filter((waiter) => waiter.holder !== claim.holder && rankOf(waiter, rules) === own).length;
+}
+
+const compare = (a: number, b: number): number => (a === b ? 0 : a < b ? -1 : 1);

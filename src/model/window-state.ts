@@ -1,0 +1,83 @@
+/** What the budget workflow carries: plain JSON, moments in milliseconds of its own clock. */
+
+import type { Waiter } from './permit-queue.ts';
+import type { BudgetOverride, PermitClass, WindowSettings } from './permits.ts';
+import type { Sighting } from './strangers.ts';
+
+export interface Lease {
+  /** The request id of the ask it answers: the same ask gets the same lease. */
+  id: string;
+  holder: string;
+  project: string;
+  class: PermitClass;
+  /** Pages the holder expected to read, this lease's included. */
+  remaining: number | null;
+  /** Since when the holder wanted it. */
+  since: number;
+  grantedAt: number;
+  /** No request may be sent at or after this moment. */
+  useBy: number;
+  /** A request of this lease may arrive before this moment, whatever `arrivalMs` becomes meanwhile. */
+  arrivesBy: number;
+  /** Earliest moment of use, one a permit, ascending. */
+  notBefore: number[];
+}
+
+/** A key the service refused: one request tries it now and then. */
+export interface RefusedKey {
+  since: number;
+  triedAt: number;
+  nextTryAt: number;
+  /** Tries that were refused. */
+  tries: number;
+}
+
+export interface WindowState {
+  /** As configured. */
+  settings: WindowSettings;
+  override: BudgetOverride | null;
+  /** Greatest moment seen: time never runs backwards here. */
+  now: number;
+  /** Moments by which reported requests had arrived, ascending; each holds its slot for one window. */
+  spent: number[];
+  /** Latest arrival whose slot is free again: what a longer window must still wait for. */
+  forgotten: number | null;
+  leases: Lease[];
+  waiters: Waiter[];
+  /** Latest attempt seen of each holder, by the time the server scheduled it. */
+  attempts: Record<string, number>;
+  /** When each project was granted its last lease. */
+  served: Record<string, number>;
+  /** After a 429 nobody asks the service before. */
+  throttledUntil: number | null;
+  refusedKey: RefusedKey | null;
+  /** Stopped by a person, until then or until resumed. */
+  paused: { since: number; until: number | null } | null;
+  /** After a refusal by the service one request goes first: `due`, or the id of the lease that probes. */
+  probe: string | null;
+  /** Moments at which the service answered 429. */
+  throttles: number[];
+  strangers: Sighting[];
+}
+
+export const probeDue = 'due';
+
+export function emptyWindow(settings: WindowSettings, now: number): WindowState {
+  return {
+    settings,
+    override: null,
+    now,
+    spent: [],
+    forgotten: null,
+    leases: [],
+    waiters: [],
+    attempts: {},
+    served: {},
+    throttledUntil: null,
+    refusedKey: null,
+    paused: null,
+    probe: null,
+    throttles: [],
+    strangers: [],
+  };
+}
