@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, log } from '@temporalio/activity';
-import type { PassPosition, PassRow } from '../feedback/feedback-store.ts';
-import { RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
+import type { PassRow, PassSlice } from '../feedback/feedback-store.ts';
+import { CannotResume, GapInDates, RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
+import { digestOfIds } from '../feedback/page-digest.ts';
 import type { EntryCounts } from '../model/cargo.ts';
 import { maxLease, type PermitClass, type PermitWait } from '../model/permits.ts';
+import { pageSize, type SliceQuery } from '../model/slice.ts';
 import type { SyncState } from '../model/sync.ts';
-import type { FeedbackPage } from '../service/documentation-service.ts';
+import type { FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import {
+  BadRequest,
   MalformedResponse,
   NetworkError,
   RateLimited,
@@ -40,6 +43,8 @@ export interface FetchPagesResult {
   requests: number;
   throttled: number;
   entries: EntryCounts;
+  /** As far as its slices are planned; null when that cannot be told. */
+  expectedPages: number | null;
   /** Failed tries of the page that comes next. */
   tries: number;
   waiting: SyncState['waiting'];
@@ -47,7 +52,6 @@ export interface FetchPagesResult {
   forecast: SyncState['forecast'];
 }
 
-const pageSize = 100;
 /** A page that came broken is asked for once more, soon: two requests at most are wasted (DESIGN S3). */
 const triesOfAPage = 2;
 const pauseBeforeRetryMs = 500;
@@ -74,6 +78,9 @@ class LeaseOfPages {
   readonly #progress: { pages: number };
   readonly #signal: AbortSignal;
   #row: PassRow | null = null;
+  /** The slice that is read; null when the pass is complete. */
+  #slice: PassSlice | null = null;
+  #askedAt = new Date();
   /** Requests sent and not yet counted in the store. */
   #uncounted = 0;
   #failures = 0;
@@ -89,7 +96,7 @@ class LeaseOfPages {
   }
 
   async read(): Promise<FetchPagesResult> {
-    let row = await this.#reload();
+    let row = await this.#endCheck(await this.#reload(), null);
     if (row.position.complete) return this.#result('complete');
     const lease = await this.#ask();
     if (!(lease instanceof Lease)) return this.#waiting(lease);
@@ -98,9 +105,9 @@ class LeaseOfPages {
     try {
       while (!row.position.complete && Number.isFinite(lease.untilNext())) {
         await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
-        const page = await this.#fetch(lease, row);
-        if (page) row = await this.#commit(row.position, page);
+        row = await this.#step(lease, row);
       }
+      row = await this.#endCheck(row, null);
     } catch (error) {
       refusal = refusalOf(error);
       if (!refusal) throw serviceFailure(error);
@@ -117,8 +124,56 @@ class LeaseOfPages {
     if (!row) throw permanent('InvalidInput', 'the store has no row of this pass: was the database replaced?');
     if (row.outcome !== 'running') throw permanent('InvalidInput', `this pass has ended already (${row.outcome})`);
     this.#row = row;
+    this.#slice = await this.#deps.feedback.currentSlice(this.#input.passId);
     this.#progress.pages = row.pages;
     return row;
+  }
+
+  /** One request, and what it brought in the store. */
+  async #step(lease: Lease, row: PassRow): Promise<PassRow> {
+    const slice = this.#slice;
+    if (!slice) throw new Error('a pass that is not complete has a slice to read');
+    if (slice.outcome === 'checking') return this.#check(lease, row, slice);
+    const { cursor } = row.position;
+    try {
+      const page = await this.#fetch(lease, slice, cursor);
+      return page ? await this.#commit(lease, row, page) : await this.#reload();
+    } catch (error) {
+      if (!(error instanceof BadRequest) || cursor === null) throw error;
+      return this.#goOnByDate();
+    }
+  }
+
+  /** The cursor is dead: the service refused it, or what it was made for. */
+  async #goOnByDate(): Promise<PassRow> {
+    try {
+      await this.#deps.feedback.cutSlice(this.#input.passId);
+    } catch (error) {
+      if (error instanceof CannotResume) throw permanent('OutOfReach', `${error.message} (${this.#stored()})`);
+      throw error;
+    }
+    return this.#reload();
+  }
+
+  /** The last page of a slice once more: nothing has shifted if it is the same. */
+  async #check(lease: Lease, row: PassRow, slice: PassSlice): Promise<PassRow> {
+    try {
+      const page = await this.#fetch(lease, slice, slice.lastCursor);
+      if (!page) return await this.#reload();
+      const isSame = !page.hasMore && digestOfIds(page) === slice.lastDigest;
+      await this.#store(row, page, { rowsOnly: true });
+      return await this.#endCheck(row, isSame);
+    } catch (error) {
+      if (error instanceof BadRequest) return this.#endCheck(row, false);
+      throw error;
+    }
+  }
+
+  /** A check is worth the request it needs, not a wait for the budget. */
+  async #endCheck(row: PassRow, same: boolean | null): Promise<PassRow> {
+    if (this.#slice?.outcome !== 'checking') return row;
+    await this.#deps.feedback.endCheck(this.#input.passId, same, new Date());
+    return this.#reload();
   }
 
   /** Requests that led to no page are part of what the pass cost; a worker that dies loses count of one at most. */
@@ -136,7 +191,8 @@ class LeaseOfPages {
   }
 
   async #ask(): Promise<Lease | PermitWait> {
-    const { org, project, class: kind, expectedPages } = this.#input;
+    const { org, project, class: kind } = this.#input;
+    const expectedPages = this.#row?.expectedPages ?? this.#input.expectedPages;
     const read = this.#row?.pages ?? 0;
     return askForLease(this.#deps.permits, org, {
       project,
@@ -147,29 +203,18 @@ class LeaseOfPages {
   }
 
   /** One request. Null when nothing was read: the lease is over, or the page came broken and is worth another try. */
-  async #fetch(lease: Lease, row: PassRow): Promise<FeedbackPage | null> {
-    const { cursor } = row.position;
+  async #fetch(lease: Lease, slice: PassSlice, cursor: string | null): Promise<FeedbackPage | null> {
+    const { service } = organizationOf(this.#deps, this.#input.org);
     try {
-      const page = await organizationOf(this.#deps, this.#input.org).service.getFeedbackPage(
-        this.#input.project,
-        {
-          limit: pageSize,
-          ...(row.dateFrom === null ? {} : { dateFrom: row.dateFrom }),
-          ...(row.dateTo === null ? {} : { dateTo: row.dateTo }),
-          ...(cursor === null ? {} : { cursor }),
+      this.#askedAt = new Date();
+      const page = await service.getFeedbackPage(this.#input.project, queryOf(slice, cursor), {
+        signal: this.#signal,
+        beforeSend: () => {
+          lease.take();
+          this.#uncounted += 1;
         },
-        {
-          signal: this.#signal,
-          beforeSend: () => {
-            lease.take();
-            this.#uncounted += 1;
-          },
-        },
-      );
+      });
       lease.answered();
-      if (page.hasMore && page.nextCursor === null) {
-        return await this.#broken('the service said that more follows, but gave no cursor');
-      }
       return page;
     } catch (error) {
       if (error instanceof LeaseOver) return null;
@@ -180,37 +225,54 @@ class LeaseOfPages {
     }
   }
 
-  async #commit(from: PassPosition, page: FeedbackPage): Promise<PassRow> {
+  async #commit(lease: Lease, row: PassRow, page: FeedbackPage): Promise<PassRow> {
+    const broken = (reason: string) => this.#broken(reason, () => this.#store(row, page, { rowsOnly: true }));
+    if (page.hasMore && page.nextCursor === null) {
+      await broken('the service said that more follows, but gave no cursor');
+      return this.#reload();
+    }
     try {
-      await this.#deps.feedback.commitPage({
-        passId: this.#input.passId,
-        from,
-        entries: page.entries,
-        rejected: page.rejected,
-        nextCursor: page.nextCursor,
-        hasMore: page.hasMore,
-        requests: this.#uncounted,
-        seenAt: new Date(),
-      });
-      this.#uncounted = 0;
+      await this.#store(row, page, { mayCheck: Number.isFinite(lease.untilNext()) });
       this.#tries = 0;
       this.#failures = 0;
     } catch (error) {
-      if (error instanceof RepeatedCursor) await this.#broken('the service gave a cursor that it had given before');
+      if (error instanceof RepeatedCursor) await broken('the service gave a cursor or a page that it had given before');
+      else if (error instanceof GapInDates) await broken(error.message);
       else if (!(error instanceof StalePosition)) throw error;
     }
     return this.#reload();
   }
 
-  /** Counts a broken page and waits a little; the second time the pass fails, naming the page. */
-  async #broken(reason: string): Promise<null> {
+  async #store(row: PassRow, page: FeedbackPage, how: { rowsOnly?: boolean; mayCheck?: boolean }): Promise<void> {
+    await this.#deps.feedback.commitPage({
+      passId: this.#input.passId,
+      from: row.position,
+      ...page,
+      ...how,
+      requests: this.#uncounted,
+      askedAt: this.#askedAt,
+      seenAt: new Date(),
+    });
+    this.#uncounted = 0;
+  }
+
+  /** Counts a broken page and waits a little; the second time the pass fails, naming the page, with what it held. */
+  async #broken(reason: string, keepRows: () => Promise<void> = async () => {}): Promise<null> {
     this.#tries += 1;
     if (this.#tries >= triesOfAPage) {
-      const page = (this.#row?.position.page ?? 0) + 1;
-      throw permanent('BadPage', `page ${page} of project ${this.#input.project} cannot be read: ${reason}`);
+      await keepRows();
+      const row = await this.#reload();
+      const page = `page ${row.position.page + 1} of project ${this.#input.project}`;
+      throw permanent('BadPage', `${page} cannot be read: ${reason} (${this.#stored()})`);
     }
     await sleep(pauseBeforeRetryMs, undefined, { signal: this.#signal });
     return null;
+  }
+
+  /** What is there although the pass fails. */
+  #stored(): string {
+    const seen = this.#row?.entries.seen ?? 0;
+    return `${seen} entries of this pass are stored, what follows them is missing`;
   }
 
   /** A failure that may pass is tried once more here, with a permit of its own; after that Temporal tries again. */
@@ -236,10 +298,21 @@ class LeaseOfPages {
 
   #result(outcome: FetchPagesResult['outcome'], waiting: FetchPagesResult['waiting'] = null): FetchPagesResult {
     if (!this.#row) throw new Error('a result before the pass was read');
-    const { pages, requests, throttled, entries } = this.#row;
+    const { pages, requests, throttled, entries, expectedPages } = this.#row;
     const [tries, forecast] = [this.#tries, this.#forecast];
-    return { outcome, pages, requests, throttled, entries, tries, waiting, forecast };
+    return { outcome, pages, requests, throttled, entries, expectedPages, tries, waiting, forecast };
   }
+}
+
+function queryOf({ dateFrom, dateTo, source, statuses }: SliceQuery, cursor: string | null): FeedbackQuery {
+  return {
+    limit: pageSize,
+    ...(dateFrom === null ? {} : { dateFrom }),
+    ...(dateTo === null ? {} : { dateTo }),
+    ...(source === null ? {} : { source }),
+    ...(statuses === null ? {} : { status: statuses }),
+    ...(cursor === null ? {} : { cursor }),
+  };
 }
 
 /** What the whole organization must wait for: a full window or a refused key. */

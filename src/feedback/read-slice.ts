@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import { dateSlackMs, isMet, joinOrders, orderOf, reachOf, resumedQuery } from '../model/slice.ts';
 import { advancePass, coverageOfSlice, coverageOfStages, type Pass } from './advance-pass.ts';
@@ -6,7 +5,6 @@ import { createdAtUtc } from './created-at.ts';
 import { CannotResume, GapInDates, type PageCommit, type PassSlice, RepeatedCursor } from './feedback-store.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices, planSlices, updateSlice } from './slices.ts';
-import { storedText } from './stored-text.ts';
 import { noteCoarseDates } from './sync-traits.ts';
 import { tombstoneDated, tombstoneUndated } from './tombstones.ts';
 import { noteVerified, verifiedRanges } from './verified-ranges.ts';
@@ -183,12 +181,6 @@ async function writeSlice(db: Db, pass: Pass, slice: PassSlice): Promise<void> {
     last_cursor: slice.lastCursor,
     last_digest: slice.lastDigest,
   });
-}
-
-/** Digest of the ids of a page, whatever their order: 32 hex digits. */
-export function digestOfIds({ entries, rejected }: Pick<PageCommit, 'entries' | 'rejected'>): string {
-  const ids = [...entries, ...rejected].map(({ id }) => storedText(id)).sort();
-  return createHash('sha256').update(JSON.stringify(ids)).digest('hex').slice(0, 32);
 }
 
 /** Whether a slice that goes on for another has come further than that one. */
