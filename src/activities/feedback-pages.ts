@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, log } from '@temporalio/activity';
-import type { PassRow, PassSlice } from '../feedback/feedback-store.ts';
+import type { PageCommit, PassRow, PassSlice } from '../feedback/feedback-store.ts';
 import { CannotResume, GapInDates, RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
 import { digestOfIds } from '../feedback/page-digest.ts';
 import type { EntryCounts } from '../model/cargo.ts';
@@ -96,10 +96,14 @@ class LeaseOfPages {
   }
 
   async read(): Promise<FetchPagesResult> {
-    let row = await this.#endCheck(await this.#reload(), null);
+    let row = await this.#reload();
     if (row.position.complete) return this.#result('complete');
     const lease = await this.#ask();
-    if (!(lease instanceof Lease)) return this.#waiting(lease);
+    if (!(lease instanceof Lease)) {
+      // A check is worth the request it needs, not a wait for the budget.
+      row = await this.#endCheck(row, null);
+      return row.position.complete ? this.#result('complete') : this.#waiting(lease);
+    }
     this.#forecast = lease.forecast;
     let refusal: Refusal | undefined;
     try {
@@ -107,7 +111,6 @@ class LeaseOfPages {
         await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
         row = await this.#step(lease, row);
       }
-      row = await this.#endCheck(row, null);
     } catch (error) {
       refusal = refusalOf(error);
       if (!refusal) throw serviceFailure(error);
@@ -137,7 +140,7 @@ class LeaseOfPages {
     const { cursor } = row.position;
     try {
       const page = await this.#fetch(lease, slice, cursor);
-      return page ? await this.#commit(lease, row, page) : await this.#reload();
+      return page ? await this.#commit(row, page) : await this.#reload();
     } catch (error) {
       if (!(error instanceof BadRequest) || cursor === null) throw error;
       return this.#goOnByDate();
@@ -161,7 +164,7 @@ class LeaseOfPages {
       const page = await this.#fetch(lease, slice, slice.lastCursor);
       if (!page) return await this.#reload();
       const isSame = !page.hasMore && digestOfIds(page) === slice.lastDigest;
-      await this.#store(row, page, { rowsOnly: true });
+      await this.#store(row, page, { rowsOnly: true, isCheck: true });
       return await this.#endCheck(row, isSame);
     } catch (error) {
       if (error instanceof BadRequest) return this.#endCheck(row, false);
@@ -169,7 +172,6 @@ class LeaseOfPages {
     }
   }
 
-  /** A check is worth the request it needs, not a wait for the budget. */
   async #endCheck(row: PassRow, same: boolean | null): Promise<PassRow> {
     if (this.#slice?.outcome !== 'checking') return row;
     await this.#deps.feedback.endCheck(this.#input.passId, same, new Date());
@@ -198,6 +200,7 @@ class LeaseOfPages {
       project,
       class: kind,
       wants: maxLease,
+      ...(this.#slice?.outcome === 'checking' ? { mayWait: false } : {}),
       ...(expectedPages === null ? {} : { remaining: Math.max(1, expectedPages - read) }),
     });
   }
@@ -225,14 +228,14 @@ class LeaseOfPages {
     }
   }
 
-  async #commit(lease: Lease, row: PassRow, page: FeedbackPage): Promise<PassRow> {
+  async #commit(row: PassRow, page: FeedbackPage): Promise<PassRow> {
     const broken = (reason: string) => this.#broken(reason, () => this.#store(row, page, { rowsOnly: true }));
     if (page.hasMore && page.nextCursor === null) {
       await broken('the service said that more follows, but gave no cursor');
       return this.#reload();
     }
     try {
-      await this.#store(row, page, { mayCheck: Number.isFinite(lease.untilNext()) });
+      await this.#store(row, page, { mayCheck: true });
       this.#tries = 0;
       this.#failures = 0;
     } catch (error) {
@@ -243,7 +246,11 @@ class LeaseOfPages {
     return this.#reload();
   }
 
-  async #store(row: PassRow, page: FeedbackPage, how: { rowsOnly?: boolean; mayCheck?: boolean }): Promise<void> {
+  async #store(
+    row: PassRow,
+    page: FeedbackPage,
+    how: Pick<PageCommit, 'rowsOnly' | 'isCheck' | 'mayCheck'>,
+  ): Promise<void> {
     await this.#deps.feedback.commitPage({
       passId: this.#input.passId,
       from: row.position,

@@ -12,6 +12,7 @@ import {
   shifted,
 } from '../model/slice.ts';
 import type { PassSlice } from './feedback-store.ts';
+import { knownEntries } from './known-entries.ts';
 import { countDated, missingEntries } from './missing-entries.ts';
 import type { FeedbackDatabase, SyncPassesTable } from './schema.ts';
 import { currentSlice, dropPlanned, listSlices, planSlices } from './slices.ts';
@@ -75,7 +76,8 @@ async function lookForClosed(db: Db, pass: Pass, slices: PassSlice[], coarse: bo
     const { targets, list } = await missingEntries(db, { ...question(pass), open: true, among: 'closed' });
     const covered = coverageOfStages(pass, slices, ['open']);
     const wanted = targets.filter(({ at }) => covered !== null && isCovered(covered, at));
-    if (wanted.length > 0) return lookFor('look', wanted, list);
+    const look = lookFor('look', wanted, list, await requestsLeft(db, pass));
+    if (look.length > 0) return look;
   }
   return lookAgain(db, pass, slices, coarse, true);
 }
@@ -96,22 +98,35 @@ async function lookAgain(
   const seen = read.flatMap((slice) => coverageOfSlice(slice) ?? []);
   const wanted = targets.filter(({ at }) => isCovered(covered, at) && !seen.some((part) => isCovered(part, at)));
   if (wanted.length === 0) return [];
-  if (!coarse && !slices.some(({ stage }) => stage === 'again')) return lookFor('again', wanted, list);
+  const left = open ? await requestsLeft(db, pass) : Number.POSITIVE_INFINITY;
+  if (!coarse && !slices.some(({ stage }) => stage === 'again')) return lookFor('again', wanted, list, left);
   return counted(db, pass, lookWide(wanted.map(({ at }) => at)), list.total);
 }
 
-/** Wide windows with what they are expected to cost; one walk over everything where that is cheaper. */
-async function counted(db: Db, pass: Pass, windows: PlannedSlice[], total: number): Promise<PlannedSlice[]> {
+/** Wide windows with what they are expected to cost, or one walk over everything where that is cheaper. */
+async function counted(
+  db: Db,
+  pass: Pass,
+  windows: PlannedSlice[],
+  total: number,
+  left: number,
+): Promise<PlannedSlice[]> {
   const whole: PlannedSlice = { ...everything, stage: 'wide', expectedPages: pagesOf(total) };
-  if (windows.length > mostWideWindows) return [whole];
   let cost = 0;
   const planned: PlannedSlice[] = [];
-  for (const window of windows) {
+  for (const window of windows.length > mostWideWindows ? [] : windows) {
     const expectedPages = pagesOf(await countDated(db, keyOf(pass), window));
     cost += expectedPages;
     planned.push({ ...window, expectedPages });
   }
-  return cost < pagesOf(total) ? planned : [whole];
+  const cheapest = planned.length > 0 && cost < pagesOf(total) ? planned : [whole];
+  return Math.min(cost, pagesOf(total)) <= left ? cheapest : [];
+}
+
+/** A review never costs more than reading everything would. */
+async function requestsLeft(db: Db, pass: Pass): Promise<number> {
+  const { held } = await knownEntries(db, pass.org_id, pass.project_id, { dateFrom: null, dateTo: null });
+  return Math.max(0, pagesOf(held) - pass.pages);
 }
 
 /** Whether a walk over everything was cut before it can have come to the entries without a date. */

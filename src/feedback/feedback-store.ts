@@ -91,6 +91,8 @@ export interface PageCommit {
   mayCheck?: boolean;
   /** Only the rows are to be stored, the position stays: the pass cannot go on from this page, or asked once more. */
   rowsOnly?: boolean;
+  /** The page was counted before: only what it changes counts. */
+  isCheck?: boolean;
   /** Just before the page was asked for; by default the start of the pass. */
   askedAt?: Date;
 }

@@ -46,7 +46,7 @@ export async function upsertPage(db: Db, commit: PageCommit): Promise<{ counts: 
   });
   await writeRows(db, pass.project_id, changes, seenAt);
   await writeRejects(db, pass.project_id, commit, seenAt);
-  await addCounts(db, commit, pass, changes);
+  await addCounts(db, commit, pass, commit.isCheck === true ? onlyChanges(changes) : changes);
   if (commit.rowsOnly === true) return { counts: changes.counts, position };
   const repeats = [...held.values()].filter((row) => row.last_seen_at > started).length;
   const { from, entries, rejected, hasMore, mayCheck = false } = commit;
@@ -211,6 +211,12 @@ async function addCounts(db: Db, { passId, requests }: PageCommit, pass: Pass, c
     }))
     .where('pass_id', '=', passId)
     .execute();
+}
+
+/** A page asked for once more is not seen a second time: only what it changed counts. */
+function onlyChanges(changes: PageChanges): PageChanges {
+  const { inserted, updated } = changes.counts;
+  return { ...changes, counts: { ...changes.counts, seen: inserted + updated, unchanged: 0, rejected: 0 } };
 }
 
 const latest = (a: string, b: string): string => (a > b ? a : b);

@@ -1,6 +1,6 @@
 import type { PassKind } from './cargo.ts';
 import { closedStatuses, knownSources, knownStatuses, openStatuses } from './feedback-values.ts';
-import { coverRanks } from './rank-windows.ts';
+import { affordable, coverRanks } from './rank-windows.ts';
 import { dateSlackMs, everything, type PlannedSlice, pagesOf, shifted } from './slice.ts';
 
 /** What the store knows of a project before a pass; entries that are gone are in no number. */
@@ -30,7 +30,7 @@ export interface FirstSlices {
 /**
  * The first slices of a pass (DESIGN S4). A sweep, and an incremental pass, is one walk: it needs no more requests than
  * it has pages, and is cut into slices by date only where its cursor dies (docs/decisions/0040). A review reads the
- * open statuses, and what follows depends on what is missing there (`lookFor`); where most is open, reading everything
+ * open statuses, and what follows depends on what is missing there (`lookFor`); where all is open, reading everything
  * costs no more and shows more.
  */
 export function firstSlices(pass: PassKind, bounds: PassBounds, known: KnownEntries): FirstSlices {
@@ -44,11 +44,9 @@ export function firstSlices(pass: PassKind, bounds: PassBounds, known: KnownEntr
     return walk('what is new', bounded ? known.inBounds : null);
   }
   const openPages = pagesOf(known.open);
-  const closedPages = pagesOf(Math.max(0, known.inBounds - known.open));
-  const allPages = pagesOf(known.inBounds);
   if (known.held === 0) return walk('everything: nothing is held yet', null);
-  if (openPages + closedPages > allPages && openPages >= closedPages) {
-    return walk('everything: that costs no more than the open statuses and what changed', known.inBounds);
+  if (openPages >= pagesOf(known.inBounds)) {
+    return walk('everything: that costs no more than the open statuses', known.inBounds);
   }
   const open = slice({ ...everything, ...bounds, stage: 'open', statuses: openStatuses }, known.open);
   return { slices: [open], reason: 'the open statuses, then what vanished from them' };
@@ -77,13 +75,16 @@ export function edgesOf(targets: readonly Target[], total: number): number[] {
 
 /**
  * The cheapest date windows that hold all targets, newest first: `look` reads the closed statuses only, `again` all of
- * them. Never more requests than reading the whole list.
+ * them. Never more requests than reading the whole list, nor than `atMost`: what does not fit is left to a later pass.
  */
-export function lookFor(stage: 'look' | 'again', targets: readonly Target[], list: DatedList): PlannedSlice[] {
-  const windows = coverRanks(
-    targets.map(({ place }) => place),
-    list.total,
-  );
+export function lookFor(
+  stage: 'look' | 'again',
+  targets: readonly Target[],
+  list: DatedList,
+  atMost = Number.POSITIVE_INFINITY,
+): PlannedSlice[] {
+  const places = targets.map(({ place }) => place);
+  const windows = affordable(coverRanks(places, list.total), atMost);
   const statuses = stage === 'look' ? closedStatuses : null;
   return windows
     .map(({ first, last }) => {
