@@ -1,6 +1,6 @@
 import type { Selectable, Transaction } from 'kysely';
 import { knownStatuses } from '../model/feedback-values.ts';
-import { lookFor, lookWide, undatedSlices } from '../model/pass-slices.ts';
+import { expectedPagesOf, lookFor, lookWide, undatedSlices } from '../model/pass-slices.ts';
 import {
   type Coverage,
   coverageOf,
@@ -100,7 +100,7 @@ async function lookAgain(
   if (wanted.length === 0) return [];
   const left = open ? await requestsLeft(db, pass) : Number.POSITIVE_INFINITY;
   if (!coarse && !slices.some(({ stage }) => stage === 'again')) return lookFor('again', wanted, list, left);
-  return counted(db, pass, lookWide(wanted.map(({ at }) => at)), list.total);
+  return counted(db, pass, lookWide(wanted.map(({ at }) => at)), { total: list.total, left });
 }
 
 /** Wide windows with what they are expected to cost, or one walk over everything where that is cheaper. */
@@ -108,19 +108,16 @@ async function counted(
   db: Db,
   pass: Pass,
   windows: PlannedSlice[],
-  total: number,
-  left: number,
+  { total, left }: { total: number; left: number },
 ): Promise<PlannedSlice[]> {
   const whole: PlannedSlice = { ...everything, stage: 'wide', expectedPages: pagesOf(total) };
-  let cost = 0;
-  const planned: PlannedSlice[] = [];
+  let planned: PlannedSlice[] = [];
   for (const window of windows.length > mostWideWindows ? [] : windows) {
-    const expectedPages = pagesOf(await countDated(db, keyOf(pass), window));
-    cost += expectedPages;
-    planned.push({ ...window, expectedPages });
+    planned.push({ ...window, expectedPages: pagesOf(await countDated(db, keyOf(pass), window)) });
   }
-  const cheapest = planned.length > 0 && cost < pagesOf(total) ? planned : [whole];
-  return Math.min(cost, pagesOf(total)) <= left ? cheapest : [];
+  const costs = (slices: PlannedSlice[]) => expectedPagesOf(slices) ?? 0;
+  if (planned.length === 0 || costs(planned) >= costs([whole])) planned = [whole];
+  return costs(planned) <= left ? planned : [];
 }
 
 /** A review never costs more than reading everything would. */
