@@ -1,9 +1,8 @@
 import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/feedback-store.ts';
+import { planFor } from '../feedback/plan-for.ts';
 import type { PassKind } from '../model/cargo.ts';
 import { expectedPages } from '../model/expected-pages.ts';
-import { planPass } from '../model/pass-plan.ts';
-import { firstSlices } from '../model/pass-slices.ts';
 import type { SyncProgress } from '../model/sync.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
 import { permanent } from './failures.ts';
@@ -53,13 +52,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       throw permanent('UnknownProject', `project ${project} is not in the worker's configuration of ${org}`);
     }
     const { workflowExecution } = Context.current().info;
-    const plan = planPass({
-      pass,
-      watermark: await deps.feedback.watermark(org, project),
-      ...(input.from === undefined ? {} : { from: input.from }),
-      ...(input.to === undefined ? {} : { to: input.to }),
-    });
-    const known = await deps.feedback.knownEntries(org, project, plan);
+    const { bounds, slices } = await planFor(deps.feedback, input);
     const row = await deps.feedback.beginPass({
       passId,
       org,
@@ -67,10 +60,10 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       pass,
       workflowId: workflowExecution?.workflowId ?? '',
       runId: workflowExecution?.runId ?? '',
-      dateFrom: plan.dateFrom,
-      dateTo: plan.dateTo,
+      dateFrom: bounds.dateFrom,
+      dateTo: bounds.dateTo,
       startedAt: new Date(input.startedAt),
-      slices: firstSlices(pass, plan, known).slices,
+      slices,
     });
     const { dateFrom, dateTo } = row;
     const expected = row.expectedPages ?? (await expectation(deps, row));

@@ -53,7 +53,6 @@ describe('descriptions', () => {
   const later: Record<string, string> = {
     'organizations[].budget.reserve': organizationWith('budget: { reserve: auto }'),
     'organizations[].budget.spare': organizationWith('budget: { spare: verify }'),
-    'organizations[].projects[].review': organizationWith('projects: [{ id: p, review: { every: 6h } }]'),
     'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
     'organizations[].sites[].approval': site('approval: manual'),
     'store.feedback': `${MINIMAL}store: { feedback: "postgres://db/x" }\n`,
