@@ -1,6 +1,6 @@
 import type { Selectable, Transaction } from 'kysely';
-import { knownStatuses } from '../model/feedback-values.ts';
-import { expectedPagesOf, lookFor, lookWide, undatedSlices } from '../model/pass-slices.ts';
+import { closedStatuses, knownStatuses } from '../model/feedback-values.ts';
+import { expectedPagesOf, lookFor, lookWide, type Target, undatedSlices } from '../model/pass-slices.ts';
 import {
   type Coverage,
   coverageOf,
@@ -72,14 +72,19 @@ async function missedBefore(db: Db, pass: Pass, slices: PassSlice[]): Promise<Pl
 }
 
 async function lookForClosed(db: Db, pass: Pass, slices: PassSlice[], coarse: boolean): Promise<PlannedSlice[]> {
-  if (!coarse && !slices.some(({ stage }) => stage === 'look')) {
-    const { targets, list } = await missingEntries(db, { ...question(pass), open: true, among: 'closed' });
-    const covered = coverageOfStages(pass, slices, ['open']);
-    const wanted = targets.filter(({ at }) => covered !== null && isCovered(covered, at));
-    const look = lookFor('look', wanted, list, await requestsLeft(db, pass));
-    if (look.length > 0) return look;
-  }
-  return lookAgain(db, pass, slices, coarse, true);
+  const looks = slices.filter(({ stage }) => stage === 'look');
+  const lookedAtAll = looks.some(({ dateFrom, dateTo }) => dateFrom === pass.date_from && dateTo === pass.date_to);
+  if (lookedAtAll || (looks.length > 0 && !coarse)) return lookAgain(db, pass, slices, coarse, true);
+  const { targets, list } = await missingEntries(db, { ...question(pass), open: true, among: 'closed' });
+  const covered = coverageOfStages(pass, slices, ['open']);
+  const wanted = targets.filter(({ at }) => covered !== null && isCovered(covered, at));
+  if (wanted.length === 0) return [];
+  if (!coarse) return lookFor('look', wanted, list, await requestsLeft(db, pass));
+  // Days are too coarse for windows: those around what is looked for, or all closed entries.
+  const [dateFrom, dateTo] = [pass.date_from, pass.date_to];
+  const expectedPages = pagesOf(list.total);
+  const all: PlannedSlice = { ...everything, dateFrom, dateTo, stage: 'look', statuses: closedStatuses, expectedPages };
+  return cheaper(await wideWindows(db, pass, wanted), [all]);
 }
 
 /** The second reading of what is missing: narrow windows first, wide ones for what those did not cover for sure. */
@@ -100,27 +105,27 @@ async function lookAgain(
   if (wanted.length === 0) return [];
   const left = open ? await requestsLeft(db, pass) : Number.POSITIVE_INFINITY;
   if (!coarse && !slices.some(({ stage }) => stage === 'again')) return lookFor('again', wanted, list, left);
-  return counted(db, pass, lookWide(wanted.map(({ at }) => at)), { total: list.total, left });
+  const whole: PlannedSlice = { ...everything, stage: 'wide', expectedPages: pagesOf(list.total) };
+  const planned = cheaper(await wideWindows(db, pass, wanted), [whole]);
+  return (expectedPagesOf(planned) ?? 0) <= left ? planned : [];
 }
 
-/** Wide windows with what they are expected to cost, or one walk over everything where that is cheaper. */
-async function counted(
-  db: Db,
-  pass: Pass,
-  windows: PlannedSlice[],
-  { total, left }: { total: number; left: number },
-): Promise<PlannedSlice[]> {
-  const whole: PlannedSlice = { ...everything, stage: 'wide', expectedPages: pagesOf(total) };
-  let planned: PlannedSlice[] = [];
-  for (const window of windows.length > mostWideWindows ? [] : windows) {
+/** Wide windows with what they are expected to cost; null where they are too many to count. */
+async function wideWindows(db: Db, pass: Pass, wanted: readonly Target[]): Promise<PlannedSlice[] | null> {
+  const windows = lookWide(wanted.map(({ at }) => at));
+  if (windows.length > mostWideWindows) return null;
+  const planned: PlannedSlice[] = [];
+  for (const window of windows) {
     planned.push({ ...window, expectedPages: pagesOf(await countDated(db, keyOf(pass), window)) });
   }
-  const costs = (slices: PlannedSlice[]) => expectedPagesOf(slices) ?? 0;
-  if (planned.length === 0 || costs(planned) >= costs([whole])) planned = [whole];
-  return costs(planned) <= left ? planned : [];
+  return planned;
 }
 
-/** A review never costs more than reading everything would. */
+function cheaper(windows: PlannedSlice[] | null, all: PlannedSlice[]): PlannedSlice[] {
+  return windows !== null && (expectedPagesOf(windows) ?? 0) < (expectedPagesOf(all) ?? 0) ? windows : all;
+}
+
+/** The windows of a review never cost more than what reading everything would have left. */
 async function requestsLeft(db: Db, pass: Pass): Promise<number> {
   const { held } = await knownEntries(db, pass.org_id, pass.project_id, { dateFrom: null, dateTo: null });
   return Math.max(0, pagesOf(held) - pass.pages);

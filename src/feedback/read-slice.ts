@@ -5,7 +5,7 @@ import { createdAtUtc } from './created-at.ts';
 import { CannotResume, GapInDates, type PageCommit, type PassSlice, RepeatedCursor } from './feedback-store.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices, planSlices, updateSlice } from './slices.ts';
-import { noteCoarseDates } from './sync-traits.ts';
+import { isMeantOtherwise, noteCoarseDates } from './sync-traits.ts';
 import { tombstoneDated, tombstoneUndated } from './tombstones.ts';
 import { noteVerified, verifiedRanges } from './verified-ranges.ts';
 
@@ -13,6 +13,9 @@ type Db = Transaction<FeedbackDatabase>;
 
 /** Pages in a row that are empty, or the same as one before, and promise more: a service that goes in circles. */
 const mostBarrenPages = 5;
+
+/** Times that a query whose cursor dies is begun anew, where no date can help. */
+const mostCuts = 3;
 
 /** What a page says about the slice it belongs to. */
 export interface SlicePage extends Pick<PageCommit, 'entries' | 'rejected' | 'hasMore' | 'mayCheck'> {
@@ -75,7 +78,7 @@ export async function endCheck(db: Db, pass: Pass, same: boolean | null, at: Dat
 
 /**
  * The cursor of the current slice is dead: a slice by date goes on where it has come to. Throws `CannotResume`.
- * Queries without dates that exist for their entries without a date are begun anew, once.
+ * Queries without dates that exist for their entries without a date are begun anew, a few times.
  */
 export async function cutSlice(db: Db, pass: Pass): Promise<void> {
   const slice = await currentSlice(db, pass.pass_id);
@@ -87,7 +90,7 @@ export async function cutSlice(db: Db, pass: Pass): Promise<void> {
     const cuts = (await listSlices(db, pass.pass_id)).filter(
       (other) => other.outcome === 'cut' && other.source === source && other.statuses?.join() === statuses?.join(),
     );
-    if (cuts.length > 1) {
+    if (cuts.length > mostCuts) {
       throw new CannotResume(
         `cursors die before the entries without createdAt (source ${source}, status ${statuses?.join()}) are reached; ` +
           'everything with a date is stored',
@@ -158,10 +161,7 @@ async function endSlice(db: Db, pass: Pass, slice: PassSlice, at: Date, still: b
   if (still && read.repeats === 0 && isUnfiltered && covered !== null && read.startedAt !== null) {
     await noteVerified(db, { org, project }, { ...covered, undated: isWhole, at: read.startedAt });
   }
-  if (read.stage === 'look' || read.stage === 'again') {
-    // Narrow bounds that return something are taken as they were meant; a window holds what it was planned for.
-    if (read.entries === 0) await noteCoarseDates(db, org, project, true);
-  }
+  if (await isMeantOtherwise(db, pass, read)) await noteCoarseDates(db, org, project, true);
   await advancePass(db, pass);
 }
 
