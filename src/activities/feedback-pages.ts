@@ -1,27 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { activityInfo, log } from '@temporalio/activity';
+import { log } from '@temporalio/activity';
 import type { PageCommit, PassRow, PassSlice } from '../feedback/feedback-store.ts';
 import { CannotResume, GapInDates, RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
 import { digestOfIds } from '../feedback/page-digest.ts';
 import type { EntryCounts } from '../model/cargo.ts';
 import { maxLease, type PermitClass, type PermitWait } from '../model/permits.ts';
-import { pageSize, type SliceQuery } from '../model/slice.ts';
 import type { SyncState } from '../model/sync.ts';
-import type { FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
-import {
-  BadRequest,
-  MalformedResponse,
-  NetworkError,
-  RateLimited,
-  ServerError,
-  ServiceError,
-  Unauthorized,
-} from '../service/errors.ts';
+import type { FeedbackPage } from '../service/documentation-service.ts';
+import { BadRequest, ServiceError } from '../service/errors.ts';
+import { refusalOf } from './answers.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
 import { permanent } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { askForLease, type Refusal, settleLease } from './lease-desk.ts';
-import { Lease, LeaseOver } from './permits.ts';
+import { BrokenPage, PageReader } from './page-reader.ts';
+import { Lease } from './permits.ts';
 import { serviceFailure } from './service-failures.ts';
 
 export interface FetchPagesInput {
@@ -52,10 +45,6 @@ export interface FetchPagesResult {
   forecast: SyncState['forecast'];
 }
 
-/** A page that came broken is asked for once more, soon: two requests at most are wasted (DESIGN S3). */
-const triesOfAPage = 2;
-const pauseBeforeRetryMs = 500;
-
 export const createPageActivities = (deps: ActivityDependencies) => ({
   /**
    * Reads pages of a pass with one lease of the budget and commits each with the position after it (DESIGN S2).
@@ -77,14 +66,10 @@ class LeaseOfPages {
   readonly #input: FetchPagesInput;
   readonly #progress: { pages: number };
   readonly #signal: AbortSignal;
+  readonly #reader: PageReader;
   #row: PassRow | null = null;
   /** The slice that is read; null when the pass is complete. */
   #slice: PassSlice | null = null;
-  #askedAt = new Date();
-  /** Requests sent and not yet counted in the store. */
-  #uncounted = 0;
-  #failures = 0;
-  #tries: number;
   #forecast: FetchPagesResult['forecast'] = null;
 
   constructor(deps: ActivityDependencies, input: FetchPagesInput, progress: { pages: number }, signal: AbortSignal) {
@@ -92,7 +77,8 @@ class LeaseOfPages {
     this.#input = input;
     this.#progress = progress;
     this.#signal = signal;
-    this.#tries = input.tries;
+    const { service } = organizationOf(deps, input.org);
+    this.#reader = new PageReader(service, input.project, signal, input.tries);
   }
 
   async read(): Promise<FetchPagesResult> {
@@ -116,7 +102,7 @@ class LeaseOfPages {
       if (!refusal) throw serviceFailure(error);
     } finally {
       await settleLease(this.#deps.permits, this.#input.org, lease, refusal);
-      if (this.#uncounted > 0) row = await this.#countRequests(row, refusal?.throttled ? 1 : 0);
+      if (this.#reader.uncounted > 0) row = await this.#countRequests(row, refusal?.throttled ? 1 : 0);
     }
     if (refusal) return this.#waitAfterRefusal();
     return this.#result(row.position.complete ? 'complete' : 'more');
@@ -139,18 +125,19 @@ class LeaseOfPages {
     if (slice.outcome === 'checking') return this.#check(lease, row, slice);
     const { cursor } = row.position;
     try {
-      const page = await this.#fetch(lease, slice, cursor);
+      const page = await this.#reader.fetch(lease, slice, cursor);
       return page ? await this.#commit(row, page) : await this.#reload();
     } catch (error) {
+      if (error instanceof BrokenPage) throw await this.#badPage(error);
       if (!(error instanceof BadRequest) || cursor === null) throw error;
-      return this.#goOnByDate();
+      return this.#goOnByDate(cursor);
     }
   }
 
   /** The cursor is dead: the service refused it, or what it was made for. */
-  async #goOnByDate(): Promise<PassRow> {
+  async #goOnByDate(cursor: string): Promise<PassRow> {
     try {
-      await this.#deps.feedback.cutSlice(this.#input.passId);
+      await this.#deps.feedback.cutSlice(this.#input.passId, cursor);
     } catch (error) {
       if (error instanceof CannotResume) throw permanent('OutOfReach', `${error.message} (${this.#stored()})`);
       throw error;
@@ -161,14 +148,14 @@ class LeaseOfPages {
   /** The last page of a slice once more: nothing has shifted if it is the same. */
   async #check(lease: Lease, row: PassRow, slice: PassSlice): Promise<PassRow> {
     try {
-      const page = await this.#fetch(lease, slice, slice.lastCursor);
+      const page = await this.#reader.fetch(lease, slice, slice.lastCursor);
       if (!page) return await this.#reload();
       const isSame = !page.hasMore && digestOfIds(page) === slice.lastDigest;
       await this.#store(row, page, { rowsOnly: true, isCheck: true });
       return await this.#endCheck(row, isSame);
     } catch (error) {
-      if (error instanceof BadRequest) return this.#endCheck(row, false);
-      throw error;
+      if (!(error instanceof ServiceError || error instanceof BrokenPage) || refusalOf(error)) throw error;
+      return this.#endCheck(row, false);
     }
   }
 
@@ -181,9 +168,9 @@ class LeaseOfPages {
   /** Requests that led to no page are part of what the pass cost; a worker that dies loses count of one at most. */
   async #countRequests(row: PassRow, throttled: number): Promise<PassRow> {
     try {
-      const spent = { requests: this.#uncounted, throttled };
+      const spent = { requests: this.#reader.uncounted, throttled };
       this.#row = await this.#deps.feedback.countRequests(this.#input.passId, spent);
-      this.#uncounted = 0;
+      this.#reader.counted();
       return this.#row;
     } catch (error) {
       // What ended the lease matters more than its count.
@@ -205,45 +192,30 @@ class LeaseOfPages {
     });
   }
 
-  /** One request. Null when nothing was read: the lease is over, or the page came broken and is worth another try. */
-  async #fetch(lease: Lease, slice: PassSlice, cursor: string | null): Promise<FeedbackPage | null> {
-    const { service } = organizationOf(this.#deps, this.#input.org);
+  /** Stores a page that was read; a broken one is asked for once more, then its rows are all that is stored of it. */
+  async #commit(row: PassRow, page: FeedbackPage): Promise<PassRow> {
     try {
-      this.#askedAt = new Date();
-      const page = await service.getFeedbackPage(this.#input.project, queryOf(slice, cursor), {
-        signal: this.#signal,
-        beforeSend: () => {
-          lease.take();
-          this.#uncounted += 1;
-        },
-      });
-      lease.answered();
-      return page;
+      const reason = await this.#problemOf(row, page);
+      if (reason === null) this.#reader.succeeded();
+      else await this.#reader.broken(reason);
     } catch (error) {
-      if (error instanceof LeaseOver) return null;
-      if (isAnswer(error)) lease.answered(refusalOf(error) ? 'refused' : 'accepted');
-      if (error instanceof MalformedResponse) return this.#broken(error.message);
-      if (error instanceof ServerError || error instanceof NetworkError) return this.#onceMore(error);
+      if (error instanceof BrokenPage) await this.#store(row, page, { rowsOnly: true });
       throw error;
     }
+    return this.#reload();
   }
 
-  async #commit(row: PassRow, page: FeedbackPage): Promise<PassRow> {
-    const broken = (reason: string) => this.#broken(reason, () => this.#store(row, page, { rowsOnly: true }));
-    if (page.hasMore && page.nextCursor === null) {
-      await broken('the service said that more follows, but gave no cursor');
-      return this.#reload();
-    }
+  /** Stores a page, or says why the pass cannot go on from it. */
+  async #problemOf(row: PassRow, page: FeedbackPage): Promise<string | null> {
+    if (page.hasMore && page.nextCursor === null) return 'the service said that more follows, but gave no cursor';
     try {
       await this.#store(row, page, { mayCheck: true });
-      this.#tries = 0;
-      this.#failures = 0;
     } catch (error) {
-      if (error instanceof RepeatedCursor) await broken('the service gave a cursor or a page that it had given before');
-      else if (error instanceof GapInDates) await broken(error.message);
-      else if (!(error instanceof StalePosition)) throw error;
+      if (error instanceof RepeatedCursor) return 'the service gave a cursor or a page that it had given before';
+      if (error instanceof GapInDates) return error.message;
+      if (!(error instanceof StalePosition)) throw error;
     }
-    return this.#reload();
+    return null;
   }
 
   async #store(
@@ -256,38 +228,23 @@ class LeaseOfPages {
       from: row.position,
       ...page,
       ...how,
-      requests: this.#uncounted,
-      askedAt: this.#askedAt,
+      requests: this.#reader.uncounted,
+      askedAt: this.#reader.askedAt,
       seenAt: new Date(),
     });
-    this.#uncounted = 0;
+    this.#reader.counted();
   }
 
-  /** Counts a broken page and waits a little; the second time the pass fails, naming the page, with what it held. */
-  async #broken(reason: string, keepRows: () => Promise<void> = async () => {}): Promise<null> {
-    this.#tries += 1;
-    if (this.#tries >= triesOfAPage) {
-      await keepRows();
-      const row = await this.#reload();
-      const page = `page ${row.position.page + 1} of project ${this.#input.project}`;
-      throw permanent('BadPage', `${page} cannot be read: ${reason} (${this.#stored()})`);
-    }
-    await sleep(pauseBeforeRetryMs, undefined, { signal: this.#signal });
-    return null;
+  async #badPage({ message }: BrokenPage): Promise<Error> {
+    const { position } = await this.#reload();
+    const page = `page ${position.page + 1} of project ${this.#input.project}`;
+    return permanent('BadPage', `${page} cannot be read: ${message} (${this.#stored()})`);
   }
 
   /** What is there although the pass fails. */
   #stored(): string {
     const seen = this.#row?.entries.seen ?? 0;
     return `${seen} entries of this pass are stored, what follows them is missing`;
-  }
-
-  /** A failure that may pass is tried once more here, with a permit of its own; after that Temporal tries again. */
-  async #onceMore(error: ServerError | NetworkError): Promise<null> {
-    this.#failures += 1;
-    if (this.#failures >= triesOfAPage || activityInfo().attempt > 1) throw error;
-    await sleep(pauseBeforeRetryMs, undefined, { signal: this.#signal });
-    return null;
   }
 
   /** The budget knows now that the window is full or the key refused: it says when to come back. */
@@ -306,29 +263,7 @@ class LeaseOfPages {
   #result(outcome: FetchPagesResult['outcome'], waiting: FetchPagesResult['waiting'] = null): FetchPagesResult {
     if (!this.#row) throw new Error('a result before the pass was read');
     const { pages, requests, throttled, entries, expectedPages } = this.#row;
-    const [tries, forecast] = [this.#tries, this.#forecast];
+    const [tries, forecast] = [this.#reader.tries, this.#forecast];
     return { outcome, pages, requests, throttled, entries, expectedPages, tries, waiting, forecast };
   }
-}
-
-function queryOf({ dateFrom, dateTo, source, statuses }: SliceQuery, cursor: string | null): FeedbackQuery {
-  return {
-    limit: pageSize,
-    ...(dateFrom === null ? {} : { dateFrom }),
-    ...(dateTo === null ? {} : { dateTo }),
-    ...(source === null ? {} : { source }),
-    ...(statuses === null ? {} : { status: statuses }),
-    ...(cursor === null ? {} : { cursor }),
-  };
-}
-
-/** What the whole organization must wait for: a full window or a refused key. */
-export function refusalOf(error: unknown): Refusal | undefined {
-  if (error instanceof RateLimited) return { throttled: { retryAfterMs: error.retryAfterMs } };
-  return error instanceof Unauthorized ? { unauthorized: true } : undefined;
-}
-
-/** Whether the service answered: then the request has arrived. Lost and aborted ones may still be on their way. */
-export function isAnswer(error: unknown): boolean {
-  return error instanceof ServiceError && error.kind !== 'NetworkError' && error.kind !== 'Aborted';
 }

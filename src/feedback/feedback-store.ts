@@ -139,10 +139,10 @@ export interface FeedbackStore {
   /** All slices of a pass in the order they were planned. */
   listSlices(passId: string): Promise<PassSlice[]>;
   /**
-   * The service refused the cursor of the current slice: another slice goes on from the last `createdAt` seen, by date
+   * The service refused `cursor`: if the pass still stands there, another slice goes on from the last `createdAt` seen, by date
    * (DESIGN S3). Throws `CannotResume`, naming what stays out of reach.
    */
-  cutSlice(passId: string): Promise<void>;
+  cutSlice(passId: string, cursor: string): Promise<void>;
   /** Ends the check of a slice: true when its last page was the same once more, null when it was not asked for. */
   endCheck(passId: string, same: boolean | null, at: Date): Promise<void>;
   /** Counts for the plan of a pass (DESIGN S4). */

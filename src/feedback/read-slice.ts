@@ -5,6 +5,7 @@ import { createdAtUtc } from './created-at.ts';
 import { CannotResume, GapInDates, type PageCommit, type PassSlice, RepeatedCursor } from './feedback-store.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices, planSlices, updateSlice } from './slices.ts';
+import { storedText } from './stored-text.ts';
 import { isMeantOtherwise, noteCoarseDates } from './sync-traits.ts';
 import { tombstoneDated, tombstoneUndated } from './tombstones.ts';
 import { noteVerified, verifiedRanges } from './verified-ranges.ts';
@@ -80,9 +81,9 @@ export async function endCheck(db: Db, pass: Pass, same: boolean | null, at: Dat
  * The cursor of the current slice is dead: a slice by date goes on where it has come to. Throws `CannotResume`.
  * Queries without dates that exist for their entries without a date are begun anew, a few times.
  */
-export async function cutSlice(db: Db, pass: Pass): Promise<void> {
+export async function cutSlice(db: Db, pass: Pass, cursor: string): Promise<void> {
   const slice = await currentSlice(db, pass.pass_id);
-  if (slice === null || slice.outcome !== 'reading') return;
+  if (slice === null || slice.outcome !== 'reading' || pass.next_cursor !== storedText(cursor)) return;
   const { stage, source, statuses } = slice;
   await updateSlice(db, pass.pass_id, slice.slice, { outcome: 'cut' });
   await db.updateTable('sync_passes').set({ next_cursor: null }).where('pass_id', '=', pass.pass_id).execute();

@@ -35,7 +35,7 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     commitPage: (commit) => write((trx) => upsertPage(trx, commit)),
     currentSlice: (passId) => currentSlice(db, passId),
     listSlices: (passId) => listSlices(db, passId),
-    cutSlice: (passId) => write(async (trx) => cutSlice(trx, await existingPass(trx, passId))),
+    cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await existingPass(trx, passId), cursor)),
     endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await existingPass(trx, passId), same, at)),
     knownEntries: (org, project, bounds) => knownEntries(db, org, project, bounds),
     verifiedRanges: (org, project) => verifiedRanges(db, org, project),
