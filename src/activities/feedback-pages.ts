@@ -154,7 +154,10 @@ class LeaseOfPages {
       await this.#store(row, page, { rowsOnly: true, isCheck: true });
       return await this.#endCheck(row, isSame);
     } catch (error) {
-      if (!(error instanceof ServiceError || error instanceof BrokenPage) || refusalOf(error)) throw error;
+      // Not worth more than one request, but a refusal or a cancellation concerns the whole pass.
+      const isOver = error instanceof BrokenPage || (error instanceof ServiceError && error.kind !== 'Aborted');
+      if (!isOver || refusalOf(error)) throw error;
+      this.#reader.succeeded();
       return this.#endCheck(row, false);
     }
   }

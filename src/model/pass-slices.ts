@@ -21,6 +21,9 @@ export interface PassBounds {
   dateTo: string | null;
 }
 
+/** Pages up to which a review reads everything if the open and the closed statuses, each by itself, have more. */
+const smallProject = 10;
+
 /** What a pass begins with, and why, in short words for people. */
 export interface FirstSlices {
   slices: PlannedSlice[];
@@ -30,8 +33,8 @@ export interface FirstSlices {
 /**
  * The first slices of a pass (DESIGN S4). A sweep, and an incremental pass, is one walk: it needs no more requests than
  * it has pages, and is cut into slices by date only where its cursor dies (docs/decisions/0040). A review reads the
- * open statuses, and what follows depends on what is missing there (`lookFor`); where all is open, reading everything
- * costs no more and shows more.
+ * open statuses, and what follows depends on what is missing there (`lookFor`); where all is open, or little is
+ * held, reading everything costs no more and shows more.
  */
 export function firstSlices(pass: PassKind, bounds: PassBounds, known: KnownEntries): FirstSlices {
   const walk = (reason: string, entries: number | null): FirstSlices => ({
@@ -45,8 +48,11 @@ export function firstSlices(pass: PassKind, bounds: PassBounds, known: KnownEntr
   }
   const openPages = pagesOf(known.open);
   if (known.held === 0) return walk('everything: nothing is held yet', null);
-  if (openPages >= pagesOf(known.inBounds)) {
-    return walk('everything: that costs no more than the open statuses', known.inBounds);
+  const allPages = pagesOf(known.inBounds);
+  const closedPages = pagesOf(Math.max(0, known.inBounds - known.open));
+  const isSmall = allPages <= smallProject && openPages + closedPages > allPages;
+  if (openPages >= allPages || isSmall) {
+    return walk('everything: that costs no more than the open statuses and what changed', known.inBounds);
   }
   const open = slice({ ...everything, ...bounds, stage: 'open', statuses: openStatuses }, known.open);
   return { slices: [open], reason: 'the open statuses, then what vanished from them' };

@@ -42,9 +42,11 @@ describe('firstSlices', () => {
     ]);
   });
 
-  it('is everything for a review of a project whose entries are all open, or that holds none', () => {
+  it('is everything for a review of a project whose entries are all open, are few, or are none', () => {
     const allOpen = firstSlices('review', unbounded, { ...known, open: 24_950 });
     expect(allOpen.slices).toMatchObject([{ stage: 'read', statuses: null, expectedPages: 250 }]);
+    const small = firstSlices('review', unbounded, { held: 195, inBounds: 195, open: 6, everSwept: true });
+    expect(small.slices).toMatchObject([{ stage: 'read', statuses: null, expectedPages: 2 }]);
     const empty = firstSlices('review', unbounded, { held: 0, inBounds: 0, open: 0, everSwept: false });
     expect(empty.slices).toMatchObject([{ stage: 'read', expectedPages: null }]);
   });
