@@ -3,6 +3,7 @@ import { dateSlackMs, isMet, joinOrders, orderOf, reachOf, resumedQuery } from '
 import { advancePass, coverageOfSlice, coverageOfStages, type Pass } from './advance-pass.ts';
 import { createdAtUtc } from './created-at.ts';
 import { CannotResume, GapInDates, type PageCommit, type PassSlice, RepeatedCursor } from './feedback-store.ts';
+import { everSwept } from './passes.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices, planSlices, updateSlice } from './slices.ts';
 import { storedText } from './stored-text.ts';
@@ -17,6 +18,9 @@ const mostBarrenPages = 5;
 
 /** Times that a query whose cursor dies is begun anew, where no date can help. */
 const mostCuts = 3;
+
+/** Pages from which on a request more is no tenth of them. */
+const checkedPages = 10;
 
 /** What a page says about the slice it belongs to. */
 export interface SlicePage extends Pick<PageCommit, 'entries' | 'rejected' | 'hasMore' | 'mayCheck'> {
@@ -65,10 +69,16 @@ export async function noteSlicePage(db: Db, pass: Pass, slice: PassSlice, page: 
     if (!isMet(dates, slice.order, slice.joinsAt)) return widen(db, pass, read);
   }
   if (page.hasMore) return writeSlice(db, pass, read);
-  if (page.mayCheck === true && read.pages > 1 && read.stage === 'read' && pass.pass === 'sweep') {
+  if (page.mayCheck === true && (await isWorthACheck(db, pass, read))) {
     return writeSlice(db, pass, { ...read, outcome: 'checking' });
   }
   await endSlice(db, pass, read, page.at, read.pages === 1);
+}
+
+/** A sweep of several pages is; a first one may cost its pages and a tenth (DESIGN S3). */
+async function isWorthACheck(db: Db, pass: Pass, { stage, pages }: PassSlice): Promise<boolean> {
+  if (pass.pass !== 'sweep' || stage !== 'read' || pages < 2) return false;
+  return pages >= checkedPages || (await everSwept(db, pass.org_id, pass.project_id));
 }
 
 /** The check of a slice: when its last page is the same once more and no entry came twice, no page has shifted. */

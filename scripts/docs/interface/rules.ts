@@ -80,7 +80,7 @@ export const rules: readonly Section[] = [
         '100 requests an organization and hour',
         'model/sliding-window > whatever askers, workers and messages do > never lets more requests arrive in any window than the limit (B1), and never grants what it cannot tell of',
         'workflows/rate-budget > rateBudget on the real server > never grants more than the limit to many askers at once',
-        "config/load > loadConfig > reads DESIGN's file, except for the one feature it names that comes later",
+        "config/load > loadConfig > reads DESIGN's file",
         'config/load > loadConfig > fills in the same defaults when they are left out',
       ],
       [
