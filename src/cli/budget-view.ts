@@ -59,11 +59,15 @@ export function budgetDocument(org: string, view: WindowView): object {
 export const forecastDocument = (forecast: Forecast | null): object | null =>
   forecast && { ...forecast, doneAt: isoTime(forecast.doneAt) };
 
-/** The window for people: a strip of slots, a strip of when they come free, and the facts. */
+/** The window for people, under its heading. */
 export function budgetText(org: string, view: WindowView, now: number, paint: Paint): string {
+  const heading = `${paint.bold(`budget of ${org}`)} ${paint.dim(`at ${clockTime(now)}`)}`;
+  return `${heading}\n${budgetLines(view, now, paint)}`;
+}
+
+/** A strip of slots, a strip of when they come free, and the facts. */
+export function budgetLines(view: WindowView, now: number, paint: Paint): string {
   const strips: [string, string][] = [['slots', windowStrip(view, paint)]];
   if (view.releases.length > 0) strips.push(['come free', releaseStrip(view, now, paint)]);
-  return `${paint.bold(`budget of ${org}`)} ${paint.dim(`at ${clockTime(now)}`)}\n${indent(
-    factLines([...strips, ...windowFacts(view)]),
-  )}`;
+  return indent(factLines([...strips, ...windowFacts(view)]));
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { clockTime } from '../model/details-text.ts';
 import type { WindowView } from '../model/permits.ts';
 import { spanOf } from './budget-set.ts';
-import { budgetDocument, budgetText, untouchedView } from './budget-view.ts';
+import { budgetDocument, budgetLines, budgetText, untouchedView } from './budget-view.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findOrganization } from './find-configured.ts';
@@ -42,7 +43,7 @@ async function watch(context: CommandContext, name: string | undefined, flags: {
       const endsAt = Date.now() + forMs;
       for (;;) {
         const view = await look();
-        live.show(org, stepOf(org, view, output));
+        live.show(`budget of ${org}`, stepOf(view, output));
         if (interrupt.signal.aborted || Date.now() + lookEveryMs > endsAt) return view;
         await sleep(lookEveryMs, undefined, { signal: interrupt.signal }).catch(() => {});
         if (interrupt.signal.aborted) return view;
@@ -58,7 +59,7 @@ async function watch(context: CommandContext, name: string | undefined, flags: {
 }
 
 /** On a terminal the whole window, redrawn; elsewhere a line for each change. */
-function stepOf(org: string, view: WindowView, output: Output): Step {
+function stepOf(view: WindowView, output: Output): Step {
   const { used, limit, available, holders, waiters, throttledInWindow, pausedBy } = view;
   const counts = [
     `${used} of ${limit} used`,
@@ -69,5 +70,7 @@ function stepOf(org: string, view: WindowView, output: Output): Step {
     ...(pausedBy === null ? [] : [`paused (${pausedBy})`]),
   ];
   const line = counts.join(', ');
-  return { key: line, line, text: budgetText(org, view, Date.now(), output.paintNotes) };
+  const now = Date.now();
+  const text = `${output.paintNotes.dim(`at ${clockTime(now)}`)}\n${budgetLines(view, now, output.paintNotes)}`;
+  return { key: line, line, text };
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addBudgetPause } from './budget-pause.ts';
+import { addBudgetPlan } from './budget-plan.ts';
 import { addBudgetReset } from './budget-reset.ts';
 import { addBudgetResume } from './budget-resume.ts';
 import { addBudgetSet } from './budget-set.ts';
@@ -89,9 +90,8 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
     add(feedback, run);
   }
   const budget = program.command('budget').description('Budgets of organizations');
-  for (const add of [addBudgetShow, addBudgetWatch, addBudgetSet, addBudgetReset, addBudgetPause, addBudgetResume]) {
-    add(budget, run);
-  }
+  for (const add of [addBudgetShow, addBudgetWatch, addBudgetPlan, addBudgetSet]) add(budget, run);
+  for (const add of [addBudgetReset, addBudgetPause, addBudgetResume]) add(budget, run);
   const schedules = program.command('schedules').description('Schedules of exports and syncs');
   for (const add of [addSchedulesPlan, addSchedulesApply, addSchedulesList, addSchedulesPause, addSchedulesResume]) {
     add(schedules, run);

@@ -1,4 +1,5 @@
 import type { EntryCounts, PassKind } from '../model/cargo.ts';
+import type { ProjectActivity } from '../model/observed-load.ts';
 import type { KnownEntries, PassBounds } from '../model/pass-slices.ts';
 import type { EntryOrder, PlannedSlice } from '../model/slice.ts';
 import type { VerifiedRange } from '../model/verified-ranges.ts';
@@ -177,6 +178,8 @@ export interface FeedbackStore {
   /** How many entries a filter by date leaves out for having none. */
   countUndated(filter: RecordFilter): Promise<number>;
   stats(org: string, project: string): Promise<FeedbackStats>;
+  /** What a plan of the budget is made from: sizes, new entries, what past passes cost. */
+  projectActivity(org: string, project: string): Promise<ProjectActivity>;
   /** Inserts or replaces the row of a run. */
   recordExportRun(row: ExportRunRow): Promise<void>;
   listExportRuns(filter: { org?: string; domain?: string; limit?: number }): Promise<ExportRunRow[]>;

@@ -15,6 +15,7 @@ import {
   listPasses,
   watermark,
 } from './passes.ts';
+import { projectActivity } from './project-activity.ts';
 import { cutSlice, endCheck } from './read-slice.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices } from './slices.ts';
@@ -49,6 +50,7 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     exportRows: (filter) => exportRows(db, filter),
     countUndated: (filter) => countUndated(db, filter),
     stats: (org, project) => feedbackStats(db, org, project),
+    projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     checkWritable: () => write(writeAndRemoveRow),

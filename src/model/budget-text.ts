@@ -39,7 +39,7 @@ export function windowFacts(view: WindowView): [string, string][] {
   const { limit, reserve, windowMs, used, available, nextFreeAt, strangers, throttledInWindow } = view;
   const facts: [string, string][] = [
     ['window', `${limit} requests in ${spanText(windowMs)}${reserve > 0 ? `, ${reserve} left to others` : ''}`],
-    ['used', `${barText((100 * used) / limit)} ${used}`],
+    ['used', `${used}`],
     ['free now', `${available}`],
   ];
   if (nextFreeAt !== null) facts.push(['next free', clockTime(nextFreeAt)]);
@@ -61,5 +61,6 @@ export function windowFacts(view: WindowView): [string, string][] {
 
 /** The window as Markdown for the Temporal UI. */
 export function describeWindow(org: string, view: WindowView, now: number): string {
-  return `**Budget of ${org}** as of ${clockTime(now)}\n\n${factsTable(windowFacts(view))}`;
+  const slots: [string, string] = ['slots', barText((100 * view.used) / view.limit)];
+  return `**Budget of ${org}** as of ${clockTime(now)}\n\n${factsTable([slots, ...windowFacts(view)])}`;
 }

@@ -21,7 +21,7 @@ export interface QueueRules {
   now: number;
   /** A waiter rises one class for each of these. */
   promotionMs: number;
-  /** When each project was granted its last lease: the longest ago goes first. */
+  /** When each turn (`turnOf`) was last granted a lease: the longest ago goes first. One not known waits for its first. */
   served: Readonly<Record<string, number>>;
 }
 
@@ -31,19 +31,28 @@ export function rankOf(claim: Claim, { now, promotionMs }: QueueRules): number {
   return Math.max(0, permitClasses.indexOf(claim.class) - promoted);
 }
 
+/**
+ * Whose turn is counted. A project's classes have turns of their own: what it asks on demand must not put its promoted
+ * sweep back, again and again.
+ */
+export const turnOf = ({ project, class: kind }: Pick<Claim, 'project' | 'class'>): string => `${project} ${kind}`;
+
 /** Claims in the order in which they are served. */
 export function inOrder<T extends Claim>(claims: readonly T[], rules: QueueRules): T[] {
-  const turn = ({ project }: Claim) => rules.served[project] ?? Number.NEGATIVE_INFINITY;
+  const waitingSince = (claim: Claim) => rules.served[turnOf(claim)] ?? claim.since;
   return [...claims].sort(
-    (a, b) => rankOf(a, rules) - rankOf(b, rules) || compare(turn(a), turn(b)) || compare(a.since, b.since),
+    (a, b) => rankOf(a, rules) - rankOf(b, rules) || waitingSince(a) - waitingSince(b) || a.since - b.since,
   );
 }
 
-/** Claims that are served before this one; the holder's own are not among them. */
-export function ahead<T extends Claim>(claim: Claim, waiters: readonly T[], rules: QueueRules): T[] {
-  const others: Claim[] = waiters.filter((waiter) => waiter.holder !== claim.holder);
-  const ordered = inOrder([...others, claim], rules);
-  return ordered.slice(0, ordered.indexOf(claim)) as T[];
+/**
+ * Claims that are served before this one; the holder's own are not among them. Who has a place keeps it, or two that
+ * came in the same millisecond would each let the other go first.
+ */
+export function ahead<T extends Claim>(claim: T, waiters: readonly T[], rules: QueueRules): T[] {
+  const place = waiters.findIndex(({ holder }) => holder === claim.holder);
+  const ordered = inOrder(place < 0 ? [...waiters, claim] : waiters.with(place, claim), rules);
+  return ordered.slice(0, ordered.indexOf(claim));
 }
 
 /**
@@ -60,5 +69,3 @@ export function equals(claim: Claim, waiters: readonly Claim[], rules: QueueRule
   const own = rankOf(claim, rules);
   return waiters.filter((waiter) => waiter.holder !== claim.holder && rankOf(waiter, rules) === own).length;
 }
-
-const compare = (a: number, b: number): number => (a === b ? 0 : a < b ? -1 : 1);

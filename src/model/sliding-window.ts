@@ -11,7 +11,7 @@
 import { type Demand, forecastOf } from './forecast.ts';
 import { ascending, capacityOf, freeMoments, heldUntil, holdMs, limitOf, probablyHeldUntil } from './held-slots.ts';
 import { keyTryDelay } from './key-tries.ts';
-import { ahead, equals, inOrder, type QueueRules, slotsKeptFor, type Waiter } from './permit-queue.ts';
+import { ahead, equals, inOrder, type QueueRules, slotsKeptFor, turnOf, type Waiter } from './permit-queue.ts';
 import {
   type BudgetOverride,
   type Forecast,
@@ -37,7 +37,7 @@ export const leaseMs = 15_000;
 export const comeBackGraceMs = 5_000;
 /** Shortest time a refused asker is told to stay away: below a second server timers take a second anyway. */
 const minWaitMs = 1_000;
-/** Holders that left whose latest attempt is still known; projects whose last turn is. */
+/** Holders that left whose latest attempt is still known; turns of those that left. */
 const leftKept = 20;
 const longestOverWindowMs = 60_000;
 /** A person who asks for something tries the key at once, but not again and again. */
@@ -79,7 +79,7 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   };
   state.leases.push(lease);
   state.waiters = state.waiters.filter((waiter) => waiter.holder !== claim.holder);
-  state.served[claim.project] = state.now;
+  state.served[turnOf(claim)] = state.now;
   if (state.probe === probeDue) state.probe = lease.id;
   return [state, granted(lease, state)];
 }
@@ -91,12 +91,13 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
 export function report(before: WindowState, result: LeaseReport, at: number): WindowState {
   const state = advance(before, at);
   const lease = state.leases.find((candidate) => candidate.id === result.leaseId);
-  // Without the refused request's own slot, which says nothing about when the service has room again.
-  const oldestBefore = lease
-    ? heldUntil({ ...state, leases: state.leases.filter((other) => other !== lease) })[0]
-    : undefined;
-  if (lease) settle(state, lease, result);
-  if (result.throttled) throttle(state, oldestBefore, result.throttled.retryAfterMs);
+  const arrivals = lease ? settle(state, lease, result) : [];
+  if (result.throttled) {
+    const others = slotsBut(state, arrivals.at(-1));
+    throttle(state, heldUntil(others)[0], result.throttled.retryAfterMs);
+    // A refusal that is told twice, or that late, says nothing about who uses the window now.
+    if (lease) state.strangers = sighted(state.strangers, refusalIn(others));
+  }
   if (result.unauthorized) refuseKey(state, lease !== undefined && before.probe === lease.id);
   else if (result.accepted) state.refusedKey = null;
   return state;
@@ -204,7 +205,7 @@ export function advance(before: WindowState, at: number): WindowState {
     leases,
     waiters,
     attempts: latestLeft(before.attempts, new Set([...leases, ...waiters].map(({ holder }) => holder))),
-    served: latestLeft(before.served, new Set([...leases, ...waiters].map(({ project }) => project))),
+    served: latestLeft(before.served, new Set([...leases, ...waiters].map(turnOf))),
     throttledUntil: past(before.throttledUntil) ? null : before.throttledUntil,
     paused: past(before.paused?.until) ? null : before.paused,
     probe: probeLost ? probeDue : before.probe,
@@ -278,13 +279,22 @@ function refuse(
   return [state, { ...answer, forecast: forecastFor(state, waiter) }];
 }
 
-function settle(state: WindowState, lease: Lease, { arrived, accepted }: LeaseReport): void {
+function settle(state: WindowState, lease: Lease, { arrived, accepted, throttled }: LeaseReport): number[] {
   state.leases = state.leases.filter((candidate) => candidate !== lease);
   const used = arrived.slice(0, lease.notBefore.length);
   const arrivals = used.map((moment, i) => Math.min(lease.arrivesBy, Math.max(moment, lease.notBefore[i] ?? moment)));
   state.spent = [...state.spent, ...arrivals].sort(ascending);
-  state.strangers = corrected(state.strangers, arrivals, state.settings.windowMs);
+  // The service may not have counted the one it refused.
+  const counted = throttled ? arrivals.slice(0, -1) : arrivals;
+  state.strangers = corrected(state.strangers, counted, state.settings.windowMs);
   if (state.probe === lease.id) state.probe = accepted ? null : probeDue;
+  return arrivals;
+}
+
+/** The refused request's own slot says nothing about when the service has room again, or how much is ours. */
+function slotsBut(state: WindowState, refused: number | undefined): WindowState {
+  const index = refused === undefined ? -1 : state.spent.indexOf(refused);
+  return { ...state, spent: state.spent.filter((_, i) => i !== index) };
 }
 
 /**
@@ -298,8 +308,14 @@ function throttle(state: WindowState, oldest: number | undefined, retryAfterMs: 
   state.throttledUntil = Math.max(state.throttledUntil ?? 0, state.now + told, oldest ?? 0);
   state.probe = probeDue;
   state.throttles.push(state.now);
-  state.strangers = sighted(state.strangers, { at: state.now, limit: limitOf(state), own: state.spent, windowMs });
 }
+
+const refusalIn = (state: WindowState) => ({
+  at: state.now,
+  limit: limitOf(state),
+  own: state.spent,
+  windowMs: state.settings.windowMs,
+});
 
 /** Everybody waits; one request tries the key again, after a minute first, then ever later. */
 function refuseKey(state: WindowState, byProbe: boolean): void {

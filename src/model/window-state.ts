@@ -46,7 +46,7 @@ export interface WindowState {
   waiters: Waiter[];
   /** Latest attempt seen of each holder, by the time the server scheduled it. */
   attempts: Record<string, number>;
-  /** When each project was granted its last lease. */
+  /** When each turn (permit-queue.ts) was last granted a lease. */
   served: Record<string, number>;
   /** After a 429 nobody asks the service before. */
   throttledUntil: number | null;

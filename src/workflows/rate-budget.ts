@@ -42,8 +42,11 @@ export interface BudgetInput {
   carried?: WindowState;
 }
 
-/** Messages a run takes before it continues as new: the server refuses more than 2,000 updates a run. */
-const messagesPerRun = 1_000;
+/**
+ * Messages a run takes before it continues as new. The server refuses more than 2,000 updates a run; long before that a
+ * run must stay so short that a worker that takes it over replays it well within a workflow task's two seconds.
+ */
+const messagesPerRun = 300;
 
 /**
  * The sliding window of one organization, the only one who grants permits (DESIGN B1). Handlers never block, so none

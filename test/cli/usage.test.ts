@@ -18,6 +18,11 @@ const commands = [
   ['feedback', 'status'],
   ['feedback', 'cancel'],
   ['budget', 'show'],
+  ['budget', 'watch'],
+  ['budget', 'set'],
+  ['budget', 'reset'],
+  ['budget', 'pause'],
+  ['budget', 'resume'],
 ];
 
 describe('help', () => {

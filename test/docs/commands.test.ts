@@ -15,6 +15,7 @@ import {
 
 /** Commands that need neither Temporal nor the service. */
 const offline = [
+  'budget plan',
   'config init',
   'config check',
   'config schema',

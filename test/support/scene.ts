@@ -37,6 +37,8 @@ export interface SceneOptions {
   schedule?: string;
   /** YAML of the schedule of the project's incremental pass. */
   incremental?: string;
+  /** Projects besides `prj_1`; the sandbox needs them too. */
+  projects?: string[];
   /** YAML of the site's rollout targets; by default one folder. */
   rollout?: string;
 }
@@ -61,7 +63,7 @@ organizations:
   - id: ${org}
     apiKey: "${sandbox.apiKey}"
     budget: ${options.budget ?? '{ requests: 100, window: 1h }'}
-    projects: [{ id: ${project}${options.incremental ? `, incremental: ${options.incremental}` : ''} }]
+    projects: [{ id: ${project}${options.incremental ? `, incremental: ${options.incremental}` : ''} }${(options.projects ?? []).map((id) => `, { id: ${id} }`).join('')}]
     sites:
       - domain: ${domain}
         job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}

@@ -6,6 +6,7 @@ import type { JobReading } from '../../src/activities/export-jobs.ts';
 import type { Activities } from '../../src/activities/index.ts';
 import { ExportRunning, exportState, pollNow, startExport } from '../../src/client/exports.ts';
 import type { ExportInput, ExportParameters } from '../../src/model/site-export.ts';
+import { retryKeySignal } from '../../src/workflows/definitions.ts';
 import { timeSkippingEnvironment } from '../support/temporal.ts';
 import { withWorker } from '../support/workflow-run.ts';
 
@@ -128,6 +129,51 @@ describe('exportSite', () => {
       const result = await (await start(taskQueue, input())).result();
       expect(result.outcome).toBe('published');
       expect(result.polls).toBeLessThan(14_400 / 10 / 5);
+    });
+  });
+
+  it('sits out a refused key in one clear state, at the step that was refused, and starts one job only', async () => {
+    let refusals = 0;
+    const refuse = () => {
+      refusals += 1;
+      throw ApplicationFailure.nonRetryable('the service does not accept the API key (401)', 'Unauthorized');
+    };
+    const { activities, calls } = exportActivities({
+      startJob: async () => (refusals < 3 ? refuse() : { jobId: 'job-1' }),
+      fetchBundle: async () => (refusals < 4 ? refuse() : bundle),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const startedAt = await env.currentTimeMs();
+      const handle = await start(taskQueue, request);
+      await expect
+        .poll(() => exportState(env.client, request.org, request.domain), { timeout: 10_000 })
+        .toMatchObject({ phase: 'starting', unauthorized: { since: expect.any(Number) } });
+      expect(await handle.result()).toMatchObject({ outcome: 'published', jobsStarted: 1 });
+      // A minute, two and four before the job is started, a minute before the bundle is fetched.
+      expect((await env.currentTimeMs()) - startedAt).toBeGreaterThan(8 * 60_000 - 5_000);
+      expect(await exportState(env.client, request.org, request.domain)).toMatchObject({ unauthorized: null });
+    });
+    expect(calls.startJob).toHaveLength(4);
+  });
+
+  it('tries a refused key at once when told that it may have been changed', async () => {
+    let works = false;
+    const { activities } = exportActivities({
+      startJob: async () => {
+        if (!works) throw ApplicationFailure.nonRetryable('401', 'Unauthorized');
+        return { jobId: 'job-1' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      await expect
+        .poll(() => exportState(env.client, request.org, request.domain), { timeout: 10_000 })
+        .toMatchObject({ unauthorized: { since: expect.any(Number) } });
+      works = true;
+      await handle.signal(retryKeySignal);
+      expect(await handle.result()).toMatchObject({ outcome: 'published' });
     });
   });
 

@@ -85,12 +85,65 @@ describe('rateBudget on the real server', () => {
     });
   });
 
+  it('is set by hand for a while, then follows the configuration again', async () => {
+    await withBudget(async ({ org, client, ask }) => {
+      expect(await client.override(org, { requests: 3, until: null })).toMatchObject({ limit: 3, available: 3 });
+      expect(await ask('q1')).toMatchObject({ kind: 'granted', notBefore: expect.any(Array) });
+      // What a worker configures meanwhile does not end it.
+      expect(await client.configure(org)).toMatchObject({ limit: 3, used: 2, override: { requests: 3 } });
+      expect(await client.override(org, null)).toMatchObject({ limit: 20, used: 2, available: 18, override: null });
+      const soon = Date.now() + 1_500;
+      await client.override(org, { requests: 2, reserve: 1, until: soon });
+      expect((await ask('q2', 'sync:b')).kind).toBe('wait');
+      await expect.poll(() => budgetView(env.client, org), { timeout: 10_000 }).toMatchObject({ limit: 20 });
+    });
+  });
+
+  it('refuses what makes no sense, and says why', async () => {
+    await withBudget(async ({ org, client }) => {
+      await client.configure(org);
+      for (const override of [{ requests: 0 }, { requests: 2.5 }, { reserve: 20 }, { requests: 5, reserve: 5 }]) {
+        const refused = client.override(org, { ...override, until: null });
+        await expect(refused).rejects.toMatchObject({ cause: { message: expect.stringMatching(/must be/) } });
+      }
+    });
+  });
+
+  it('grants nothing while paused by hand, and wakes whoever waits when resumed', async () => {
+    await withBudget(async ({ org, client, ask }) => {
+      expect(await client.pause(org, { until: null })).toMatchObject({ pausedBy: 'paused', pausedUntil: null });
+      expect(await ask('q1')).toMatchObject({ kind: 'wait', reason: 'paused' });
+      expect(await client.pause(org, null)).toMatchObject({
+        pausedBy: null,
+        waiters: [{ workflowId: 'sync:a', expectedAt: expect.any(Number) }],
+      });
+      expect((await budgetView(env.client, org)).waiters[0]?.expectedAt).toBeLessThan(Date.now() + 5_000);
+      expect(await ask('q2')).toMatchObject({ kind: 'granted' });
+    });
+  });
+
+  it('lets one request try a refused key, and everybody on when it works', async () => {
+    await withBudget(async ({ org, client, ask }) => {
+      const first = await ask('q1');
+      if (first.kind !== 'granted') throw new Error('not granted');
+      await client.report(org, { leaseId: 'q1', arrived: [first.grantedAt], accepted: false, unauthorized: true });
+      expect(await ask('q2', 'sync:b')).toMatchObject({ kind: 'wait', reason: 'unauthorized' });
+      // A worker that starts may hold another key.
+      await client.configure(org);
+      const probe = await ask('q3', 'sync:b');
+      expect(probe).toMatchObject({ kind: 'granted', notBefore: [expect.any(Number)] });
+      expect(await ask('q4')).toMatchObject({ kind: 'wait', reason: 'probing' });
+      await client.report(org, { leaseId: 'q3', arrived: [first.grantedAt + 1_000], accepted: true });
+      expect(await ask('q5')).toMatchObject({ kind: 'granted' });
+    });
+  });
+
   it('continues as new without losing its ledger, its leases or a question asked meanwhile', async () => {
     await withBudget(async ({ org, client, ask }) => {
       const kept = await ask('kept', 'sync:keeper');
       const handle = env.client.workflow.getHandle(budgetWorkflowId(org));
       const before = (await handle.describe()).runId;
-      for (let round = 0; round < 130; round += 1) {
+      for (let round = 0; round < 50; round += 1) {
         await Promise.all(
           Array.from({ length: 8 }, async (_, i) => {
             const answer = await ask(`r${round}-${i}`, `sync:${i}`);

@@ -68,7 +68,8 @@ export const rules: readonly Section[] = [
         'errors.credential',
         'not shown: the answer to a missing or wrong key',
         `${failed} > %d becomes %o with the words of the service`,
-        'activities/feedback-pages > fetchPages > gives up at once when nothing can help: %s',
+        'activities/feedback-pages > fetchPages > waits for the organization when the key is refused (401), after one request',
+        'e2e/refused-key > a refused key (401) > stops the runs of the organization in one clear state, and lets them go on when it works',
       ],
     ],
   },
@@ -78,7 +79,7 @@ export const rules: readonly Section[] = [
       [
         'limits.rate',
         '100 requests an organization and hour',
-        'model/sliding-window > whatever askers, workers and messages do > never lets more requests arrive in any window than the limit (B1), and never grants what it cannot tell of',
+        'model/sliding-window.property > whatever askers, workers, operators and messages do > never lets more requests arrive in any window than the limit under which the last was granted (B1)',
         'workflows/rate-budget > rateBudget on the real server > never grants more than the limit to many askers at once',
         "config/load > loadConfig > reads DESIGN's file",
         'config/load > loadConfig > fills in the same defaults when they are left out',
@@ -87,7 +88,7 @@ export const rules: readonly Section[] = [
         'limits.rate.shared',
         'shared by all analytics endpoints',
         'sandbox/rate-limit > the rate limit > is 100 requests per organization and hour, shared by all projects and analytics endpoints',
-        'model/sliding-window > a sliding window > leaves the reserve to others',
+        'model/sliding-window-settings > changed settings > leave the reserve to others, and a request to us whatever the reserve',
       ],
       [
         'limits.pageSize',

@@ -1,0 +1,82 @@
+import type { Kysely } from 'kysely';
+import type { PassKind } from '../model/cargo.ts';
+import { type ObservedRun, observedDays, type ProjectActivity } from '../model/observed-load.ts';
+import type { FeedbackDatabase } from './schema.ts';
+
+type Db = Kysely<FeedbackDatabase>;
+
+const openStatuses = ['pending', 'in_progress'];
+const observedRuns = 20;
+
+/** What has been seen of a project, in numbers and times, for `budget plan` (docs/budget-plan.md). */
+export async function projectActivity(db: Db, org: string, project: string): Promise<ProjectActivity> {
+  const all = db.selectFrom('feedback').where('project_id', '=', project).where('org_id', '=', org);
+  const live = all.where('deleted_at', 'is', null);
+  const runs = {
+    incremental: await runsOf(db, org, project, 'incremental'),
+    review: await runsOf(db, org, project, 'review'),
+    sweep: await runsOf(db, org, project, 'sweep'),
+  };
+  const readUpTo = await lastRead(db, org, project);
+  const { entries } = await live.select((row) => row.fn.countAll().as('entries')).executeTakeFirstOrThrow();
+  const { open } = await live
+    .where('status', 'in', openStatuses)
+    .select((row) => row.fn.countAll().as('open'))
+    .executeTakeFirstOrThrow();
+  const { oldest } = await all.select((row) => row.fn.min('created_at_utc').as('oldest')).executeTakeFirstOrThrow();
+  return {
+    entries: Number(entries),
+    open: Number(open),
+    readUpTo,
+    oldest,
+    recent: readUpTo === null ? 0 : await countBefore(db, org, project, readUpTo),
+    runs,
+  };
+}
+
+/** Entries that came in the days before a moment, those that are gone since included. */
+async function countBefore(db: Db, org: string, project: string, until: string): Promise<number> {
+  const since = new Date(Date.parse(until) - observedDays * 86_400_000).toISOString();
+  const { recent } = await db
+    .selectFrom('feedback')
+    .select((row) => row.fn.countAll().as('recent'))
+    .where('project_id', '=', project)
+    .where('org_id', '=', org)
+    .where('created_at_utc', '>', since)
+    .where('created_at_utc', '<=', until)
+    .executeTakeFirstOrThrow();
+  return Number(recent);
+}
+
+/** Entries that came later than this may not be stored yet. Reviews read some statuses only. */
+async function lastRead(db: Db, org: string, project: string): Promise<string | null> {
+  const { last } = await completed(db, org, project)
+    .where('pass', '!=', 'review')
+    .select((row) => row.fn.max('started_at').as('last'))
+    .executeTakeFirstOrThrow();
+  return last;
+}
+
+/** Newest first. An incremental pass without a beginning read everything: there was no watermark yet. */
+async function runsOf(db: Db, org: string, project: string, pass: PassKind): Promise<ObservedRun[]> {
+  const rows = await completed(db, org, project)
+    .where('pass', '=', pass)
+    .$if(pass === 'incremental', (query) => query.where('date_from', 'is not', null))
+    .$if(pass === 'sweep', (query) => query.where('date_from', 'is', null))
+    .select(['started_at', 'requests'])
+    .orderBy('started_at', 'desc')
+    .orderBy('pass_id', 'desc')
+    .limit(observedRuns)
+    .execute();
+  return rows.map(({ started_at, requests }) => ({ startedAt: started_at, requests: Number(requests) }));
+}
+
+/** Passes that ended well and that nobody gave an end. */
+function completed(db: Db, org: string, project: string) {
+  return db
+    .selectFrom('sync_passes')
+    .where('org_id', '=', org)
+    .where('project_id', '=', project)
+    .where('outcome', '=', 'completed')
+    .where('date_to', 'is', null);
+}

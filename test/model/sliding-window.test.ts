@@ -1,0 +1,351 @@
+import { describe, expect, it } from 'vitest';
+import { ask, earlierThanTold, horizonMs, leaseMs, nextChange, pauseWith } from '../../src/model/sliding-window.ts';
+import { viewOf } from '../../src/model/window-view.ts';
+import { frozen, holdMs, question, Scene, settings, t0 } from './window-support.ts';
+
+const used = (scene: Scene) => viewOf(scene.state, scene.now).used;
+
+describe('a sliding window', () => {
+  it('spends the whole limit at once, in leases, and then says when to come back (B2)', () => {
+    const scene = new Scene();
+    expect(scene.granted('a')).toMatchObject({
+      grantedAt: t0,
+      useBy: t0 + leaseMs,
+      arrivalMs: 30_000,
+      notBefore: [t0, t0, t0, t0, t0],
+    });
+    expect(scene.granted('a').notBefore).toHaveLength(5);
+    expect(scene.waits('a')).toMatchObject({ now: t0, waitUntil: t0 + holdMs, place: 1, behind: [] });
+    expect(used(scene)).toBe(10);
+  });
+
+  it('holds a reported slot for one window after its arrival', () => {
+    const scene = new Scene();
+    const lease = scene.granted('a', { wants: 1 });
+    scene.at(600).report(lease, [t0 + 500]);
+    expect(used(scene.at(500 + holdMs - 1))).toBe(1);
+    expect(used(scene.at(500 + holdMs))).toBe(0);
+  });
+
+  it('holds an unreported slot for one window after its request could still have arrived', () => {
+    const scene = new Scene();
+    scene.granted('a', { wants: 1 });
+    const gone = leaseMs + settings.arrivalMs + holdMs;
+    expect(used(scene.at(gone - 1))).toBe(1);
+    expect(used(scene.at(gone))).toBe(0);
+  });
+
+  it('holds each slot a ten-thousandth of the window longer, and 20 ms at least', () => {
+    const hour = new Scene({ windowMs: 3_600_000, requests: 1 });
+    hour.spend(1);
+    expect(hour.waits('a').waitUntil).toBe(t0 + 3_600_000 + 360);
+    const second = new Scene({ windowMs: 1_000, requests: 1 });
+    second.spend(1);
+    expect(second.granted('a').notBefore).toEqual([t0 + 1_020]);
+  });
+
+  it('gives unused permits back at once', () => {
+    const scene = new Scene();
+    const lease = scene.granted('a');
+    expect(used(scene)).toBe(5);
+    expect(used(scene.report(lease, [t0]))).toBe(1);
+  });
+
+  it('believes no arrival before its permit, after its lease, or without a permit', () => {
+    const scene = new Scene();
+    const early = scene.granted('a', { wants: 1 });
+    expect(scene.report(early, [t0 - 5_000]).state.spent).toEqual([t0]);
+    const late = scene.granted('a', { wants: 1 });
+    expect(scene.report(late, [t0 + 3_600_000, t0]).state.spent).toEqual([t0, t0 + leaseMs + settings.arrivalMs]);
+  });
+
+  it('keeps arrivals in their order, in whichever they are reported', () => {
+    const scene = new Scene();
+    const [first, second] = [scene.granted('a', { wants: 2 }), scene.granted('b', { wants: 2 })];
+    scene
+      .at(900)
+      .report(second, [t0 + 200, t0 + 800])
+      .report(first, [t0 + 500, t0 + 100]);
+    expect(scene.state.spent).toEqual([t0 + 100, t0 + 200, t0 + 500, t0 + 800]);
+  });
+
+  it('changes nothing by a report it has had already', () => {
+    const scene = new Scene();
+    const lease = scene.granted('a');
+    scene.report(lease, [t0]);
+    const { state } = scene;
+    expect(scene.report(lease, [t0, t0, t0]).state).toEqual(state);
+  });
+
+  it('grants permits that come free within the horizon, each with its moment', () => {
+    const scene = new Scene();
+    for (let i = 0; i < 10; i += 1) scene.at(i * 100).spend(1);
+    const at = 60_000 - 50;
+    const { notBefore } = scene.at(at).granted('a');
+    expect(notBefore).toEqual([0, 1, 2, 3, 4].map((i) => t0 + i * 100 + holdMs));
+    expect(notBefore.at(-1)).toBeLessThanOrEqual(t0 + at + horizonMs);
+  });
+
+  it('grants for the horizon and not for a millisecond more', () => {
+    const scene = new Scene({ requests: 1 }).spend(1);
+    expect(scene.at(holdMs - horizonMs - 1).ask('a').kind).toBe('wait');
+    expect(scene.at(holdMs - horizonMs).granted('a').notBefore).toEqual([t0 + holdMs]);
+  });
+
+  it('holds the slot of a permit for later from the moment it may be used', () => {
+    const scene = new Scene({ requests: 1 }).spend(1);
+    const lease = scene.at(holdMs - 1_000).granted('a');
+    expect(scene.report(lease, [t0 + holdMs - 500]).state.spent).toEqual([t0, t0 + holdMs]);
+  });
+
+  it('tells a refused asker to stay away for a second at least', () => {
+    const scene = new Scene().apply((state, at) => pauseWith(state, { until: at + 100 }, at));
+    expect(scene.waits('a').waitUntil).toBe(t0 + 1_000);
+  });
+
+  it('answers a repeated question with the same lease and charges it once', () => {
+    const scene = new Scene();
+    const same = question('a');
+    const [state, first] = ask(scene.state, same, t0);
+    const [again, second] = ask(frozen(state), same, t0 + 3_000);
+    expect(second).toEqual(first);
+    expect(viewOf(again, t0 + 3_000).used).toBe(5);
+  });
+
+  it('refuses an older attempt than the latest it has seen', () => {
+    const scene = new Scene();
+    scene.granted('a', { attemptAt: 50 });
+    expect(scene.ask('a', { attemptAt: 49 })).toEqual({ kind: 'superseded' });
+    expect(scene.ask('a', { attemptAt: 50 }).kind).toBe('granted');
+    expect(scene.ask('b', { attemptAt: 1 }).kind).toBe('wait');
+  });
+
+  it('knows the latest attempts of those that are here and of twenty that left', () => {
+    const scene = new Scene();
+    scene.report(scene.granted('old', { attemptAt: 10 }), []);
+    scene.report(scene.granted('a', { attemptAt: 50 }), []);
+    expect(scene.ask('a', { attemptAt: 49 })).toEqual({ kind: 'superseded' });
+    scene.granted('here', { attemptAt: 5, wants: 1 });
+    for (let i = 0; i < 19; i += 1) scene.report(scene.granted(`h${i}`, { wants: 1, attemptAt: 100 + i }), []);
+    scene.at(1);
+    expect(scene.ask('old', { attemptAt: 9 }).kind).toBe('granted');
+    expect(scene.ask('a', { attemptAt: 49 })).toEqual({ kind: 'superseded' });
+    expect(scene.ask('here', { attemptAt: 4 })).toEqual({ kind: 'superseded' });
+    expect(Object.keys(scene.state.attempts).length).toBeLessThan(25);
+  });
+
+  it('keeps the first lease charged when a second attempt asks anew', () => {
+    const scene = new Scene();
+    const [first, second] = [scene.granted('a', { attemptAt: 1 }), scene.at(5_000).granted('a', { attemptAt: 2 })];
+    expect(used(scene)).toBe(first.notBefore.length + second.notBefore.length);
+  });
+
+  describe('a lease', () => {
+    const roomy = { requests: 100 };
+    it('has ten permits for one alone, as many as wanted if fewer, and one at least', () => {
+      const scene = new Scene(roomy);
+      expect(scene.granted('a').notBefore).toHaveLength(10);
+      expect(scene.granted('a', { wants: 3.7 }).notBefore).toHaveLength(3);
+      expect(scene.granted('a', { wants: 0 }).notBefore).toHaveLength(1);
+    });
+
+    it('shrinks to five when others hold permits', () => {
+      const scene = new Scene(roomy);
+      const lease = scene.granted('a');
+      expect(scene.granted('b').notBefore).toHaveLength(5);
+      scene.report(lease, []);
+      expect(scene.granted('a').notBefore).toHaveLength(5);
+    });
+
+    it('shrinks to five when others wait, and not for those whose lease is over', () => {
+      const scene = new Scene(roomy);
+      scene.granted('a');
+      expect(scene.at(leaseMs - 1).granted('b', { wants: 6 }).notBefore).toHaveLength(5);
+      expect(scene.at(3 * leaseMs).granted('c').notBefore).toHaveLength(10);
+    });
+
+    it('takes half of a small limit at most', () => {
+      expect(new Scene({ requests: 7 }).granted('a').notBefore).toHaveLength(4);
+      expect(new Scene({ requests: 1 }).granted('a').notBefore).toHaveLength(1);
+    });
+
+    it('shares what is free with those of its rank that wait', () => {
+      const scene = new Scene().spend(10);
+      scene.at(1_000);
+      for (const holder of ['a', 'b', 'c']) scene.waits(holder);
+      expect(scene.at(holdMs).granted('a').notBefore).toHaveLength(2);
+      expect(scene.granted('b').notBefore).toHaveLength(3);
+      expect(scene.granted('c').notBefore).toHaveLength(5);
+    });
+  });
+
+  describe('a queue', () => {
+    it('serves waiters in the order they came and gives each a time of its own', () => {
+      const scene = new Scene();
+      for (let i = 0; i < 10; i += 1) scene.at(i * 4_000).spend(1, `x${i}`);
+      scene.at(50_000);
+      expect(scene.waits('a').waitUntil).toBe(t0 + holdMs);
+      expect(scene.waits('b')).toMatchObject({ place: 2, behind: ['a'], waitUntil: t0 + 4_000 + holdMs });
+      // b comes too early and must not take the slot a waits for
+      expect(scene.at(holdMs).ask('b').kind).toBe('wait');
+      expect(scene.at(holdMs + 10).granted('a').notBefore).toEqual([t0 + holdMs + 10]);
+    });
+
+    it('serves the more urgent class first, whoever came first', () => {
+      const scene = new Scene().spend(10).at(1_000);
+      scene.waits('sweep');
+      expect(scene.waits('person', { class: 'on-demand', wants: 3 })).toMatchObject({ place: 1, behind: [] });
+      expect(scene.waits('sweep')).toMatchObject({ place: 2, behind: ['person'] });
+    });
+
+    it('names the first five of those ahead', () => {
+      const scene = new Scene().spend(10).at(1_000);
+      for (const holder of ['a', 'b', 'c', 'd', 'e', 'f']) scene.waits(holder);
+      expect(scene.waits('g')).toMatchObject({ place: 7, behind: ['a', 'b', 'c', 'd', 'e'] });
+    });
+
+    it('lets two that came in the same millisecond not wait for each other', () => {
+      const scene = new Scene({ requests: 1 }).spend(1).at(1_000);
+      expect(scene.waits('b')).toMatchObject({ place: 1, behind: [] });
+      expect(scene.waits('a')).toMatchObject({ place: 2, behind: ['b'] });
+      expect(scene.waits('b')).toMatchObject({ place: 1, behind: [] });
+      expect(scene.at(holdMs).granted('b').notBefore).toHaveLength(1);
+    });
+
+    it('does not put a promoted sweep back when its own project asks on demand', () => {
+      const scene = new Scene({ requests: 2 });
+      const people = ['p', 'q'].map((project) => ({
+        holder: `person-${project}`,
+        project,
+        class: 'on-demand' as const,
+      }));
+      const served = () =>
+        people.filter(({ holder, ...more }) => {
+          const answer = scene.ask(holder, { ...more, wants: 1 });
+          if (answer.kind === 'granted') scene.report(answer, answer.notBefore, { accepted: true });
+          return answer.kind === 'granted';
+        });
+      expect(served()).toHaveLength(2);
+      scene.waits('sweep', { project: 'p' });
+      const perWindow = [1, 2, 3].map((round) => {
+        scene.at(round * holdMs);
+        const others = served().length;
+        return [others, scene.ask('sweep', { project: 'p' }).kind];
+      });
+      expect(perWindow).toEqual([
+        [2, 'wait'],
+        [2, 'wait'],
+        [1, 'granted'],
+      ]);
+    });
+
+    it('lets a waiter that does not come back within five seconds lose its place', () => {
+      const scene = new Scene({ requests: 1 }).spend(1).at(1);
+      scene.waits('dead');
+      expect(scene.at(holdMs + 4_999).waits('b')).toMatchObject({ place: 2, behind: ['dead'] });
+      expect(scene.at(holdMs + 5_000).granted('b').notBefore).toHaveLength(1);
+    });
+
+    it('gives no place to an asker that will not come back, and no forecast', () => {
+      const scene = new Scene().spend(10).at(1);
+      expect(scene.waits('check', { mayWait: false, remaining: 3 })).toMatchObject({ place: 1, forecast: null });
+      expect(scene.state.waiters).toEqual([]);
+    });
+
+    it('forgets a waiter once it is served, and nobody else', () => {
+      const scene = new Scene().spend(10).at(1);
+      scene.waits('a');
+      scene.waits('b');
+      scene.at(holdMs + 1).granted('a');
+      expect(scene.state.waiters.map(({ holder }) => holder)).toEqual(['b']);
+    });
+
+    it('keeps the since of a waiter that comes again, and takes over what it wants now', () => {
+      const scene = new Scene().spend(10).at(1);
+      scene.waits('a', { wants: 5 });
+      scene.at(2).waits('a', { wants: 3, remaining: 12 });
+      expect(scene.state.waiters).toMatchObject([{ since: t0 + 1, wants: 3, remaining: 12 }]);
+    });
+  });
+
+  describe('waking', () => {
+    it('wakes waiters that can come a second or more before the time they were told', () => {
+      const scene = new Scene({ requests: 2 });
+      const lease = scene.granted('a');
+      scene.granted('a');
+      scene.at(500).waits('b');
+      const { state, holders } = earlierThanTold(scene.at(1_000).report(lease, []).state, scene.now);
+      expect(holders).toEqual(['b']);
+      expect(state.waiters).toMatchObject([{ holder: 'b', expectedAt: t0 + 1_000 }]);
+      expect(earlierThanTold(state, scene.now)).toEqual({ state, holders: [] });
+    });
+
+    it('lets a waiter sleep whose time comes less than a second earlier', () => {
+      const woken = (earlier: number) => {
+        const scene = new Scene({ requests: 1 });
+        const lease = scene.granted('a', { wants: 1 });
+        scene.at(2_000).waits('b');
+        const told = scene.state.waiters[0]?.expectedAt ?? 0;
+        expect(told).toBe(t0 + holdMs);
+        const wished = {
+          ...scene.state,
+          waiters: scene.state.waiters.map((w) => ({ ...w, expectedAt: told + earlier })),
+        };
+        expect(lease.notBefore).toEqual([t0]);
+        return earlierThanTold(wished, scene.now).holders;
+      };
+      expect(woken(999)).toEqual([]);
+      expect(woken(1_000)).toEqual(['b']);
+    });
+
+    it('wakes nobody while something else stands in the way', () => {
+      const scene = new Scene({ requests: 2 });
+      const lease = scene.granted('a', { wants: 1 });
+      scene.granted('a', { wants: 1 });
+      scene.waits('b');
+      scene.report(lease, [t0], { throttled: { retryAfterMs: 90_000 } });
+      expect(earlierThanTold(scene.state, t0).holders).toEqual([]);
+    });
+
+    it('wakes for the slots that are left after those who go before', () => {
+      const scene = new Scene({ requests: 4 });
+      const leases = [scene.granted('x', { wants: 2 }), scene.granted('x', { wants: 2 })];
+      scene.at(1);
+      for (const holder of ['a', 'b', 'c']) scene.waits(holder);
+      for (const lease of leases.slice(0, 1)) scene.report(lease, []);
+      expect(earlierThanTold(scene.state, scene.now).holders).toEqual(['a', 'b']);
+    });
+
+    it('says when a place lapses that keeps others waiting', () => {
+      const scene = new Scene().spend(10).at(1);
+      scene.waits('a');
+      expect(nextChange(scene.state)).toBeNull();
+      scene.at(2).waits('b');
+      expect(nextChange(scene.state)).toBe(t0 + holdMs + 5_000);
+      expect(earlierThanTold(scene.state, t0 + holdMs + 4_999).state.waiters).toHaveLength(2);
+      expect(earlierThanTold(scene.state, t0 + holdMs + 5_000).state.waiters).toEqual([]);
+    });
+
+    it('has nothing to say while nobody waits', () => {
+      const scene = new Scene();
+      const lease = scene.granted('a', { wants: 1 });
+      scene.report(lease, [t0], { throttled: { retryAfterMs: 1 } });
+      expect(nextChange(scene.state)).toBeNull();
+    });
+  });
+
+  it('never lets time run backwards', () => {
+    const scene = new Scene().at(5_000).spend(1);
+    expect(scene.at(0).granted('a').grantedAt).toBe(t0 + 5_000);
+  });
+
+  it('keeps its state small and made of plain JSON', () => {
+    const scene = new Scene({ requests: 100 });
+    for (let i = 0; i < 10; i += 1)
+      scene.report(scene.granted('sync:acme:prj_1:sweep', { wants: 10 }), Array(10).fill(t0));
+    for (let i = 0; i < 5; i += 1) scene.waits(`sync:acme:prj_${i}:sweep`);
+    const json = JSON.stringify(scene.state);
+    expect(JSON.parse(json)).toEqual(scene.state);
+    expect(json.length).toBeLessThan(4_096);
+  });
+});
