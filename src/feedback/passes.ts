@@ -29,7 +29,8 @@ export async function beginPass(db: Transaction<FeedbackDatabase>, pass: BeginPa
     })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  if ((await listSlices(db, pass.passId)).length === 0) {
+  const row = await existingPass(db, pass.passId);
+  if (row.outcome === 'running' && (await listSlices(db, pass.passId)).length === 0) {
     const { dateFrom, dateTo } = pass;
     const walk: PlannedSlice = { ...everything, dateFrom, dateTo, stage: 'read', expectedPages: null };
     await planSlices(db, pass.passId, pass.slices ?? [walk]);
@@ -150,10 +151,20 @@ export async function listPasses(
   return rows.map(passRow);
 }
 
-export async function existingPass(db: Db, passId: string): Promise<Row> {
+async function existingPass(db: Db, passId: string): Promise<Row> {
   const row = await findPass(db, passId);
   if (row === undefined) throw new Error(`no sync pass ${passId} in this store`);
   return row;
+}
+
+/** The row of a pass, held against everybody else until the transaction ends: on every database, a write does that. */
+export async function lockedPass(db: Transaction<FeedbackDatabase>, passId: string): Promise<Row> {
+  await db
+    .updateTable('sync_passes')
+    .set((row) => ({ pages: row.ref('pages') }))
+    .where('pass_id', '=', passId)
+    .execute();
+  return await existingPass(db, passId);
 }
 
 async function findPass(db: Db, passId: string): Promise<Row | undefined> {

@@ -9,10 +9,10 @@ import {
   beginPass,
   countRequests,
   everSwept,
-  existingPass,
   finishPass,
   getPass,
   listPasses,
+  lockedPass,
   watermark,
 } from './passes.ts';
 import { projectActivity } from './project-activity.ts';
@@ -36,8 +36,8 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     commitPage: (commit) => write((trx) => upsertPage(trx, commit)),
     currentSlice: (passId) => currentSlice(db, passId),
     listSlices: (passId) => listSlices(db, passId),
-    cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await existingPass(trx, passId), cursor)),
-    endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await existingPass(trx, passId), same, at)),
+    cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
+    endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await lockedPass(trx, passId), same, at)),
     knownEntries: (org, project, bounds) => knownEntries(db, org, project, bounds),
     verifiedRanges: (org, project) => verifiedRanges(db, org, project),
     verifiedUpTo: (org, project) => verifiedUpTo(db, org, project),

@@ -6,8 +6,9 @@ import { compareWithTruth } from '../support/feedback-truth.ts';
 import { runPass } from '../support/sync-pass.ts';
 
 /*
- * The misbehaviours that other tools were measured under: 3,000 entries, 30 pages; cursors that live 0.75 of a window
- * of 100 requests with 12,500 entries, 125 pages. Each cell: exit code · requests · entries stored; printed at the end.
+ * The misbehaviours that other tools were measured under: 3,000 entries, 30 pages; cursors that die in a wait for the
+ * budget, 100 requests a window, with 12,500 entries, 125 pages (theirs lived 0.75 of a window; here the burst takes a
+ * larger part of it, so they live 0.25). Each cell: exit code · requests · entries stored; printed at the end.
  */
 
 const columns = [
@@ -122,9 +123,10 @@ it('badbody', async () => {
 
 it('expire', async () => {
   const window: WindowSettings = { requests: 100, reserve: 0, windowMs: 20_000, arrivalMs: 5_000 };
-  await withScene({ entries: 12_500, cursorTtlMs: 15_000 }, window, async (scene) => {
+  await withScene({ entries: 12_500, cursorTtlMs: 5_000 }, window, async (scene) => {
     const done = await sweep(scene);
     ours.set('expire', done.cell);
+    expect(done.requests).toBeGreaterThan(126);
     expect(compareWithTruth(scene)).toMatchObject({ entries: 12_500, missing: 0, different: 0 });
   });
 }, 240_000);
