@@ -10,20 +10,28 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [...onTemporal, 'test/chaos/**'] },
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...onTemporal, 'test/chaos/**'],
+          globalSetup: ['test/support/postgres-setup.ts'],
+        },
       },
       {
         extends: true,
         test: {
           name: 'temporal',
           include: onTemporal,
-          globalSetup: ['test/support/temporal-setup.ts'],
+          globalSetup: ['test/support/temporal-setup.ts', 'test/support/postgres-setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },
       // Minutes long, and not part of `npm test`: `npm run test:chaos`.
-      { extends: true, test: { name: 'chaos', include: ['test/chaos/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'chaos', include: ['test/chaos/**/*.test.ts'], globalSetup: ['test/support/postgres-setup.ts'] },
+      },
     ],
   },
 });

@@ -52,6 +52,7 @@ async function checkUnder(
       {
         signal,
         beforeSend: () => lease.take(),
+        afterWrite: () => lease.written(),
         onDate: (serviceMs) => {
           clockAheadMs = Date.now() - serviceMs;
         },

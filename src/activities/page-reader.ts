@@ -71,6 +71,7 @@ export class PageReader {
           lease.take();
           this.#uncounted += 1;
         },
+        afterWrite: () => lease.written(),
       });
       lease.answered();
       return page;

@@ -51,6 +51,11 @@ export class Lease {
     this.#arrived.push(this.#latestNow() + this.#granted.arrivalMs);
   }
 
+  /** Marks the last request as written only now: the process may have been stopped since the check for more than D. */
+  written(): void {
+    if (this.#arrived.length > 0) this.#arrived[this.#arrived.length - 1] = this.#latestNow() + this.#granted.arrivalMs;
+  }
+
   /** Marks the last request as answered: it has arrived, whatever the answer said. */
   answered(how: 'accepted' | 'refused' = 'accepted'): void {
     if (this.#arrived.length > 0) this.#arrived[this.#arrived.length - 1] = this.#latestNow();

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Config } from '../config/config.ts';
+import type { Config, FeedbackStoreConfig } from '../config/config.ts';
 import { spanText } from '../model/details-text.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -31,7 +31,7 @@ function documentOf({ file, temporal, service, organizations, store }: Config): 
       projects: projects.map((project) => project.id),
       sites: sites.map(({ domain, rollout }) => ({ domain, rollouts: rollout.map(({ name }) => name) })),
     })),
-    store: { feedback: store.feedback.file, bundles: store.bundles.directory, publicUrl: store.bundles.publicUrl },
+    store: { feedback: store.feedback.place, bundles: store.bundles.directory, publicUrl: store.bundles.publicUrl },
   };
 }
 
@@ -39,7 +39,7 @@ function textOf({ file, temporal, service, organizations, store }: Config, paint
   const facts: [string, string][] = [
     ['temporal', `${temporal.address}, namespace ${temporal.namespace}, task queue ${temporal.taskQueue}`],
     ['service', service.baseUrl],
-    ['feedback', store.feedback.file],
+    ['feedback', feedbackText(store.feedback)],
     ['bundles', `${store.bundles.directory}, published under ${store.bundles.publicUrl}`],
   ];
   for (const { id, apiKey, budget, projects, sites } of organizations) {
@@ -50,4 +50,10 @@ function textOf({ file, temporal, service, organizations, store }: Config, paint
     if (sites.length > 0) facts.push(['', `sites ${sites.map(({ domain }) => domain).join(', ')}`]);
   }
   return `${file}: ${paint.green('good')}\n${indent(factLines(facts))}`;
+}
+
+function feedbackText(feedback: FeedbackStoreConfig): string {
+  if (feedback.kind === 'sqlite') return feedback.place;
+  const password = feedback.password === null ? 'no password written' : `password from ${feedback.password.describe()}`;
+  return `${feedback.place}, ${password}, sslmode ${feedback.tls.mode}`;
 }

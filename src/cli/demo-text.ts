@@ -90,7 +90,7 @@ function addressesOf({ config, folder, sandbox, uiUrl, configFile, workerLog }: 
     sandbox: sandbox.url,
     site: join(folder, 'site', 'current', 'index.html'),
     bundles: config.store.bundles.directory,
-    database: config.store.feedback.file,
+    database: config.store.feedback.place,
     config: configFile,
     log: workerLog,
   };

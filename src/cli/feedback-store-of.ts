@@ -1,13 +1,13 @@
 import type { Config } from '../config/config.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
-import { openSqliteFeedbackStore } from '../feedback/sqlite-store.ts';
+import { openFeedbackStore } from '../feedback/open-feedback-store.ts';
 
 /** Opens the configured feedback store for as long as the work takes. Throws `FeedbackStoreUnavailable`. */
 export async function withFeedbackStore<Result>(
   config: Config,
   work: (store: FeedbackStore) => Promise<Result>,
 ): Promise<Result> {
-  const store = await openSqliteFeedbackStore(config.store.feedback.file);
+  const store = await openFeedbackStore(config.store.feedback);
   try {
     return await work(store);
   } finally {

@@ -1,4 +1,4 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 
 /** Where Temporal is, as docferry.yaml says it. */
@@ -66,7 +66,10 @@ function safeReason(error: unknown): string {
   return profile === undefined ? 'a value in them is not as it should be' : `there is no profile ${profile}`;
 }
 
-/** Connects a client, or throws `TemporalUnreachable` within seconds. The caller closes `client.connection`. */
+/**
+ * Connects a client, or throws `TemporalUnreachable` within seconds; a server that refuses the certificate or API key is
+ * no unreachable one, and its own error is thrown. The caller closes `client.connection`.
+ */
 export async function connectClient(settings: TemporalSettings): Promise<Client> {
   const options = connectOptions(settings);
   try {
@@ -78,9 +81,17 @@ export async function connectClient(settings: TemporalSettings): Promise<Client>
     });
     return new Client({ connection, namespace: options.namespace });
   } catch (error) {
-    if (error instanceof TypeError) throw error;
+    if (error instanceof TypeError || isRefusal(error)) throw error;
     throw new TemporalUnreachable(options.connection.address, { cause: error });
   }
+}
+
+const refusals: ReadonlySet<number> = new Set(Object.values({ permissionDenied: 7, unauthenticated: 16 }));
+
+/** Temporal answered, and does not accept who asks. */
+function isRefusal(error: unknown): boolean {
+  if (isGrpcServiceError(error)) return refusals.has(error.code);
+  return error instanceof Error && error.cause !== undefined && isRefusal(error.cause);
 }
 
 /** Whether `host:port` is this machine. */

@@ -1,3 +1,4 @@
+import type { PostgresAddress } from './postgres-address.ts';
 import type { SecretSource } from './secret-source.ts';
 
 /**
@@ -79,8 +80,14 @@ export type RolloutConfig = {
 } & ({ kind: 'directory'; path: string } | { kind: 'helmValues'; file: string });
 
 export interface StoreConfig {
-  feedback: { kind: 'sqlite'; file: string };
+  feedback: FeedbackStoreConfig;
   bundles: { kind: 'directory'; directory: string; publicUrl: string };
   /** Versions kept of each site. */
   keep: number;
 }
+
+/** `place` names it for people: the file, or the address without password. */
+export type FeedbackStoreConfig = { place: string } & (
+  | { kind: 'sqlite'; file: string }
+  | ({ kind: 'postgres'; password: SecretSource | null } & Omit<PostgresAddress, 'password'>)
+);

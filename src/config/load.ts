@@ -9,6 +9,7 @@ import { formatPath } from './format-path.ts';
 import { resolveConfig } from './resolve.ts';
 import { configSchema } from './schema.ts';
 import { describeIssues, problemAt } from './schema-problems.ts';
+import type { SecretSource } from './secret-source.ts';
 import { YamlFile } from './yaml-file.ts';
 
 export interface LoadOptions {
@@ -85,18 +86,22 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
   return isSyntax && text.includes('${') ? `inside { } and [ ] write "\${NAME}" with quotes` : null;
 }
 
-function findMissingSecrets(config: Config, yaml: YamlFile): ConfigProblem[] {
-  return config.organizations.flatMap(({ apiKey }, index) => {
+function findMissingSecrets({ organizations, store }: Config, yaml: YamlFile): ConfigProblem[] {
+  const problemOf = (secret: SecretSource, path: PropertyKey[]): ConfigProblem[] => {
     try {
-      apiKey.read();
+      secret.read();
       return [];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      const at = ['organizations', index];
-      const field =
-        yaml.position([...at, 'apiKeyFile']) && apiKey.describe().startsWith('the file') ? 'apiKeyFile' : 'apiKey';
-      const path = [...at, field];
       return [{ path: formatPath(path), position: yaml.position(path), message: error.message }];
     }
+  };
+  const keys = organizations.flatMap(({ apiKey }, index) => {
+    const at = ['organizations', index];
+    const field =
+      yaml.position([...at, 'apiKeyFile']) && apiKey.describe().startsWith('the file') ? 'apiKeyFile' : 'apiKey';
+    return problemOf(apiKey, [...at, field]);
   });
+  const password = store.feedback.kind === 'postgres' ? store.feedback.password : null;
+  return password === null ? keys : [...keys, ...problemOf(password, ['store', 'feedback'])];
 }

@@ -1,7 +1,15 @@
 import path from 'node:path';
-import type { Config, OrganizationConfig, ProjectConfig, RolloutConfig, Schedule, SiteConfig } from './config.ts';
-import { ConfigError } from './config-error.ts';
-import { type Environment, expand, referencedNames } from './environment.ts';
+import type {
+  Config,
+  FeedbackStoreConfig,
+  OrganizationConfig,
+  ProjectConfig,
+  RolloutConfig,
+  Schedule,
+  SiteConfig,
+} from './config.ts';
+import type { Environment } from './environment.ts';
+import { parsePostgresAddress, shownAddress } from './postgres-address.ts';
 import type { ScheduleInput } from './schedule-schema.ts';
 import type { ConfigInput } from './schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
@@ -32,7 +40,7 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
     },
     organizations: input.organizations.map((organization) => resolveOrganization(organization, absolute, environment)),
     store: {
-      feedback: { kind: 'sqlite', file: absolute(store.feedback.replace(/^sqlite:/, '')) },
+      feedback: resolveFeedback(store.feedback, absolute, environment),
       bundles: {
         kind: 'directory',
         directory: absolute(store.bundles.directory ?? './data/bundles'),
@@ -40,6 +48,29 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       },
       keep: store.keep,
     },
+  };
+}
+
+function resolveFeedback(
+  text: string,
+  absolute: (relative: string) => string,
+  environment: Environment,
+): FeedbackStoreConfig {
+  if (text.startsWith('sqlite:')) {
+    const file = absolute(text.replace(/^sqlite:/, ''));
+    return { kind: 'sqlite', file, place: file };
+  }
+  const address = parsePostgresAddress(text);
+  // The schema has seen to it that it can be read.
+  if (typeof address === 'string') throw new Error(address);
+  const { password, tls } = address;
+  const file = (path: string | null) => (path === null ? null : absolute(path));
+  return {
+    ...address,
+    kind: 'postgres',
+    place: shownAddress(address),
+    password: password === null ? null : new TextSecret('password', password, environment),
+    tls: { mode: tls.mode, rootCert: file(tls.rootCert), cert: file(tls.cert), key: file(tls.key) },
   };
 }
 
@@ -101,13 +132,7 @@ function secretOf(
   environment: Environment,
 ): SecretSource {
   if (apiKeyFile !== undefined) return new FileSecret(absolute(apiKeyFile));
-  const template = apiKey ?? '';
-  return new TextSecret(referencedNames(template), () => {
-    const { text, missing, malformed } = expand(template, environment);
-    if (missing.length > 0) throw new ConfigError(`the environment variable ${missing.join(', ')} is not set`);
-    if (malformed.length > 0) throw new ConfigError(`expected \${NAME} of an environment variable for the API key`);
-    return text;
-  });
+  return new TextSecret('API key', apiKey ?? '', environment);
 }
 
 function trimSlash(url: string): string {

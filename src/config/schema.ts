@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { address, domain, duration, hostName, id, size, text, wholeNumber } from './field-schemas.ts';
+import { parsePostgresAddress } from './postgres-address.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 
 /*
@@ -159,10 +160,16 @@ const service = z.strictObject({
 const store = z.strictObject({
   feedback: z
     .string()
-    .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'expected sqlite:FILE')
+    .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'expected sqlite:FILE or postgres://…')
+    .superRefine((value, context) => {
+      const address = /^postgres(ql)?:\/\/./.test(value) ? parsePostgresAddress(value) : null;
+      if (typeof address === 'string') context.addIssue(address);
+    })
     .meta({ title: 'address of a database' })
     .default('sqlite:./data/feedback.db')
-    .describe('Database of the feedback: `sqlite:FILE` on a local disk; `postgres://…` in a later version.'),
+    .describe(
+      'Database of the feedback: `sqlite:FILE` on a local disk, or `postgres://user:password@host:5432/database`, the password by reference to an environment variable (docs/operations.md).',
+    ),
   bundles: bundles.prefault({}).describe('Where versions of sites are published.'),
   keep: wholeNumber(1, 100_000).default(10).describe('Versions of each site that are kept.'),
 });

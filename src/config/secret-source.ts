@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { ConfigError } from './config-error.ts';
+import { type Environment, expand, referencedNames } from './environment.ts';
 
 /** Where a secret comes from. Printing it in whatever way shows the place, never the value. */
 export interface SecretSource {
@@ -30,24 +31,32 @@ abstract class HiddenSecret implements SecretSource {
 
 /** A secret written as text, in which `expand` puts values from the environment each time it is read. */
 export class TextSecret extends HiddenSecret {
-  readonly #names: readonly string[];
-  readonly #expand: () => string;
+  readonly #what: string;
+  readonly #template: string;
+  readonly #environment: Environment;
 
-  constructor(names: readonly string[], expand: () => string) {
+  /** `what` it is for messages, e.g. `API key`. */
+  constructor(what: string, template: string, environment: Environment) {
     super();
-    this.#names = names;
-    this.#expand = expand;
+    this.#what = what;
+    this.#template = template;
+    this.#environment = environment;
   }
 
   describe(): string {
-    if (this.#names.length === 0) return 'the configuration file';
-    const variables = this.#names.length === 1 ? 'variable' : 'variables';
-    return `the environment ${variables} ${this.#names.join(', ')}`;
+    const names = referencedNames(this.#template);
+    if (names.length === 0) return 'the configuration file';
+    return `the environment ${names.length === 1 ? 'variable' : 'variables'} ${names.join(', ')}`;
   }
 
   read(): string {
-    const value = this.#expand().trim();
-    if (value === '') throw new ConfigError(`there is no API key in ${this.describe()}`);
+    const { text, missing, malformed } = expand(this.#template, this.#environment);
+    if (missing.length > 0) throw new ConfigError(`the environment variable ${missing.join(', ')} is not set`);
+    if (malformed.length > 0) {
+      throw new ConfigError(`expected \${NAME} of an environment variable for the ${this.#what}`);
+    }
+    const value = text.trim();
+    if (value === '') throw new ConfigError(`there is no ${this.#what} in ${this.describe()}`);
     return value;
   }
 }

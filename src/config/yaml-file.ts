@@ -12,8 +12,9 @@ import {
   visit,
 } from 'yaml';
 import type { ConfigProblem } from './config-error.ts';
-import { type Environment, expand } from './environment.ts';
+import { type Environment, type Expansion, expand } from './environment.ts';
 import { formatPath } from './format-path.ts';
+import { passwordSpan } from './postgres-address.ts';
 
 /** Far more than any configuration needs; keeps bombs of aliases from unfolding. */
 const MAX_ALIASES = 100;
@@ -76,7 +77,7 @@ export class YamlFile {
         const pair = ancestors.at(-1);
         if (pair !== undefined && 'key' in pair && isScalar(pair.key) && SECRET_KEYS.has(String(pair.key.value)))
           return;
-        const { text, missing, malformed } = expand(node.value, environment);
+        const { text, missing, malformed } = expandButPassword(node.value, environment);
         const path = pathOf([...ancestors, node]);
         const report = (message: string) => this.problems.push({ path, position: this.#positionOf(node), message });
         for (const name of missing) report(`the environment variable ${name} is not set`);
@@ -120,6 +121,18 @@ function pathOf(nodes: readonly unknown[]): string {
   return formatPath(keys);
 }
 
+/** The password in the address of a database stays as it is written: it is a secret, read when it is used. */
+function expandButPassword(text: string, environment: Environment): Expansion {
+  const span = passwordSpan(text);
+  if (span === null) return expand(text, environment);
+  const [before, after] = [expand(text.slice(0, span.start), environment), expand(text.slice(span.end), environment)];
+  return {
+    text: before.text + text.slice(span.start, span.end) + after.text,
+    missing: [...before.missing, ...after.missing],
+    malformed: [...before.malformed, ...after.malformed],
+  };
+}
+
 /** An unquoted `${NAME}` is read as if its value stood there; quotes keep it a text. */
 function plainValue(text: string): unknown {
   if (/^-?\d{1,15}$/.test(text)) return Number(text);
@@ -128,8 +141,6 @@ function plainValue(text: string): unknown {
 
 /** Cut, and without what may be a password or a key in the wrong place. */
 function showable(text: string): string {
-  const safe = text
-    .replace(/\/\/[^/\s@]*@/g, '//…@')
-    .replace(/(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])[\w+/=-]{20,}/g, '…');
+  const safe = text.replace(/\/\/\S*@/g, '//…@').replace(/(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])[\w+/=-]{20,}/g, '…');
   return safe.length <= 80 ? safe : `${safe.slice(0, 79)}…`;
 }

@@ -1,5 +1,6 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely';
 import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
+import { preferIndexes } from './query-plans.ts';
 import type { FeedbackDatabase, FeedbackTable } from './schema.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -20,6 +21,7 @@ export async function* exportRows(db: Db, filter: RecordFilter): AsyncGenerator<
     .setAccessMode('read only')
     .execute();
   try {
+    await preferIndexes(snapshot);
     yield* pages(datedRows(snapshot, filter), (rows, last) =>
       rows.where(({ eb, refTuple, tuple }) =>
         eb(refTuple('created_at_utc', 'id'), '>', tuple(last.created_at_utc ?? '', last.id)),
@@ -67,7 +69,8 @@ function datedRows(db: Db, filter: RecordFilter): Rows {
 }
 
 function undatedRows(db: Db, filter: RecordFilter): Rows {
-  return matching(db, filter).where('created_at_utc', 'is', null).orderBy('id');
+  // All are null, but only so does PostgreSQL see that the index has them in order.
+  return matching(db, filter).where('created_at_utc', 'is', null).orderBy('created_at_utc').orderBy('id');
 }
 
 function matching(db: Db, { org, project, sources, statuses, includeDeleted }: RecordFilter): Rows {

@@ -85,6 +85,8 @@ export async function finishPass(
       watermark: result.outcome === 'completed' ? watermarkAfter(row, held) : null,
     })
     .where('pass_id', '=', passId)
+    // Somebody else may have ended it since it was looked at.
+    .where('outcome', '=', 'running')
     .execute();
   for (const table of ['sync_cursors', 'sync_slices'] as const) {
     await db.deleteFrom(table).where('pass_id', '=', passId).execute();

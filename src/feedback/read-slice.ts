@@ -4,6 +4,7 @@ import { advancePass, coverageOfSlice, coverageOfStages, type Pass } from './adv
 import { createdAtUtc } from './created-at.ts';
 import { CannotResume, GapInDates, type PageCommit, type PassSlice, RepeatedCursor } from './feedback-store.ts';
 import { everSwept } from './passes.ts';
+import { lockProject } from './project-lock.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices, planSlices, updateSlice } from './slices.ts';
 import { storedText } from './stored-text.ts';
@@ -83,6 +84,7 @@ async function isWorthACheck(db: Db, pass: Pass, { stage, pages }: PassSlice): P
 
 /** The check of a slice: when its last page is the same once more and no entry came twice, no page has shifted. */
 export async function endCheck(db: Db, pass: Pass, same: boolean | null, at: Date): Promise<void> {
+  await lockProject(db, pass.project_id);
   const slice = await currentSlice(db, pass.pass_id);
   if (slice?.outcome === 'checking') await endSlice(db, pass, slice, at, same === true);
 }

@@ -26,8 +26,9 @@ type Db = Kysely<FeedbackDatabase>;
 
 /** The feedback store over a migrated database of any dialect. Everything that writes is one transaction. */
 export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
+  // Named, because a database may have another default under which transactions fail for others' sake.
   const write = <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
-    db.transaction().execute(work);
+    db.transaction().setIsolationLevel('read committed').execute(work);
   const identity = await write(storeIdentity);
   return {
     identity,

@@ -60,7 +60,8 @@ async function refuseFolder(path: string): Promise<void> {
 }
 
 async function refuseStrangers(path: string, db: Kysely<FeedbackDatabase>): Promise<void> {
-  const state = await schemaState(db);
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
+  const state = await schemaState(db, new Set(tables.map(({ name }) => name)));
   if (state === 'newer') {
     throw new FeedbackStoreUnavailable(
       path,

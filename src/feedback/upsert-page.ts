@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { EntryCounts } from '../model/cargo.ts';
 import type { Pass } from './advance-pass.ts';
-import type { RejectedEntry } from './feedback-entry.ts';
+import type { FeedbackEntry, RejectedEntry } from './feedback-entry.ts';
 import { type PageCommit, type PassPosition, RepeatedCursor, StalePosition } from './feedback-store.ts';
 import { type PageChanges, pageChanges } from './page-changes.ts';
 import { digestOfIds } from './page-digest.ts';
+import { lockProject } from './project-lock.ts';
+import { refreshStatistics } from './query-plans.ts';
 import { noteSlicePage } from './read-slice.ts';
 import type { FeedbackDatabase, FeedbackTable } from './schema.ts';
 import { currentSlice } from './slices.ts';
@@ -22,6 +25,9 @@ const rowsPerStatement = 500;
  * The transaction of a page (DESIGN S2): the position moves first, which also locks the pass against anyone else who
  * read the same page; then rows, rejects, history and counters; then the page is noted in its slice, and after the last
  * page of a slice the pass goes on. Throws `StalePosition`, `RepeatedCursor` and `GapInDates`.
+ *
+ * A page far beyond the size asked for is written part by part, so that the thread is free in between (heartbeats), and
+ * still in the one transaction (docs/decisions/0033).
  */
 export async function upsertPage(db: Db, commit: PageCommit): Promise<{ counts: EntryCounts; position: PassPosition }> {
   const position = positionAfter(commit);
@@ -32,30 +38,68 @@ export async function upsertPage(db: Db, commit: PageCommit): Promise<{ counts: 
     const isNew = await remember(db, commit.passId, slice.slice, `cursor ${position.cursor}`);
     if (!isNew) throw new RepeatedCursor(`page ${position.page} leads back to a page that was read before`);
   }
+  await lockProject(db, pass.project_id);
 
   const started = slice.startedAt ?? latest(pass.started_at, commit.askedAt?.toISOString() ?? '');
   // What is seen in a pass is seen after it began, whatever the clock of this machine says.
   const seenAt = latest(commit.seenAt.toISOString(), new Date(Date.parse(started) + 1).toISOString());
-  const held = await heldRows(db, pass.project_id, commit);
-  const changes = pageChanges(commit.entries, commit.rejected, {
+  const context = {
     org: pass.org_id,
     project: pass.project_id,
     seenAt,
     latestBelievable: new Date(Date.parse(pass.started_at) + dayMs).toISOString(),
-    held,
-  });
-  await writeRows(db, pass.project_id, changes, seenAt);
-  await writeRejects(db, pass.project_id, commit, seenAt);
-  await addCounts(db, commit, pass, commit.isCheck === true ? onlyChanges(changes) : changes);
-  if (commit.rowsOnly === true) return { counts: changes.counts, position };
-  const repeats = [...held.values()].filter((row) => row.last_seen_at > started).length;
+  };
+  let total = nothing;
+  let repeats = 0;
+  for (const [entries, rejected] of partsOf(commit)) {
+    if (total !== nothing) await letOthersRun();
+    const held = await heldRows(db, context.project, [...entries, ...rejected]);
+    const changes = pageChanges(entries, rejected, { ...context, held });
+    await writeRows(db, context.project, changes, seenAt);
+    await writeRejects(db, context.project, { entries, rejected }, seenAt);
+    repeats += [...held.values()].filter((row) => row.last_seen_at > started).length;
+    total = sum(total, changes);
+  }
+  await refreshStatistics(db, position.page);
+  await addCounts(db, commit, pass, commit.isCheck === true ? onlyChanges(total) : total);
+  if (commit.rowsOnly === true) return { counts: total.counts, position };
   const { from, entries, rejected, hasMore, mayCheck = false } = commit;
   const digest = digestOfIds(commit);
   const isNew =
     entries.length + rejected.length > 0 && (await remember(db, commit.passId, slice.slice, `page ${digest}`));
   const page = { entries, rejected, digest, isNew, hasMore, mayCheck, cursor: from.cursor, askedAt: started, repeats };
   await noteSlicePage(db, pass, slice, { ...page, at: new Date(seenAt) });
-  return { counts: changes.counts, position: await positionOf(db, commit.passId) };
+  return { counts: total.counts, position: await positionOf(db, commit.passId) };
+}
+
+type Totals = Pick<PageChanges, 'counts' | 'greatestCreatedAt'>;
+
+const nothing: Totals = {
+  counts: { seen: 0, inserted: 0, updated: 0, unchanged: 0, rejected: 0, tombstoned: 0 },
+  greatestCreatedAt: null,
+};
+
+function sum(a: Totals, b: Totals): Totals {
+  return {
+    counts: {
+      seen: a.counts.seen + b.counts.seen,
+      inserted: a.counts.inserted + b.counts.inserted,
+      updated: a.counts.updated + b.counts.updated,
+      unchanged: a.counts.unchanged + b.counts.unchanged,
+      rejected: a.counts.rejected + b.counts.rejected,
+      tombstoned: a.counts.tombstoned + b.counts.tombstoned,
+    },
+    greatestCreatedAt: later(a.greatestCreatedAt, b.greatestCreatedAt),
+  };
+}
+
+/** Entries in the order sent, the rejects after all of them, each part of a size that one statement takes. */
+function partsOf({ entries, rejected }: PageCommit): [readonly FeedbackEntry[], readonly RejectedEntry[]][] {
+  if (entries.length + rejected.length <= rowsPerStatement) return [[entries, rejected]];
+  return [
+    ...parts(entries).map((part): [FeedbackEntry[], RejectedEntry[]] => [part, []]),
+    ...parts(rejected).map((part): [FeedbackEntry[], RejectedEntry[]] => [[], part]),
+  ];
 }
 
 function positionAfter({ from, nextCursor, hasMore, rowsOnly }: PageCommit): PassPosition {
@@ -113,30 +157,24 @@ async function remember(db: Db, passId: string, slice: number, what: string): Pr
   return numInsertedOrUpdatedRows !== 0n;
 }
 
-async function heldRows(
-  db: Db,
-  project: string,
-  { entries, rejected }: PageCommit,
-): Promise<Map<string, FeedbackTable>> {
-  const held = new Map<string, FeedbackTable>();
-  const ids = new Set([...entries, ...rejected].map(({ id }) => storedText(id)));
-  for (const part of parts([...ids])) {
-    const rows = await db
-      .selectFrom('feedback')
-      .selectAll()
-      .where('project_id', '=', project)
-      .where('id', 'in', part)
-      .execute();
-    for (const row of rows) held.set(row.id, row);
-  }
-  return held;
+async function heldRows(db: Db, project: string, sent: readonly { id: string }[]): Promise<Map<string, FeedbackTable>> {
+  const ids = [...new Set(sent.map(({ id }) => storedText(id)))];
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('feedback')
+    .selectAll()
+    .where('project_id', '=', project)
+    .where('id', 'in', ids)
+    .execute();
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 async function writeRows(db: Db, project: string, changes: PageChanges, seenAt: string): Promise<void> {
-  for (const part of parts(changes.upserts)) {
+  const { upserts, seenAgain, history } = changes;
+  if (upserts.length > 0) {
     await db
       .insertInto('feedback')
-      .values(part)
+      .values(upserts)
       .onConflict((conflict) =>
         conflict.columns(['project_id', 'id']).doUpdateSet((row) => ({
           org_id: row.ref('excluded.org_id'),
@@ -158,24 +196,31 @@ async function writeRows(db: Db, project: string, changes: PageChanges, seenAt: 
       )
       .execute();
   }
-  for (const part of parts(changes.seenAgain)) {
+  if (seenAgain.length > 0) {
     await db
       .updateTable('feedback')
       .set({ last_seen_at: seenAt })
       .where('project_id', '=', project)
-      .where('id', 'in', part)
+      .where('id', 'in', seenAgain)
       .execute();
   }
-  for (const part of parts(changes.history)) await db.insertInto('feedback_changes').values(part).execute();
+  // An entry sent twice may have changed twice: more rows than entries.
+  for (const part of parts(history)) await db.insertInto('feedback_changes').values(part).execute();
 }
 
 /** An id that can be understood now leaves the rejects; an id sent both ways in one page is kept in both tables. */
-async function writeRejects(db: Db, project: string, { entries, rejected }: PageCommit, seenAt: string): Promise<void> {
-  for (const part of parts(entries.map(({ id }) => storedText(id)))) {
-    await db.deleteFrom('feedback_rejects').where('project_id', '=', project).where('id', 'in', part).execute();
+async function writeRejects(
+  db: Db,
+  project: string,
+  { entries, rejected }: Pick<PageCommit, 'entries' | 'rejected'>,
+  seenAt: string,
+): Promise<void> {
+  if (entries.length > 0) {
+    const ids = entries.map(({ id }) => storedText(id));
+    await db.deleteFrom('feedback_rejects').where('project_id', '=', project).where('id', 'in', ids).execute();
   }
-  for (const part of parts(lastOfEachId(rejected))) {
-    const values = part.map(({ id, raw, reason }) => ({
+  if (rejected.length > 0) {
+    const values = lastOfEachId(rejected).map(({ id, raw, reason }) => ({
       project_id: project,
       id: storedText(id),
       raw: storedText(raw),
@@ -196,8 +241,8 @@ async function writeRejects(db: Db, project: string, { entries, rejected }: Page
   }
 }
 
-async function addCounts(db: Db, { passId, requests }: PageCommit, pass: Pass, changes: PageChanges): Promise<void> {
-  const { counts, greatestCreatedAt } = changes;
+async function addCounts(db: Db, { passId, requests }: PageCommit, pass: Pass, total: Totals): Promise<void> {
+  const { counts, greatestCreatedAt } = total;
   await db
     .updateTable('sync_passes')
     .set((row) => ({
@@ -214,7 +259,7 @@ async function addCounts(db: Db, { passId, requests }: PageCommit, pass: Pass, c
 }
 
 /** A page asked for once more is not seen a second time: only what it changed counts. */
-function onlyChanges(changes: PageChanges): PageChanges {
+function onlyChanges(changes: Totals): Totals {
   const { inserted, updated } = changes.counts;
   return { ...changes, counts: { ...changes.counts, seen: inserted + updated, unchanged: 0, rejected: 0 } };
 }

@@ -21,7 +21,7 @@ export interface QueueRules {
   now: number;
   /** A waiter rises one class for each of these. */
   promotionMs: number;
-  /** When each turn (`turnOf`) was last granted a lease: the longest ago goes first. One not known waits for its first. */
+  /** When each turn (`turnOf`) was last granted a lease: the longest ago goes first. */
   served: Readonly<Record<string, number>>;
 }
 
@@ -37,7 +37,7 @@ export function rankOf(claim: Claim, { now, promotionMs }: QueueRules): number {
  */
 export const turnOf = ({ project, class: kind }: Pick<Claim, 'project' | 'class'>): string => `${project} ${kind}`;
 
-/** Claims in the order in which they are served. */
+/** Claims in the order in which they are served; a turn that is not known waits since its claim came. */
 export function inOrder<T extends Claim>(claims: readonly T[], rules: QueueRules): T[] {
   const waitingSince = (claim: Claim) => rules.served[turnOf(claim)] ?? claim.since;
   return [...claims].sort(

@@ -94,7 +94,7 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
   const arrivals = lease ? settle(state, lease, result) : [];
   if (result.throttled) {
     const others = slotsBut(state, arrivals.at(-1));
-    throttle(state, heldUntil(others)[0], result.throttled.retryAfterMs);
+    throttle(state, probablyHeldUntil(others)[0], result.throttled.retryAfterMs);
     // A refusal that is told twice, or that late, says nothing about who uses the window now.
     if (lease) state.strangers = sighted(state.strangers, refusalIn(others));
   }
@@ -282,7 +282,9 @@ function refuse(
 function settle(state: WindowState, lease: Lease, { arrived, accepted, throttled }: LeaseReport): number[] {
   state.leases = state.leases.filter((candidate) => candidate !== lease);
   const used = arrived.slice(0, lease.notBefore.length);
-  const arrivals = used.map((moment, i) => Math.min(lease.arrivesBy, Math.max(moment, lease.notBefore[i] ?? moment)));
+  // A stopped process may have written long after its lease: then it tells of an arrival after `arrivesBy`.
+  const latest = state.now + lease.arrivesBy - lease.useBy;
+  const arrivals = used.map((moment, i) => Math.min(latest, Math.max(moment, lease.notBefore[i] ?? moment)));
   state.spent = [...state.spent, ...arrivals].sort(ascending);
   // The service may not have counted the one it refused.
   const counted = throttled ? arrivals.slice(0, -1) : arrivals;

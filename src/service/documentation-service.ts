@@ -49,6 +49,11 @@ export interface RequestOptions {
    * was sent. The budget's last check lives here (DESIGN B1).
    */
   beforeSend?: () => void;
+  /**
+   * Called once the request is written, before anything can end it. A process that was stopped since `beforeSend` sees
+   * here how late it is (DESIGN B1). Must not throw.
+   */
+  afterWrite?: () => void;
   /** Called with the service's clock, by the `Date` of its answer, in milliseconds; not when that is missing. */
   onDate?: (serviceMs: number) => void;
 }

@@ -97,6 +97,8 @@ export async function exchange(
           return;
         }
         state.sent = true;
+        // Node writes when this turn's listeners are through, and timers that ran out meanwhile come after that.
+        if (options.afterWrite) process.nextTick(options.afterWrite);
         answering = limit(timeouts.firstByteMs, 'did not answer');
       });
       outgoing.once('response', () => clearTimeout(answering));

@@ -7,6 +7,12 @@ import { arrayElementTexts } from './json-elements.ts';
 import { parseJson } from './parse-json.ts';
 import { feedbackEntrySchemas, feedbackResponseSchema } from './schemas.ts';
 
+/**
+ * Characters of an id that every database takes as a key (an index of PostgreSQL holds 2,700 bytes a row). An entry with
+ * a longer one is kept aside, instead of failing its page at each try.
+ */
+const longestId = 512;
+
 const BASE_FIELDS = new Set(['id', 'path', 'comment', 'createdAt', 'source', 'status']);
 
 /**
@@ -38,6 +44,7 @@ function readEntry(value: unknown): FeedbackEntry | string {
   const base = feedbackEntrySchemas.base.safeParse(value);
   if (!base.success) return describeIssue(base.error, value);
   const { id, path, comment, createdAt, source, status } = base.data;
+  if (id.length > longestId) return `id: longer than ${longestId} characters`;
   if (source === 'contextual' || source === 'code_snippet') {
     const variant = feedbackEntrySchemas[source].safeParse(value);
     if (!variant.success) return describeIssue(variant.error, value);
@@ -75,6 +82,6 @@ function isString(value: unknown): value is string {
 
 function rejection(value: unknown, raw: string, reason: string): RejectedEntry {
   const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null;
-  if (typeof id === 'string' && id !== '') return { id, raw, reason };
+  if (typeof id === 'string' && id !== '' && id.length <= longestId) return { id, raw, reason };
   return { id: `sha256:${createHash('sha256').update(raw).digest('hex').slice(0, 32)}`, raw, reason };
 }

@@ -72,9 +72,8 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     askPermitsUpdate,
     (question) => {
       const [next, answer] = ask(window, question, Date.now());
-      messages += 1;
-      window = next;
-      show();
+      // A turn that moved may let somebody else go earlier.
+      take(next);
       return answer;
     },
     { description: 'Asks for permits; granted at once or told when to come back.' },

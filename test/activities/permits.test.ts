@@ -71,6 +71,14 @@ describe('a lease on the worker', () => {
     expect(held.settlement({ unauthorized: true })).toMatchObject({ accepted: false, unauthorized: true });
   });
 
+  it('reports an unanswered request D after it was written, if the process was stopped since the check', () => {
+    const held = lease();
+    held.take();
+    vi.advanceTimersByTime(60_000);
+    held.written();
+    expect(held.settlement().arrived).toEqual([t0 + 400 + 60_000 + 30_000]);
+  });
+
   it('reports nothing used when nothing was sent', () => {
     const held = lease();
     held.answered();

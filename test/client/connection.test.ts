@@ -1,8 +1,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type ServerHttp2Session } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { connectOptions, TemporalSettingsInvalid } from '../../src/client/connection.ts';
+import { grpcFailure } from '../../src/cli/grpc-failure.ts';
+import {
+  connectClient,
+  connectOptions,
+  TemporalSettingsInvalid,
+  TemporalUnreachable,
+} from '../../src/client/connection.ts';
 import { certificate } from '../service/certificate.ts';
 
 const defaults = {
@@ -121,5 +128,42 @@ describe('settings that cannot be used', () => {
     vi.stubEnv('TEMPORAL_PROFILE', undefined);
     vi.stubEnv('TEMPORAL_TLS_CLIENT_CERT_PATH', join(folder, 'none.pem'));
     expect(complaint()).toMatch(/none\.pem cannot be read \(ENOENT\)/);
+  });
+});
+
+/** A server that answers every call with this status of gRPC. */
+async function answering(status: number, message: string): Promise<string> {
+  const server = createServer();
+  server.on('stream', (stream) => {
+    const headers = { 'content-type': 'application/grpc', 'grpc-status': `${status}`, 'grpc-message': message };
+    stream.respond(headers, { endStream: true });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const sessions: ServerHttp2Session[] = [];
+  server.on('session', (session) => sessions.push(session));
+  onTestFinished(async () => {
+    for (const session of sessions) session.destroy();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  const address = server.address();
+  return `127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
+}
+
+describe('a server', () => {
+  const given = { address: true, namespace: true };
+
+  it.each([16, 7])('that refuses the API key (gRPC %i) is not taken for one that is away', async (status) => {
+    const address = await answering(status, 'no such key');
+    const error = await connectClient({ ...defaults, address, given }).catch((thrown: unknown) => thrown);
+    if (!(error instanceof Error)) throw new Error('connected');
+    expect(grpcFailure(error)).toMatchObject({
+      code: 'TemporalRefused',
+      message: 'Temporal refused the connection: no such key',
+      exitCode: 3,
+    });
+  });
+
+  it('that is away is unreachable', async () => {
+    await expect(connectClient({ ...defaults, address: '127.0.0.1:9', given })).rejects.toThrow(TemporalUnreachable);
   });
 });

@@ -51,11 +51,9 @@ describe('the JSON Schema for editors', () => {
 
 describe('descriptions', () => {
   const later: Record<string, string> = {
-    'organizations[].budget.reserve': organizationWith('budget: { reserve: auto }'),
     'organizations[].budget.spare': organizationWith('budget: { spare: verify }'),
     'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
     'organizations[].sites[].approval': site('approval: manual'),
-    'store.feedback': `${MINIMAL}store: { feedback: "postgres://db/x" }\n`,
     'store.bundles.s3': `${MINIMAL}store: { bundles: { s3: { bucket: b } } }\n`,
     'privacy.contacts': `${MINIMAL}privacy: { contacts: hash }\n`,
     'privacy.comments': `${MINIMAL}privacy: { comments: drop }\n`,

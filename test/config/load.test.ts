@@ -50,7 +50,7 @@ describe('loadConfig', () => {
         },
       ],
       store: {
-        feedback: { kind: 'sqlite', file: at('data/feedback.db') },
+        feedback: { kind: 'sqlite', file: at('data/feedback.db'), place: at('data/feedback.db') },
         bundles: { kind: 'directory', directory: at('data/bundles'), publicUrl: 'http://localhost:8090' },
         keep: 10,
       },
@@ -97,7 +97,7 @@ describe('loadConfig', () => {
   it("resolves paths against the file's folder, not the current one", () => {
     const folder = folderWith({ 'other.yaml': MINIMAL });
     const config = loadConfig({ file: path.join(folder, 'other.yaml'), env: {}, cwd: '/', secrets: 'deferred' });
-    expect(config.store.feedback.file).toBe(path.join(folder, 'data/feedback.db'));
+    expect(config.store.feedback.place).toBe(path.join(folder, 'data/feedback.db'));
   });
 
   it('names the file it looked for, and the next step, when there is none', () => {

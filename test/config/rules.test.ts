@@ -168,12 +168,10 @@ describe('values', () => {
 
 describe('what comes in a later version', () => {
   it.each([
-    ['store.feedback', `${MINIMAL}store: { feedback: "postgres://u:hunter2@db/x" }\n`],
     ['store.bundles.s3', `${MINIMAL}store: { bundles: { s3: { bucket: b } } }\n`],
     ['privacy.contacts', `${MINIMAL}privacy: { contacts: hash }\n`],
     ['privacy.comments', `${MINIMAL}privacy: { comments: drop }\n`],
     ['privacy.hashKey', `${MINIMAL}privacy: { hashKey: hunter2 }\n`],
-    ['organizations[0].budget.reserve', organizationWith('budget: { reserve: auto }')],
     ['organizations[0].budget.spare', organizationWith('budget: { spare: verify }')],
     ['organizations[0].sites[0].approval', site('approval: manual')],
     ['organizations[0].sites[0].bundle.connections', site('bundle: { connections: 4 }')],

@@ -1,9 +1,9 @@
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PLANTED_MARKERS } from '../../sandbox/index.ts';
 import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
 import { retryKey } from '../../src/client/retry-key.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
+import { histories } from '../support/histories.ts';
 import { type Scene, setScene } from '../support/scene.ts';
 
 let scene: Scene;
@@ -11,30 +11,13 @@ afterEach(async () => {
   await scene?.end();
 });
 
-/** Every history of the scene's organization as text: payloads decoded, failures and attributes included. */
-async function histories(): Promise<string> {
-  const texts: string[] = [];
-  const query = `DocferryOrg = "${scene.org}"`;
-  for await (const { workflowId, runId } of scene.client.workflow.list({ query })) {
-    const handle = scene.client.workflow.getHandle(workflowId, runId);
-    const json = historyToJSON(await handle.fetchHistory());
-    const description = await handle.describe();
-    texts.push(json, JSON.stringify(description.memo ?? {}), JSON.stringify(description.typedSearchAttributes));
-    // Payloads stand in the JSON as base64.
-    texts.push(
-      ...[...json.matchAll(/"data":\s*"([^"]+)"/g)].map(([, data]) => Buffer.from(`${data}`, 'base64').toString()),
-    );
-  }
-  return texts.join('\n');
-}
-
 /** What must never be found anywhere (DESIGN X1). */
 function planted(): string[] {
   return [scene.sandbox.apiKey, ...scene.sandbox.linkSecrets(), ...Object.values(PLANTED_MARKERS).flat()];
 }
 
 async function expectNothingPlanted(): Promise<void> {
-  const found = `${await histories()}\n${scene.logged()}`;
+  const found = `${await histories(scene)}\n${scene.logged()}`;
   expect(found.length).toBeGreaterThan(10_000);
   for (const secret of planted())
     expect(found.includes(secret), `${secret.slice(0, 12)}… stands in a history or log`).toBe(false);

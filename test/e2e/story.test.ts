@@ -139,7 +139,7 @@ describe('the whole thread on a real server', () => {
     const incremental = await sync('incremental');
     expect(incremental.entries.inserted).toBe(5);
     expect(incremental.requests).toBeLessThanOrEqual(2);
-    const store = await openSqliteFeedbackStore(scene.config.store.feedback.file);
+    const store = await openSqliteFeedbackStore(scene.config.store.feedback.place);
     const passes = await store.listPasses({ project: scene.project });
     await store.close();
     expect(passes.map(({ pass, outcome }) => [pass, outcome])).toEqual([

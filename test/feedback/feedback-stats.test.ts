@@ -17,7 +17,7 @@ describe('stats', () => {
       entry('8', { source: 'something new', status: 'later' }),
       entry('gone', { source: 'contextual', path: '/gone', helpful: false }),
     ]);
-    at.run("update feedback set deleted_at = '2026-11-20T00:00:00.000Z' where id = 'gone'");
+    await at.run("update feedback set deleted_at = '2026-11-20T00:00:00.000Z' where id = 'gone'");
     expect(await at.store.stats('acme', 'prj_1')).toEqual({
       entries: 8,
       tombstones: 1,

@@ -45,12 +45,14 @@ it('any sequence of pages ends with the last version of each id, exact counts an
       expect(inserted).toBe(last.size);
       expect(inserted + updated + unchanged + rejected).toBe(seen);
 
-      const rows = at.rows(`select id, status, comment from feedback where project_id = '${project}' order by id`);
+      const rows = await at.rows(
+        `select id, status, comment from feedback where project_id = '${project}' order by id`,
+      );
       const expected = [...last.values()].map(({ id, status, comment }) => ({ id, status, comment }));
       expect(rows).toEqual(expected.sort((a, b) => (a.id < b.id ? -1 : 1)));
 
-      const changes = at.rows(
-        `select id, old, new from feedback_changes where project_id = '${project}' order by rowid`,
+      const changes = await at.rows(
+        `select id, old, new from feedback_changes where project_id = '${project}' order by ${at.insertion}`,
       );
       const observed = sentEntries.flatMap((sent, index) => {
         const before = sentEntries.slice(0, index).findLast(({ id }) => id === sent.id);

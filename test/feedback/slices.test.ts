@@ -184,8 +184,8 @@ describe('entries that are gone', () => {
     expect(again).toMatchObject({ stage: 'again', statuses: null, dateFrom: isoText(base - 3 * day - 1) });
     await read(at.store, 'second', [aged('a', 1), aged('c', 3)]);
     expect((await at.store.finishPass('second', finished)).entries.tombstoned).toBe(1);
-    expect(at.rows('select id from feedback where deleted_at is not null')).toEqual([{ id: 'b' }]);
-    expect(at.rows('select id, field, old from feedback_changes')).toEqual([
+    expect(await at.rows('select id from feedback where deleted_at is not null')).toEqual([{ id: 'b' }]);
+    expect(await at.rows('select id, field, old from feedback_changes')).toEqual([
       { id: 'b', field: 'deleted_at', old: null },
     ]);
   });
@@ -210,7 +210,7 @@ describe('entries that are gone', () => {
     expect(await tombstones(at.store)).toBe(0);
     await read(at.store, 'second', [aged('a', 1), aged('b', 2)]);
     await at.store.finishPass('second', finished);
-    expect(at.rows('select id from feedback where deleted_at is not null')).toEqual([{ id: 'c' }]);
+    expect(await at.rows('select id from feedback where deleted_at is not null')).toEqual([{ id: 'c' }]);
   });
 
   it('are none of a pass that read only a part, but those of that part', async () => {
@@ -221,7 +221,7 @@ describe('entries that are gone', () => {
     await read(at.store, 'second', [aged('d', 30), aged('f', 32)]);
     await read(at.store, 'second', [aged('d', 30), aged('f', 32)]);
     await at.store.finishPass('second', finished);
-    expect(at.rows('select id from feedback where deleted_at is not null')).toEqual([{ id: 'e' }]);
+    expect(await at.rows('select id from feedback where deleted_at is not null')).toEqual([{ id: 'e' }]);
   });
 
   it('without a date are gone when two walks over everything have missed them, the first without shifting', async () => {
@@ -233,7 +233,7 @@ describe('entries that are gone', () => {
     await begin(at.store, 'third', { startedAt: latest });
     await read(at.store, 'third', [aged('a', 1)]);
     await at.store.finishPass('third', finished);
-    expect(at.rows('select id from feedback where deleted_at is not null')).toEqual([{ id: 'n' }]);
+    expect(await at.rows('select id from feedback where deleted_at is not null')).toEqual([{ id: 'n' }]);
   });
 
   it('are never noted by a review or an incremental pass', async () => {
@@ -252,7 +252,7 @@ describe('entries that are gone', () => {
     }
     await at.store.finishPass('review', finished);
     expect(await tombstones(at.store)).toBe(0);
-    expect(at.rows("select id, status from feedback where id < 'z' order by id")).toEqual([
+    expect(await at.rows("select id, status from feedback where id < 'z' order by id")).toEqual([
       { id: 'a', status: 'resolved' },
       { id: 'b', status: 'pending' },
       { id: 'c', status: 'dismissed' },
@@ -375,7 +375,7 @@ describe('a review', () => {
     expect(await at.store.currentSlice('p')).toMatchObject({ stage: 'again', statuses: null });
     await read(at.store, 'p', [aged('a', 1), aged('b', 2, { status: 'snoozed' }), ...others.slice(0, 44)]);
     await at.store.finishPass('p', finished);
-    expect(at.rows("select status from feedback where id = 'b'")).toEqual([{ status: 'snoozed' }]);
+    expect(await at.rows("select status from feedback where id = 'b'")).toEqual([{ status: 'snoozed' }]);
   });
 
   it('reads all closed entries where the service takes date-times for their dates', async () => {

@@ -14,7 +14,7 @@ describe('explainSqliteProblem', () => {
     const cause = new BetterSqlite3.SqliteError('as SQLite says it', code);
     const explained = explainSqliteProblem('/data/feedback.db', cause);
     expect(explained).toBeInstanceOf(FeedbackStoreUnavailable);
-    expect(explained).toMatchObject({ file: '/data/feedback.db', cause });
+    expect(explained).toMatchObject({ place: '/data/feedback.db', cause });
     const { message, fix } = explained as FeedbackStoreUnavailable;
     expect(message).toBe(`feedback store /data/feedback.db: ${message.match(/: (.*) \(/)?.[1]} (${code}). ${fix}`);
     expect(message).toContain(words);

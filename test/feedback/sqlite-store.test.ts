@@ -5,10 +5,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { StalePosition } from '../../src/feedback/feedback-store.ts';
 import { FeedbackStoreUnavailable } from '../../src/feedback/feedback-store-unavailable.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
-import { begin, entry, page, temporaryFolder, temporaryStore, wholePass } from './temporary-store.ts';
+import { begin, entry, page, temporaryFolder, temporarySqliteStore, wholePass } from './temporary-store.ts';
 
 const betterSqlite3 = createRequire(import.meta.url).resolve('better-sqlite3');
 
@@ -16,7 +15,7 @@ const betterSqlite3 = createRequire(import.meta.url).resolve('better-sqlite3');
 async function refused(file: string): Promise<FeedbackStoreUnavailable> {
   const store = await openSqliteFeedbackStore(file).catch((error: unknown) => error);
   if (!(store instanceof FeedbackStoreUnavailable)) throw new Error('expected FeedbackStoreUnavailable');
-  expect(store.file).toBe(file);
+  expect(store.place).toBe(file);
   expect(store.message).toContain(file);
   expect(store.message).toContain(store.fix);
   return store;
@@ -36,8 +35,8 @@ describe('opening', () => {
   });
 
   it('gives every database an identity of its own', async () => {
-    await using one = await temporaryStore();
-    await using two = await temporaryStore();
+    await using one = await temporarySqliteStore();
+    await using two = await temporarySqliteStore();
     expect(one.store.identity).toMatch(/^[0-9a-f-]{36}$/);
     expect(one.store.identity).not.toBe(two.store.identity);
   });
@@ -83,8 +82,8 @@ describe('opening', () => {
   });
 
   it('refuses a database that a newer version has changed', async () => {
-    await using at = await temporaryStore();
-    at.run("insert into kysely_migration values ('9999-from-the-future', '2030-01-01T00:00:00.000Z')");
+    await using at = await temporarySqliteStore();
+    await at.run("insert into kysely_migration values ('9999-from-the-future', '2030-01-01T00:00:00.000Z')");
     expect((await refused(at.file)).message).toContain('newer docferry');
   });
 
@@ -120,47 +119,26 @@ async function withoutPrivileges(work: () => Promise<void>): Promise<void> {
   }
 }
 
-describe('checkWritable', () => {
-  it('leaves nothing behind', async () => {
-    await using at = await temporaryStore();
-    await at.store.checkWritable();
-    expect(at.rows('select * from feedback_rejects')).toEqual([]);
+describe('exports', () => {
+  it('finds each page of an export by the index, without sorting', async () => {
+    await using at = await temporarySqliteStore();
+    const plan = async (where: string, order: string) => {
+      const rows =
+        await at.rows(`explain query plan select * from feedback where project_id = 'p' and org_id = 'o' and ${where}
+               order by ${order} limit 500`);
+      return rows.map(({ detail }) => String(detail));
+    };
+    const byIndex = [expect.stringContaining('USING INDEX feedback_by_date')];
+    expect(
+      await plan("created_at_utc is not null and (created_at_utc, id) > ('x', 'y')", 'created_at_utc, id'),
+    ).toEqual(byIndex);
+    expect(await plan("created_at_utc is null and id > 'y'", 'created_at_utc, id')).toEqual(byIndex);
   });
 });
 
 describe('several writers', () => {
-  it('commit a page that both have read exactly once', async () => {
-    await using at = await temporaryStore();
-    const other = await at.open();
-    await begin(at.store, 'p');
-    const commit = page('p', [entry('a'), entry('b')]);
-    const results = await Promise.allSettled([at.store.commitPage(commit), other.commitPage(commit)]);
-    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    const failure = results.find((result) => result.status === 'rejected');
-    expect(failure?.reason).toBeInstanceOf(StalePosition);
-    expect((await other.getPass('p'))?.entries).toMatchObject({ seen: 2, inserted: 2 });
-  });
-
-  it('lose nothing when they write different passes at the same time', async () => {
-    await using at = await temporaryStore();
-    const stores = [at.store, await at.open(), await at.open()];
-    await Promise.all(
-      stores.map(async (store, writer) => {
-        let { position } = await begin(store, `p${writer}`);
-        for (let number = 0; number < 10; number += 1) {
-          const entries = [entry(`own ${writer} ${number}`), entry(`shared ${number}`)];
-          const next = number < 9 ? { nextCursor: `c${number}`, hasMore: true } : {};
-          position = (await store.commitPage(page(`p${writer}`, entries, { from: position, ...next }))).position;
-        }
-      }),
-    );
-    expect(await at.store.countEntries('acme', 'prj_1')).toEqual({ entries: 40, rejects: 0, tombstones: 0 });
-    const passes = await at.store.listPasses({});
-    expect(passes.reduce((sum, pass) => sum + pass.entries.inserted, 0)).toBe(40);
-  });
-
   it('wait for another process that writes, without stopping this one', async () => {
-    await using at = await temporaryStore();
+    await using at = await temporarySqliteStore();
     await begin(at.store, 'p');
     const reader = await at.open();
     const script = `
@@ -189,7 +167,7 @@ describe('several writers', () => {
   });
 
   it('find every committed page after a kill -9 of the writer in the middle of the next one', async () => {
-    await using at = await temporaryStore();
+    await using at = await temporarySqliteStore();
     await wholePass(at.store, 'p', [entry('a')]);
     const script = `
       const database = new (require(${JSON.stringify(betterSqlite3)}))(${JSON.stringify(at.file)});

@@ -4,17 +4,28 @@ import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import type { FeedbackEntry } from '../../src/feedback/feedback-entry.ts';
 import type { FeedbackStore, PageCommit, PassRow } from '../../src/feedback/feedback-store.ts';
+import { openPostgresFeedbackStore } from '../../src/feedback/postgres-store.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
+import { createDatabase, type PostgresDatabase } from '../support/postgres-database.ts';
 
 export interface TemporaryStore extends AsyncDisposable {
-  folder: string;
-  file: string;
   store: FeedbackStore;
-  /** Another store on the same file. */
+  /** Another store on the same database. */
   open(): Promise<FeedbackStore>;
   /** Reads the tables past the store, as another program would. */
-  rows(sql: string): Record<string, unknown>[];
-  run(sql: string): void;
+  rows(sql: string): Promise<Record<string, unknown>[]>;
+  run(sql: string): Promise<void>;
+  /** The database's own column by which rows that were only ever inserted are in the order of insertion. */
+  insertion: 'rowid' | 'ctid';
+}
+
+export type StoreKind = 'sqlite' | 'postgres';
+
+let kind: StoreKind = 'sqlite';
+
+/** Which database `temporaryStore` makes in this test file: the same tests run on both (`on-postgres.test.ts`). */
+export function useStoreKind(chosen: StoreKind): void {
+  kind = chosen;
 }
 
 export async function temporaryFolder(): Promise<AsyncDisposable & { folder: string }> {
@@ -23,16 +34,15 @@ export async function temporaryFolder(): Promise<AsyncDisposable & { folder: str
 }
 
 export async function temporaryStore(): Promise<TemporaryStore> {
+  return kind === 'sqlite' ? await temporarySqliteStore() : await temporaryPostgresStore();
+}
+
+export async function temporarySqliteStore(): Promise<TemporaryStore & { folder: string; file: string }> {
   const temporary = await temporaryFolder();
   const { folder } = temporary;
   const file = join(folder, 'feedback.db');
-  const opened: FeedbackStore[] = [];
-  const open = async (): Promise<FeedbackStore> => {
-    const store = await openSqliteFeedbackStore(file);
-    opened.push(store);
-    return store;
-  };
-  const direct = <T>(work: (database: BetterSqlite3.Database) => T): T => {
+  const { open, close } = opener(() => openSqliteFeedbackStore(file));
+  const direct = async <T>(work: (database: BetterSqlite3.Database) => T): Promise<T> => {
     const database = new BetterSqlite3(file);
     try {
       return work(database);
@@ -47,9 +57,44 @@ export async function temporaryStore(): Promise<TemporaryStore> {
     open,
     rows: (sql) => direct((database) => database.prepare<[], Record<string, unknown>>(sql).all()),
     run: (sql) => direct((database) => void database.exec(sql)),
+    insertion: 'rowid',
     [Symbol.asyncDispose]: async () => {
-      for (const store of opened) await store.close();
+      await close();
       await temporary[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function temporaryPostgresStore(): Promise<TemporaryStore & { database: PostgresDatabase }> {
+  const database = await createDatabase();
+  const { open, close } = opener(() => openPostgresFeedbackStore(database.place));
+  return {
+    database,
+    store: await open(),
+    open,
+    rows: database.rows,
+    run: database.run,
+    insertion: 'ctid',
+    [Symbol.asyncDispose]: async () => {
+      await close();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function opener(openOne: () => Promise<FeedbackStore>): {
+  open(): Promise<FeedbackStore>;
+  close(): Promise<void>;
+} {
+  const opened: FeedbackStore[] = [];
+  return {
+    open: async () => {
+      const store = await openOne();
+      opened.push(store);
+      return store;
+    },
+    close: async () => {
+      for (const store of opened) await store.close();
     },
   };
 }

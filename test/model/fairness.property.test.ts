@@ -8,7 +8,7 @@ import { settings, t0 } from './window-support.ts';
 const numRuns = Number(process.env.WINDOW_PROPERTY_RUNS ?? 1_000) / 10;
 const { windowMs } = settings;
 
-describe('against an endless stream of on-demand askers of its own and of other projects', { timeout: 60_000 }, () => {
+describe('against an endless stream of on-demand askers of its own and of other projects', { timeout: 120_000 }, () => {
   const busy = fc.record({
     project: fc.integer({ min: 0, max: 5 }),
     wants: fc.integer({ min: 1, max: 20 }),

@@ -48,12 +48,12 @@ describe('after a 429', () => {
     expect(view(scene).pausedUntil).toBe(t0 + 10 + holdMs);
   });
 
-  it('counts the slots of other leases that are in use', () => {
+  it('counts the slots of other leases that are in use from the moment they may be used', () => {
     const scene = new Scene();
     scene.granted('b', { wants: 1 });
     const lease = scene.granted('a', { wants: 1 });
     scene.at(50).report(lease, [t0 + 50], throttled(1_000));
-    expect(view(scene).pausedUntil).toBe(t0 + leaseMs + settings.arrivalMs + holdMs);
+    expect(view(scene).pausedUntil).toBe(t0 + holdMs);
   });
 
   it('waits for the latest of several refusals', () => {
@@ -117,6 +117,12 @@ describe('after a 429', () => {
     expect(view(scene)).toMatchObject({ strangers: 100 - 62 + 2, reserve: 40, available: 0 });
   });
 
+  it('learns from a refusal whose request is not among those that arrived', () => {
+    const scene = new Scene({ requests: 100 }).spend(60);
+    scene.at(200).report(scene.granted('a'), [], throttled(1_000));
+    expect(view(scene).strangers).toBe(42);
+  });
+
   it('finds out that what it took for strangers was its own', () => {
     const scene = new Scene({ requests: 100 });
     scene.spend(60);
@@ -134,8 +140,8 @@ describe('after a 429', () => {
     scene
       .at(200)
       .report(lease, [t0 + 150], throttled(1_000))
-      .report(other, [t0 + 140, t0 + 160], throttled(1_000));
-    expect(view(scene).strangers).toBe(41);
+      .report(other, [t0 + 130, t0 + 140, t0 + 160], throttled(1_000));
+    expect(view(scene).strangers).toBe(40);
   });
 
   it('gives way to strangers for three windows, and then says that it may look again', () => {
@@ -217,6 +223,7 @@ describe('a refused key (401)', () => {
   it('is tried at once when it may have been changed', () => {
     const scene = refuse(new Scene()).at(1_000).apply(retryKey);
     expect(view(scene).pausedBy).toBeNull();
+    expect(scene.state.refusedKey).toEqual({ since: t0, triedAt: t0, nextTryAt: t0 + 1_000, tries: 1 });
     expect(scene.granted('b').notBefore).toHaveLength(1);
   });
 

@@ -46,7 +46,7 @@ describe('changed settings', () => {
     scene.at(10_021);
     expect(view(scene)).toMatchObject({ used: 0, available: 10 });
     configured(scene, { windowMs: 60_000 });
-    expect(view(scene).available).toBe(0);
+    expect(view(scene)).toMatchObject({ available: 0, pausedBy: null, pausedUntil: null });
     expect(scene.at(20_000).waits('a')).toMatchObject({ reason: 'window-full', waitUntil: t0 + holdMs });
     expect(scene.at(holdMs - 1).ask('a').kind).toBe('wait');
     expect(scene.at(holdMs).granted('a').notBefore).toHaveLength(5);
@@ -71,6 +71,15 @@ describe('changed settings', () => {
     expect(scene.at(20_000).apply(advance).state.forgotten).toBe(t0 + 500);
   });
 
+  it('remember it even if an earlier arrival is reported after it was forgotten', () => {
+    const scene = new Scene();
+    const late = scene.granted('late', { wants: 1 });
+    scene.at(500).spend(1);
+    scene.at(500 + holdMs).apply(advance);
+    scene.at(600 + holdMs).report(late, [t0]);
+    expect(scene.apply(advance).state.forgotten).toBe(t0 + 500);
+  });
+
   it('free slots earlier when the window is shorter', () => {
     const scene = new Scene().spend(10).at(10_020);
     expect(view(configured(scene, { windowMs: 10_000 }))).toMatchObject({ used: 0, available: 10 });
@@ -83,7 +92,9 @@ describe('changed settings', () => {
     expect(view(scene.at(leaseMs + 30_000 + holdMs - 1)).used).toBe(1);
     const late = new Scene();
     const other = late.granted('a', { wants: 1 });
-    configured(late, { arrivalMs: 1_000 }).report(other, [t0 + 40_000]);
+    configured(late, { arrivalMs: 1_000 })
+      .at(15_000)
+      .report(other, [t0 + 40_000]);
     expect(late.state.spent).toEqual([t0 + 40_000]);
     expect([lease.arrivalMs, late.granted('b').arrivalMs]).toEqual([30_000, 1_000]);
   });

@@ -122,7 +122,7 @@ function take(world: World, step: Step): void {
   }
 }
 
-describe('whatever askers, workers, operators and messages do', { timeout: 60_000 }, () => {
+describe('whatever askers, workers, operators and messages do', { timeout: 120_000 }, () => {
   it('never lets more requests arrive in any window than the limit under which the last was granted (B1)', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 12 }), (taken, requests) => {

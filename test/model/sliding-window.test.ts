@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ask, earlierThanTold, horizonMs, leaseMs, nextChange, pauseWith } from '../../src/model/sliding-window.ts';
+import { advance, ask, horizonMs, leaseMs, pauseWith } from '../../src/model/sliding-window.ts';
 import { viewOf } from '../../src/model/window-view.ts';
 import { frozen, holdMs, question, Scene, settings, t0 } from './window-support.ts';
 
@@ -51,12 +51,20 @@ describe('a sliding window', () => {
     expect(used(scene.report(lease, [t0]))).toBe(1);
   });
 
-  it('believes no arrival before its permit, after its lease, or without a permit', () => {
+  it('believes no arrival before its permit, later than D after the report, or without a permit', () => {
     const scene = new Scene();
     const early = scene.granted('a', { wants: 1 });
     expect(scene.report(early, [t0 - 5_000]).state.spent).toEqual([t0]);
     const late = scene.granted('a', { wants: 1 });
-    expect(scene.report(late, [t0 + 3_600_000, t0]).state.spent).toEqual([t0, t0 + leaseMs + settings.arrivalMs]);
+    expect(scene.report(late, [t0 + 3_600_000, t0]).state.spent).toEqual([t0, t0 + settings.arrivalMs]);
+  });
+
+  it('holds the slot of a request that a stopped process sent after its lease', () => {
+    const scene = new Scene();
+    const lease = scene.granted('a', { wants: 1 });
+    const woken = leaseMs + settings.arrivalMs + 20_000;
+    scene.at(woken).report(lease, [t0 + woken]);
+    expect(scene.state.spent).toEqual([t0 + woken]);
   });
 
   it('keeps arrivals in their order, in whichever they are reported', () => {
@@ -134,6 +142,23 @@ describe('a sliding window', () => {
     expect(Object.keys(scene.state.attempts).length).toBeLessThan(25);
   });
 
+  it('forgets the earliest attempt of those that left, in whatever order they asked, and nobody who is here', () => {
+    const scene = new Scene();
+    for (let i = 0; i < 3; i += 1) scene.granted(`here${i}`, { wants: 1, attemptAt: 1_000 });
+    for (let i = 0; i < 21; i += 1) scene.report(scene.granted(`h${i}`, { wants: 1, attemptAt: 100 - i }), []);
+    const known = Object.keys(scene.at(1).apply(advance).state.attempts);
+    expect(known).toHaveLength(3 + 20);
+    expect(known).not.toContain('h20');
+  });
+
+  it('knows the turns of those that are here, however many others were served since', () => {
+    const scene = new Scene().spend(10, 'here');
+    scene.at(1).waits('here');
+    scene.at(holdMs);
+    for (let i = 0; i < 25; i += 1) scene.report(scene.granted(`h${i}`, { wants: 1 }), []);
+    expect(scene.at(holdMs + 1).apply(advance).state.served).toMatchObject({ 'prj_here sweep': t0 });
+  });
+
   it('keeps the first lease charged when a second attempt asks anew', () => {
     const scene = new Scene();
     const [first, second] = [scene.granted('a', { attemptAt: 1 }), scene.at(5_000).granted('a', { attemptAt: 2 })];
@@ -144,6 +169,7 @@ describe('a sliding window', () => {
     const roomy = { requests: 100 };
     it('has ten permits for one alone, as many as wanted if fewer, and one at least', () => {
       const scene = new Scene(roomy);
+      expect(scene.granted('a').notBefore).toHaveLength(10);
       expect(scene.granted('a').notBefore).toHaveLength(10);
       expect(scene.granted('a', { wants: 3.7 }).notBefore).toHaveLength(3);
       expect(scene.granted('a', { wants: 0 }).notBefore).toHaveLength(1);
@@ -176,161 +202,6 @@ describe('a sliding window', () => {
       expect(scene.at(holdMs).granted('a').notBefore).toHaveLength(2);
       expect(scene.granted('b').notBefore).toHaveLength(3);
       expect(scene.granted('c').notBefore).toHaveLength(5);
-    });
-  });
-
-  describe('a queue', () => {
-    it('serves waiters in the order they came and gives each a time of its own', () => {
-      const scene = new Scene();
-      for (let i = 0; i < 10; i += 1) scene.at(i * 4_000).spend(1, `x${i}`);
-      scene.at(50_000);
-      expect(scene.waits('a').waitUntil).toBe(t0 + holdMs);
-      expect(scene.waits('b')).toMatchObject({ place: 2, behind: ['a'], waitUntil: t0 + 4_000 + holdMs });
-      // b comes too early and must not take the slot a waits for
-      expect(scene.at(holdMs).ask('b').kind).toBe('wait');
-      expect(scene.at(holdMs + 10).granted('a').notBefore).toEqual([t0 + holdMs + 10]);
-    });
-
-    it('serves the more urgent class first, whoever came first', () => {
-      const scene = new Scene().spend(10).at(1_000);
-      scene.waits('sweep');
-      expect(scene.waits('person', { class: 'on-demand', wants: 3 })).toMatchObject({ place: 1, behind: [] });
-      expect(scene.waits('sweep')).toMatchObject({ place: 2, behind: ['person'] });
-    });
-
-    it('names the first five of those ahead', () => {
-      const scene = new Scene().spend(10).at(1_000);
-      for (const holder of ['a', 'b', 'c', 'd', 'e', 'f']) scene.waits(holder);
-      expect(scene.waits('g')).toMatchObject({ place: 7, behind: ['a', 'b', 'c', 'd', 'e'] });
-    });
-
-    it('lets two that came in the same millisecond not wait for each other', () => {
-      const scene = new Scene({ requests: 1 }).spend(1).at(1_000);
-      expect(scene.waits('b')).toMatchObject({ place: 1, behind: [] });
-      expect(scene.waits('a')).toMatchObject({ place: 2, behind: ['b'] });
-      expect(scene.waits('b')).toMatchObject({ place: 1, behind: [] });
-      expect(scene.at(holdMs).granted('b').notBefore).toHaveLength(1);
-    });
-
-    it('does not put a promoted sweep back when its own project asks on demand', () => {
-      const scene = new Scene({ requests: 2 });
-      const people = ['p', 'q'].map((project) => ({
-        holder: `person-${project}`,
-        project,
-        class: 'on-demand' as const,
-      }));
-      const served = () =>
-        people.filter(({ holder, ...more }) => {
-          const answer = scene.ask(holder, { ...more, wants: 1 });
-          if (answer.kind === 'granted') scene.report(answer, answer.notBefore, { accepted: true });
-          return answer.kind === 'granted';
-        });
-      expect(served()).toHaveLength(2);
-      scene.waits('sweep', { project: 'p' });
-      const perWindow = [1, 2, 3].map((round) => {
-        scene.at(round * holdMs);
-        const others = served().length;
-        return [others, scene.ask('sweep', { project: 'p' }).kind];
-      });
-      expect(perWindow).toEqual([
-        [2, 'wait'],
-        [2, 'wait'],
-        [1, 'granted'],
-      ]);
-    });
-
-    it('lets a waiter that does not come back within five seconds lose its place', () => {
-      const scene = new Scene({ requests: 1 }).spend(1).at(1);
-      scene.waits('dead');
-      expect(scene.at(holdMs + 4_999).waits('b')).toMatchObject({ place: 2, behind: ['dead'] });
-      expect(scene.at(holdMs + 5_000).granted('b').notBefore).toHaveLength(1);
-    });
-
-    it('gives no place to an asker that will not come back, and no forecast', () => {
-      const scene = new Scene().spend(10).at(1);
-      expect(scene.waits('check', { mayWait: false, remaining: 3 })).toMatchObject({ place: 1, forecast: null });
-      expect(scene.state.waiters).toEqual([]);
-    });
-
-    it('forgets a waiter once it is served, and nobody else', () => {
-      const scene = new Scene().spend(10).at(1);
-      scene.waits('a');
-      scene.waits('b');
-      scene.at(holdMs + 1).granted('a');
-      expect(scene.state.waiters.map(({ holder }) => holder)).toEqual(['b']);
-    });
-
-    it('keeps the since of a waiter that comes again, and takes over what it wants now', () => {
-      const scene = new Scene().spend(10).at(1);
-      scene.waits('a', { wants: 5 });
-      scene.at(2).waits('a', { wants: 3, remaining: 12 });
-      expect(scene.state.waiters).toMatchObject([{ since: t0 + 1, wants: 3, remaining: 12 }]);
-    });
-  });
-
-  describe('waking', () => {
-    it('wakes waiters that can come a second or more before the time they were told', () => {
-      const scene = new Scene({ requests: 2 });
-      const lease = scene.granted('a');
-      scene.granted('a');
-      scene.at(500).waits('b');
-      const { state, holders } = earlierThanTold(scene.at(1_000).report(lease, []).state, scene.now);
-      expect(holders).toEqual(['b']);
-      expect(state.waiters).toMatchObject([{ holder: 'b', expectedAt: t0 + 1_000 }]);
-      expect(earlierThanTold(state, scene.now)).toEqual({ state, holders: [] });
-    });
-
-    it('lets a waiter sleep whose time comes less than a second earlier', () => {
-      const woken = (earlier: number) => {
-        const scene = new Scene({ requests: 1 });
-        const lease = scene.granted('a', { wants: 1 });
-        scene.at(2_000).waits('b');
-        const told = scene.state.waiters[0]?.expectedAt ?? 0;
-        expect(told).toBe(t0 + holdMs);
-        const wished = {
-          ...scene.state,
-          waiters: scene.state.waiters.map((w) => ({ ...w, expectedAt: told + earlier })),
-        };
-        expect(lease.notBefore).toEqual([t0]);
-        return earlierThanTold(wished, scene.now).holders;
-      };
-      expect(woken(999)).toEqual([]);
-      expect(woken(1_000)).toEqual(['b']);
-    });
-
-    it('wakes nobody while something else stands in the way', () => {
-      const scene = new Scene({ requests: 2 });
-      const lease = scene.granted('a', { wants: 1 });
-      scene.granted('a', { wants: 1 });
-      scene.waits('b');
-      scene.report(lease, [t0], { throttled: { retryAfterMs: 90_000 } });
-      expect(earlierThanTold(scene.state, t0).holders).toEqual([]);
-    });
-
-    it('wakes for the slots that are left after those who go before', () => {
-      const scene = new Scene({ requests: 4 });
-      const leases = [scene.granted('x', { wants: 2 }), scene.granted('x', { wants: 2 })];
-      scene.at(1);
-      for (const holder of ['a', 'b', 'c']) scene.waits(holder);
-      for (const lease of leases.slice(0, 1)) scene.report(lease, []);
-      expect(earlierThanTold(scene.state, scene.now).holders).toEqual(['a', 'b']);
-    });
-
-    it('says when a place lapses that keeps others waiting', () => {
-      const scene = new Scene().spend(10).at(1);
-      scene.waits('a');
-      expect(nextChange(scene.state)).toBeNull();
-      scene.at(2).waits('b');
-      expect(nextChange(scene.state)).toBe(t0 + holdMs + 5_000);
-      expect(earlierThanTold(scene.state, t0 + holdMs + 4_999).state.waiters).toHaveLength(2);
-      expect(earlierThanTold(scene.state, t0 + holdMs + 5_000).state.waiters).toEqual([]);
-    });
-
-    it('has nothing to say while nobody waits', () => {
-      const scene = new Scene();
-      const lease = scene.granted('a', { wants: 1 });
-      scene.report(lease, [t0], { throttled: { retryAfterMs: 1 } });
-      expect(nextChange(scene.state)).toBeNull();
     });
   });
 

@@ -108,7 +108,7 @@ describe('freshestIntervals', () => {
           expect(intervals[index]).toBeGreaterThanOrEqual(shortestMs);
           expect(intervals[index]).toBeLessThanOrEqual(longestMs);
         }
-        const allAtBound = passes.every(({ shortestMs }, index) => intervals[index] === shortestMs);
+        const allAtBound = passes.every(({ shortestMs }, index) => (intervals[index] ?? 0) <= shortestMs * (1 + 1e-9));
         if (!allAtBound) expect(spent).toBeGreaterThan(budget * (1 - 1e-6));
         expect(cost(passes, intervals.map(roundedUp))).toBeLessThanOrEqual(budget * (1 + 1e-9));
       }),

@@ -16,7 +16,7 @@ function mostInThreeWindows(moments: readonly number[]): number {
   }, 0);
 }
 
-describe('with strangers who burn a constant share of the window', { timeout: 60_000 }, () => {
+describe('with strangers who burn a constant share of the window', { timeout: 120_000 }, () => {
   const scene = fc.record({
     limit: fc.integer({ min: 10, max: 120 }),
     share: fc.double({ min: 0.02, max: 0.7, noNaN: true }),

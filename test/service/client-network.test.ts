@@ -208,6 +208,26 @@ describe('beforeSend', () => {
     expect(received).toHaveLength(3);
   });
 
+  it('is followed by afterWrite, before the answer comes; not when it throws', async () => {
+    const { service } = await serviceWith(json(emptyPage));
+    const events: string[] = [];
+    for (let calls = 0; calls < 2; calls += 1) {
+      await service.getFeedbackPage(
+        'p',
+        {},
+        { beforeSend: () => events.push('checked'), afterWrite: () => events.push('written') },
+      );
+      events.push('answered');
+    }
+    expect(events).toEqual(['checked', 'written', 'answered', 'checked', 'written', 'answered']);
+    const afterWrite = vi.fn();
+    const beforeSend = () => {
+      throw new Error('stop');
+    };
+    await failureOf(service.getFeedbackPage('p', {}, { beforeSend, afterWrite }));
+    expect(afterWrite).not.toHaveBeenCalled();
+  });
+
   it('stops the request by throwing, on a new connection and on a kept one', async () => {
     const { service, received } = await serviceWith(json(emptyPage));
     const reason = new Error('the lease has run out');

@@ -139,6 +139,21 @@ describe('feedback entry', () => {
   });
 });
 
+describe('an id too long to be a key', () => {
+  it('is kept aside under the digest of its entry; the longest that can be is not', () => {
+    const longest = '👍'.repeat(256);
+    const { entries, rejected } = pageOf({ ...base, id: longest }, { ...base, id: `${longest}!` });
+    expect(entries.map(({ id }) => id)).toEqual([longest]);
+    expect(rejected).toEqual([
+      {
+        id: expect.stringMatching(/^sha256:[0-9a-f]{32}$/),
+        raw: expect.stringContaining(`${longest}!`),
+        reason: 'id: longer than 512 characters',
+      },
+    ]);
+  });
+});
+
 describe('feedback response', () => {
   it('one bad entry leaves the others alone', () => {
     const { entries, rejected } = pageOf(base, { ...base, id: 5 }, { ...base, id: 'fb_3' });

@@ -23,7 +23,8 @@ export interface Scene {
   domain: string;
   /** What workers of this scene have logged so far. */
   logged(): string;
-  startWorker(): Promise<RunningWorker>;
+  /** With another feedback store than the configured one, if an address is given. */
+  startWorker(feedback?: string): Promise<RunningWorker>;
   end(): Promise<void>;
 }
 
@@ -39,8 +40,14 @@ export interface SceneOptions {
   incremental?: string;
   /** Projects besides `prj_1`; the sandbox needs them too. */
   projects?: string[];
+  /** Files beside the configuration, e.g. of keys, by name. */
+  files?: Record<string, string>;
+  /** YAML of more organizations, two spaces deep, from the id of the scene's own. */
+  organizations?: (org: string) => string;
   /** YAML of the site's rollout targets; by default one folder. */
   rollout?: string;
+  /** Address of the feedback store; by default a SQLite file. */
+  feedback?: string;
 }
 
 let scenes = 0;
@@ -54,10 +61,11 @@ export async function setScene(options: SceneOptions = {}): Promise<Scene> {
   const folder = await mkdtemp(join(tmpdir(), 'docferry-scene-'));
   const sandbox = await startSandbox(options.sandbox ?? {});
   const configFile = join(folder, 'docferry.yaml');
+  for (const [name, text] of Object.entries(options.files ?? {})) await writeFile(join(folder, name), text);
   const { address, namespace } = useDevServer();
-  await writeFile(
-    configFile,
-    `temporal: { address: "${address}", namespace: ${namespace}, taskQueue: ${taskQueue} }
+  const text = (
+    feedback: string,
+  ) => `temporal: { address: "${address}", namespace: ${namespace}, taskQueue: ${taskQueue} }
 service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
 organizations:
   - id: ${org}
@@ -68,12 +76,15 @@ organizations:
       - domain: ${domain}
         job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}
         rollout: ${options.rollout ?? '[{ directory: { path: ./site } }]'}
+${options.organizations?.(org) ?? ''}
 store:
-  feedback: sqlite:./data/feedback.db
+  feedback: "${feedback}"
   bundles: { directory: ./data/bundles, publicUrl: "http://localhost:8090" }
-`,
-  );
-  const config = loadConfig({ file: configFile, env: {}, cwd: folder, secrets: 'required' });
+`;
+  const feedback = options.feedback ?? 'sqlite:./data/feedback.db';
+  await writeFile(configFile, text(feedback));
+  const load = (file: string) => loadConfig({ file, env: {}, cwd: folder, secrets: 'required' });
+  const config = load(configFile);
   const client = await connectClient(config.temporal);
   const lines: string[] = [];
   const log = createLog({ write: (line: string) => lines.push(line) }, 'debug');
@@ -89,8 +100,13 @@ store:
     project,
     domain,
     logged: () => lines.join(''),
-    async startWorker() {
-      const worker = await startWorker(config, { log, workflowBundle: workflowBundle() });
+    async startWorker(other) {
+      const otherFile = join(folder, 'other.yaml');
+      if (other !== undefined) await writeFile(otherFile, text(other));
+      const worker = await startWorker(other === undefined ? config : load(otherFile), {
+        log,
+        workflowBundle: workflowBundle(),
+      });
       workers.push(worker);
       return worker;
     },

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { DirectoryBundleStore } from '../../bundle/directory-store.ts';
-import type { StoreConfig } from '../../config/config.ts';
+import type { FeedbackStoreConfig, StoreConfig } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { FeedbackStoreUnavailable } from '../../feedback/feedback-store-unavailable.ts';
-import { openSqliteFeedbackStore } from '../../feedback/sqlite-store.ts';
+import { openFeedbackStore } from '../../feedback/open-feedback-store.ts';
 import { explainFailure } from '../failure.ts';
 import { bad, type Check, failed, good } from './check.ts';
 import { isThere, nearestFolder, whyNotWritable } from './writable.ts';
@@ -11,24 +12,44 @@ const giveAccess = 'give the user that runs docferry write access, or name anoth
 
 /** The stores as this machine has them: to be looked at where the workers run. */
 export async function checkStores({ feedback, bundles }: StoreConfig): Promise<Check[]> {
-  return [await checkFeedback(feedback.file), await checkBundles(bundles)];
+  return [await checkFeedback(feedback), await checkBundles(bundles)];
 }
 
-async function checkFeedback(file: string): Promise<Check> {
+async function checkFeedback(feedback: FeedbackStoreConfig): Promise<Check> {
   const name = 'feedback-store';
-  if (!(await isThere(file))) return checkFuture(name, file);
+  if (feedback.kind === 'sqlite' && !(await isThere(feedback.file))) return checkFuture(name, feedback.file);
   try {
-    const store = await openSqliteFeedbackStore(file);
+    // Only a store that is one already is opened: looking must not make it.
+    const server = feedback.kind === 'postgres' ? await lookAtServer(feedback) : null;
+    if (server?.future) return server.future;
+    const store = await openFeedbackStore(feedback);
     try {
       await store.checkWritable();
     } finally {
       await store.close();
     }
-    return good(name, `${file} can be written`);
+    return good(name, `${feedback.place} can be written${server?.detail ?? ''}`);
   } catch (error) {
+    if (error instanceof ConfigError) return bad(name, error.message, 'set it, as the one of store.feedback');
     if (!(error instanceof FeedbackStoreUnavailable)) return failed(name, explainFailure(error));
     return bad(name, error.message.replace(` ${error.fix}`, ''), error.fix);
   }
+}
+
+/** What kind of server it is, and the whole check if the first worker has yet to make the tables. */
+async function lookAtServer(
+  feedback: FeedbackStoreConfig & { kind: 'postgres' },
+): Promise<{ detail: string; future: Check | null }> {
+  const { examinePostgres } = await import('../../feedback/postgres-store.ts');
+  const { state, schema, version, mayCreate } = await examinePostgres(feedback);
+  const { place, user, database, tls } = feedback;
+  const detail = `: PostgreSQL ${version}, ${tls.mode === 'disable' ? 'without TLS' : `TLS by sslmode ${tls.mode}`}`;
+  if (state !== 'empty') return { detail, future: null };
+  if (mayCreate) {
+    return { detail, future: good('feedback-store', `${place} has no tables yet, and they can be made${detail}`) };
+  }
+  const fix = `allow it: ALTER DATABASE "${database}" OWNER TO "${user}", or GRANT CREATE ON SCHEMA "${schema}" TO "${user}"`;
+  return { detail, future: bad('feedback-store', `${place}: ${user} may not make tables in schema ${schema}`, fix) };
 }
 
 async function checkBundles({ directory, publicUrl }: StoreConfig['bundles']): Promise<Check> {

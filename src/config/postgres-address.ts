@@ -1,0 +1,92 @@
+/** How a connection is protected, as libpq's `sslmode` means it; its other modes fall back to plain text and are refused. */
+const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+
+type TlsMode = (typeof tlsModes)[number];
+
+/** A `postgres://` address taken apart. Holds a password only if it was written there, and then as a template. */
+export interface PostgresAddress {
+  /** Host name, address, or the absolute path of the folder of a Unix socket. */
+  host: string;
+  port: number;
+  database: string;
+  user: string;
+  /** May refer to `${NAME}`; null when there is none. */
+  password: string | null;
+  tls: { mode: TlsMode; rootCert: string | null; cert: string | null; key: string | null };
+  /** Settings of the session, as `-c search_path=docferry`; null for none. */
+  options: string | null;
+}
+
+const whole = /^(postgres(?:ql)?:\/\/)(?:(.*)@)?([^@]*)$/is;
+const parameters: ReadonlySet<string> = new Set(['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'options']);
+const shape = `expected postgres://user:\${PASSWORD}@host:5432/database`;
+
+/** Where a password stands in an address, as indices of the text; null when there is none. */
+export function passwordSpan(text: string): { start: number; end: number } | null {
+  const [, scheme, credentials] = whole.exec(text) ?? [];
+  const colon = credentials?.indexOf(':') ?? -1;
+  if (scheme === undefined || credentials === undefined || colon < 0) return null;
+  return { start: scheme.length + colon + 1, end: scheme.length + credentials.length };
+}
+
+/** Reads an address (DESIGN §5 `store.feedback`). Returns what is wrong with it as text, which never holds the password. */
+export function parsePostgresAddress(text: string): PostgresAddress | string {
+  const [, , credentials, rest] = whole.exec(text) ?? [];
+  if (credentials === undefined || credentials === '' || rest === undefined) return `${shape}: there is no user`;
+  const url = URL.canParse(`postgres://${rest}`) ? new URL(`postgres://${rest}`) : null;
+  if (url === null) return `${shape}: the host or the port cannot be read`;
+  const [encodedUser = '', ...password] = credentials.split(':');
+  const user = decoded(encodedUser);
+  const database = decoded(url.pathname.slice(1));
+  const template = password.length === 0 ? null : decoded(password.join(':'));
+  if (user === null || database === null || (password.length > 0 && template === null)) {
+    return 'expected %25 for a % in the user, the password or the database';
+  }
+  if (user === '') return `${shape}: there is no user`;
+  if (database === '' || database.includes('/')) return `${shape}: there is no name of a database`;
+  const host = hostOf(url);
+  if (host === null) return 'expected one host, or ?host= with the absolute path of the folder of its socket';
+  const unknown = [...url.searchParams.keys()].find((name) => !parameters.has(name));
+  if (unknown !== undefined) return `unknown parameter ${unknown}; known are ${[...parameters].join(', ')}`;
+  const tls = tlsOf(url, host);
+  if (typeof tls === 'string') return tls;
+  const port = url.port === '' ? 5432 : Number(url.port);
+  return { host, port, database, user, password: template, tls, options: url.searchParams.get('options') };
+}
+
+/** The address for people: without password and parameters. */
+export function shownAddress({ host, port, database, user }: PostgresAddress): string {
+  if (host.startsWith('/')) return `postgres://${user}@/${database}?host=${host}`;
+  return `postgres://${user}@${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
+}
+
+function hostOf(url: URL): string | null {
+  const named = decoded(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+  const folder = url.searchParams.get('host');
+  if (folder !== null) return named === '' && folder.startsWith('/') ? folder : null;
+  return named === null || named === '' || /[,\s]/.test(named) ? null : named;
+}
+
+function tlsOf({ searchParams }: URL, host: string): PostgresAddress['tls'] | string {
+  const given = searchParams.get('sslmode') ?? (isThisMachine(host) ? 'disable' : 'verify-full');
+  const mode = tlsModes.find((known) => known === given);
+  if (mode === undefined) return `expected sslmode=${tlsModes.join(', ')}`;
+  const rootCert = searchParams.get('sslrootcert');
+  const [cert, key] = [searchParams.get('sslcert'), searchParams.get('sslkey')];
+  if (mode === 'disable' && (rootCert ?? cert ?? key) !== null) return 'certificates go with an sslmode that uses them';
+  if (mode === 'require' && rootCert !== null) return 'sslrootcert goes with sslmode=verify-ca or verify-full';
+  if ((cert === null) !== (key === null)) return 'expected sslcert and sslkey together';
+  return { mode, rootCert, cert, key };
+}
+
+function isThisMachine(host: string): boolean {
+  return /^(\/.*|localhost|::1|127(\.\d+){3})$/.test(host);
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,12 @@
+import type { FeedbackStore } from './feedback-store.ts';
+import type { PostgresPlace } from './postgres-place.ts';
+
+/** Where a feedback store is. */
+export type FeedbackStorePlace = { kind: 'sqlite'; file: string } | ({ kind: 'postgres' } & PostgresPlace);
+
+/** Opens the feedback store, making its tables where they are missing. Throws `FeedbackStoreUnavailable`. */
+export async function openFeedbackStore(place: FeedbackStorePlace): Promise<FeedbackStore> {
+  // Only the library that is used is loaded.
+  if (place.kind === 'sqlite') return await (await import('./sqlite-store.ts')).openSqliteFeedbackStore(place.file);
+  return await (await import('./postgres-store.ts')).openPostgresFeedbackStore(place);
+}

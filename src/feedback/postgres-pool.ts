@@ -1,0 +1,98 @@
+import type { ConnectionOptions } from 'node:tls';
+import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
+import { Pool, type PoolClient } from 'pg';
+import type { PostgresPlace } from './postgres-place.ts';
+import { explainPostgresProblem, isConnectionLost } from './postgres-problem.ts';
+import { postgresTls } from './postgres-tls.ts';
+
+/** A worker commits a page in milliseconds: more connections would only wait for each other. */
+const mostConnections = 4;
+/** To connect, or to get one of the connections while all are in use. */
+const connectWithinMs = 15_000;
+/**
+ * How long a statement may take. A host that vanished leaves a connection open for good; heartbeats go on meanwhile, so
+ * that nobody else would notice.
+ */
+const answerWithinMs = 120_000;
+/** Until the system looks whether the other side of a silent connection is still there. */
+const keepAliveAfterMs = 10_000;
+
+/**
+ * A small pool of connections to a place. A connection that breaks is thrown away, the next caller gets a new one: a
+ * restart of the server costs the work in flight. Errors come in words (`explainPostgresProblem`).
+ */
+export async function openPostgresPool(place: PostgresPlace): Promise<PostgresPool> {
+  const { host, port, database, user, password, options } = place;
+  const pool = new Pool({
+    host,
+    port,
+    database,
+    user,
+    // Called only if the server asks. Refusing to answer would leave the connection open and half made.
+    password: password === null ? () => 'none' : password.read(),
+    ssl: await tlsOf(place),
+    ...(options === null ? {} : { options }),
+    application_name: 'docferry',
+    max: mostConnections,
+    connectionTimeoutMillis: connectWithinMs,
+    query_timeout: answerWithinMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
+  });
+  // Without listeners the loss of a connection that nobody uses at the moment would end the process.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return {
+    connect: async () => {
+      try {
+        return new ExplainingClient(await pool.connect(), place);
+      } catch (error) {
+        throw explainPostgresProblem(place, error);
+      }
+    },
+    end: () => pool.end(),
+  };
+}
+
+async function tlsOf(place: PostgresPlace): Promise<ConnectionOptions | false> {
+  try {
+    return await postgresTls(place);
+  } catch (error) {
+    throw explainPostgresProblem(place, error);
+  }
+}
+
+/** A connection lent out, which is not taken back into the pool once it is broken. */
+class ExplainingClient implements PostgresPoolClient {
+  readonly #client: PoolClient;
+  readonly #place: PostgresPlace;
+  #lost: { error: unknown } | null = null;
+
+  constructor(client: PoolClient, place: PostgresPlace) {
+    this.#client = client;
+    this.#place = place;
+  }
+
+  query<R>(sql: string, parameters: ReadonlyArray<unknown>): Promise<PostgresQueryResult<R>>;
+  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
+  query(sql: string | PostgresCursor<unknown>, parameters: ReadonlyArray<unknown> = []): unknown {
+    if (typeof sql !== 'string') throw new Error('cursors are not used here');
+    return this.#run(sql, parameters);
+  }
+
+  release(): void {
+    this.#client.release(this.#lost !== null);
+  }
+
+  async #run(sql: string, parameters: ReadonlyArray<unknown>): Promise<unknown> {
+    // After the loss comes a rollback, which must neither wait nor hide what happened.
+    if (this.#lost !== null) throw this.#lost.error;
+    try {
+      return await this.#client.query(sql, [...parameters]);
+    } catch (error) {
+      const explained = explainPostgresProblem(this.#place, error);
+      if (isConnectionLost(error)) this.#lost = { error: explained };
+      throw explained;
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import { BytewiseText } from './bytewise-text.ts';
+import type { FeedbackStore } from './feedback-store.ts';
+import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
+import { migrate, migrationTable, type SchemaState, schemaState } from './migrations.ts';
+import type { PostgresPlace } from './postgres-place.ts';
+import { openPostgresPool } from './postgres-pool.ts';
+import type { FeedbackDatabase } from './schema.ts';
+import { sqlFeedbackStore } from './sql-feedback-store.ts';
+
+/** What a database was found to be before anything is written to it. */
+interface Sight {
+  state: SchemaState;
+  /** Where tables are, or would be, made. */
+  schema: string;
+  /** `15.18`, as the server says it. */
+  version: string;
+  /** Whether the role may make tables there. */
+  mayCreate: boolean;
+}
+
+/**
+ * Opens the feedback store in a PostgreSQL database, making its tables where they are missing. Any number of processes
+ * may have it open. Throws `FeedbackStoreUnavailable`, and so do the store's methods while the server cannot be reached;
+ * the store works again once it can.
+ */
+export async function openPostgresFeedbackStore(place: PostgresPlace): Promise<FeedbackStore> {
+  return await withDatabase(place, async (db) => {
+    const sight = await look(place, db);
+    if (sight.state !== 'current') {
+      await migrate(db.withPlugin(new BytewiseText()), sight.schema);
+    }
+    return await sqlFeedbackStore(db);
+  });
+}
+
+/** Looks at a database and writes nothing. Throws as `openPostgresFeedbackStore` does. */
+export async function examinePostgres(place: PostgresPlace): Promise<Sight> {
+  return await withDatabase(place, async (db) => {
+    const sight = await look(place, db);
+    await db.destroy();
+    return sight;
+  });
+}
+
+/** The connections are closed when the work fails. */
+async function withDatabase<T>(place: PostgresPlace, work: (db: Kysely<FeedbackDatabase>) => Promise<T>): Promise<T> {
+  const db = new Kysely<FeedbackDatabase>({ dialect: new PostgresDialect({ pool: await openPostgresPool(place) }) });
+  try {
+    return await work(db);
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+}
+
+async function look(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Promise<Sight> {
+  const refuse = (problem: string, fix: string): never => {
+    throw new FeedbackStoreUnavailable(place.place, problem, fix);
+  };
+  const { rows } = await sql<{ schema: string | null; encoding: string; version: string; mayCreate: boolean | null }>`
+    select current_schema() as schema,
+           current_setting('server_encoding') as encoding,
+           split_part(current_setting('server_version'), ' ', 1) as version,
+           has_schema_privilege(current_schema(), 'CREATE') as "mayCreate"`.execute(db);
+  const [{ schema, encoding, version, mayCreate } = { schema: null, encoding: '', version: '', mayCreate: null }] =
+    rows;
+  if (schema === null) return refuse('there is no schema to make tables in', 'Make the schema that search_path names.');
+  if (encoding !== 'UTF8') {
+    const { database, user } = place;
+    const make = `CREATE DATABASE "${database}" OWNER "${user}" ENCODING 'UTF8' TEMPLATE template0`;
+    return refuse(`it holds text as ${encoding}, which has no room for every character`, `Make another: ${make}.`);
+  }
+  const state = await schemaState(db, await tablesIn(db, schema));
+  if (state === 'newer') {
+    refuse(
+      'a newer docferry has changed its tables',
+      'Run that version or a later one, or restore a backup made before the upgrade.',
+    );
+  }
+  if (state === 'foreign') {
+    refuse(
+      `its schema ${schema} holds another program's tables of the same names`,
+      'Name a database of its own for docferry in store.feedback, or a schema by ?options=-csearch_path%3DNAME.',
+    );
+  }
+  return { state, schema, version, mayCreate: mayCreate === true };
+}
+
+const ourTables: Record<keyof FeedbackDatabase | typeof migrationTable, true> = {
+  [migrationTable]: true,
+  export_runs: true,
+  feedback: true,
+  feedback_changes: true,
+  feedback_rejects: true,
+  store_identity: true,
+  sync_cursors: true,
+  sync_passes: true,
+  sync_slices: true,
+  sync_traits: true,
+  verified_ranges: true,
+};
+
+/** Which names of ours are taken in the schema. Tables of other names belong to others and are left alone. */
+async function tablesIn(db: Kysely<FeedbackDatabase>, schema: string): Promise<Set<string>> {
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${schema} and c.relkind in ('r', 'p', 'v', 'm', 'f')`.execute(db);
+  return new Set(rows.map(({ name }) => name).filter((name) => Object.hasOwn(ourTables, name)));
+}
