@@ -118,7 +118,7 @@ const cases: Case[] = [
     fails: { type: 'BadPage', names: /^page 1 of project prj_1 cannot be read/, storesAtLeast: 0 },
     most: 2,
   },
-  { name: '5 % errors and resets', sandbox: { faults: { errorRate: 0.03, resetRate: 0.01, resetAfterRate: 0.01 } } },
+  { name: '20 % errors and resets', sandbox: { faults: { errorRate: 0.1, resetRate: 0.05, resetAfterRate: 0.05 } } },
   { name: 'unknown sources, statuses and fields', sandbox: { drift: 0.2 } },
   { name: 'missing and mistyped fields', sandbox: { rejects: 0.1 } },
   { name: 'NUL, lone surrogates, emoji, long texts', sandbox: { oddText: 0.2 } },

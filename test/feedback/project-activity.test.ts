@@ -15,7 +15,7 @@ describe('projectActivity', () => {
       entry('late', { createdAt: '2026-11-21T08:00:01Z', status: 'resolved' }),
       entry('gone', { createdAt: '2026-11-20T00:00:00Z' }),
     ]);
-    at.run("update feedback set deleted_at = '2026-11-20T00:00:00.000Z' where id = 'gone'");
+    await at.run("update feedback set deleted_at = '2026-11-20T00:00:00.000Z' where id = 'gone'");
     await wholePass(at.store, 'q', [entry('else')], { project: 'prj_2' });
     expect(await at.store.projectActivity('acme', 'prj_1')).toEqual({
       entries: 6,
