@@ -1,16 +1,24 @@
 import { devServerTool, resolveBinary, testServerTool } from '../src/embedded/binaries.ts';
 import { TemporalBinaryMissing } from '../src/embedded/embedded-errors.ts';
+import type { Tool } from '../src/embedded/tool.ts';
+import { s3TestServerTool } from './s3-test-server.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-/** Finds or gets both Temporal servers that `up` and the tests need, and says where they are. */
-try {
-  for (const tool of [devServerTool, testServerTool]) {
+/** Finds or gets the servers that `up` and the tests need, and says where they are. */
+for (const tool of [devServerTool, testServerTool]) {
+  if (!(await prepare(tool))) process.exitCode = 1;
+}
+if (!(await prepare(s3TestServerTool))) print('the tests of the S3 store will be skipped');
+
+async function prepare(tool: Tool): Promise<boolean> {
+  try {
     const { path, version, from } = await resolveBinary(tool, { onProgress: print });
     print(`${tool.title}: ${path} (${version}, from ${from})`);
+    return true;
+  } catch (error) {
+    if (!(error instanceof TemporalBinaryMissing)) throw error;
+    print(`${error.message}\n${error.hint}`);
+    return false;
   }
-} catch (error) {
-  if (!(error instanceof TemporalBinaryMissing)) throw error;
-  print(`${error.message}\n${error.hint}`);
-  process.exitCode = 1;
 }

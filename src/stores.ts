@@ -1,12 +1,12 @@
 import type { BundleStore } from './bundle/bundle-store.ts';
-import { DirectoryBundleStore } from './bundle/directory-store.ts';
 import type { Config } from './config/config.ts';
 import type { FeedbackStore } from './feedback/feedback-store.ts';
 import { openFeedbackStore } from './feedback/open-feedback-store.ts';
+import { openBundleStore } from './open-bundle-store.ts';
 
-/** The stores the configuration names, opened. The caller closes the feedback store. */
+/** The stores the configuration names, opened and tried out. The caller closes the feedback store. */
 export async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bundles: BundleStore }> {
-  const { directory, publicUrl } = config.store.bundles;
-  const bundles = await DirectoryBundleStore.open({ root: directory, publicUrl });
+  const bundles = await openBundleStore(config.store.bundles);
+  await bundles.checkWritable();
   return { bundles, feedback: await openFeedbackStore(config.store.feedback) };
 }

@@ -87,6 +87,7 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
     organizations: organizationsOf(config),
     feedback: stores.feedback,
     bundles: stores.bundles,
+    keepVersions: config.store.keep,
     permits,
     linkPolicy: { allowInsecure: config.service.allowInsecure, linkHosts: config.service.linkHosts },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),

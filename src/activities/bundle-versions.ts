@@ -3,7 +3,6 @@ import { type Current, PointerMoved } from '../bundle/bundle-store.ts';
 import { type DownloadResult, download } from '../bundle/download.ts';
 import { ArchiveTooLarge, DownloadFailed, LinkExpired } from '../bundle/download-errors.ts';
 import { LinkRefused } from '../bundle/link-policy.ts';
-import { StagedChanged, VersionConflict } from '../bundle/store-errors.ts';
 import type { VerificationReport } from '../bundle/verify-archive.ts';
 import { verifyInThread } from '../bundle/verify-in-thread.ts';
 import type { ArchiveFacts, Reason } from '../model/cargo.ts';
@@ -11,6 +10,7 @@ import { type ActivityDependencies, organizationOf, requireStore, type Site, sit
 import { isTemporalFailure, permanent, transient } from './failures.ts';
 import { earlierDetails, withHeartbeats } from './heartbeats.ts';
 import { serviceFailure } from './service-failures.ts';
+import { storeFailure } from './store-failures.ts';
 
 export interface FetchBundleInput {
   org: string;
@@ -19,6 +19,8 @@ export interface FetchBundleInput {
   jobId: string;
   /** Names the private place of the download; the same for every attempt. */
   stageId: string;
+  /** Publish even if nothing changed. Absent in runs that began with release 0.1.0. */
+  force?: boolean;
 }
 
 export type FetchBundleResult = {
@@ -37,6 +39,13 @@ export interface PublishInput {
   version: string;
   /** Whether readers of `current` see it, and the pointer's epoch it must still have. */
   promote: { expectedEpoch: number; publishedAt: number } | null;
+}
+
+export interface DescribeInput {
+  domain: string;
+  version: string;
+  /** Absent in runs that began with release 0.1.0. */
+  storeId?: string;
 }
 
 /** What a heartbeat shows of a download: never the link. */
@@ -83,7 +92,7 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
             await deps.bundles.discardStaged(input.stageId);
             throw transient('DownloadFailed', 'the bytes on disk are not those that were downloaded');
           }
-          return { linksRequested: details.linksRequested, ...(await conclude(deps, input, report)) };
+          return { linksRequested: details.linksRequested, ...(await conclude(deps, input, report, signal)) };
         } catch (error) {
           throw bundleFailure(error);
         }
@@ -95,36 +104,57 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
   async publishVersion(input: PublishInput): Promise<{ url: string }> {
     requireStore('bundle', input.storeId, deps.bundles.identity);
     const { domain, version, promote } = input;
-    try {
-      await withHeartbeats(
-        () => ({ version }),
-        () => deps.bundles.publish(input.stageId, version),
-      );
+    const publish = async () => {
+      await deps.bundles.publish(input.stageId, version);
       if (promote) {
         await deps.bundles.moveCurrent(domain, version, promote.expectedEpoch, new Date(promote.publishedAt));
       }
+      await tidy(deps, domain);
+      return { url: await deps.bundles.urlOf(domain, version) };
+    };
+    try {
+      return await withHeartbeats(() => ({ version }), publish);
     } catch (error) {
       if (error instanceof PointerMoved) {
         throw permanent('Superseded', `another run has published ${domain} in the meantime; its version stays current`);
       }
       throw bundleFailure(error);
     }
-    return { url: await deps.bundles.urlOf(domain, version) };
   },
 
   /** What is published under a version's address. */
-  async describeVersion(input: { domain: string; version: string }): Promise<{ url: string; archive: ArchiveFacts }> {
+  async describeVersion(input: DescribeInput): Promise<{ url: string; archive: ArchiveFacts }> {
+    if (input.storeId !== undefined) requireStore('bundle', input.storeId, deps.bundles.identity);
     const { domain, version } = input;
-    const { archive } = await deps.bundles.manifest(domain, version);
-    return { url: await deps.bundles.urlOf(domain, version), archive };
+    try {
+      const { archive } = await deps.bundles.manifest(domain, version);
+      return { url: await deps.bundles.urlOf(domain, version), archive };
+    } catch (error) {
+      throw bundleFailure(error);
+    }
   },
 
   /** Removes a download that will not be published. Safe to repeat. */
   async discardStaged(input: { storeId: string; stageId: string }): Promise<void> {
     requireStore('bundle', input.storeId, deps.bundles.identity);
-    await deps.bundles.discardStaged(input.stageId);
+    try {
+      await deps.bundles.discardStaged(input.stageId);
+    } catch (error) {
+      throw bundleFailure(error);
+    }
   },
 });
+
+/** Where a version comes, old ones go. What cannot be removed now is not worth a failure: the next time does it. */
+async function tidy({ bundles, keepVersions }: ActivityDependencies, domain: string): Promise<void> {
+  try {
+    const removed = await bundles.prune(domain, keepVersions);
+    if (removed.length > 0) log.info('removed old versions', { domain, removed });
+    await bundles.sweep(new Date());
+  } catch (error) {
+    log.warn('old versions could not be removed', { domain, failure: error instanceof Error ? error.name : 'unknown' });
+  }
+}
 
 /** Links that expire in the middle are replaced this often in one attempt, as long as bytes arrive between them. */
 const idleLinks = 2;
@@ -170,32 +200,41 @@ async function announceVerifying(deps: ActivityDependencies): Promise<void> {
   }
 }
 
-async function conclude(deps: ActivityDependencies, input: FetchBundleInput, report: VerificationReport) {
+async function conclude(
+  deps: ActivityDependencies,
+  input: FetchBundleInput,
+  report: VerificationReport,
+  signal: AbortSignal,
+) {
   const { pages, files, archive, contentDigest } = report;
   if (!report.ok || !archive || contentDigest === null) {
     await deps.bundles.discardStaged(input.stageId);
     return { ok: false as const, pages, files, archive, reasons: report.reasons.slice(0, reasonsInResult) };
   }
-  await deps.bundles.saveStaged(input.stageId, {
+  const current = await deps.bundles.current(input.domain);
+  if (input.force === false && current?.contentDigest === contentDigest) {
+    // Nothing changed, so nothing will be published (E6): no worker needs the download, wherever it is.
+    await deps.bundles.discardStaged(input.stageId);
+    return { ok: true as const, pages, files, archive, contentDigest, current };
+  }
+  const staged = {
     contentDigest,
     archive,
     pages,
     files: report.entries,
     source: { org: input.org, domain: input.domain, jobId: input.jobId },
-  });
-  const current = await deps.bundles.current(input.domain);
+  };
+  await deps.bundles.saveStaged(input.stageId, staged, { signal });
   return { ok: true as const, pages, files, archive, contentDigest, current };
 }
 
 function bundleFailure(error: unknown): Error {
   if (isTemporalFailure(error)) return error;
-  if (error instanceof VersionConflict || error instanceof StagedChanged)
-    return permanent('PublishRefused', error.message);
   if (error instanceof LinkRefused) return permanent('LinkRefused', error.message);
   if (error instanceof ArchiveTooLarge) return permanent('ArchiveTooLarge', error.message);
   if (error instanceof LinkExpired) return transient('DownloadFailed', error.message);
   if (error instanceof DownloadFailed) {
     return error.retryable ? transient('DownloadFailed', error.message) : permanent('DownloadFailed', error.message);
   }
-  return serviceFailure(error);
+  return storeFailure(error) ?? serviceFailure(error);
 }

@@ -30,6 +30,8 @@ export interface ActivityDependencies {
   organizations: readonly Organization[];
   feedback: FeedbackStore;
   bundles: BundleStore;
+  /** Newest versions of each site that are kept in the bundle store. */
+  keepVersions: number;
   permits: PermitSource;
   linkPolicy: LinkPolicy;
   /** Tells the export's workflow that a long activity entered another phase. */

@@ -1,10 +1,14 @@
 import { Context } from '@temporalio/activity';
+import { NoSuchVersion } from '../bundle/bundle-store.ts';
+import { VersionDamaged } from '../bundle/store-errors.ts';
 import type { RolloutResult } from '../model/cargo.ts';
 import { rollOutVersion } from '../rollout/roll-out-version.ts';
+import { RolloutSuperseded } from '../rollout/rollout-superseded.ts';
 import { TargetRefused } from '../rollout/target-refused.ts';
 import { type ActivityDependencies, requireStore, siteOf } from './dependencies.ts';
 import { isTemporalFailure, permanent, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import { storeFailure } from './store-failures.ts';
 
 export interface RollOutInput {
   org: string;
@@ -32,18 +36,23 @@ export const createRolloutActivities = (deps: ActivityDependencies) => ({
             version,
             target,
             force: input.force,
+            whileCurrent: true,
             signal,
             onProgress: () => Context.current().heartbeat({ version }),
           });
         } catch (error) {
-          if (isTemporalFailure(error)) throw error;
-          const message = error instanceof Error ? error.message : 'unknown failure';
-          // Refused until a person mends it; the next export tries again (E6).
-          throw error instanceof TargetRefused
-            ? permanent('RolloutFailed', message)
-            : transient('RolloutFailed', message);
+          throw rolloutFailure(error);
         }
       },
     );
   },
 });
+
+/** What is refused until a person mends it is not tried again: the next export does so (E6). */
+function rolloutFailure(error: unknown): Error {
+  if (isTemporalFailure(error)) return error;
+  const message = error instanceof Error ? error.message : 'unknown failure';
+  if (error instanceof RolloutSuperseded) return permanent('Superseded', message);
+  const mended = error instanceof TargetRefused || error instanceof NoSuchVersion || error instanceof VersionDamaged;
+  return mended ? permanent('RolloutFailed', message) : (storeFailure(error) ?? transient('RolloutFailed', message));
+}

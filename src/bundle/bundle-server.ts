@@ -1,16 +1,22 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import send from 'send';
-import { parseManifest } from './store-files.ts';
+import type { BundleStore, ByteRange } from './bundle-store.ts';
+import { PublishedFiles } from './published-files.ts';
+import { sendObject } from './send-object.ts';
+import { StoreUnreachable } from './store-errors.ts';
 import { isStoreName } from './store-names.ts';
-import { bundleName } from './version-folder.ts';
 
-export interface BundleServerOptions {
-  /** The folder of a directory bundle store. */
-  root: string;
+/** What is served: the folder of a directory store, or a store that is read through its client. */
+export type ServedStore = { root: string; store?: never } | { store: Pick<BundleStore, 'open'>; root?: never };
+
+export type BundleServerOptions = ServedStore & ServerSettings;
+
+export interface ServerSettings {
   /** Address to listen on; 127.0.0.1 by default. */
   host?: string;
   /** 0 picks a free one. */
@@ -41,7 +47,6 @@ export class PortTaken extends Error {
 
 const STOP_GRACE_MS = 2_000;
 const ONE_YEAR_MS = 365 * 24 * 3_600_000;
-const REMEMBERED_VERSIONS = 256;
 const PUBLISHED = /^\/([^/?]+)\/versions\/([^/?]+)\/(bundle\.tar\.gz|bundle\.tar|bundle\.zip|manifest\.json)(?:\?.*)?$/;
 
 /**
@@ -51,9 +56,11 @@ const PUBLISHED = /^\/([^/?]+)\/versions\/([^/?]+)\/(bundle\.tar\.gz|bundle\.tar
 export async function startBundleServer(options: BundleServerOptions): Promise<BundleServer> {
   const { host = '127.0.0.1', signal } = options;
   signal?.throwIfAborted();
-  const etags = new VersionEtags(options.root);
+  const files = new PublishedFiles(opener(options));
   const server = createServer((request, response) => {
-    answer(request, response, options, etags).catch(() => refuse(response, 500));
+    answer(request, response, options, files).catch((error: unknown) => {
+      refuse(response, error instanceof StoreUnreachable ? 503 : 500);
+    });
   });
   const port = await listen(server, host, options.port);
   let stopping: Promise<void> | undefined;
@@ -68,9 +75,10 @@ export async function startBundleServer(options: BundleServerOptions): Promise<B
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { root, token }: BundleServerOptions,
-  etags: VersionEtags,
+  options: BundleServerOptions,
+  files: PublishedFiles,
 ): Promise<void> {
+  const { token } = options;
   response.setHeader('X-Content-Type-Options', 'nosniff');
   if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405, { Allow: 'GET, HEAD' });
   if (request.url === '/healthz') return void response.writeHead(200, { 'Content-Type': 'text/plain' }).end('ok\n');
@@ -80,16 +88,25 @@ async function answer(
   const [, domain = '', version = '', file = ''] = PUBLISHED.exec(request.url ?? '') ?? [];
   // Names are compared as sent: nothing in a published path needs percent-encoding.
   if (!isStoreName(domain) || !isStoreName(version)) return refuse(response, 404);
-  const etag = await etags.of(domain, version, file);
-  if (etag === null) return refuse(response, 404);
-  response.setHeader('ETag', `"${etag}"`);
+  const published = await files.of(domain, version, file);
+  if (published === null) return refuse(response, 404);
+  if (options.store !== undefined) {
+    const { store } = options;
+    const open = (range: ByteRange | undefined) => store.open(domain, version, file, range);
+    if (!(await sendObject(request, response, { ...published, open }))) refuse(response, 404);
+    return;
+  }
+  const { root } = options;
+  response.setHeader('ETag', `"${published.etag}"`);
   send(request, `/${file}`, {
     root: join(root, domain, 'versions', version),
     index: false,
     maxAge: ONE_YEAR_MS,
     immutable: true,
   })
-    .on('error', (error: { status?: number }) => refuse(response, error.status ?? 500))
+    .on('error', ({ status = 500, headers }: { status?: number; headers?: Record<string, string> }) =>
+      refuse(response, status, headers),
+    )
     .pipe(response);
 }
 
@@ -104,41 +121,12 @@ function refuse(response: ServerResponse, status: number, headers: Record<string
   response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers }).end(`${status}\n`);
 }
 
-/** The strong ETags of a version's two files, remembered as they never change. */
-class VersionEtags {
-  readonly #root: string;
-  readonly #known = new Map<string, ReadonlyMap<string, string>>();
-
-  constructor(root: string) {
-    this.#root = root;
-  }
-
-  /** Null when the version has no such file. */
-  async of(domain: string, version: string, file: string): Promise<string | null> {
-    const key = `${domain}/${version}`;
-    const etags = this.#known.get(key) ?? (await this.#read(domain, version));
-    if (etags && !this.#known.has(key)) this.#remember(key, etags);
-    return etags?.get(file) ?? null;
-  }
-
-  async #read(domain: string, version: string): Promise<ReadonlyMap<string, string> | null> {
-    try {
-      const bytes = await readFile(join(this.#root, domain, 'versions', version, 'manifest.json'));
-      const manifest = parseManifest(bytes.toString());
-      return new Map([
-        ['manifest.json', createHash('sha256').update(bytes).digest('hex')],
-        [bundleName(manifest), manifest.archive.sha256],
-      ]);
-    } catch {
-      return null;
-    }
-  }
-
-  #remember(key: string, etags: ReadonlyMap<string, string>): void {
-    const [oldest] = this.#known.keys();
-    if (this.#known.size >= REMEMBERED_VERSIONS && oldest !== undefined) this.#known.delete(oldest);
-    this.#known.set(key, etags);
-  }
+function opener(served: ServedStore) {
+  return async (domain: string, version: string, file: string): Promise<Readable | null> => {
+    if (served.store !== undefined) return served.store.open(domain, version, file);
+    const handle = await open(join(served.root, domain, 'versions', version, file)).catch(() => null);
+    return handle?.createReadStream() ?? null;
+  };
 }
 
 function listen(server: Server, host: string, port: number): Promise<number> {

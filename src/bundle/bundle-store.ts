@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { ArchiveFacts } from '../model/cargo.ts';
 
 /** `manifest.json` of a version (DESIGN §5 "bundle store"). */
@@ -31,17 +32,42 @@ export interface PublishedVersion {
 /** What is known of a verified archive before it has a version's name. */
 export type StagedManifest = Omit<Manifest, 'version'>;
 
+/** What lies under a version's name, whole or not. */
+export interface StoredVersion {
+  version: string;
+  files: { name: string; bytes: number }[];
+}
+
+/** How long work may be ended and shows that it goes on. */
+export interface Work {
+  signal?: AbortSignal | undefined;
+  /** Called as work goes on. */
+  onProgress?: (() => void) | undefined;
+}
+
+/** Bytes `start` to `end` of a file, both included. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
 /**
  * Published bundles. A reader of `versions/` or `current.json` never sees half of anything (DESIGN E5).
- * Domains and versions are checked names: no separators, no dot names.
+ * Domains and versions are checked names: no separators, no dot names. Besides what is named below, stores throw
+ * `StoreNotWritable`, `StoreRefused` and `StoreUnreachable`.
  */
 export interface BundleStore {
-  /** Random id written when the store was made; workflows pin it (`StoreMismatch`). */
+  /** Random id written when the store was made, bound to its place; workflows pin it (`StoreMismatch`). */
   readonly identity: string;
-  /** A private file to download into, on the same volume as the store; the same path for the same `stageId`. */
+  /** Where it is, for people. */
+  readonly place: string;
+  /** A private file of this machine to download into; the same path for the same `stageId`. */
   stagingFile(stageId: string): Promise<string>;
-  /** Records what verification found beside the staged file, durably, before any promotion. */
-  saveStaged(stageId: string, manifest: StagedManifest): Promise<void>;
+  /**
+   * Records durably what verification found, with the staged file, before any promotion: from then on every worker of
+   * the store can publish it. Throws `StagedChanged`.
+   */
+  saveStaged(stageId: string, manifest: StagedManifest, work?: Work): Promise<void>;
   /** Removes a staged download and its leftovers; fine when there is none. */
   discardStaged(stageId: string): Promise<void>;
   /** Makes the staged archive the version `version`, whole or not at all; done already = fine. */
@@ -57,13 +83,28 @@ export interface BundleStore {
   manifest(domain: string, version: string): Promise<Manifest>;
   /** Newest first. */
   versions(domain: string): Promise<PublishedVersion[]>;
-  /** A readable local path of the version's archive. */
-  archivePath(domain: string, version: string): Promise<string>;
+  /** Lends a readable local path of the version's archive while `use` runs. Throws `NoSuchVersion`, `VersionDamaged`. */
+  withArchive<T>(domain: string, version: string, use: (path: string) => Promise<T>, work?: Work): Promise<T>;
   /** The immutable address of the version's archive under `publicUrl`. */
   urlOf(domain: string, version: string): Promise<string>;
   /** Version that last rolled out with success to `target`, or null. */
   rolledOut(domain: string, target: string): Promise<string | null>;
+  /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
+  startRollout(domain: string, target: string, version: string): Promise<void>;
   recordRollout(domain: string, target: string, version: string): Promise<void>;
+  /**
+   * Removes versions beyond the newest `keep`, but never the current one, those in `held`, those that targets run, and
+   * those being rolled out or promoted. Returns what it removed.
+   */
+  prune(domain: string, keep: number, held?: readonly string[]): Promise<string[]>;
+  /** Removes what processes that died left: old staged downloads, unfinished uploads. */
+  sweep(now: Date): Promise<void>;
+  /** Domains that have anything in the store. */
+  domains(): Promise<string[]>;
+  /** Everything under `versions/`, whole or not, the newest first. */
+  inventory(domain: string): Promise<StoredVersion[]>;
+  /** The content of a version's file, or a range of it; null when there is none. */
+  open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null>;
   checkWritable(): Promise<void>;
 }
 

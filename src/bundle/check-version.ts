@@ -1,13 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ZodError } from 'zod';
 import { type BundleStore, type Manifest, NoSuchVersion } from './bundle-store.ts';
+import { VersionDamaged } from './store-errors.ts';
 import type { VerificationOptions } from './verify-archive.ts';
 import { verifyInThread } from './verify-in-thread.ts';
-
-/** A version in the store that is not, or not any more, what its manifest says; the message says in which way. */
-export class VersionDamaged extends Error {
-  override readonly name = 'VersionDamaged';
-}
 
 /**
  * Verifies the archive of a published version anew (DESIGN §6) and compares it with its manifest: digest, size, format
@@ -15,7 +11,7 @@ export class VersionDamaged extends Error {
  * Throws `NoSuchVersion`, `VersionDamaged`, system errors, and the signal's reason.
  */
 export async function checkVersion(
-  store: Pick<BundleStore, 'manifest' | 'archivePath'>,
+  store: Pick<BundleStore, 'manifest' | 'withArchive'>,
   domain: string,
   version: string,
   options: VerificationOptions,
@@ -24,7 +20,9 @@ export async function checkVersion(
   if (manifest.version !== version || manifest.source.domain !== domain) {
     throw new VersionDamaged('its manifest is that of another version or site');
   }
-  const report = await verifyInThread(await store.archivePath(domain, version), options);
+  const report = await store.withArchive(domain, version, (path) => verifyInThread(path, options), {
+    signal: options.signal,
+  });
   if (report.archive !== null && !isDeepStrictEqual(report.archive, manifest.archive)) {
     throw new VersionDamaged('its archive is not the one its manifest names: size, format or SHA-256 differ');
   }

@@ -1,26 +1,41 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { createReadStream, readFileSync } from 'node:fs';
+import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { versionTime } from '../model/version-name.ts';
 import {
   type BundleStore,
+  type ByteRange,
   type Current,
   type Manifest,
   NoSuchVersion,
   PointerMoved,
   type PublishedVersion,
   type StagedManifest,
+  type StoredVersion,
 } from './bundle-store.ts';
+import { DirectoryState } from './directory-state.ts';
 import { tempName, writeDurably, writeDurablySync } from './durable-file.ts';
 import { nothingThere, readIfThere, readIfThereSync } from './read-if-there.ts';
-import { changing, StagedChanged, VersionConflict } from './store-errors.ts';
+import { sameContent } from './same-content.ts';
+import { removeOldStages } from './staged-leftovers.ts';
+import { changing, StagedChanged } from './store-errors.ts';
 import { parseCurrent, parseIdentity, parseRollouts, parseStaged, toJson } from './store-files.ts';
+import {
+  bundleName,
+  currentPath,
+  identityPath,
+  publishedAddress,
+  rolloutsPath,
+  stagingPath,
+  stagingRoot,
+  versionPath,
+  versionsPath,
+} from './store-layout.ts';
 import { withStoreLock } from './store-lock.ts';
 import { isStoreName, storeName } from './store-names.ts';
-import { bundleName, putVersionFolder, readVersionFolder } from './version-folder.ts';
-
-const LOCK = '.lock';
+import { putVersionFolder, readVersionFolder } from './version-folder.ts';
 
 export interface DirectoryStoreOptions {
   /** The store's folder; made when missing. */
@@ -30,26 +45,29 @@ export interface DirectoryStoreOptions {
 }
 
 /**
- * Published bundles in a folder of this machine (layout: DESIGN §5), beside them `.staging/<stageId>/` with downloads
- * that are not published, `.store.json` with the identity, `.lock`, and `<domain>/rollouts.json`. A version's folder is
+ * Published bundles in a folder of this machine (`store-layout.ts`), with a `.lock` beside them. A version's folder is
  * built in the staging area and renamed into place, so that it is there whole or not at all.
  */
 export class DirectoryBundleStore implements BundleStore {
   readonly identity: string;
+  readonly place: string;
   readonly #root: string;
   readonly #publicUrl: string;
+  readonly #state: DirectoryState;
 
-  private constructor(identity: string, options: DirectoryStoreOptions) {
+  private constructor(identity: string, { root, publicUrl }: DirectoryStoreOptions) {
     this.identity = identity;
-    this.#root = options.root;
-    this.#publicUrl = options.publicUrl.replace(/\/+$/, '');
+    this.place = root;
+    this.#root = root;
+    this.#publicUrl = publicUrl;
+    this.#state = new DirectoryState(root);
   }
 
   /** Opens the store, making it when it is new. Throws `StoreNotWritable`. */
   static async open(options: DirectoryStoreOptions): Promise<DirectoryBundleStore> {
     const { root } = options;
     const identity = await changing(root, async () => {
-      await mkdir(join(root, '.staging'), { recursive: true, mode: 0o700 });
+      await mkdir(join(root, stagingRoot), { recursive: true, mode: 0o700 });
       return ensureIdentity(root);
     });
     const store = new DirectoryBundleStore(identity, options);
@@ -91,14 +109,14 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async current(domain: string): Promise<Current | null> {
-    const text = await readIfThere(this.#currentFile(domain));
+    const text = await readIfThere(join(this.#root, currentPath(domain)));
     return text === null ? null : parseCurrent(text);
   }
 
   async moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current> {
     const { contentDigest } = await this.manifest(domain, version);
-    const file = this.#currentFile(domain);
-    return this.#locked(() => {
+    const file = join(this.#root, currentPath(domain));
+    return this.#state.locked(() => {
       const text = readIfThereSync(file);
       const now = text === null ? null : parseCurrent(text);
       if (now?.version === version) return now;
@@ -106,6 +124,7 @@ export class DirectoryBundleStore implements BundleStore {
       if (epoch !== expectedEpoch) {
         throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${expectedEpoch}: another run has published`);
       }
+      this.#state.requireVersion(domain, version);
       const next: Current = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
       writeDurablySync(file, toJson(next));
       return next;
@@ -119,9 +138,8 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async versions(domain: string): Promise<PublishedVersion[]> {
-    const names = await readdir(this.#versionsFolder(domain)).catch(nothingThere(() => []));
     const found: PublishedVersion[] = [];
-    for (const name of names.filter(isStoreName).sort().reverse()) {
+    for (const name of await this.#versionNames(domain)) {
       const manifest = await readVersionFolder(this.#versionFolder(domain, name)).catch(() => null);
       if (manifest) found.push(await this.#describe(domain, manifest));
     }
@@ -133,30 +151,62 @@ export class DirectoryBundleStore implements BundleStore {
     return join(this.#versionFolder(domain, version), bundleName(manifest));
   }
 
+  async withArchive<T>(domain: string, version: string, use: (path: string) => Promise<T>): Promise<T> {
+    return use(await this.archivePath(domain, version));
+  }
+
   async urlOf(domain: string, version: string): Promise<string> {
-    const manifest = await this.manifest(domain, version);
-    return `${this.#publicUrl}/${domain}/versions/${version}/${bundleName(manifest)}`;
+    return publishedAddress(this.#publicUrl, domain, await this.manifest(domain, version));
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    const text = await readIfThere(this.#rolloutsFile(domain));
+    const text = await readIfThere(join(this.#root, rolloutsPath(domain)));
     return text === null ? null : (new Map(Object.entries(parseRollouts(text))).get(target) ?? null);
   }
 
+  async startRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#state.startRollout(domain, target, version);
+  }
+
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    const file = this.#rolloutsFile(domain);
-    await changing(this.#root, () => mkdir(join(this.#root, domain), { recursive: true }));
-    await this.#locked(() => {
-      const text = readIfThereSync(file);
-      const rollouts = new Map(text === null ? [] : Object.entries(parseRollouts(text)));
-      writeDurablySync(file, toJson(Object.fromEntries(rollouts.set(target, version))));
-    });
+    await this.#state.recordRollout(domain, target, version);
+  }
+
+  async prune(domain: string, keep: number, held: readonly string[] = []): Promise<string[]> {
+    return this.#state.prune(domain, keep, held);
+  }
+
+  async sweep(now: Date): Promise<void> {
+    await changing(this.#root, () => removeOldStages(join(this.#root, stagingRoot), now));
+  }
+
+  async domains(): Promise<string[]> {
+    const entries = await readdir(this.#root, { withFileTypes: true });
+    return entries.flatMap((entry) => (entry.isDirectory() && isStoreName(entry.name) ? [entry.name] : [])).sort();
+  }
+
+  async inventory(domain: string): Promise<StoredVersion[]> {
+    const found: StoredVersion[] = [];
+    for (const version of await this.#versionNames(domain)) {
+      const folder = this.#versionFolder(domain, version);
+      const names = await readdir(folder).catch(() => []);
+      const sizes = await Promise.all(names.sort().map((name) => stat(join(folder, name)).catch(() => null)));
+      const files = names.flatMap((name, index) => (sizes[index] ? [{ name, bytes: sizes[index].size }] : []));
+      found.push({ version, files });
+    }
+    return found;
+  }
+
+  async open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null> {
+    const path = join(this.#versionFolder(domain, version), storeName('file', file));
+    const handle = await open(path).catch(nothingThere(() => null));
+    return handle === null ? null : createReadStream(path, { fd: handle, highWaterMark: 1024 ** 2, ...range });
   }
 
   /** Throws `StoreNotWritable`. */
   async checkWritable(): Promise<void> {
     await changing(this.#root, async () => {
-      const probe = tempName(join(this.#root, '.staging', 'probe'));
+      const probe = tempName(join(this.#root, stagingRoot, 'probe'));
       await writeFile(probe, '', { flag: 'wx' });
       await rm(probe);
     });
@@ -175,47 +225,30 @@ export class DirectoryBundleStore implements BundleStore {
     return { version, contentDigest, publishedAt, pages, bytes: archive.bytes, jobId: source.jobId };
   }
 
-  #locked<T>(change: () => T): Promise<T> {
-    return changing(this.#root, () => withStoreLock(join(this.#root, LOCK), change));
+  /** Newest first. */
+  async #versionNames(domain: string): Promise<string[]> {
+    const names = await readdir(join(this.#root, versionsPath(domain))).catch(nothingThere(() => []));
+    return names.filter(isStoreName).sort().reverse();
   }
 
   #staging(stageId: string): string {
-    return join(this.#root, '.staging', storeName('stage id', stageId));
+    return join(this.#root, stagingPath(stageId));
   }
 
   #archive(stageId: string): string {
     return join(this.#staging(stageId), 'archive');
   }
 
-  #versionsFolder(domain: string): string {
-    return join(this.#root, storeName('domain', domain), 'versions');
-  }
-
   #versionFolder(domain: string, version: string): string {
-    return join(this.#versionsFolder(domain), storeName('version', version));
-  }
-
-  #currentFile(domain: string): string {
-    return join(this.#root, storeName('domain', domain), 'current.json');
-  }
-
-  #rolloutsFile(domain: string): string {
-    return join(this.#root, storeName('domain', domain), 'rollouts.json');
+    return join(this.#root, versionPath(domain, version));
   }
 }
 
 /** The identity written by whoever came first. */
 function ensureIdentity(root: string): Promise<string> {
-  const file = join(root, '.store.json');
-  return withStoreLock(join(root, LOCK), () => {
+  const file = join(root, identityPath);
+  return withStoreLock(join(root, '.lock'), () => {
     if (readIfThereSync(file) === null) writeDurablySync(file, toJson({ identity: randomUUID() }));
     return parseIdentity(readFileSync(file, 'utf8'));
   });
-}
-
-function sameContent(published: Manifest | null, wanted: Manifest): Manifest {
-  if (!published) throw new VersionConflict(`version ${wanted.version} is in the store, but not whole`);
-  const same = published.contentDigest === wanted.contentDigest && published.archive.sha256 === wanted.archive.sha256;
-  if (!same) throw new VersionConflict(`version ${wanted.version} is already published with other content`);
-  return published;
 }

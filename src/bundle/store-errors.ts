@@ -12,9 +12,33 @@ export class StoreNotWritable extends Error {
   }
 }
 
+/** The object store refuses what we ask of it, for a reason that a person mends; never holds a key or an answer. */
+export class StoreRefused extends Error {
+  override readonly name = 'StoreRefused';
+  readonly fix: string;
+  /** It may pass without a person: credentials that expire are renewed by whoever gave them. */
+  readonly mayPass: boolean;
+
+  constructor(problem: string, fix: string, mayPass = false) {
+    super(problem);
+    this.fix = fix;
+    this.mayPass = mayPass;
+  }
+}
+
+/** The object store does not answer, or has too much to do; it may work later. */
+export class StoreUnreachable extends Error {
+  override readonly name = 'StoreUnreachable';
+}
+
 /** The version's name is taken by other content; versions never change. */
 export class VersionConflict extends Error {
   override readonly name = 'VersionConflict';
+}
+
+/** A version in the store that is not, or not any more, what its manifest says; the message says in which way. */
+export class VersionDamaged extends Error {
+  override readonly name = 'VersionDamaged';
 }
 
 /** The staged archive is missing or not the one that was verified. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Current, Manifest, StagedManifest } from './bundle-store.ts';
+import type { VersionUses } from './version-uses.ts';
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 const size = z.int().nonnegative();
@@ -20,6 +21,11 @@ const currentSchema = z.object({
 });
 /** By the name of the target. */
 const rolloutsSchema = z.record(z.string(), z.string());
+const usesSchema = z.object({
+  rollingOut: z.record(z.string(), z.string()),
+  promoting: z.record(z.string(), z.string()),
+  removing: z.array(z.string()),
+});
 const identitySchema = z.object({ identity: z.string().min(1) });
 
 // The JSON files of a bundle store (DESIGN §5); each throws when the text is not what it should be.
@@ -27,6 +33,7 @@ export const parseStaged = (text: string): StagedManifest => stagedSchema.parse(
 export const parseManifest = (text: string): Manifest => manifestSchema.parse(JSON.parse(text));
 export const parseCurrent = (text: string): Current => currentSchema.parse(JSON.parse(text));
 export const parseRollouts = (text: string): Record<string, string> => rolloutsSchema.parse(JSON.parse(text));
+export const parseUses = (text: string): VersionUses => usesSchema.parse(JSON.parse(text));
 export const parseIdentity = (text: string): string => identitySchema.parse(JSON.parse(text)).identity;
 
 /** JSON as it is written for people and programs alike. */

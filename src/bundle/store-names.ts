@@ -6,7 +6,7 @@ export function isStoreName(name: string): boolean {
 }
 
 /** Gives the name back if it can be a folder's name in the store; throws `RangeError`. */
-export function storeName(what: 'domain' | 'version' | 'stage id', name: string): string {
+export function storeName(what: 'domain' | 'version' | 'stage id' | 'file', name: string): string {
   if (isStoreName(name)) return name;
   throw new RangeError(`${JSON.stringify(name.slice(0, 80))} is no ${what}`);
 }

@@ -7,13 +7,9 @@ import { hashFile } from './hash-file.ts';
 import { nothingThere, readIfThere } from './read-if-there.ts';
 import { StagedChanged } from './store-errors.ts';
 import { parseManifest, toJson } from './store-files.ts';
+import { bundleName } from './store-layout.ts';
 
 const TAKEN = ['ENOTEMPTY', 'EEXIST'];
-
-/** Name of the archive in a version's folder. */
-export function bundleName(manifest: Pick<Manifest, 'archive'>): string {
-  return `bundle.${manifest.archive.format}`;
-}
 
 /** The manifest in a version's folder; null unless the version is there whole. */
 export async function readVersionFolder(folder: string): Promise<Manifest | null> {

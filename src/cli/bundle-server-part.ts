@@ -1,15 +1,18 @@
 import { startBundleServer } from '../bundle/bundle-server.ts';
+import type { BundleStoreConfig } from '../config/config.ts';
 import { assertPortFree } from '../embedded/ports.ts';
+import { openBundleStore } from '../open-bundle-store.ts';
 import { never, type Part } from './running-parts.ts';
 
 /** Serves published bundles, on loopback unless another address is given. Throws `PortTaken` naming the flag. */
 export async function startBundlePart(
-  directory: string,
+  bundles: BundleStoreConfig,
   port: number,
   flag: string,
   host = '127.0.0.1',
 ): Promise<{ url: string; part: Part }> {
   await assertPortFree(port, flag);
-  const server = await startBundleServer({ root: directory, host, port });
+  const source = bundles.kind === 'directory' ? { root: bundles.directory } : { store: await openBundleStore(bundles) };
+  const server = await startBundleServer({ ...source, host, port });
   return { url: server.url, part: { name: 'the bundle server', ended: never, stop: () => server.stop() } };
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Config, FeedbackStoreConfig } from '../config/config.ts';
 import { spanText } from '../model/details-text.ts';
+import { bundlePlace } from './bundle-place.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import type { Paint } from './output.ts';
@@ -31,7 +32,7 @@ function documentOf({ file, temporal, service, organizations, store }: Config): 
       projects: projects.map((project) => project.id),
       sites: sites.map(({ domain, rollout }) => ({ domain, rollouts: rollout.map(({ name }) => name) })),
     })),
-    store: { feedback: store.feedback.place, bundles: store.bundles.directory, publicUrl: store.bundles.publicUrl },
+    store: { feedback: store.feedback.place, bundles: bundlePlace(store.bundles), publicUrl: store.bundles.publicUrl },
   };
 }
 
@@ -40,7 +41,7 @@ function textOf({ file, temporal, service, organizations, store }: Config, paint
     ['temporal', `${temporal.address}, namespace ${temporal.namespace}, task queue ${temporal.taskQueue}`],
     ['service', service.baseUrl],
     ['feedback', feedbackText(store.feedback)],
-    ['bundles', `${store.bundles.directory}, published under ${store.bundles.publicUrl}`],
+    ['bundles', `${bundlePlace(store.bundles)}, published under ${store.bundles.publicUrl}`],
   ];
   for (const { id, apiKey, budget, projects, sites } of organizations) {
     const { requests, windowMs, reserve } = budget;

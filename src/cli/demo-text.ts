@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { spanText } from '../model/details-text.ts';
+import { bundlePlace } from './bundle-place.ts';
 import type { Stage } from './demo-stage.ts';
 import type { Told } from './demo-story.ts';
 import type { Paint } from './output.ts';
@@ -89,7 +90,7 @@ function addressesOf({ config, folder, sandbox, uiUrl, configFile, workerLog }: 
     bundle: told.export.url ?? '',
     sandbox: sandbox.url,
     site: join(folder, 'site', 'current', 'index.html'),
-    bundles: config.store.bundles.directory,
+    bundles: bundlePlace(config.store.bundles),
     database: config.store.feedback.place,
     config: configFile,
     log: workerLog,

@@ -1,5 +1,3 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { BundleStore } from '../bundle/bundle-store.ts';
 import type { Config, SiteConfig } from '../config/config.ts';
@@ -32,12 +30,11 @@ async function rollOut(context: CommandContext, domain: string, version: string)
   if (site.rollout.length === 0) {
     throw usageFailure(`${site.domain} has no rollout targets`, `add one to its site in ${config.file}`);
   }
-  const { DirectoryBundleStore } = await import('../bundle/directory-store.ts');
-  const { directory, publicUrl } = config.store.bundles;
-  const store = await DirectoryBundleStore.open({ root: directory, publicUrl });
+  const { openBundleStore } = await import('../open-bundle-store.ts');
+  const store = await openBundleStore(config.store.bundles);
   const interrupt = onInterrupt();
   try {
-    await verify(context, config, store, site, version, interrupt.signal);
+    await verify(context, store, site, version, interrupt.signal);
     const rollouts = await rollOutTo(config, store, site, version, interrupt.signal);
     context.output.result(
       { domain: site.domain, version, rollouts },
@@ -55,18 +52,17 @@ async function rollOut(context: CommandContext, domain: string, version: string)
 /** No target is touched by a version that is not what its manifest says. */
 async function verify(
   { output }: CommandContext,
-  config: Config,
   store: BundleStore,
   site: SiteConfig,
   version: string,
   signal: AbortSignal,
 ): Promise<void> {
   const { NoSuchVersion } = await import('../bundle/bundle-store.ts');
-  const { checkVersion, VersionDamaged } = await import('../bundle/check-version.ts');
+  const { checkVersion } = await import('../bundle/check-version.ts');
   const { DEFAULT_LIMITS } = await import('../bundle/entry-rules.ts');
+  const { VersionDamaged } = await import('../bundle/store-errors.ts');
   const { isStoreName } = await import('../bundle/store-names.ts');
   if (!isStoreName(version)) throw usageFailure(`${version} is no version's name`, 'see `docferry export versions`');
-  const folder = join(config.store.bundles.directory, site.domain, 'versions', version);
   const live = await output.startLive();
   try {
     await checkVersion(store, site.domain, version, {
@@ -79,16 +75,13 @@ async function verify(
         }),
     });
   } catch (error) {
-    const again = `copy ${folder} again, the archive and manifest.json`;
+    const again = `copy ${store.place}/${site.domain}/versions/${version} again, the archive and manifest.json`;
     if (error instanceof VersionDamaged)
       throw failure('VersionDamaged', `${version} is damaged: ${error.message}`, again);
     if (!(error instanceof NoSuchVersion)) throw error;
-    if (await isThere(folder)) throw failure('VersionDamaged', `${version} is in the store, but not whole`, again);
-    throw noSuchThing(
-      'NoSuchVersion',
-      `${error.message} in ${config.store.bundles.directory}`,
-      'see `docferry export versions`',
-    );
+    if (await hasFiles(store, site, version))
+      throw failure('VersionDamaged', `${version} is in the store, but not whole`, again);
+    throw noSuchThing('NoSuchVersion', `${error.message} in ${store.place}`, 'see `docferry export versions`');
   } finally {
     live.end();
   }
@@ -130,9 +123,6 @@ function failure(code: string, message: string, hint: string | null): CliFailure
   return new CliFailure({ code, message, hint, exitCode: exitCodes.failed });
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
+async function hasFiles(store: BundleStore, { domain }: SiteConfig, version: string): Promise<boolean> {
+  return (await store.inventory(domain)).some((stored) => stored.version === version);
 }

@@ -15,9 +15,8 @@ export function addExportVersions(parent: Command, run: RunCommand): void {
 async function listVersions(context: CommandContext, domain: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { site } = findSite(config, domain);
-  const { DirectoryBundleStore } = await import('../bundle/directory-store.ts');
-  const { directory, publicUrl } = config.store.bundles;
-  const store = await DirectoryBundleStore.open({ root: directory, publicUrl });
+  const { openBundleStore } = await import('../open-bundle-store.ts');
+  const store = await openBundleStore(config.store.bundles);
   const current = (await store.current(site.domain))?.version ?? null;
   const versions = await store.versions(site.domain);
   // A rollback holds a site at a version: that comes with the rollback.

@@ -35,6 +35,7 @@ import { addSchedulesResume } from './schedules-resume.ts';
 import { addSchedulesTrigger } from './schedules-trigger.ts';
 import { addServe } from './serve.ts';
 import { addSetup } from './setup.ts';
+import { addStoreVerify } from './store-verify.ts';
 import { addUp } from './up.ts';
 import { addWorker } from './worker.ts';
 
@@ -92,6 +93,8 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
   const budget = program.command('budget').description('Budgets of organizations');
   for (const add of [addBudgetShow, addBudgetWatch, addBudgetPlan, addBudgetSet]) add(budget, run);
   for (const add of [addBudgetReset, addBudgetPause, addBudgetResume]) add(budget, run);
+  const store = program.command('store').description('The store of published versions');
+  addStoreVerify(store, run);
   const schedules = program.command('schedules').description('Schedules of exports and syncs');
   for (const add of [addSchedulesPlan, addSchedulesApply, addSchedulesList, addSchedulesPause, addSchedulesResume]) {
     add(schedules, run);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { bundlePlace } from './bundle-place.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { portOf } from './port-option.ts';
@@ -24,12 +25,14 @@ async function serve(context: CommandContext, { bundlePort, bundleHost }: ServeF
   const port = portOf('--bundle-port', bundlePort);
   return withParts(output, async (parts, interrupted) => {
     const config = await loadContextConfig(context);
-    const { directory } = config.store.bundles;
+    const { bundles } = config.store;
     warnOfOtherBundlePort(output, config, port);
     const { startBundlePart } = await import('./bundle-server-part.ts');
-    const { url, part } = await startBundlePart(directory, port, '--bundle-port', bundleHost);
+    const { url, part } = await startBundlePart(bundles, port, '--bundle-port', bundleHost);
     parts.add(part);
-    output.result({ ready: true, url, directory }, `serving ${directory} at ${url}\nserve: ready`);
+    const place = bundlePlace(bundles);
+    const directory = bundles.kind === 'directory' ? { directory: place } : {};
+    output.result({ ready: true, url, place, ...directory }, `serving ${place} at ${url}\nserve: ready`);
     await parts.untilAborted(interrupted);
     return exitCodes.done;
   });

@@ -61,7 +61,7 @@ async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
     warnOfSurprises(output, configured, { temporalPort, bundlePort: ports.bundlePort, sandbox });
     const config = server ? withEmbedded(configured, server.address) : configured;
     const { startBundlePart } = await import('./bundle-server-part.ts');
-    const bundles = await startBundlePart(config.store.bundles.directory, ports.bundlePort, '--bundle-port');
+    const bundles = await startBundlePart(config.store.bundles, ports.bundlePort, '--bundle-port');
     parts.add(bundles.part);
     const workerLog = join(dirname(dbFile), 'worker.log');
     const { startWorkerPart } = await import('./worker-part.ts');

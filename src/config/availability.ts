@@ -12,7 +12,6 @@ export function findUnavailable(config: ConfigInput): Finding[] {
   const refuse = (unavailable: boolean, path: PropertyKey[], what: string) => {
     if (unavailable) findings.push({ path, message: `${what} is not available in this version` });
   };
-  refuse(config.store.bundles.s3 !== undefined, ['store', 'bundles', 's3'], 'the S3 store');
   for (const field of ['contacts', 'comments'] as const) {
     refuse(config.privacy[field] !== 'keep', ['privacy', field], `"${config.privacy[field]}"`);
   }

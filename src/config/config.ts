@@ -81,10 +81,24 @@ export type RolloutConfig = {
 
 export interface StoreConfig {
   feedback: FeedbackStoreConfig;
-  bundles: { kind: 'directory'; directory: string; publicUrl: string };
+  bundles: BundleStoreConfig;
   /** Versions kept of each site. */
   keep: number;
 }
+
+export type BundleStoreConfig = { publicUrl: string } & (
+  | { kind: 'directory'; directory: string }
+  | {
+      kind: 's3';
+      bucket: string;
+      /** Without slashes around it; empty for the whole bucket. */
+      prefix: string;
+      endpoint?: string;
+      region?: string;
+      /** Folder of this machine for downloads and archives to unpack. */
+      workFolder: string;
+    }
+);
 
 /** `place` names it for people: the file, or the address without password. */
 export type FeedbackStoreConfig = { place: string } & (

@@ -17,6 +17,7 @@ export function findContradictions(config: ConfigInput): Finding[] {
   };
   secure(config.service.baseUrl, ['service', 'baseUrl']);
   secure(config.service.analyticsBaseUrl, ['service', 'analyticsBaseUrl']);
+  secure(config.store.bundles.s3?.endpoint, ['store', 'bundles', 's3', 'endpoint']);
   for (const [o, organization] of config.organizations.entries()) {
     const at = ['organizations', o];
     once('organization', organization.id, [...at, 'id']);

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type {
+  BundleStoreConfig,
   Config,
   FeedbackStoreConfig,
   OrganizationConfig,
@@ -41,13 +42,26 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
     organizations: input.organizations.map((organization) => resolveOrganization(organization, absolute, environment)),
     store: {
       feedback: resolveFeedback(store.feedback, absolute, environment),
-      bundles: {
-        kind: 'directory',
-        directory: absolute(store.bundles.directory ?? './data/bundles'),
-        publicUrl: trimSlash(store.bundles.publicUrl),
-      },
+      bundles: resolveBundles(store.bundles, absolute),
       keep: store.keep,
     },
+  };
+}
+
+function resolveBundles(
+  { directory, s3, publicUrl }: ConfigInput['store']['bundles'],
+  absolute: (relative: string) => string,
+): BundleStoreConfig {
+  const published = { publicUrl: trimSlash(publicUrl) };
+  if (s3 === undefined) return { kind: 'directory', directory: absolute(directory ?? './data/bundles'), ...published };
+  return {
+    kind: 's3',
+    bucket: s3.bucket,
+    prefix: s3.prefix.replace(/\/+$/, ''),
+    ...(s3.endpoint === undefined ? {} : { endpoint: trimSlash(s3.endpoint) }),
+    ...(s3.region === undefined ? {} : { region: s3.region }),
+    workFolder: absolute(s3.workFolder),
+    ...published,
   };
 }
 

@@ -117,13 +117,32 @@ const bundles = z
       .describe('Folder that holds the published versions. Absent: `./data/bundles`.'),
     s3: z
       .strictObject({
-        bucket: text('the name of a bucket').describe('Name of the bucket.'),
-        prefix: z.string().optional().describe('What every key begins with.'),
-        endpoint: address().optional().describe('Address of the object store. Absent: that of AWS.'),
-        region: z.string().optional().describe('Region of the bucket.'),
+        bucket: z
+          .string('expected the name of a bucket')
+          .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'expected the name of a bucket, without s3:// and path')
+          .meta({ title: 'text' })
+          .describe('Name of the bucket, which has to exist.'),
+        prefix: z
+          .string('expected text')
+          .regex(
+            /^([A-Za-z0-9_][A-Za-z0-9._-]*(\/|$))*$/,
+            'expected names with slashes between them, e.g. docs/bundles',
+          )
+          .default('')
+          .meta({ title: 'text' })
+          .describe('What every key begins with, e.g. `docs/bundles`. Absent: the whole bucket is the store.'),
+        endpoint: address()
+          .optional()
+          .describe('Address of the object store; the bucket is then named in the path. Absent: that of AWS.'),
+        region: text('the name of a region')
+          .optional()
+          .describe("Region of the bucket. Absent: by AWS's own variables and profiles."),
+        workFolder: text('the path of a folder')
+          .default('./data/bundles-work')
+          .describe('Folder of each machine for downloads on their way to the bucket, and archives to unpack.'),
       })
       .optional()
-      .describe('Object storage instead of a folder (later version).'),
+      .describe("A bucket instead of a folder. Credentials come by AWS's own variables, profiles and roles."),
     publicUrl: address()
       .default('http://localhost:8090')
       .describe('Address under which deployments reach the published versions.'),

@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, open, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import { readlinkSync, renameSync } from 'node:fs';
+import { lstat, mkdir, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncPath } from '../bundle/durable-file.ts';
+import { nothingThere } from '../bundle/read-if-there.ts';
 import { versionTime } from '../model/version-name.ts';
+import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
+import { syncTree } from './sync-tree.ts';
 import { TargetRefused } from './target-refused.ts';
 import { unpack } from './unpack.ts';
 
@@ -48,7 +53,7 @@ export class DirectoryTarget implements RolloutTarget {
     return (await isFolder(join(this.#releases, version))) ? version : null;
   }
 
-  /** Throws `TargetRefused`, `UnpackMismatch`, system errors, and the signal's reason. */
+  /** Throws `TargetRefused`, `RolloutSuperseded`, `UnpackMismatch`, system errors, and the signal's reason. */
   async rollOut(request: RolloutRequest): Promise<string> {
     try {
       return await this.#rollOut(request);
@@ -66,7 +71,7 @@ export class DirectoryTarget implements RolloutTarget {
     const release = join(this.#releases, version);
     if (!(await isFolder(release))) await this.#unpackTo(release, request);
     const before = await this.runningVersion();
-    if (before !== version) await this.#switchTo(version);
+    if (before !== version) await this.#switchTo(version, request);
     const detail =
       before === version
         ? `${version} was in service`
@@ -87,30 +92,43 @@ export class DirectoryTarget implements RolloutTarget {
     }
   }
 
-  async #unpackTo(release: string, { archivePath, manifest, signal, onProgress }: RolloutRequest): Promise<void> {
+  async #unpackTo(release: string, { withArchive, manifest, signal, onProgress }: RolloutRequest): Promise<void> {
     const temp = join(this.#releases, `${UNPACKING}${manifest.version}-${randomSuffix()}`);
     try {
       await mkdir(temp);
-      await unpack(archivePath, manifest, temp, { signal, onProgress });
+      await withArchive((archive) => unpack(archive, manifest, temp, { signal, onProgress }));
+      // A release that is in service has to survive a power cut, or the old one could not be gone back to in time.
+      await syncTree(temp, { signal, onProgress });
       await rename(temp, release).catch((error: NodeJS.ErrnoException) => {
         // Another attempt has unpacked the same version, checked against the same manifest.
         if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
       });
-      await syncFolder(this.#releases);
+      await syncPath(this.#releases);
     } finally {
       await rm(temp, { recursive: true, force: true });
     }
   }
 
-  async #switchTo(version: string): Promise<void> {
+  /**
+   * An attempt that was stopped may wake when others have long gone on: whether the version is still wanted is asked
+   * again last of all, and an answer counts only if nobody has switched since the question. Between that look at the
+   * link and its replacement there is nothing but two system calls.
+   */
+  async #switchTo(version: string, { isWanted }: RolloutRequest): Promise<void> {
     const link = `${this.#current}.${randomSuffix()}.tmp`;
     try {
       await symlink(`${RELEASES}/${version}`, link);
-      await rename(link, this.#current);
+      for (;;) {
+        const before = readLink(this.#current);
+        if (isWanted && !(await isWanted())) throw new RolloutSuperseded(version);
+        if (readLink(this.#current) !== before) continue;
+        renameSync(link, this.#current);
+        break;
+      }
     } finally {
       await rm(link, { force: true });
     }
-    await syncFolder(this.#path);
+    await syncPath(this.#path);
   }
 
   /** Removes releases beyond the newest `keep`, never the one in service, and what dead processes left. */
@@ -130,6 +148,15 @@ export class DirectoryTarget implements RolloutTarget {
   }
 }
 
+/** Where a link leads; null when there is none. */
+function readLink(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    return nothingThere(() => null)(error);
+  }
+}
+
 function randomSuffix(): string {
   return randomBytes(6).toString('hex');
 }
@@ -141,13 +168,4 @@ function ifMissing(error: NodeJS.ErrnoException): null {
 
 async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(ifMissing))?.isDirectory() ?? false;
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

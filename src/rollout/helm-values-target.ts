@@ -3,6 +3,7 @@ import { versionTime } from '../model/version-name.ts';
 import { editHelmValues, readHelmValues } from './edit-helm-values.ts';
 import { STATIC_EXPORT, ValuesRefused } from './helm-values-document.ts';
 import { replaceFile } from './replace-file.ts';
+import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
 import { TargetRefused } from './target-refused.ts';
 
@@ -49,10 +50,10 @@ export class HelmValuesTarget implements RolloutTarget {
     return ours ? version : null;
   }
 
-  /** Throws `TargetRefused`, other system errors, and the signal's reason. */
-  async rollOut({ manifest, url, signal }: RolloutRequest): Promise<string> {
+  /** Throws `TargetRefused`, `RolloutSuperseded`, other system errors, and the signal's reason. */
+  async rollOut(request: RolloutRequest): Promise<string> {
     try {
-      return await this.#rollOut(manifest.version, publishedAddress(url), signal);
+      return await this.#rollOut(request, publishedAddress(request.url));
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
       const problem = error instanceof ValuesRefused ? error.message : UNUSABLE[code];
@@ -60,10 +61,13 @@ export class HelmValuesTarget implements RolloutTarget {
     }
   }
 
-  async #rollOut(version: string, bundleUrl: string, signal: AbortSignal | undefined): Promise<string> {
+  async #rollOut({ manifest, isWanted, signal }: RolloutRequest, bundleUrl: string): Promise<string> {
+    const { version } = manifest;
     const before = await this.#read();
     const { text, changed } = editHelmValues(before, { bundleUrl, version });
     if (changed.length === 0) return `${this.#file} has ${version} already`;
+    // An attempt that was stopped may wake when another version is long in service.
+    if (isWanted && !(await isWanted())) throw new RolloutSuperseded(version);
     signal?.throwIfAborted();
     await replaceFile(this.#file, text);
     const fields = changed.map((field) => `${STATIC_EXPORT}.${field}`).join(', ');

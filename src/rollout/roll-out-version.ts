@@ -1,5 +1,6 @@
 import type { BundleStore } from '../bundle/bundle-store.ts';
 import type { RolloutResult } from '../model/cargo.ts';
+import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutTarget } from './rollout-target.ts';
 
 export interface VersionRollout {
@@ -9,6 +10,8 @@ export interface VersionRollout {
   target: RolloutTarget;
   /** Also where the version runs already. */
   force?: boolean;
+  /** Only as long as the domain points at it: what an export does, as opposed to a person who names a version. */
+  whileCurrent?: boolean;
   signal?: AbortSignal;
   /** Called as work goes on, for heartbeats. */
   onProgress?: () => void;
@@ -16,7 +19,7 @@ export interface VersionRollout {
 
 /**
  * Puts a version of the store into service at one target and records the success, unless the target already runs it
- * (DESIGN E6). Throws what the store and the target throw.
+ * (DESIGN E6). Throws what the store and the target throw, and `RolloutSuperseded`.
  */
 export async function rollOutVersion({
   bundles,
@@ -29,10 +32,16 @@ export async function rollOutVersion({
   if (!how.force && recorded === version && (await target.runningVersion()) === version) {
     return { target: target.name, outcome: 'already-current', detail: `runs ${version}` };
   }
+  // From here on retention leaves the version alone.
+  await bundles.startRollout(domain, target.name, version);
+  const work = { signal: how.signal, onProgress: how.onProgress };
+  const isWanted = async () => (await bundles.current(domain))?.version === version;
+  if (how.whileCurrent && !(await isWanted())) throw new RolloutSuperseded(version);
   const detail = await target.rollOut({
     domain,
     manifest: await bundles.manifest(domain, version),
-    archivePath: await bundles.archivePath(domain, version),
+    withArchive: (use) => bundles.withArchive(domain, version, use, work),
+    ...(how.whileCurrent && { isWanted }),
     url: await bundles.urlOf(domain, version),
     ...(how.signal && { signal: how.signal }),
     ...(how.onProgress && { onProgress: how.onProgress }),

@@ -4,10 +4,15 @@ import type { Manifest } from '../bundle/bundle-store.ts';
 export interface RolloutRequest {
   domain: string;
   manifest: Manifest;
-  /** Local path of the verified archive. */
-  archivePath: string;
+  /** Lends a local path of the verified archive while `use` runs; not every target needs it. */
+  withArchive(use: (path: string) => Promise<void>): Promise<void>;
   /** The immutable published address, never a presigned link. */
   url: string;
+  /**
+   * Whether this version is still what the domain points at; asked again immediately before the switch. Absent for a
+   * version that a person has named.
+   */
+  isWanted?: () => Promise<boolean>;
   signal?: AbortSignal;
   /** Called as work goes on, for heartbeats. */
   onProgress?: () => void;

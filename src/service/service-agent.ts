@@ -1,4 +1,5 @@
 import http from 'node:http';
+import type https from 'node:https';
 import net from 'node:net';
 import type tls from 'node:tls';
 import { openConnection } from './connection.ts';
@@ -29,6 +30,8 @@ export interface ServiceAgentOptions {
 export class ServiceAgent extends http.Agent {
   readonly protocol: string;
   readonly defaultPort: number;
+  /** Set by Node's own constructor, which its types leave out; whoever asks for an `https.Agent` looks for it. */
+  declare readonly options: https.AgentOptions;
   readonly #options: ServiceAgentOptions;
 
   constructor(options: ServiceAgentOptions) {

@@ -145,10 +145,11 @@ class SiteExport {
   }
 
   async #fetch(jobId: string): Promise<FetchBundleResult> {
-    const { org, domain } = this.#input;
+    const { org, domain, parameters } = this.#input;
+    const { storeId } = this.progress;
     const fetched = await this.key.through(() =>
       fetches.fetchBundle.executeWithOptions({ ...fetchOptions, summary: `fetch and verify the bundle of ${domain}` }, [
-        { org, domain, storeId: this.progress.storeId, jobId, stageId: this.#stageId() },
+        { org, domain, storeId, jobId, stageId: this.#stageId(), force: parameters.force === true },
       ]),
     );
     this.progress.linksRequested = fetched.linksRequested;
@@ -171,7 +172,7 @@ class SiteExport {
       await this.#discardStaged();
       ({ url, archive } = await records.describeVersion.executeWithOptions(
         { ...recordOptions, summary: `nothing changed: ${version} stays` },
-        [{ domain, version }],
+        [{ domain, version, storeId }],
       ));
     } else {
       const promote = promoted ? { expectedEpoch: bundle.current?.epoch ?? 0, publishedAt: now } : null;

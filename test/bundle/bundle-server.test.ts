@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type BundleServer, type BundleServerOptions, startBundleServer } from '../../src/bundle/bundle-server.ts';
+import { type BundleServer, type ServerSettings, startBundleServer } from '../../src/bundle/bundle-server.ts';
 import { DirectoryBundleStore } from '../../src/bundle/directory-store.ts';
 import { sha256 } from './object-server.ts';
 import { tempFolder } from './temp-folder.ts';
@@ -16,7 +16,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.stop()));
 });
 
-async function serveVersion(options: Partial<BundleServerOptions> = {}) {
+async function serveVersion(options: Partial<ServerSettings> = {}) {
   const root = join(await tempFolder(), '.data', 'bundles');
   const store = await DirectoryBundleStore.open({ root, publicUrl: 'http://x' });
   await writeFile(await store.stagingFile('run-1'), BYTES);

@@ -253,6 +253,20 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
     });
   });
 
+  it('5: a bucket that does not answer', async () => {
+    const cwd = await emptyFolder();
+    const bundles = '{ s3: { bucket: docs, endpoint: "http://127.0.0.1:9" } }';
+    const organizations = `  - { id: acme, apiKey: k }\nstore: { bundles: ${bundles} }\n`;
+    await writeFile(join(cwd, 'docferry.yaml'), textWithTemporal({ organizations }));
+    const env = { AWS_ACCESS_KEY_ID: 'AKIAPLANTED', AWS_SECRET_ACCESS_KEY: 'planted' };
+    const { check } = await doctor({ cwd, env });
+    expect(check('bundle-store')).toMatchObject({
+      level: 'error',
+      detail: expect.stringContaining('the object store of s3://docs at http://127.0.0.1:9 cannot be reached'),
+      fix: expect.stringContaining('store.bundles.s3.endpoint'),
+    });
+  });
+
   it('8: a service whose bundles would be refused', async () => {
     const cwd = await folderWithTemporal();
     const { check } = await doctor({ cwd });

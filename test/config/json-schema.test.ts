@@ -16,6 +16,7 @@ describe('the JSON Schema for editors', () => {
     ['the example', readFileSync('docferry.example.yaml', 'utf8')],
     ['the smallest file', MINIMAL],
     ['a size in bytes', site('bundle: { maxBytes: 1000 }')],
+    ['a bucket', `${MINIMAL}store: { bundles: { s3: { bucket: docs, prefix: a/b/, region: eu-central-1 } } }\n`],
     ['a key file', MINIMAL.replace(/apiKey: .*/, 'apiKeyFile: ./key')],
     ['a number from the environment', organizationWith(`budget: { requests: "\${REQUESTS}", window: "\${HOURS}h" }`)],
     ['a switch from the environment', MINIMAL.replace(' }', `, allowInsecure: "\${INSECURE}" }`)],
@@ -38,7 +39,9 @@ describe('the JSON Schema for editors', () => {
     ['a schedule of nothing', site('schedule: { jitter: 1m }')],
     ['two kinds of target in one', site('rollout: [{ directory: { path: a }, helmValues: { file: b } }]')],
     ['two keys', organizationWith('apiKeyFile: ./key')],
-    ['two bundle stores', `${MINIMAL}store: { bundles: { directory: ./b, s3: { bucket: b } } }\n`],
+    ['two bundle stores', `${MINIMAL}store: { bundles: { directory: ./b, s3: { bucket: docs } } }\n`],
+    ['a bucket with its scheme', `${MINIMAL}store: { bundles: { s3: { bucket: "s3://docs" } } }\n`],
+    ['a prefix that begins at the root', `${MINIMAL}store: { bundles: { s3: { bucket: docs, prefix: /b } } }\n`],
   ])('refuses %s, as loading does', (_what, yaml) => {
     expect(accepts(yaml)).toBe(false);
     expect(problemsOf(yaml)).not.toEqual([]);
@@ -54,7 +57,6 @@ describe('descriptions', () => {
     'organizations[].budget.spare': organizationWith('budget: { spare: verify }'),
     'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
     'organizations[].sites[].approval': site('approval: manual'),
-    'store.bundles.s3': `${MINIMAL}store: { bundles: { s3: { bucket: b } } }\n`,
     'privacy.contacts': `${MINIMAL}privacy: { contacts: hash }\n`,
     'privacy.comments': `${MINIMAL}privacy: { comments: drop }\n`,
     'privacy.hashKey': `${MINIMAL}privacy: { hashKey: k }\n`,

@@ -67,10 +67,28 @@ describe('loadConfig', () => {
     expect(organization?.projects).toEqual([{ id: 'prj_1' }]);
     const { job, bundle } = written?.sites[0] ?? {};
     expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, rollout: [] }]);
-    const relative = (config: Config) => path.relative(config.directory, config.store.bundles.directory);
+    const relative = ({ directory, store }: Config) =>
+      store.bundles.kind === 'directory' && path.relative(directory, store.bundles.directory);
     expect(relative(short)).toBe(relative(long));
     expect(short.store.bundles.publicUrl).toBe(long.store.bundles.publicUrl);
     expect(short.store.keep).toBe(long.store.keep);
+  });
+
+  it('places an S3 store in its bucket, with a folder of this machine for what is on the way', () => {
+    const s3 = '{ bucket: docs, prefix: a/b/, endpoint: "https://s3.example/", region: eu-central-1 }';
+    const config = load(`${MINIMAL}store: { bundles: { s3: ${s3}, publicUrl: "https://bundles.example/" } }\n`);
+    expect(config.store.bundles).toEqual({
+      kind: 's3',
+      bucket: 'docs',
+      prefix: 'a/b',
+      endpoint: 'https://s3.example',
+      region: 'eu-central-1',
+      workFolder: path.join(config.directory, 'data/bundles-work'),
+      publicUrl: 'https://bundles.example',
+    });
+    const short = load(`${MINIMAL}store: { bundles: { s3: { bucket: docs } } }\n`).store.bundles;
+    expect(short).toMatchObject({ kind: 's3', prefix: '' });
+    expect(short).not.toHaveProperty('endpoint');
   });
 
   it('accepts the example file once its variable is set', () => {

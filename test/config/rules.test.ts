@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { failureOf, load, MINIMAL, organizationWith, problemsOf } from './config-folder.ts';
 
 const site = (more: string) => organizationWith(`sites:\n  - domain: docs.acme.example\n    ${more}`);
+const s3 = (fields: string) => `${MINIMAL}store: { bundles: { s3: { ${fields} } } }\n`;
 
 describe('a configuration error', () => {
   it('names path, line and column of the field, what it held and what is allowed, for all problems at once', () => {
@@ -108,9 +109,15 @@ describe('values', () => {
     ['store.keep', `${MINIMAL}store: { keep: 0 }\n`, /whole number/],
     [
       'store.bundles',
-      `${MINIMAL}store: { bundles: { directory: ./b, s3: { bucket: b } } }\n`,
+      `${MINIMAL}store: { bundles: { directory: ./b, s3: { bucket: docs } } }\n`,
       /either directory or s3/,
     ],
+    ['store.bundles.s3.bucket', s3('bucket: "s3://docs/b"'), /without s3:\/\/ and path/],
+    ['store.bundles.s3.bucket', s3('prefix: docs'), /required|name of a bucket/],
+    ['store.bundles.s3.prefix', s3('bucket: docs, prefix: ../other'), /names with slashes/],
+    ['store.bundles.s3.endpoint', s3('bucket: docs, endpoint: "minio:9000"'), /http\(s\) address/],
+    ['store.bundles.s3.endpoint', s3('bucket: docs, endpoint: "http://minio:9000"'), /allowInsecure/],
+    ['store.bundles.s3.accessKeyId', s3('bucket: docs, accessKeyId: AKIA'), /unknown key/],
     ['privacy.contacts', `${MINIMAL}privacy: { contacts: hide }\n`, /keep, hash or drop/],
   ];
   it.each(bad)('refuses %s in %j', (field, yaml, message) => {
@@ -168,7 +175,6 @@ describe('values', () => {
 
 describe('what comes in a later version', () => {
   it.each([
-    ['store.bundles.s3', `${MINIMAL}store: { bundles: { s3: { bucket: b } } }\n`],
     ['privacy.contacts', `${MINIMAL}privacy: { contacts: hash }\n`],
     ['privacy.comments', `${MINIMAL}privacy: { comments: drop }\n`],
     ['privacy.hashKey', `${MINIMAL}privacy: { hashKey: hunter2 }\n`],

@@ -28,7 +28,7 @@ async function rolledOut(values: string) {
   const file = join(folder, 'values.yaml');
   await writeFile(file, values);
   const target = new HelmValuesTarget({ name: 'helmValues:values.yaml', file, publicUrl: server.url });
-  await target.rollOut({ domain, manifest, archivePath, url });
+  await target.rollOut({ domain, manifest, withArchive: (use) => use(archivePath), url });
   return { folder, file, url };
 }
 

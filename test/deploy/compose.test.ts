@@ -64,7 +64,11 @@ describe('docker-compose.yml', () => {
     const config = loadConfig({ file: join('deploy/compose', file), env, cwd: process.cwd(), secrets: 'required' });
     expect(config.temporal.given).toEqual({ address: false, namespace: false });
     const { feedback, bundles } = config.store;
-    const places = [feedback.place, bundles.directory, ...config.organizations.flatMap(targetPaths)];
+    const places = [
+      feedback.place,
+      bundles.kind === 'directory' ? bundles.directory : '',
+      ...config.organizations.flatMap(targetPaths),
+    ];
     expect(places.filter((place) => !place.startsWith('/data/'))).toEqual([]);
   });
 });

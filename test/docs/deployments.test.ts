@@ -20,6 +20,7 @@ describe('docs/deployments.md', () => {
       [],
       ['directory:./site'],
       ['helmValues:deploy/values.yaml'],
+      ['helmValues:deploy/values.yaml'],
       ['directory:./site'],
     ]);
   });

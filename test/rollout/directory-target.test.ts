@@ -11,7 +11,11 @@ import { tempFolder } from '../bundle/temp-folder.ts';
 const LIMITS = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };
 const versionAt = (day: number) => `202611${String(day).padStart(2, '0')}T000000Z-aaaaaaaaaaaa`;
 
-async function requestFor(version: string, items?: Item[], build = tarGz): Promise<RolloutRequest> {
+async function requestFor(
+  version: string,
+  items?: Item[],
+  build = tarGz,
+): Promise<RolloutRequest & { archivePath: string }> {
   const archivePath = join(await tempFolder(), 'bundle');
   const site = items ?? [
     { name: 'index.html', content: version },
@@ -29,7 +33,13 @@ async function requestFor(version: string, items?: Item[], build = tarGz): Promi
     files: report.entries,
     source: { org: 'acme', domain: 'docs.acme.example', jobId: 'job_1' },
   };
-  return { domain: 'docs.acme.example', manifest, archivePath, url: 'http://x' };
+  return {
+    domain: 'docs.acme.example',
+    manifest,
+    archivePath,
+    withArchive: (use) => use(archivePath),
+    url: 'http://x',
+  };
 }
 
 async function makeTarget(keep?: number) {
@@ -80,6 +90,7 @@ describe('DirectoryTarget', () => {
     const [first, ...others] = good.manifest.files;
     if (!first) throw new Error('no files');
     const withFiles = (files: Manifest['files']) => ({ ...good, manifest: { ...good.manifest, files } });
+    const withArchive = (path: string): RolloutRequest => ({ ...good, withArchive: (use) => use(path) });
     const evil = join(await tempFolder(), 'evil');
     await writeFile(evil, tarGz([{ name: '../../evil.html', content: 'x' }]));
     const cut = join(await tempFolder(), 'cut');
@@ -88,8 +99,8 @@ describe('DirectoryTarget', () => {
       withFiles([{ ...first, sha256: '0'.repeat(64) }, ...others]),
       withFiles(others),
       withFiles([...good.manifest.files, { path: 'more.html', bytes: 0, sha256: '0'.repeat(64) }]),
-      { ...good, archivePath: evil },
-      { ...good, archivePath: cut },
+      withArchive(evil),
+      withArchive(cut),
     ];
     for (const request of bad) await expect(target.rollOut(request)).rejects.toMatchObject({ name: 'UnpackMismatch' });
     expect(await target.runningVersion()).toBe(versionAt(1));
@@ -138,6 +149,45 @@ describe('DirectoryTarget', () => {
     expect(await releases()).toEqual(['.unpacking-new-abc', '.unpacking-old-abc']);
     await target.rollOut(await requestFor(versionAt(1)));
     expect(await releases()).toEqual(['.unpacking-new-abc', versionAt(1)]);
+  });
+
+  it('does not go back when an attempt that was stopped wakes after another version was put into service', async () => {
+    const { path, target, releases } = await makeTarget();
+    let current = versionAt(1);
+    const wanted = (version: string) => async () => current === version;
+    const late: RolloutRequest = {
+      ...(await requestFor(versionAt(1))),
+      // It is stopped while it unpacks, and the next export goes by.
+      withArchive: async (use) => {
+        await use(archive);
+        current = versionAt(2);
+        await target.rollOut({ ...(await requestFor(versionAt(2))), isWanted: wanted(versionAt(2)) });
+      },
+      isWanted: wanted(versionAt(1)),
+    };
+    const { archivePath: archive } = await requestFor(versionAt(1));
+    await expect(target.rollOut(late)).rejects.toMatchObject({ name: 'RolloutSuperseded' });
+    expect(await readlink(join(path, 'current'))).toBe(`releases/${versionAt(2)}`);
+    expect(await readdir(path)).toHaveLength(2);
+    expect(await releases()).toEqual([versionAt(1), versionAt(2)]);
+  });
+
+  it('asks again when somebody switches between the question and the answer', async () => {
+    const { path, target } = await makeTarget();
+    const newer = await requestFor(versionAt(2));
+    const answers: boolean[] = [];
+    const isWanted = async () => {
+      const wanted = answers.length === 0;
+      answers.push(wanted);
+      // The answer is on its way while the next version is put into service.
+      if (wanted) await target.rollOut(newer);
+      return wanted;
+    };
+    await expect(target.rollOut({ ...(await requestFor(versionAt(1))), isWanted })).rejects.toMatchObject({
+      name: 'RolloutSuperseded',
+    });
+    expect(answers).toEqual([true, false]);
+    expect(await readlink(join(path, 'current'))).toBe(`releases/${versionAt(2)}`);
   });
 
   it('never leaves a reader without a site while switching', async () => {

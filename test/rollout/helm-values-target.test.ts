@@ -15,7 +15,7 @@ function requestFor(version: string, url = addressOf(version)): RolloutRequest {
   const archive = { sha256: '0'.repeat(64), bytes: 1, format: 'tar.gz' as const };
   const source = { org: 'acme', domain, jobId: 'job_1' };
   const manifest = { version, contentDigest: '0'.repeat(64), archive, pages: 1, files: [], source };
-  return { domain, manifest, archivePath: '/nowhere', url };
+  return { domain, manifest, withArchive: (use) => use('/nowhere'), url };
 }
 
 const before = '# our site\r\nreplicas: 2\r\nstaticExport:\r\n  enabled: false # not yet\r\n  bundleUrl: ""\r\n';
@@ -162,5 +162,14 @@ describe('HelmValuesTarget', () => {
     writing = false;
     await reading;
     expect(sizes).toEqual(new Set([(await stat(file)).size]));
+  });
+
+  it('leaves the file alone when another version has become current meanwhile', async () => {
+    const { target, text } = await makeTarget();
+    const request = { ...requestFor(v1), isWanted: async () => false };
+    await expect(target.rollOut(request)).rejects.toMatchObject({ name: 'RolloutSuperseded' });
+    expect(await text()).toBe(before);
+    await target.rollOut({ ...requestFor(v1), isWanted: async () => true });
+    expect(await target.runningVersion()).toBe(v1);
   });
 });

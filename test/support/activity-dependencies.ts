@@ -61,6 +61,7 @@ export async function activityScene(
     ],
     feedback,
     bundles,
+    keepVersions: 10,
     linkPolicy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },
     permits: {
       async ask(_org, question) {

@@ -46,6 +46,8 @@ export interface SceneOptions {
   organizations?: (org: string) => string;
   /** YAML of the site's rollout targets; by default one folder. */
   rollout?: string;
+  /** YAML of the bundle store; a folder by default. */
+  bundles?: string;
   /** Address of the feedback store; by default a SQLite file. */
   feedback?: string;
 }
@@ -79,7 +81,7 @@ organizations:
 ${options.organizations?.(org) ?? ''}
 store:
   feedback: "${feedback}"
-  bundles: { directory: ./data/bundles, publicUrl: "http://localhost:8090" }
+  bundles: ${options.bundles ?? '{ directory: ./data/bundles, publicUrl: "http://localhost:8090" }'}
 `;
   const feedback = options.feedback ?? 'sqlite:./data/feedback.db';
   await writeFile(configFile, text(feedback));

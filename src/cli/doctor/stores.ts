@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { DirectoryBundleStore } from '../../bundle/directory-store.ts';
-import type { FeedbackStoreConfig, StoreConfig } from '../../config/config.ts';
+import type { BundleStoreConfig, FeedbackStoreConfig, StoreConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { FeedbackStoreUnavailable } from '../../feedback/feedback-store-unavailable.ts';
 import { openFeedbackStore } from '../../feedback/open-feedback-store.ts';
+import { openBundleStore } from '../../open-bundle-store.ts';
 import { explainFailure } from '../failure.ts';
 import { bad, type Check, failed, good } from './check.ts';
 import { isThere, nearestFolder, whyNotWritable } from './writable.ts';
@@ -52,16 +52,19 @@ async function lookAtServer(
   return { detail, future: bad('feedback-store', `${place}: ${user} may not make tables in schema ${schema}`, fix) };
 }
 
-async function checkBundles({ directory, publicUrl }: StoreConfig['bundles']): Promise<Check> {
+async function checkBundles(bundles: BundleStoreConfig): Promise<Check> {
   const name = 'bundle-store';
-  // Only a store that is one already is opened: looking must not make it.
-  if (!(await isThere(join(directory, '.store.json')))) return checkFuture(name, directory);
+  // Only a folder that is a store already is opened: looking must not make it.
+  if (bundles.kind === 'directory' && !(await isThere(join(bundles.directory, '.store.json')))) {
+    return checkFuture(name, bundles.directory);
+  }
   try {
-    await DirectoryBundleStore.open({ root: directory, publicUrl });
-    return good(name, `${directory} can be written`);
+    const store = await openBundleStore(bundles);
+    await store.checkWritable();
+    return good(name, `${store.place} can be written`);
   } catch (error) {
-    const { message } = explainFailure(error);
-    return bad(name, message, giveAccess);
+    const { message, hint } = explainFailure(error);
+    return bad(name, message, hint ?? giveAccess);
   }
 }
 

@@ -1,0 +1,31 @@
+import type { ApplicationFailure } from '@temporalio/common';
+import { NoSuchVersion } from '../bundle/bundle-store.ts';
+import {
+  StagedChanged,
+  StoreBusy,
+  StoreNotWritable,
+  StoreRefused,
+  StoreUnreachable,
+  VersionConflict,
+  VersionDamaged,
+} from '../bundle/store-errors.ts';
+import { permanent, transient } from './failures.ts';
+
+/**
+ * The failure a workflow sees for an error of the bundle store; null for other errors. What nobody but a person can
+ * mend ends the step; a full disk, credentials about to be renewed and a store that is down may pass.
+ */
+export function storeFailure(error: unknown): ApplicationFailure | null {
+  if (error instanceof VersionConflict || error instanceof StagedChanged || error instanceof VersionDamaged) {
+    return permanent('PublishRefused', error.message);
+  }
+  if (error instanceof NoSuchVersion) return permanent('NotFound', error.message);
+  if (error instanceof StoreRefused) {
+    const message = `${error.message}: ${error.fix}`;
+    return error.mayPass ? transient('StoreUnavailable', message) : permanent('StoreUnavailable', message);
+  }
+  if (error instanceof StoreUnreachable || error instanceof StoreNotWritable || error instanceof StoreBusy) {
+    return transient('StoreUnavailable', error.message);
+  }
+  return null;
+}

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { ArchiveFormat } from '../model/cargo.ts';
+import { parseManifest } from './store-files.ts';
+import { bundleName, manifestName } from './store-layout.ts';
+
+/** What a reader needs to know of a published file. */
+export interface PublishedFile {
+  /** Strong, without quotes: of a bundle the SHA-256 of the archive. */
+  etag: string;
+  bytes: number;
+  type: string;
+}
+
+const REMEMBERED_VERSIONS = 256;
+
+export const contentTypes: Record<ArchiveFormat, string> = {
+  'tar.gz': 'application/gzip',
+  tar: 'application/x-tar',
+  zip: 'application/zip',
+};
+
+/** The two files of each published version, remembered as they never change. */
+export class PublishedFiles {
+  readonly #open: (domain: string, version: string, file: string) => Promise<Readable | null>;
+  readonly #known = new Map<string, ReadonlyMap<string, PublishedFile>>();
+
+  /** @param open opens a file of a version, null when there is none */
+  constructor(open: (domain: string, version: string, file: string) => Promise<Readable | null>) {
+    this.#open = open;
+  }
+
+  /** Null when the version has no such file. Throws what opening throws. */
+  async of(domain: string, version: string, file: string): Promise<PublishedFile | null> {
+    const key = `${domain}/${version}`;
+    const files = this.#known.get(key) ?? (await this.#read(domain, version));
+    if (files && !this.#known.has(key)) this.#remember(key, files);
+    return files?.get(file) ?? null;
+  }
+
+  async #read(domain: string, version: string): Promise<ReadonlyMap<string, PublishedFile> | null> {
+    const stream = await this.#open(domain, version, manifestName);
+    if (stream === null) return null;
+    const text = Buffer.concat(await stream.toArray());
+    const manifest = manifestOf(text);
+    if (manifest === null) return null;
+    const { sha256, bytes, format } = manifest.archive;
+    const etag = createHash('sha256').update(text).digest('hex');
+    return new Map([
+      [manifestName, { etag, bytes: text.length, type: 'application/json; charset=utf-8' }],
+      [bundleName(manifest), { etag: sha256, bytes, type: contentTypes[format] }],
+    ]);
+  }
+
+  #remember(key: string, files: ReadonlyMap<string, PublishedFile>): void {
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= REMEMBERED_VERSIONS && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(key, files);
+  }
+}
+
+function manifestOf(text: Buffer) {
+  try {
+    return parseManifest(text.toString());
+  } catch {
+    return null;
+  }
+}

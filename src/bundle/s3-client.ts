@@ -1,0 +1,31 @@
+import type { Agent as HttpAgent } from 'node:http';
+import type { Agent as HttpsAgent } from 'node:https';
+import { S3Client } from '@aws-sdk/client-s3';
+import type { S3Place } from './s3-place.ts';
+
+/** Agents that lead through a proxy. */
+export interface S3Agents {
+  httpAgent: HttpAgent;
+  httpsAgent: HttpsAgent;
+}
+
+const CONNECT_MS = 10_000;
+/** Servers on a file system are silent while they put the parts of a large object together. */
+const SILENT_MS = 120_000;
+const ATTEMPTS = 4;
+/** What servers of one's own call themselves when nobody has named a region. */
+const USUAL_REGION = 'us-east-1';
+
+/** A client of the place's object store. Credentials come by the SDK's own chain and are never seen here. */
+export function s3Client({ endpoint, region }: S3Place, agents?: S3Agents): S3Client {
+  // Of Node versions that later releases of the SDK leave behind: this one is pinned.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+  const ownServer = endpoint !== undefined && process.env.AWS_REGION === undefined;
+  const knownRegion = region ?? (ownServer ? USUAL_REGION : undefined);
+  return new S3Client({
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    ...(knownRegion === undefined ? {} : { region: knownRegion }),
+    maxAttempts: ATTEMPTS,
+    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS, ...agents },
+  });
+}

@@ -1,0 +1,29 @@
+import type { Manifest } from './bundle-store.ts';
+import { storeName } from './store-names.ts';
+
+/** Where things lie in a bundle store, relative to its root (DESIGN §5 "bundle store"). Each throws `RangeError`. */
+export const stagingRoot = '.staging';
+export const identityPath = '.store.json';
+export const stagingPath = (stageId: string): string => `${stagingRoot}/${storeName('stage id', stageId)}`;
+export const versionsPath = (domain: string): string => `${storeName('domain', domain)}/versions`;
+export const versionPath = (domain: string, version: string): string =>
+  `${versionsPath(domain)}/${storeName('version', version)}`;
+export const manifestPath = (domain: string, version: string): string =>
+  `${versionPath(domain, version)}/${manifestName}`;
+export const currentPath = (domain: string): string => `${storeName('domain', domain)}/current.json`;
+/** The version each target last rolled out with success. */
+export const rolloutsPath = (domain: string): string => `${storeName('domain', domain)}/rollouts.json`;
+/** What must not be removed now (`version-uses.ts`). */
+export const usesPath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
+
+export const manifestName = 'manifest.json';
+
+/** Name of the archive in a version's folder. */
+export function bundleName(manifest: Pick<Manifest, 'archive'>): string {
+  return `bundle.${manifest.archive.format}`;
+}
+
+/** The immutable address of a version's archive. */
+export function publishedAddress(publicUrl: string, domain: string, manifest: Manifest): string {
+  return `${publicUrl.replace(/\/+$/, '')}/${versionPath(domain, manifest.version)}/${bundleName(manifest)}`;
+}

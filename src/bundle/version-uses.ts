@@ -1,0 +1,66 @@
+import { versionTime } from '../model/version-name.ts';
+
+/** `in-use.json` of a domain: what retention must know besides `current.json` and `rollouts.json`. */
+export interface VersionUses {
+  /** The version whose rollout began last, by target. */
+  rollingOut: Record<string, string>;
+  /** Since when (ISO 8601) somebody has been about to make a version the current one. */
+  promoting: Record<string, string>;
+  /** Versions that retention has condemned: nobody may begin to use them. */
+  removing: string[];
+}
+
+export const noUses: VersionUses = { rollingOut: {}, promoting: {}, removing: [] };
+
+/** Whoever is about to promote a version and has not for so long is dead; steps of an export take an hour at most. */
+const promotionDiesAfterMs = 24 * 3_600_000;
+
+/** The uses with this version's rollout to the target begun. */
+export function withRollout(uses: VersionUses, target: string, version: string): VersionUses {
+  return { ...uses, rollingOut: Object.fromEntries([...Object.entries(uses.rollingOut), [target, version]]) };
+}
+
+/** The uses with this version's promotion begun, or ended when `since` is null. */
+export function withPromotion(uses: VersionUses, version: string, since: Date | null): VersionUses {
+  const others = Object.entries(uses.promoting).filter(([name]) => name !== version);
+  const now: [string, string][] = since === null ? [] : [[version, since.toISOString()]];
+  return { ...uses, promoting: Object.fromEntries([...others, ...now]) };
+}
+
+/** The promotions that may still happen. */
+export function livePromotions({ promoting }: VersionUses, now: Date): Record<string, string> {
+  const alive = (since: string) => now.getTime() - Date.parse(since) < promotionDiesAfterMs;
+  return Object.fromEntries(Object.entries(promoting).filter(([, since]) => alive(since)));
+}
+
+export interface Keeping {
+  /** Everything under `versions/`, in any order. */
+  stored: readonly string[];
+  /** How many of the newest stay, whatever uses them. */
+  keep: number;
+  current: string | null;
+  held: readonly string[];
+  /** By target, of `rollouts.json`. */
+  rollouts: Readonly<Record<string, string>>;
+  uses: VersionUses;
+  now: Date;
+}
+
+/**
+ * The versions that nothing needs any more, the oldest last (issue 7 "retention"). What is not named like a version is
+ * not ours to remove. A target's recorded version stays, since its deployment fetches it again when it restarts.
+ */
+export function removable({ stored, keep, current, held, rollouts, uses, now }: Keeping): string[] {
+  const needed = new Set([
+    ...held,
+    ...Object.values(rollouts),
+    ...Object.values(uses.rollingOut),
+    ...Object.keys(livePromotions(uses, now)),
+    ...(current === null ? [] : [current]),
+  ]);
+  const newestFirst = stored
+    .filter((name) => versionTime(name) !== null)
+    .sort()
+    .reverse();
+  return newestFirst.slice(keep).filter((version) => !needed.has(version));
+}

@@ -1,0 +1,25 @@
+import type { BundleStore } from './bundle/bundle-store.ts';
+import type { BundleStoreConfig } from './config/config.ts';
+
+/**
+ * Opens the bundle store of the configuration, making it when it is new. The S3 client is loaded only by those who use
+ * it. Throws `StoreNotWritable`, `StoreRefused`, `StoreUnreachable`.
+ */
+export async function openBundleStore(config: BundleStoreConfig): Promise<BundleStore> {
+  if (config.kind === 'directory') {
+    const { DirectoryBundleStore } = await import('./bundle/directory-store.ts');
+    return DirectoryBundleStore.open({ root: config.directory, publicUrl: config.publicUrl });
+  }
+  const { S3BundleStore } = await import('./bundle/s3-store.ts');
+  return S3BundleStore.open({ ...config, agents: await proxyAgents(config.endpoint) });
+}
+
+/** Agents for the proxy of the environment, undefined for none: the S3 client knows of no proxies by itself. */
+async function proxyAgents(endpoint = 'https://s3.amazonaws.com') {
+  const { proxyFor } = await import('./service/proxy.ts');
+  const proxy = proxyFor(new URL(endpoint), process.env);
+  if (proxy === null) return undefined;
+  const { ServiceAgent } = await import('./service/service-agent.ts');
+  const agent = (tls: object | null) => new ServiceAgent({ tls, proxy: () => proxy, keepAlive: true });
+  return { httpAgent: agent(null), httpsAgent: agent({}) };
+}

@@ -1,0 +1,141 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createBundleActivities } from '../../src/activities/bundle-versions.ts';
+import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { createRolloutActivities } from '../../src/activities/site-rollouts.ts';
+import { StoreRefused, StoreUnreachable } from '../../src/bundle/store-errors.ts';
+import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
+import { publish, stage } from '../bundle/staged.ts';
+import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
+
+const domain = 'docs.acme.example';
+const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
+const NOW = Date.UTC(2026, 11, 24);
+let scene: ActivityScene;
+afterEach(async () => {
+  await scene?.end();
+});
+
+const run = <Result>(activity: () => Promise<Result>): Promise<Result> =>
+  mockActivity().run<[], Result, () => Promise<Result>>(activity);
+
+/** A scene whose store has these versions, the last of them current, and a folder as target. */
+async function withVersions(days: readonly number[]) {
+  scene = await activityScene();
+  const { bundles } = scene.deps;
+  for (const day of days) await publish(bundles, versionAt(day));
+  await bundles.moveCurrent(domain, versionAt(days.at(-1) ?? 0), 0, new Date(NOW));
+  const target = new DirectoryTarget({ name: 'directory:./site', path: join(scene.folder, 'site') });
+  scene.deps.organizations = scene.deps.organizations.map((organization) => ({
+    ...organization,
+    sites: organization.sites.map((site) => ({ ...site, targets: [target] })),
+  }));
+  return { bundles, storeId: bundles.identity, target };
+}
+
+describe('publishVersion', () => {
+  it('lets old versions go once the new one is current, and never fails for that', async () => {
+    const { bundles, storeId } = await withVersions([1, 2, 3]);
+    scene.deps.keepVersions = 2;
+    await bundles.recordRollout(domain, 'directory:./site', versionAt(1));
+    const activities = createBundleActivities(scene.deps);
+    const input = { org: 'acme', domain, storeId, stageId: 'run-5', version: versionAt(5) };
+    const again = {
+      ...input,
+      stageId: 'run-4',
+      version: versionAt(4),
+      promote: { expectedEpoch: 1, publishedAt: NOW },
+    };
+    await stage(bundles, 'run-4');
+    expect((await run(() => activities.publishVersion(again))).url).toContain(versionAt(4));
+    expect((await bundles.versions(domain)).map(({ version }) => version)).toEqual([4, 3, 1].map(versionAt));
+
+    const failing = { ...scene.deps, bundles: withFault(bundles, 'prune', new StoreUnreachable('away')) };
+    await stage(bundles, 'run-5');
+    const published = run(() => createBundleActivities(failing).publishVersion({ ...input, promote: null }));
+    expect((await published).url).toContain(versionAt(5));
+  });
+
+  it('tells what a person must mend from what may pass', async () => {
+    const { bundles, storeId } = await withVersions([1]);
+    const failing = async (error: Error) => {
+      const deps = { ...scene.deps, bundles: withFault(bundles, 'publish', error) };
+      const input = { org: 'acme', domain, storeId, stageId: 'run-1', version: versionAt(2), promote: null };
+      return failureOf(run(() => createBundleActivities(deps).publishVersion(input)));
+    };
+    expect(await failing(new StoreRefused('denied', 'allow it'))).toMatchObject({
+      type: 'StoreUnavailable',
+      message: 'denied: allow it',
+      nonRetryable: true,
+    });
+    expect(await failing(new StoreRefused('expired', 'renew', true))).toMatchObject({ nonRetryable: false });
+    expect(await failing(new StoreUnreachable('away'))).toMatchObject({
+      type: 'StoreUnavailable',
+      nonRetryable: false,
+    });
+  });
+});
+
+describe('describeVersion', () => {
+  it('asks the store the run began with only, and is sure of a version that is not there', async () => {
+    const { storeId } = await withVersions([1]);
+    const { describeVersion } = createBundleActivities(scene.deps);
+    const describing = (version: string, id?: string) =>
+      run(() => describeVersion({ domain, version, ...(id === undefined ? {} : { storeId: id }) }));
+    expect((await describing(versionAt(1), storeId)).url).toContain(versionAt(1));
+    expect((await describing(versionAt(1))).url).toContain(versionAt(1));
+    expect(await failureOf(describing(versionAt(1), 'another'))).toMatchObject({
+      type: 'StoreMismatch',
+      nonRetryable: true,
+    });
+    expect(await failureOf(describing(versionAt(2), storeId))).toMatchObject({ type: 'NotFound', nonRetryable: true });
+  });
+});
+
+describe('fetchBundle', () => {
+  it('stages nothing when nothing changed, unless it is to be published all the same', async () => {
+    scene = await activityScene({ jobSeconds: 0, pages: 2 });
+    const { bundles } = scene.deps;
+    const jobs = createJobActivities(scene.deps);
+    const { jobId } = await run(() => jobs.startJob({ org: 'acme', domain, parameters: {} }));
+    await expect.poll(async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state).toBe('completed');
+    const activities = createBundleActivities(scene.deps);
+    const fetch = (stageId: string, force: boolean) =>
+      run(() => activities.fetchBundle({ org: 'acme', domain, storeId: bundles.identity, jobId, stageId, force }));
+    const staged = () => readdir(join(scene.folder, 'bundles', '.staging'));
+    expect(await fetch('first', false)).toMatchObject({ ok: true, current: null });
+    expect(await staged()).toEqual(['first']);
+    await bundles.publish('first', versionAt(1));
+    await bundles.discardStaged('first');
+    await bundles.moveCurrent(domain, versionAt(1), 0, new Date(NOW));
+    expect(await fetch('second', false)).toMatchObject({ ok: true, current: { version: versionAt(1) } });
+    expect(await staged()).toEqual([]);
+    expect(await fetch('third', true)).toMatchObject({ ok: true });
+    expect(await staged()).toEqual(['third']);
+  });
+});
+
+describe('rollOut', () => {
+  it('is sure of a version that is gone or not the current one any more, and touches nothing', async () => {
+    const { storeId, target } = await withVersions([1, 2]);
+    const { rollOut } = createRolloutActivities(scene.deps);
+    const rolling = (version: string) =>
+      failureOf(run(() => rollOut({ org: 'acme', domain, storeId, version, target: target.name, force: false })));
+    expect(await rolling(versionAt(3))).toMatchObject({ type: 'RolloutFailed', nonRetryable: true });
+    expect(await rolling(versionAt(1))).toMatchObject({ type: 'Superseded', nonRetryable: true });
+    expect(await target.runningVersion()).toBeNull();
+    expect(await readdir(scene.folder)).not.toContain('site');
+  });
+});
+
+/** The store, but one of its methods fails. */
+function withFault<Store extends object>(store: Store, method: keyof Store, error: Error): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === method) return async () => Promise.reject(error);
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
