@@ -88,6 +88,7 @@ function admit(world: World, exchange: Exchange, organization: Organization): bo
 async function sendFeedback(world: World, exchange: Exchange, project: ProjectFeedback): Promise<void> {
   const { request, problems } = readFeedbackQuery(exchange.url.searchParams, world.settings);
   if (request === null) return sendError(exchange, 400, 'Invalid query parameters', problems);
+  if (request.cursor !== null) churn(world, project);
   const result = feedbackPage(project, request, {
     codec: world.cursors,
     settings: world.settings,
@@ -96,6 +97,13 @@ async function sendFeedback(world: World, exchange: Exchange, project: ProjectFe
   });
   if ('problem' in result) return sendError(exchange, 400, 'Invalid query parameters', [result.problem]);
   return sendPage(world, exchange, result.page);
+}
+
+/** What others do while somebody reads. */
+function churn({ faults, clock }: World, project: ProjectFeedback): void {
+  const { churnAdded, churnDeleted } = faults.values;
+  if (churnAdded > 0) project.add({ count: churnAdded }, clock.serviceNow());
+  for (let left = churnDeleted; left > 0; left--) project.deleteAt(faults.below(project.size));
 }
 
 /** Sends a page the way the faults want it. */

@@ -32,6 +32,8 @@ export const faultFields = {
   }),
   nullCursor: countField('null-cursor', 0, 'this page says hasMore with a null nextCursor'),
   emptyPage: countField('empty-page', 0, 'this page is empty although more follow'),
+  churnAdded: countField('churn-added', 0, 'so many entries are added before each feedback page after the first'),
+  churnDeleted: countField('churn-deleted', 0, 'so many entries are deleted before each feedback page after the first'),
   force429: countField('force-429', 0, 'the next n analytics requests answer 429'),
   force429WaitMs: durationField('force-429-wait', 1_000, 'the wait that such a 429 asks for'),
   retryAfter: choiceField('retry-after', ['seconds', 'date', 'none'], 'form of Retry-After on a 429'),
@@ -96,6 +98,11 @@ export class FaultBox {
     if (this.#values[count] < 1) return false;
     this.#values[count] -= 1;
     return true;
+  }
+
+  /** A whole number from 0 to below `count`. */
+  below(count: number): number {
+    return Math.floor(this.#random() * count);
   }
 
   /** One of several ways to fail. */

@@ -20,7 +20,7 @@ export interface FeedbackRecord {
   raw?: unknown;
 }
 
-export type DataSettings = Pick<Settings, 'drift' | 'rejects' | 'oddText' | 'nullDates'>;
+export type DataSettings = Pick<Settings, 'drift' | 'rejects' | 'oddText' | 'nullDates' | 'oddDates'>;
 
 const LONG_TEXT_CHARACTERS = 100_000;
 /** Numbers that leave this rest have a long text. */
@@ -100,7 +100,7 @@ export function entryOf(projectSeed: number, record: FeedbackRecord, settings: D
     id: idOf(projectSeed, record.seq),
     path: pick(random, PATHS),
     comment: commentOf(random, projectSeed, record.seq, settings),
-    createdAt: record.at === null ? null : new Date(record.at).toISOString(),
+    createdAt: record.at === null ? null : dateOf(projectSeed, record.seq, record.at, settings),
     source: record.source,
     status: record.status,
     ...variantOf(random, record),
@@ -109,6 +109,15 @@ export function entryOf(projectSeed: number, record: FeedbackRecord, settings: D
   };
   if (!isRejected(projectSeed, record.seq, settings)) return entry;
   return spoil(entry, record.seq % REJECTS);
+}
+
+/** `createdAt` as ISO 8601 in UTC, or one of the forms the interface leaves open. */
+function dateOf(projectSeed: number, seq: number, at: number, { oddDates }: DataSettings): string {
+  const date = new Date(at);
+  const odd = createRandom(seedOf(projectSeed, seq, 'date'));
+  if (oddDates === 0 || odd() >= oddDates) return date.toISOString();
+  const inIndia = new Date(at + 19_800_000).toISOString().replace('Z', '+05:30');
+  return pick(odd, [inIndia, String(at), String(Math.floor(at / 1_000)), date.toUTCString(), `on day ${seq % 31}`]);
 }
 
 function variantOf(random: Random, { source, seq }: FeedbackRecord): Record<string, unknown> {

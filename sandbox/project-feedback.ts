@@ -7,7 +7,7 @@ import type { Settings } from './settings.ts';
 const DAY_MS = 86_400_000;
 const DUPLICATED_TIMES = 0.02;
 
-/** The place of an entry in the order: by `createdAt`, then by number; those without `createdAt` last. */
+/** The place of an entry in the order: by `createdAt`, then by number; those without `createdAt` last (or first). */
 export interface Place {
   at: number | null;
   seq: number;
@@ -140,6 +140,12 @@ export class ProjectFeedback {
     list.splice(record.at === null ? list.indexOf(record) : this.#firstNotBefore({ ...record, at: record.at }), 1);
   }
 
+  /** Deletes the entry at a place of `truth`; nothing when there is none. */
+  deleteAt(place: number): void {
+    const record = this.#dated[place] ?? this.#undated[place - this.#dated.length];
+    if (record !== undefined) this.delete(idOf(this.#seed, record.seq));
+  }
+
   #find(id: string): FeedbackRecord {
     const seq = seqOf(this.#seed, id);
     const record = seq === null ? undefined : this.#bySeq[seq];
@@ -161,13 +167,19 @@ export class ProjectFeedback {
   #segments(filter: FeedbackFilter, after: Place | null): Segment[] {
     const low = filter.fromMs === null ? 0 : this.#firstNotBefore({ at: filter.fromMs, seq: -1 });
     const high = filter.toMs === null ? this.#dated.length : this.#firstNotBefore({ at: filter.toMs, seq: -1 });
-    const segments: Segment[] = [];
-    if (after === null) segments.push(this.#datedSegment(low, high - 1, null));
-    else if (after.at !== null) segments.push(this.#datedSegment(low, high - 1, { at: after.at, seq: after.seq }));
-    if (filter.fromMs !== null || filter.toMs !== null) return segments;
-    const seen = after?.at === null ? after.seq : -1;
-    const first = firstIndex(this.#undated, ({ seq }) => seq > seen);
-    return [...segments, { list: this.#undated, first, last: this.#undated.length - 1, step: 1 }];
+    const nullsFirst = this.#settings.nulls === 'first';
+    const dated = (): Segment[] => {
+      if (after === null || (nullsFirst && after.at === null)) return [this.#datedSegment(low, high - 1, null)];
+      return after.at === null ? [] : [this.#datedSegment(low, high - 1, { at: after.at, seq: after.seq })];
+    };
+    const undated = (): Segment[] => {
+      if (filter.fromMs !== null || filter.toMs !== null || (nullsFirst && after !== null && after.at !== null))
+        return [];
+      const seen = after?.at === null ? after.seq : -1;
+      const first = firstIndex(this.#undated, ({ seq }) => seq > seen);
+      return [{ list: this.#undated, first, last: this.#undated.length - 1, step: 1 }];
+    };
+    return nullsFirst ? [...undated(), ...dated()] : [...dated(), ...undated()];
   }
 
   #datedSegment(lowest: number, highest: number, after: { at: number; seq: number } | null): Segment {

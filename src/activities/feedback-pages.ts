@@ -1,24 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { activityInfo, log } from '@temporalio/activity';
-import type { PassPosition, PassRow } from '../feedback/feedback-store.ts';
-import { RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
+import { log } from '@temporalio/activity';
+import type { PageCommit, PassRow, PassSlice } from '../feedback/feedback-store.ts';
+import { CannotResume, GapInDates, RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
+import { digestOfIds } from '../feedback/page-digest.ts';
 import type { EntryCounts } from '../model/cargo.ts';
 import { maxLease, type PermitClass, type PermitWait } from '../model/permits.ts';
 import type { SyncState } from '../model/sync.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
-import {
-  MalformedResponse,
-  NetworkError,
-  RateLimited,
-  ServerError,
-  ServiceError,
-  Unauthorized,
-} from '../service/errors.ts';
+import { BadRequest, ServiceError } from '../service/errors.ts';
+import { refusalOf } from './answers.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
 import { permanent } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { askForLease, type Refusal, settleLease } from './lease-desk.ts';
-import { Lease, LeaseOver } from './permits.ts';
+import { BrokenPage, PageReader } from './page-reader.ts';
+import { Lease } from './permits.ts';
 import { serviceFailure } from './service-failures.ts';
 
 export interface FetchPagesInput {
@@ -40,17 +36,14 @@ export interface FetchPagesResult {
   requests: number;
   throttled: number;
   entries: EntryCounts;
+  /** As far as its slices are planned; null when that cannot be told. */
+  expectedPages: number | null;
   /** Failed tries of the page that comes next. */
   tries: number;
   waiting: SyncState['waiting'];
   /** When the pass will be done, as the budget sees it; null when it cannot tell. */
   forecast: SyncState['forecast'];
 }
-
-const pageSize = 100;
-/** A page that came broken is asked for once more, soon: two requests at most are wasted (DESIGN S3). */
-const triesOfAPage = 2;
-const pauseBeforeRetryMs = 500;
 
 export const createPageActivities = (deps: ActivityDependencies) => ({
   /**
@@ -73,11 +66,10 @@ class LeaseOfPages {
   readonly #input: FetchPagesInput;
   readonly #progress: { pages: number };
   readonly #signal: AbortSignal;
+  readonly #reader: PageReader;
   #row: PassRow | null = null;
-  /** Requests sent and not yet counted in the store. */
-  #uncounted = 0;
-  #failures = 0;
-  #tries: number;
+  /** The slice that is read; null when the pass is complete. */
+  #slice: PassSlice | null = null;
   #forecast: FetchPagesResult['forecast'] = null;
 
   constructor(deps: ActivityDependencies, input: FetchPagesInput, progress: { pages: number }, signal: AbortSignal) {
@@ -85,28 +77,32 @@ class LeaseOfPages {
     this.#input = input;
     this.#progress = progress;
     this.#signal = signal;
-    this.#tries = input.tries;
+    const { service } = organizationOf(deps, input.org);
+    this.#reader = new PageReader(service, input.project, signal, input.tries);
   }
 
   async read(): Promise<FetchPagesResult> {
     let row = await this.#reload();
     if (row.position.complete) return this.#result('complete');
     const lease = await this.#ask();
-    if (!(lease instanceof Lease)) return this.#waiting(lease);
+    if (!(lease instanceof Lease)) {
+      // A check is worth the request it needs, not a wait for the budget.
+      row = await this.#endCheck(row, null);
+      return row.position.complete ? this.#result('complete') : this.#waiting(lease);
+    }
     this.#forecast = lease.forecast;
     let refusal: Refusal | undefined;
     try {
       while (!row.position.complete && Number.isFinite(lease.untilNext())) {
         await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
-        const page = await this.#fetch(lease, row);
-        if (page) row = await this.#commit(row.position, page);
+        row = await this.#step(lease, row);
       }
     } catch (error) {
       refusal = refusalOf(error);
       if (!refusal) throw serviceFailure(error);
     } finally {
       await settleLease(this.#deps.permits, this.#input.org, lease, refusal);
-      if (this.#uncounted > 0) row = await this.#countRequests(row, refusal?.throttled ? 1 : 0);
+      if (this.#reader.uncounted > 0) row = await this.#countRequests(row, refusal?.throttled ? 1 : 0);
     }
     if (refusal) return this.#waitAfterRefusal();
     return this.#result(row.position.complete ? 'complete' : 'more');
@@ -117,16 +113,67 @@ class LeaseOfPages {
     if (!row) throw permanent('InvalidInput', 'the store has no row of this pass: was the database replaced?');
     if (row.outcome !== 'running') throw permanent('InvalidInput', `this pass has ended already (${row.outcome})`);
     this.#row = row;
+    this.#slice = await this.#deps.feedback.currentSlice(this.#input.passId);
     this.#progress.pages = row.pages;
     return row;
+  }
+
+  /** One request, and what it brought in the store. */
+  async #step(lease: Lease, row: PassRow): Promise<PassRow> {
+    const slice = this.#slice;
+    if (!slice) throw new Error('a pass that is not complete has a slice to read');
+    if (slice.outcome === 'checking') return this.#check(lease, row, slice);
+    const { cursor } = row.position;
+    try {
+      const page = await this.#reader.fetch(lease, slice, cursor);
+      return page ? await this.#commit(row, page) : await this.#reload();
+    } catch (error) {
+      if (error instanceof BrokenPage) throw await this.#badPage(error);
+      if (!(error instanceof BadRequest) || cursor === null) throw error;
+      return this.#goOnByDate(cursor);
+    }
+  }
+
+  /** The cursor is dead: the service refused it, or what it was made for. */
+  async #goOnByDate(cursor: string): Promise<PassRow> {
+    try {
+      await this.#deps.feedback.cutSlice(this.#input.passId, cursor);
+    } catch (error) {
+      if (error instanceof CannotResume) throw permanent('OutOfReach', `${error.message} (${this.#stored()})`);
+      throw error;
+    }
+    return this.#reload();
+  }
+
+  /** The last page of a slice once more: nothing has shifted if it is the same. */
+  async #check(lease: Lease, row: PassRow, slice: PassSlice): Promise<PassRow> {
+    try {
+      const page = await this.#reader.fetch(lease, slice, slice.lastCursor);
+      if (!page) return await this.#reload();
+      const isSame = !page.hasMore && digestOfIds(page) === slice.lastDigest;
+      await this.#store(row, page, { rowsOnly: true, isCheck: true });
+      return await this.#endCheck(row, isSame);
+    } catch (error) {
+      // Not worth more than one request, but a refusal or a cancellation concerns the whole pass.
+      const isOver = error instanceof BrokenPage || (error instanceof ServiceError && error.kind !== 'Aborted');
+      if (!isOver || refusalOf(error)) throw error;
+      this.#reader.succeeded();
+      return this.#endCheck(row, false);
+    }
+  }
+
+  async #endCheck(row: PassRow, same: boolean | null): Promise<PassRow> {
+    if (this.#slice?.outcome !== 'checking') return row;
+    await this.#deps.feedback.endCheck(this.#input.passId, same, new Date());
+    return this.#reload();
   }
 
   /** Requests that led to no page are part of what the pass cost; a worker that dies loses count of one at most. */
   async #countRequests(row: PassRow, throttled: number): Promise<PassRow> {
     try {
-      const spent = { requests: this.#uncounted, throttled };
+      const spent = { requests: this.#reader.uncounted, throttled };
       this.#row = await this.#deps.feedback.countRequests(this.#input.passId, spent);
-      this.#uncounted = 0;
+      this.#reader.counted();
       return this.#row;
     } catch (error) {
       // What ended the lease matters more than its count.
@@ -136,90 +183,71 @@ class LeaseOfPages {
   }
 
   async #ask(): Promise<Lease | PermitWait> {
-    const { org, project, class: kind, expectedPages } = this.#input;
+    const { org, project, class: kind } = this.#input;
+    const expectedPages = this.#row?.expectedPages ?? this.#input.expectedPages;
     const read = this.#row?.pages ?? 0;
     return askForLease(this.#deps.permits, org, {
       project,
       class: kind,
       wants: maxLease,
+      ...(this.#slice?.outcome === 'checking' ? { mayWait: false } : {}),
       ...(expectedPages === null ? {} : { remaining: Math.max(1, expectedPages - read) }),
     });
   }
 
-  /** One request. Null when nothing was read: the lease is over, or the page came broken and is worth another try. */
-  async #fetch(lease: Lease, row: PassRow): Promise<FeedbackPage | null> {
-    const { cursor } = row.position;
+  /** Stores a page that was read; a broken one is asked for once more, then its rows are all that is stored of it. */
+  async #commit(row: PassRow, page: FeedbackPage): Promise<PassRow> {
     try {
-      const page = await organizationOf(this.#deps, this.#input.org).service.getFeedbackPage(
-        this.#input.project,
-        {
-          limit: pageSize,
-          ...(row.dateFrom === null ? {} : { dateFrom: row.dateFrom }),
-          ...(row.dateTo === null ? {} : { dateTo: row.dateTo }),
-          ...(cursor === null ? {} : { cursor }),
-        },
-        {
-          signal: this.#signal,
-          beforeSend: () => {
-            lease.take();
-            this.#uncounted += 1;
-          },
-          afterWrite: () => lease.written(),
-        },
-      );
-      lease.answered();
-      if (page.hasMore && page.nextCursor === null) {
-        return await this.#broken('the service said that more follows, but gave no cursor');
-      }
-      return page;
+      const reason = await this.#problemOf(row, page);
+      if (reason === null) this.#reader.succeeded();
+      else await this.#reader.broken(reason);
     } catch (error) {
-      if (error instanceof LeaseOver) return null;
-      if (isAnswer(error)) lease.answered(refusalOf(error) ? 'refused' : 'accepted');
-      if (error instanceof MalformedResponse) return this.#broken(error.message);
-      if (error instanceof ServerError || error instanceof NetworkError) return this.#onceMore(error);
+      if (error instanceof BrokenPage) await this.#store(row, page, { rowsOnly: true });
       throw error;
-    }
-  }
-
-  async #commit(from: PassPosition, page: FeedbackPage): Promise<PassRow> {
-    try {
-      await this.#deps.feedback.commitPage({
-        passId: this.#input.passId,
-        from,
-        entries: page.entries,
-        rejected: page.rejected,
-        nextCursor: page.nextCursor,
-        hasMore: page.hasMore,
-        requests: this.#uncounted,
-        seenAt: new Date(),
-      });
-      this.#uncounted = 0;
-      this.#tries = 0;
-      this.#failures = 0;
-    } catch (error) {
-      if (error instanceof RepeatedCursor) await this.#broken('the service gave a cursor that it had given before');
-      else if (!(error instanceof StalePosition)) throw error;
     }
     return this.#reload();
   }
 
-  /** Counts a broken page and waits a little; the second time the pass fails, naming the page. */
-  async #broken(reason: string): Promise<null> {
-    this.#tries += 1;
-    if (this.#tries >= triesOfAPage) {
-      const page = (this.#row?.position.page ?? 0) + 1;
-      throw permanent('BadPage', `page ${page} of project ${this.#input.project} cannot be read: ${reason}`);
+  /** Stores a page, or says why the pass cannot go on from it. */
+  async #problemOf(row: PassRow, page: FeedbackPage): Promise<string | null> {
+    if (page.hasMore && page.nextCursor === null) return 'the service said that more follows, but gave no cursor';
+    try {
+      await this.#store(row, page, { mayCheck: true });
+    } catch (error) {
+      if (error instanceof RepeatedCursor) return 'the service gave a cursor or a page that it had given before';
+      if (error instanceof GapInDates) return error.message;
+      if (!(error instanceof StalePosition)) throw error;
     }
-    await sleep(pauseBeforeRetryMs, undefined, { signal: this.#signal });
     return null;
   }
 
-  /** A failure that may pass is tried once more here, with a permit of its own; after that Temporal tries again. */
-  async #onceMore(error: ServerError | NetworkError): Promise<null> {
-    this.#failures += 1;
-    if (this.#failures >= triesOfAPage || activityInfo().attempt > 1) throw error;
-    await sleep(pauseBeforeRetryMs, undefined, { signal: this.#signal });
-    return null;
+  async #store(
+    row: PassRow,
+    page: FeedbackPage,
+    how: Pick<PageCommit, 'rowsOnly' | 'isCheck' | 'mayCheck'>,
+  ): Promise<void> {
+    await this.#deps.feedback.commitPage({
+      passId: this.#input.passId,
+      from: row.position,
+      ...page,
+      ...how,
+      requests: this.#reader.uncounted,
+      askedAt: this.#reader.askedAt,
+      seenAt: new Date(),
+    });
+    this.#reader.counted();
+  }
+
+  async #badPage({ message }: BrokenPage): Promise<Error> {
+    const { position } = await this.#reload();
+    const page = `page ${position.page + 1} of project ${this.#input.project}`;
+    return permanent('BadPage', `${page} cannot be read: ${message} (${this.#stored()})`);
+  }
+
+  /** What is there although the pass fails. */
+  #stored(): string {
+    const seen = this.#row?.entries.seen ?? 0;
+    return `${seen} entries of this pass are stored, what follows them is missing`;
   }
 
   /** The budget knows now that the window is full or the key refused: it says when to come back. */
@@ -237,19 +265,8 @@ class LeaseOfPages {
 
   #result(outcome: FetchPagesResult['outcome'], waiting: FetchPagesResult['waiting'] = null): FetchPagesResult {
     if (!this.#row) throw new Error('a result before the pass was read');
-    const { pages, requests, throttled, entries } = this.#row;
-    const [tries, forecast] = [this.#tries, this.#forecast];
-    return { outcome, pages, requests, throttled, entries, tries, waiting, forecast };
+    const { pages, requests, throttled, entries, expectedPages } = this.#row;
+    const [tries, forecast] = [this.#reader.tries, this.#forecast];
+    return { outcome, pages, requests, throttled, entries, expectedPages, tries, waiting, forecast };
   }
-}
-
-/** What the whole organization must wait for: a full window or a refused key. */
-export function refusalOf(error: unknown): Refusal | undefined {
-  if (error instanceof RateLimited) return { throttled: { retryAfterMs: error.retryAfterMs } };
-  return error instanceof Unauthorized ? { unauthorized: true } : undefined;
-}
-
-/** Whether the service answered: then the request has arrived. Lost and aborted ones may still be on their way. */
-export function isAnswer(error: unknown): boolean {
-  return error instanceof ServiceError && error.kind !== 'NetworkError' && error.kind !== 'Aborted';
 }

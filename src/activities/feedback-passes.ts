@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/feedback-store.ts';
+import { planFor } from '../feedback/plan-for.ts';
 import type { PassKind } from '../model/cargo.ts';
 import { expectedPages } from '../model/expected-pages.ts';
-import { planPass } from '../model/pass-plan.ts';
 import type { SyncProgress } from '../model/sync.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
 import { permanent } from './failures.ts';
@@ -36,6 +36,7 @@ export interface BegunPass {
 /** What a pass came to, from its row. */
 export interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
   watermark: string | null;
+  verifiedUpTo: string | null;
 }
 
 const passesLookedAt = 50;
@@ -45,19 +46,13 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
   /** Plans the pass from what the store knows and writes its row. Safe to repeat. */
   async beginPass(input: BeginPassInput): Promise<BegunPass> {
     const { org, project, pass, passId } = input;
-    const known = organizationOf(deps, org).projects.includes(project);
-    if (!known) {
+    if (!organizationOf(deps, org).projects.includes(project)) {
       // Every run leaves a row, this one too (DESIGN X4).
       await recordRefusal(deps, input);
       throw permanent('UnknownProject', `project ${project} is not in the worker's configuration of ${org}`);
     }
     const { workflowExecution } = Context.current().info;
-    const plan = planPass({
-      pass,
-      watermark: await deps.feedback.watermark(org, project),
-      ...(input.from === undefined ? {} : { from: input.from }),
-      ...(input.to === undefined ? {} : { to: input.to }),
-    });
+    const { bounds, slices } = await planFor(deps.feedback, input);
     const row = await deps.feedback.beginPass({
       passId,
       org,
@@ -65,12 +60,14 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       pass,
       workflowId: workflowExecution?.workflowId ?? '',
       runId: workflowExecution?.runId ?? '',
-      dateFrom: plan.dateFrom,
-      dateTo: plan.dateTo,
+      dateFrom: bounds.dateFrom,
+      dateTo: bounds.dateTo,
       startedAt: new Date(input.startedAt),
+      slices,
     });
     const { dateFrom, dateTo } = row;
-    return { storeId: deps.feedback.identity, dateFrom, dateTo, expectedPages: await expectation(deps, row) };
+    const expected = row.expectedPages ?? (await expectation(deps, row));
+    return { storeId: deps.feedback.identity, dateFrom, dateTo, expectedPages: expected };
   },
 
   /** Closes the pass's row and tells the watermark after it. Safe to repeat. */
@@ -83,7 +80,14 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       finishedAt: new Date(input.finishedAt),
     });
     const { pages, requests, throttled, entries } = row;
-    return { watermark: await deps.feedback.watermark(input.org, input.project), pages, requests, throttled, entries };
+    return {
+      watermark: await deps.feedback.watermark(input.org, input.project),
+      verifiedUpTo: await deps.feedback.verifiedUpTo(input.org, input.project),
+      pages,
+      requests,
+      throttled,
+      entries,
+    };
   },
 });
 

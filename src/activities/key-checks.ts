@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import type { KeyCheck } from '../model/key-check.ts';
+import { isAnswer, refusalOf } from './answers.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
-import { isAnswer, refusalOf } from './feedback-pages.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { askForLease, type Refusal, settleLease } from './lease-desk.ts';
 import { Lease, LeaseOver } from './permits.ts';

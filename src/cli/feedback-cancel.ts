@@ -9,7 +9,9 @@ export function addFeedbackCancel(parent: Command, run: RunCommand): void {
     .command('cancel')
     .description('Cancel a running pass of a project; what it has read stays')
     .argument('<project>', 'id of a configured project, or org/project')
-    .addOption(new Option('--pass <kind>', 'which pass').choices(['incremental', 'sweep']).makeOptionMandatory())
+    .addOption(
+      new Option('--pass <kind>', 'which pass').choices(['incremental', 'review', 'sweep']).makeOptionMandatory(),
+    )
     .action((project: string, { pass }: { pass: PassKind }) => run((context) => cancel(context, project, pass)));
 }
 

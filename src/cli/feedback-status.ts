@@ -12,7 +12,7 @@ import { syncStep } from './sync-step.ts';
 import { indent, isoTime, tableLines, timeText } from './text.ts';
 
 const shownPasses = 5;
-const passes: readonly PassKind[] = ['incremental', 'sweep'];
+const passes: readonly PassKind[] = ['incremental', 'review', 'sweep'];
 
 interface RunningPass {
   workflowId: string;
@@ -29,6 +29,10 @@ interface ProjectStatus {
   rejects: number;
   tombstones: number;
   watermark: string | null;
+  /** As of when everything stored is proved to have been as at the service; null while it is not. */
+  verifiedUpTo: string | null;
+  /** The same for each stretch of dates, and for entries without a date. */
+  verified: Awaited<ReturnType<FeedbackStore['verifiedRanges']>>;
   everSwept: boolean;
   running: RunningPass[];
   /** Newest first. */
@@ -70,6 +74,8 @@ async function readStatus(
     ...ids,
     ...(await store.countEntries(org, project)),
     watermark: await store.watermark(org, project),
+    verifiedUpTo: await store.verifiedUpTo(org, project),
+    verified: await store.verifiedRanges(org, project),
     everSwept: await store.everSwept(org, project),
     running: running.filter((pass) => pass !== null),
     passes: await store.listPasses({ ...ids, limit: shownPasses }),
@@ -106,12 +112,13 @@ function documentOf({ running, passes: ended, ...project }: ProjectStatus): obje
 }
 
 function textOf(project: ProjectStatus, paint: Paint): string {
-  const { org, entries, rejects, tombstones, watermark, running, passes: last } = project;
+  const { org, entries, rejects, tombstones, watermark, verifiedUpTo, running, passes: last } = project;
   const stored = [
     `${entries} entries`,
     rejects > 0 ? `${rejects} not understood` : '',
     tombstones > 0 ? `${tombstones} gone` : '',
     watermark === null ? 'never read to the end' : `read up to ${watermark}`,
+    verifiedUpTo === null ? '' : `all proved as of ${verifiedUpTo}`,
   ].filter((part) => part !== '');
   const lines = [`${paint.bold(project.project)} (${org}): ${stored.join(', ')}`];
   for (const { pass, state } of running) {
@@ -124,12 +131,12 @@ function textOf(project: ProjectStatus, paint: Paint): string {
 
 function passesTable(rows: readonly PassRow[]): string {
   return tableLines(
-    ['started (UTC)', 'pass', 'outcome', 'pages', 'seen', 'new', 'changed', 'rejected', 'why'],
+    ['started (UTC)', 'pass', 'outcome', 'pages', 'seen', 'new', 'changed', 'gone', 'rejected', 'why'],
     rows.map(({ startedAt, pass, outcome, pages, entries, error }) => [
       timeText(startedAt),
       pass,
       outcome,
-      ...[pages, entries.seen, entries.inserted, entries.updated, entries.rejected].map(String),
+      ...[pages, entries.seen, entries.inserted, entries.updated, entries.tombstoned, entries.rejected].map(String),
       error ?? '',
     ]),
   );

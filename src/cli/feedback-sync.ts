@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander';
+import type { Config } from '../config/config.ts';
+import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { PassKind } from '../model/cargo.ts';
 import { boundsProblem } from '../model/pass-plan.ts';
 import type { SyncInput, SyncState } from '../model/sync.ts';
-import { CliFailure, usageFailure } from './cli-failure.ts';
+import { usageFailure } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProject } from './find-configured.ts';
@@ -14,6 +16,7 @@ interface SyncFlags extends WaitFlags {
   pass?: PassKind;
   from?: string;
   to?: string;
+  plan?: boolean;
 }
 
 export function addFeedbackSync(parent: Command, run: RunCommand): void {
@@ -30,6 +33,7 @@ export function addFeedbackSync(parent: Command, run: RunCommand): void {
     )
     .option('--from <date>', 'only entries from this ISO 8601 date or date-time on')
     .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
+    .option('--plan', 'only say what it would read and how many requests that takes; nothing is asked or started')
     .option('--wait', 'wait for the end and show how it goes; Ctrl-C stops the waiting only')
     .option('--timeout <duration>', 'wait no longer than this, e.g. 30m (then exit code 5)')
     .action((project: string, flags: SyncFlags) => run((context) => sync(context, project, flags)));
@@ -40,6 +44,7 @@ async function sync(context: CommandContext, name: string, flags: SyncFlags): Pr
   const timeoutMs = waitTimeout(flags);
   const config = await loadContextConfig(context);
   const { org, project } = findProject(config, name);
+  if (flags.plan) return plan(context, config, { org, project: project.id }, flags);
   const { startSync, syncHandle, syncState } = await import('../client/syncs.ts');
   const { refusedKey } = await import('./refused-key.ts');
   const { describeWorkflow } = await import('./running-workflow.ts');
@@ -48,11 +53,7 @@ async function sync(context: CommandContext, name: string, flags: SyncFlags): Pr
   const { output } = context;
   return withTemporal(config, async (session) => {
     const { client } = session;
-    const pass =
-      flags.pass ??
-      (await withFeedbackStore(config, async (store) =>
-        (await store.everSwept(org, project.id)) ? 'incremental' : 'sweep',
-      ));
+    const pass = flags.pass ?? (await withFeedbackStore(config, (store) => defaultPass(store, org, project.id)));
     const input: SyncInput = { org, project: project.id, pass, class: 'on-demand', ...boundsOf(flags) };
     const before = await describeWorkflow(syncHandle(client, input));
     const joined = before?.status.name === 'RUNNING';
@@ -87,17 +88,33 @@ async function sync(context: CommandContext, name: string, flags: SyncFlags): Pr
 const refusedOf = ({ waiting }: SyncState): number | null =>
   waiting?.reason === 'unauthorized' ? waiting.until : null;
 
-function checkFlags({ pass, from, to }: SyncFlags): void {
-  if (pass === 'review') {
-    throw new CliFailure({
-      code: 'NotAvailable',
-      message: '--pass review is not available in this version',
-      hint: 'use --pass sweep, which sees changes of status too',
-      exitCode: exitCodes.usage,
-    });
-  }
-  const wrong = boundsProblem(boundsOf({ from, to }));
+/** What a pass would do, without the service and without Temporal. */
+async function plan(
+  { output }: CommandContext,
+  config: Config,
+  { org, project }: { org: string; project: string },
+  flags: SyncFlags,
+): Promise<ExitCode> {
+  const { withFeedbackStore } = await import('./feedback-store-of.ts');
+  const { planFor } = await import('../feedback/plan-for.ts');
+  const { planDocument, planText } = await import('./feedback-plan.ts');
+  return withFeedbackStore(config, async (store) => {
+    const pass = flags.pass ?? (await defaultPass(store, org, project));
+    const question = { org, project, pass, ...boundsOf(flags) };
+    const planned = await planFor(store, question);
+    output.result(planDocument(question, planned), planText(question, planned, output.paint));
+    return exitCodes.done;
+  });
+}
+
+async function defaultPass(store: FeedbackStore, org: string, project: string): Promise<PassKind> {
+  return (await store.everSwept(org, project)) ? 'incremental' : 'sweep';
+}
+
+function checkFlags(flags: SyncFlags): void {
+  const wrong = boundsProblem(boundsOf(flags));
   if (wrong) throw usageFailure(`--${wrong.field} held ${JSON.stringify(wrong.held)}: it ${wrong.problem}`);
+  if (flags.plan && flags.wait) throw usageFailure('--plan starts nothing, so there is nothing to --wait for');
 }
 
 function boundsOf({ from, to }: { from?: string | undefined; to?: string | undefined }): {

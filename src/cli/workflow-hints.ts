@@ -12,6 +12,8 @@ const hints: Readonly<Record<FailureType, string>> = {
   NetworkError: 'check service.baseUrl and the way there, then start it again: what was stored stays',
   MalformedResponse: 'check that service.baseUrl is the documentation service and not a page before it',
   BadPage: 'start it again; if the same page fails again, tell the service its number',
+  OutOfReach:
+    'what has a date is stored, and `--pass incremental` keeps it current; tell the service how its cursors end',
   UnknownSite: 'give every worker the configuration that has the site, and restart them',
   UnknownProject: 'give every worker the configuration that has the project, and restart them',
   InvalidInput: 'see `docferry export status`',

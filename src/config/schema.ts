@@ -35,7 +35,7 @@ const budget = z.strictObject({
 const project = z.strictObject({
   id: id('a project id').describe("Identifier of the project in the service's addresses."),
   incremental: scheduleSchema.optional().describe('When to read new entries. Absent: never by itself.'),
-  review: scheduleSchema.optional().describe('When to look for changes of status (later version).'),
+  review: scheduleSchema.optional().describe('When to look for changes of status.'),
   sweep: scheduleSchema.optional().describe('When to read everything again. Absent: never by itself.'),
 });
 

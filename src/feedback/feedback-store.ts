@@ -1,5 +1,8 @@
 import type { EntryCounts, PassKind } from '../model/cargo.ts';
 import type { ProjectActivity } from '../model/observed-load.ts';
+import type { KnownEntries, PassBounds } from '../model/pass-slices.ts';
+import type { EntryOrder, PlannedSlice } from '../model/slice.ts';
+import type { VerifiedRange } from '../model/verified-ranges.ts';
 import type { FeedbackEntry, RejectedEntry } from './feedback-entry.ts';
 import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
 import type { FeedbackStats } from './feedback-stats.ts';
@@ -8,7 +11,7 @@ import type { FeedbackStats } from './feedback-stats.ts';
 export interface PassPosition {
   /** Pages committed. */
   page: number;
-  /** Cursor of the next page; null before the first page and after the last one. */
+  /** Cursor of the next page; null before the first page of a slice and after the last one. */
   cursor: string | null;
   /** True when the last page was committed. */
   complete: boolean;
@@ -38,6 +41,40 @@ export interface PassRow {
   /** Greatest understood `createdAt` this pass has seen, UTC ISO 8601; null if none. */
   greatestCreatedAt: string | null;
   position: PassPosition;
+  /** Requests that the slices planned so far are expected to take; null while that is unknown of one. */
+  expectedPages: number | null;
+}
+
+/** One query of a pass and what its reading has shown so far (docs/decisions/0040). */
+export interface PassSlice extends PlannedSlice {
+  /** Counted from 1 in the order they were planned. */
+  slice: number;
+  /**
+   * `checking`: read to its end, and the last page may be asked for once more; `cut`: its cursor died, and another
+   * slice goes on.
+   */
+  outcome: 'planned' | 'reading' | 'checking' | 'read' | 'cut';
+  /** Start of the reading; no entry of it is noted as seen before. */
+  startedAt: string | null;
+  pages: number;
+  entries: number;
+  /** Entries that had been seen before in this reading: pages shifted, or another pass came along. */
+  repeats: number;
+  order: EntryOrder | null;
+  oldestSeen: string | null;
+  newestSeen: string | null;
+  /** Up to where it was read (`reachOf`). */
+  reached: string | null;
+  /** Where entries without a date were: before all others, elsewhere, or not met yet. */
+  undatedPlace: 'first' | 'elsewhere' | null;
+  /** An entry at this moment or beyond has to be on the first page: the slice goes on where another was cut. */
+  joinsAt: string | null;
+  slackMs: number;
+  /** Cursor the last page was asked for with, and the digest of its ids. */
+  lastCursor: string | null;
+  lastDigest: string | null;
+  /** Pages in a row that brought nothing new. */
+  barrenPages: number;
 }
 
 export interface PageCommit {
@@ -51,6 +88,14 @@ export interface PageCommit {
   /** Requests sent since the commit before, this page's included. */
   requests: number;
   seenAt: Date;
+  /** True when the last page of a slice may be asked for once more, to see whether pages have shifted meanwhile. */
+  mayCheck?: boolean;
+  /** Only the rows are to be stored, the position stays: the pass cannot go on from this page, or asked once more. */
+  rowsOnly?: boolean;
+  /** The page was counted before: only what it changes counts. */
+  isCheck?: boolean;
+  /** Just before the page was asked for; by default the start of the pass. */
+  askedAt?: Date;
 }
 
 export interface ExportRunRow {
@@ -78,15 +123,35 @@ export interface FeedbackStore {
   beginPass(
     pass: Pick<PassRow, 'passId' | 'org' | 'project' | 'pass' | 'workflowId' | 'runId' | 'dateFrom' | 'dateTo'> & {
       startedAt: Date;
+      /** What the pass begins with; by default one walk over its dates. */
+      slices?: readonly PlannedSlice[];
     },
   ): Promise<PassRow>;
   getPass(passId: string): Promise<PassRow | null>;
   /**
-   * Rows, rejects, changes and the position after the page, in one transaction (DESIGN S2).
-   * Throws `StalePosition` (somebody else committed this page) and `RepeatedCursor` (the next cursor was seen before
-   * in this pass; nothing is written).
+   * Rows, rejects, changes and the position after the page, in one transaction (DESIGN S2); after the last page of a
+   * slice also what the pass does next. Throws, and writes nothing: `StalePosition` (somebody else committed this
+   * page), `RepeatedCursor` (the next cursor, or the page itself, was seen before in this slice) and `GapInDates` (a
+   * slice that goes on where another was cut does not join it).
    */
   commitPage(commit: PageCommit): Promise<{ counts: EntryCounts; position: PassPosition }>;
+  /** The slice that is being read, or is next; null when the pass is complete or unknown. */
+  currentSlice(passId: string): Promise<PassSlice | null>;
+  /** All slices of a pass in the order they were planned. */
+  listSlices(passId: string): Promise<PassSlice[]>;
+  /**
+   * The service refused `cursor`: if the pass still stands there, another slice goes on from the last `createdAt` seen, by date
+   * (DESIGN S3). Throws `CannotResume`, naming what stays out of reach.
+   */
+  cutSlice(passId: string, cursor: string): Promise<void>;
+  /** Ends the check of a slice: true when its last page was the same once more, null when it was not asked for. */
+  endCheck(passId: string, same: boolean | null, at: Date): Promise<void>;
+  /** Counts for the plan of a pass (DESIGN S4). */
+  knownEntries(org: string, project: string, bounds: PassBounds): Promise<KnownEntries>;
+  /** Since when which dates are proved; `undated` of entries without one. */
+  verifiedRanges(org: string, project: string): Promise<{ ranges: VerifiedRange[]; undated: string | null }>;
+  /** As of when everything held of a project is proved to have been as at the service; null while it is not. */
+  verifiedUpTo(org: string, project: string): Promise<string | null>;
   /** Adds requests that led to no page, so that the pass's row tells what it cost. */
   countRequests(passId: string, spent: { requests: number; throttled: number }): Promise<PassRow>;
   finishPass(
@@ -128,7 +193,17 @@ export class StalePosition extends Error {
   override readonly name = 'StalePosition';
 }
 
-/** The service handed out a cursor it had handed out before in this pass: following it would never end. */
+/** The service handed out a cursor or a page once more within a slice: following it would never end. */
 export class RepeatedCursor extends Error {
   override readonly name = 'RepeatedCursor';
+}
+
+/** A slice by date does not join the one before it: entries between them may be missing. */
+export class GapInDates extends Error {
+  override readonly name = 'GapInDates';
+}
+
+/** A cursor died and nothing shows where to go on. */
+export class CannotResume extends Error {
+  override readonly name = 'CannotResume';
 }

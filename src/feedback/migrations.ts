@@ -1,6 +1,7 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
 import { firstTables } from './migrations/0001-first-tables.ts';
 import { feedbackByDate } from './migrations/0002-feedback-by-date.ts';
+import { slices } from './migrations/0004-slices.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 /** Where the query builder's migrator keeps what it has done. */
@@ -10,6 +11,7 @@ export const migrationTable = 'kysely_migration';
 const migrations: Readonly<Record<string, Migration>> = {
   '0001-first-tables': firstTables,
   '0002-feedback-by-date': feedbackByDate,
+  '0004-slices': slices,
 };
 
 /** What a database holds before it is migrated. `behind`: tables of ours that lack a migration of this version. */

@@ -1,7 +1,9 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { everything, type PlannedSlice } from '../model/slice.ts';
 import { createdAtUtc } from './created-at.ts';
 import type { FeedbackStore, PassRow } from './feedback-store.ts';
 import type { FeedbackDatabase, SyncPassesTable } from './schema.ts';
+import { listSlices, planSlices } from './slices.ts';
 import { storedTextOrNull } from './stored-text.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -9,7 +11,7 @@ type BeginPass = Parameters<FeedbackStore['beginPass']>[0];
 type PassResult = Parameters<FeedbackStore['finishPass']>[1];
 type Row = Selectable<SyncPassesTable>;
 
-/** Inserts the row of a pass unless it exists: whoever comes second joins it at its position. */
+/** Inserts the row of a pass and its first slices unless it exists: whoever comes second joins it at its position. */
 export async function beginPass(db: Transaction<FeedbackDatabase>, pass: BeginPass): Promise<PassRow> {
   await db
     .insertInto('sync_passes')
@@ -27,6 +29,12 @@ export async function beginPass(db: Transaction<FeedbackDatabase>, pass: BeginPa
     })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  const row = await existingPass(db, pass.passId);
+  if (row.outcome === 'running' && (await listSlices(db, pass.passId)).length === 0) {
+    const { dateFrom, dateTo } = pass;
+    const walk: PlannedSlice = { ...everything, dateFrom, dateTo, stage: 'read', expectedPages: null };
+    await planSlices(db, pass.passId, pass.slices ?? [walk]);
+  }
   return passRow(await existingPass(db, pass.passId));
 }
 
@@ -80,7 +88,9 @@ export async function finishPass(
     // Somebody else may have ended it since it was looked at.
     .where('outcome', '=', 'running')
     .execute();
-  await db.deleteFrom('sync_cursors').where('pass_id', '=', passId).execute();
+  for (const table of ['sync_cursors', 'sync_slices'] as const) {
+    await db.deleteFrom(table).where('pass_id', '=', passId).execute();
+  }
   return passRow(await existingPass(db, passId));
 }
 
@@ -149,6 +159,16 @@ async function existingPass(db: Db, passId: string): Promise<Row> {
   return row;
 }
 
+/** The row of a pass, held against everybody else until the transaction ends: on every database, a write does that. */
+export async function lockedPass(db: Transaction<FeedbackDatabase>, passId: string): Promise<Row> {
+  await db
+    .updateTable('sync_passes')
+    .set((row) => ({ pages: row.ref('pages') }))
+    .where('pass_id', '=', passId)
+    .execute();
+  return await existingPass(db, passId);
+}
+
 async function findPass(db: Db, passId: string): Promise<Row | undefined> {
   return await db.selectFrom('sync_passes').selectAll().where('pass_id', '=', passId).executeTakeFirst();
 }
@@ -174,6 +194,7 @@ function passRow(row: Row): PassRow {
     waitedMs: Number(row.waited_ms),
     entries: { seen, inserted, updated, unchanged, rejected, tombstoned },
     greatestCreatedAt: row.greatest_created_at,
+    expectedPages: row.expected_pages,
     position: { page: row.pages, cursor: row.next_cursor, complete: row.complete === 1 },
   };
 }

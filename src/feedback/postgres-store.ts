@@ -96,6 +96,9 @@ const ourTables: Record<keyof FeedbackDatabase | typeof migrationTable, true> = 
   store_identity: true,
   sync_cursors: true,
   sync_passes: true,
+  sync_slices: true,
+  sync_traits: true,
+  verified_ranges: true,
 };
 
 /** Which names of ours are taken in the schema. Tables of other names belong to others and are left alone. */

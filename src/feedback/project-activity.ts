@@ -1,11 +1,11 @@
 import type { Kysely } from 'kysely';
 import type { PassKind } from '../model/cargo.ts';
+import { openStatuses } from '../model/feedback-values.ts';
 import { type ObservedRun, observedDays, type ProjectActivity } from '../model/observed-load.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
-const openStatuses = ['pending', 'in_progress'];
 const observedRuns = 20;
 
 /** What has been seen of a project, in numbers and times, for `budget plan` (docs/budget-plan.md). */

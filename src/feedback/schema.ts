@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely';
 import type { PassKind } from '../model/cargo.ts';
-import type { ExportRunRow, PassRow } from './feedback-store.ts';
+import type { EntryOrder, SliceStage } from '../model/slice.ts';
+import type { ExportRunRow, PassRow, PassSlice } from './feedback-store.ts';
 
 /*
  * The tables as the query builder sees them (DESIGN §5 "database"). Times are UTC ISO 8601 text with milliseconds,
@@ -78,9 +79,62 @@ export interface SyncPassesTable {
   greatest_created_at: string | null;
   /** The project's watermark as this pass left it; null unless it completed and could move it. */
   watermark: string | null;
+  /** Requests that its slices are expected to take; null while one is unknown. */
+  expected_pages: number | null;
 }
 
-/** Cursors handed out in a running pass, to notice one that comes back (DESIGN S3). */
+/** One query of a pass and how far it was read: `PassSlice`. */
+export interface SyncSlicesTable {
+  pass_id: string;
+  /** Counted from 1 in the order they were planned. */
+  slice: number;
+  stage: SliceStage;
+  date_from: string | null;
+  date_to: string | null;
+  source: string | null;
+  /** Comma-separated. */
+  statuses: string | null;
+  expected_pages: number | null;
+  outcome: PassSlice['outcome'];
+  started_at: string | null;
+  pages: Generated<number>;
+  entries: Generated<number>;
+  repeats: Generated<number>;
+  /** Pages in a row that brought nothing new. */
+  barren_pages: Generated<number>;
+  entry_order: EntryOrder | null;
+  oldest_seen: string | null;
+  newest_seen: string | null;
+  reached: string | null;
+  undated_place: PassSlice['undatedPlace'];
+  joins_at: string | null;
+  /** A `bigint` column: PostgreSQL hands it out as text. */
+  slack_ms: Generated<number | string>;
+  last_cursor: string | null;
+  last_digest: string | null;
+  verified: Generated<number>;
+}
+
+/** What was learnt of how a project's service behaves. */
+export interface SyncTraitsTable {
+  org_id: string;
+  project_id: string;
+  /** 1: the service takes date-times for their dates. */
+  coarse_dates: Generated<number>;
+}
+
+/** `VerifiedRange`s of a project in their order, and one row for entries without a date. */
+export interface VerifiedRangesTable {
+  org_id: string;
+  project_id: string;
+  place: number;
+  undated: number;
+  date_from: string | null;
+  date_to: string | null;
+  verified_up_to: string | null;
+}
+
+/** Digests of the cursors and pages of a running pass's slices, to notice one that comes back (DESIGN S3). */
 export interface SyncCursorsTable {
   pass_id: string;
   digest: string;
@@ -114,6 +168,9 @@ export interface FeedbackDatabase {
   feedback_rejects: FeedbackRejectsTable;
   sync_passes: SyncPassesTable;
   sync_cursors: SyncCursorsTable;
+  sync_slices: SyncSlicesTable;
+  sync_traits: SyncTraitsTable;
+  verified_ranges: VerifiedRangesTable;
   export_runs: ExportRunsTable;
   store_identity: StoreIdentityTable;
 }

@@ -4,10 +4,23 @@ import { countUndated, exportRows } from './export-rows.ts';
 import { listExportRuns, recordExportRun } from './export-runs.ts';
 import { feedbackStats } from './feedback-stats.ts';
 import type { FeedbackStore } from './feedback-store.ts';
-import { beginPass, countRequests, everSwept, finishPass, getPass, listPasses, watermark } from './passes.ts';
+import { knownEntries } from './known-entries.ts';
+import {
+  beginPass,
+  countRequests,
+  everSwept,
+  finishPass,
+  getPass,
+  listPasses,
+  lockedPass,
+  watermark,
+} from './passes.ts';
 import { projectActivity } from './project-activity.ts';
+import { cutSlice, endCheck } from './read-slice.ts';
 import type { FeedbackDatabase } from './schema.ts';
+import { currentSlice, listSlices } from './slices.ts';
 import { upsertPage } from './upsert-page.ts';
+import { verifiedRanges, verifiedUpTo } from './verified-ranges.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
@@ -22,6 +35,13 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     beginPass: (pass) => write((trx) => beginPass(trx, pass)),
     getPass: (passId) => getPass(db, passId),
     commitPage: (commit) => write((trx) => upsertPage(trx, commit)),
+    currentSlice: (passId) => currentSlice(db, passId),
+    listSlices: (passId) => listSlices(db, passId),
+    cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
+    endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await lockedPass(trx, passId), same, at)),
+    knownEntries: (org, project, bounds) => knownEntries(db, org, project, bounds),
+    verifiedRanges: (org, project) => verifiedRanges(db, org, project),
+    verifiedUpTo: (org, project) => verifiedUpTo(db, org, project),
     countRequests: (passId, spent) => write((trx) => countRequests(trx, passId, spent)),
     finishPass: (passId, result) => write((trx) => finishPass(trx, passId, result)),
     watermark: (org, project) => watermark(db, org, project),

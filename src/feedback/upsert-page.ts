@@ -2,16 +2,19 @@ import { createHash } from 'node:crypto';
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { EntryCounts } from '../model/cargo.ts';
+import type { Pass } from './advance-pass.ts';
 import type { FeedbackEntry, RejectedEntry } from './feedback-entry.ts';
 import { type PageCommit, type PassPosition, RepeatedCursor, StalePosition } from './feedback-store.ts';
 import { type PageChanges, pageChanges } from './page-changes.ts';
+import { digestOfIds } from './page-digest.ts';
 import { lockProject } from './project-lock.ts';
 import { refreshStatistics } from './query-plans.ts';
-import type { FeedbackDatabase, FeedbackTable, SyncPassesTable } from './schema.ts';
+import { noteSlicePage } from './read-slice.ts';
+import type { FeedbackDatabase, FeedbackTable } from './schema.ts';
+import { currentSlice } from './slices.ts';
 import { storedText } from './stored-text.ts';
 
 type Db = Transaction<FeedbackDatabase>;
-type Pass = Pick<SyncPassesTable, 'org_id' | 'project_id' | 'started_at' | 'greatest_created_at'>;
 
 const dayMs = 86_400_000;
 
@@ -20,7 +23,8 @@ const rowsPerStatement = 500;
 
 /**
  * The transaction of a page (DESIGN S2): the position moves first, which also locks the pass against anyone else who
- * read the same page; then rows, rejects, history and counters. Throws `StalePosition` and `RepeatedCursor`.
+ * read the same page; then rows, rejects, history and counters; then the page is noted in its slice, and after the last
+ * page of a slice the pass goes on. Throws `StalePosition`, `RepeatedCursor` and `GapInDates`.
  *
  * A page far beyond the size asked for is written part by part, so that the thread is free in between (heartbeats), and
  * still in the one transaction (docs/decisions/0033).
@@ -28,29 +32,44 @@ const rowsPerStatement = 500;
 export async function upsertPage(db: Db, commit: PageCommit): Promise<{ counts: EntryCounts; position: PassPosition }> {
   const position = positionAfter(commit);
   const pass = await movePosition(db, commit, position);
-  if (position.cursor !== null) await rememberCursor(db, commit.passId, position.cursor, position.page);
+  const slice = await currentSlice(db, commit.passId);
+  if (slice === null) throw new Error(`sync pass ${commit.passId} has no slice to read`);
+  if (commit.rowsOnly !== true && position.cursor !== null) {
+    const isNew = await remember(db, commit.passId, slice.slice, `cursor ${position.cursor}`);
+    if (!isNew) throw new RepeatedCursor(`page ${position.page} leads back to a page that was read before`);
+  }
   await lockProject(db, pass.project_id);
 
-  const page = {
+  const started = slice.startedAt ?? latest(pass.started_at, commit.askedAt?.toISOString() ?? '');
+  // What is seen in a pass is seen after it began, whatever the clock of this machine says.
+  const seenAt = latest(commit.seenAt.toISOString(), new Date(Date.parse(started) + 1).toISOString());
+  const context = {
     org: pass.org_id,
     project: pass.project_id,
-    seenAt: commit.seenAt.toISOString(),
+    seenAt,
     latestBelievable: new Date(Date.parse(pass.started_at) + dayMs).toISOString(),
   };
   let total = nothing;
+  let repeats = 0;
   for (const [entries, rejected] of partsOf(commit)) {
     if (total !== nothing) await letOthersRun();
-    const changes = pageChanges(entries, rejected, {
-      ...page,
-      held: await heldRows(db, page.project, [...entries, ...rejected]),
-    });
-    await writeRows(db, page.project, changes, page.seenAt);
-    await writeRejects(db, page.project, { entries, rejected }, page.seenAt);
+    const held = await heldRows(db, context.project, [...entries, ...rejected]);
+    const changes = pageChanges(entries, rejected, { ...context, held });
+    await writeRows(db, context.project, changes, seenAt);
+    await writeRejects(db, context.project, { entries, rejected }, seenAt);
+    repeats += [...held.values()].filter((row) => row.last_seen_at > started).length;
     total = sum(total, changes);
   }
   await refreshStatistics(db, position.page);
-  await addCounts(db, commit, pass, total);
-  return { counts: total.counts, position };
+  await addCounts(db, commit, pass, commit.isCheck === true ? onlyChanges(total) : total);
+  if (commit.rowsOnly === true) return { counts: total.counts, position };
+  const { from, entries, rejected, hasMore, mayCheck = false } = commit;
+  const digest = digestOfIds(commit);
+  const isNew =
+    entries.length + rejected.length > 0 && (await remember(db, commit.passId, slice.slice, `page ${digest}`));
+  const page = { entries, rejected, digest, isNew, hasMore, mayCheck, cursor: from.cursor, askedAt: started, repeats };
+  await noteSlicePage(db, pass, slice, { ...page, at: new Date(seenAt) });
+  return { counts: total.counts, position: await positionOf(db, commit.passId) };
 }
 
 type Totals = Pick<PageChanges, 'counts' | 'greatestCreatedAt'>;
@@ -83,26 +102,36 @@ function partsOf({ entries, rejected }: PageCommit): [readonly FeedbackEntry[], 
   ];
 }
 
-function positionAfter({ from, nextCursor, hasMore }: PageCommit): PassPosition {
+function positionAfter({ from, nextCursor, hasMore, rowsOnly }: PageCommit): PassPosition {
+  if (rowsOnly === true) return from;
   if (hasMore && nextCursor === null) {
     throw new Error(`page ${from.page + 1} promises more entries but has no cursor: it cannot be committed`);
   }
   const cursor = hasMore && nextCursor !== null ? storedText(nextCursor) : null;
-  return { page: from.page + 1, cursor, complete: !hasMore };
+  return { page: from.page + 1, cursor, complete: false };
+}
+
+async function positionOf(db: Db, passId: string): Promise<PassPosition> {
+  const { pages, next_cursor, complete } = await db
+    .selectFrom('sync_passes')
+    .select(['pages', 'next_cursor', 'complete'])
+    .where('pass_id', '=', passId)
+    .executeTakeFirstOrThrow();
+  return { page: pages, cursor: next_cursor, complete: complete === 1 };
 }
 
 async function movePosition(db: Db, { passId, from }: PageCommit, to: PassPosition): Promise<Pass> {
   const cursor = from.cursor === null ? null : storedText(from.cursor);
   const moved = await db
     .updateTable('sync_passes')
-    .set({ pages: to.page, next_cursor: to.cursor, complete: Number(to.complete) })
+    .set({ pages: to.page, next_cursor: to.cursor })
     .where('pass_id', '=', passId)
     .where('outcome', '=', 'running')
     .where('complete', '=', Number(from.complete))
     .where('complete', '=', 0)
     .where('pages', '=', from.page)
     .where('next_cursor', cursor === null ? 'is' : '=', cursor)
-    .returning(['org_id', 'project_id', 'started_at', 'greatest_created_at'])
+    .returningAll()
     .executeTakeFirst();
   if (moved !== undefined) return moved;
   const pass = await db
@@ -117,16 +146,15 @@ async function movePosition(db: Db, { passId, from }: PageCommit, to: PassPositi
   );
 }
 
-async function rememberCursor(db: Db, passId: string, cursor: string, page: number): Promise<void> {
-  const digest = createHash('sha256').update(cursor).digest().subarray(0, 16).toString('hex');
+/** True for the first time in a slice. */
+async function remember(db: Db, passId: string, slice: number, what: string): Promise<boolean> {
+  const digest = createHash('sha256').update(`${slice} ${what}`).digest().subarray(0, 16).toString('hex');
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('sync_cursors')
     .values({ pass_id: passId, digest })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow();
-  if (numInsertedOrUpdatedRows === 0n) {
-    throw new RepeatedCursor(`page ${page} of pass ${passId} leads back to a page that was read before`);
-  }
+  return numInsertedOrUpdatedRows !== 0n;
 }
 
 async function heldRows(db: Db, project: string, sent: readonly { id: string }[]): Promise<Map<string, FeedbackTable>> {
@@ -229,6 +257,14 @@ async function addCounts(db: Db, { passId, requests }: PageCommit, pass: Pass, t
     .where('pass_id', '=', passId)
     .execute();
 }
+
+/** A page asked for once more is not seen a second time: only what it changed counts. */
+function onlyChanges(changes: Totals): Totals {
+  const { inserted, updated } = changes.counts;
+  return { ...changes, counts: { ...changes.counts, seen: inserted + updated, unchanged: 0, rejected: 0 } };
+}
+
+const latest = (a: string, b: string): string => (a > b ? a : b);
 
 function later(a: string | null, b: string | null): string | null {
   return (a ?? '') > (b ?? '') ? a : b;

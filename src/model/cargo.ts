@@ -1,4 +1,4 @@
-/** What a sync pass reads (DESIGN §2 S4). `review` comes with the planner of passes. */
+/** What a sync pass reads (DESIGN §2 S4). */
 export type PassKind = 'incremental' | 'review' | 'sweep';
 
 /** Phases of an export in the order they are taken (DESIGN §4). */

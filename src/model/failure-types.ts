@@ -13,6 +13,7 @@ export const failureTypes = [
   'NetworkError',
   'MalformedResponse',
   'BadPage',
+  'OutOfReach',
   'UnknownSite',
   'UnknownProject',
   'InvalidInput',

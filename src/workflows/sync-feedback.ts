@@ -127,6 +127,7 @@ class Sync {
       progress.entries = leg.entries;
       progress.requests = leg.requests;
       progress.throttled = leg.throttled;
+      progress.expectedPages = leg.expectedPages ?? progress.expectedPages;
       this.#tries = leg.tries;
       this.#forecast = leg.forecast;
       this.#show();
@@ -158,7 +159,7 @@ class Sync {
     error: string | null,
   ): Promise<SyncResult> {
     const { org, project, pass } = this.#input;
-    const { watermark, ...totals } = await records.finishPass.executeWithOptions(
+    const { watermark, verifiedUpTo, ...totals } = await records.finishPass.executeWithOptions(
       { ...recordOptions, summary: `finish ${pass} of ${project}: ${outcome}` },
       [{ ...progress, org, project, outcome, error, finishedAt: Date.now() }],
     );
@@ -166,7 +167,7 @@ class Sync {
     this.#enter('done');
     const { passId: _passId, storeId: _storeId, expectedPages: _expected, ...counts } = this.#progress;
     const { workflowId, runId } = workflowInfo();
-    return { workflowId, runId, org, project, pass, ...counts, watermark, verifiedUpTo: null };
+    return { workflowId, runId, org, project, pass, ...counts, watermark, verifiedUpTo };
   }
 
   /** The pass's own failure is what the workflow ends with, even if its row cannot be closed. */

@@ -58,8 +58,14 @@ describe('fetchPages', () => {
     await begin({ entries: 2_500 });
     expect(await fetchPages()).toMatchObject({ outcome: 'more', pages: 10, requests: 10 });
     expect(await fetchPages()).toMatchObject({ outcome: 'more', pages: 20, requests: 20 });
-    expect(await fetchPages()).toMatchObject({ outcome: 'complete', pages: 25, requests: 25 });
-    expect(analytics()).toHaveLength(25);
+    // One request more proves that no page has shifted.
+    expect(await fetchPages()).toMatchObject({
+      outcome: 'complete',
+      pages: 25,
+      requests: 26,
+      entries: { seen: 2_500 },
+    });
+    expect(analytics()).toHaveLength(26);
   });
 
   it('asks for nothing when the pass is complete already', async () => {

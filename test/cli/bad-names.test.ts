@@ -44,7 +44,7 @@ describe('flags with values that cannot be', () => {
   it('are exit code 2 and named', async () => {
     const cwd = await folderWithConfig();
     const wrong: [args: string[], named: string][] = [
-      [['feedback', 'sync', 'prj_1', '--pass', 'review'], '--pass review is not available in this version'],
+      [['feedback', 'sync', 'prj_1', '--plan', '--wait'], '--plan starts nothing'],
       [['feedback', 'sync', 'prj_1', '--from', 'yesterday'], '--from held "yesterday"'],
       [['feedback', 'sync', 'prj_1', '--from', '2026-03-02', '--to', '2026-03-01'], '--to held "2026-03-01"'],
       [['feedback', 'sync', 'prj_1', '--wait', '--timeout', '30'], '--timeout held "30"'],

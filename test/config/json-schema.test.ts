@@ -55,7 +55,6 @@ describe('the JSON Schema for editors', () => {
 describe('descriptions', () => {
   const later: Record<string, string> = {
     'organizations[].budget.spare': organizationWith('budget: { spare: verify }'),
-    'organizations[].projects[].review': organizationWith('projects: [{ id: p, review: { every: 6h } }]'),
     'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
     'organizations[].sites[].approval': site('approval: manual'),
     'privacy.contacts': `${MINIMAL}privacy: { contacts: hash }\n`,

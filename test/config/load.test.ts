@@ -8,15 +8,11 @@ import { configSchema } from '../../src/config/schema.ts';
 import { failureOf, folderWith, KEY, load, MINIMAL, organizationWith, problemsOf } from './config-folder.ts';
 
 const designYaml = readFileSync(new URL('design.yaml', import.meta.url), 'utf8');
-const designToday = designYaml.replace(/^ +review:.*\n/gm, '');
 const exampleYaml = readFileSync(new URL('../../docferry.example.yaml', import.meta.url), 'utf8');
 
 describe('loadConfig', () => {
-  it("reads DESIGN's file, except for the one feature it names that comes later", () => {
-    expect(problemsOf(designYaml)).toEqual([
-      'organizations[0].projects[0].review: the review pass is not available in this version',
-    ]);
-    const config = load(designToday);
+  it("reads DESIGN's file", () => {
+    const config = load(designYaml);
     const at = (relative: string) => path.join(config.directory, relative);
     expect(config).toMatchObject({
       file: at('docferry.yaml'),
@@ -35,6 +31,7 @@ describe('loadConfig', () => {
             {
               id: 'prj_1',
               incremental: { everyMs: 900_000, jitterMs: 0 },
+              review: { everyMs: 21_600_000, jitterMs: 0 },
               sweep: { everyMs: 604_800_000, jitterMs: 0 },
             },
           ],
@@ -63,7 +60,7 @@ describe('loadConfig', () => {
 
   it('fills in the same defaults when they are left out', () => {
     const short = load(organizationWith('projects: [{ id: prj_1 }]\nsites: [{ domain: docs.acme.example }]'));
-    const long = load(designToday);
+    const long = load(designYaml);
     const [organization, written] = [short.organizations[0], long.organizations[0]];
     expect(short.temporal).toEqual({ ...long.temporal, given: { address: false, namespace: false } });
     expect(organization?.budget).toEqual(written?.budget);

@@ -179,7 +179,6 @@ describe('what comes in a later version', () => {
     ['privacy.comments', `${MINIMAL}privacy: { comments: drop }\n`],
     ['privacy.hashKey', `${MINIMAL}privacy: { hashKey: hunter2 }\n`],
     ['organizations[0].budget.spare', organizationWith('budget: { spare: verify }')],
-    ['organizations[0].projects[0].review', organizationWith('projects: [{ id: p, review: { every: 6h } }]')],
     ['organizations[0].sites[0].approval', site('approval: manual')],
     ['organizations[0].sites[0].bundle.connections', site('bundle: { connections: 4 }')],
   ])('refuses %s and says so', (field, yaml) => {

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { startExport } from '../../src/client/exports.ts';
 import { startSync } from '../../src/client/syncs.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
+import type { PassKind } from '../../src/model/cargo.ts';
 import type { ExportResult } from '../../src/model/site-export.ts';
 import type { SyncResult } from '../../src/model/sync.ts';
 import { type Scene, type SceneOptions, setScene } from '../support/scene.ts';
@@ -27,7 +28,7 @@ async function exportSite(parameters = {}): Promise<ExportResult> {
   return (await startExport(client, taskQueue, { org, domain, parameters }, 'join')).handle.result();
 }
 
-async function sync(pass: 'sweep' | 'incremental'): Promise<SyncResult> {
+async function sync(pass: PassKind): Promise<SyncResult> {
   const { client, taskQueue, org, project } = scene;
   return (await startSync(client, taskQueue, { org, project, pass, class: 'on-demand' })).result();
 }
@@ -101,6 +102,34 @@ describe('the whole thread on a real server', () => {
     expect(scene.sandbox.log().filter((entry) => entry.status === 429)).toEqual([]);
     await replayAll();
   }, 90_000);
+
+  it('sees changes of status in a review, and what is gone in a sweep; both say what is proved (S4, S5)', async () => {
+    await begin({ sandbox: { entries: 2_000, nullDates: 0 } });
+    const first = await sync('sweep');
+    expect(first).toMatchObject({ pages: 20, requests: 21, entries: { inserted: 2_000 } });
+    expect(first.verifiedUpTo).toMatch(/Z$/);
+    type Entry = { id: string; status: string };
+    const open = ([...scene.sandbox.truth(scene.project)] as Entry[]).filter(({ status }) => status === 'pending');
+    const [closed, gone] = [open.slice(0, 3), open.slice(3, 5)];
+    scene.sandbox.changeEntries(
+      scene.project,
+      closed.map(({ id }) => ({ id, status: 'resolved' })),
+    );
+    scene.sandbox.deleteEntries(
+      scene.project,
+      gone.map(({ id }) => id),
+    );
+    const review = await sync('review');
+    expect(review.entries).toMatchObject({ updated: 3, tombstoned: 0 });
+    expect(review.requests).toBeLessThanOrEqual(12);
+    const second = await sync('sweep');
+    expect(second.entries).toMatchObject({ updated: 0, tombstoned: 2 });
+    expect((second.verifiedUpTo ?? '') > (first.verifiedUpTo ?? '')).toBe(true);
+    const { kept } = storedFeedback(scene);
+    expect(gone.map(({ id }) => kept.get(id)?.deleted_at)).toEqual([expect.any(String), expect.any(String)]);
+    expect(closed.map(({ id }) => kept.get(id)?.status)).toEqual(['resolved', 'resolved', 'resolved']);
+    await replayAll();
+  });
 
   it('reads only what is new in an incremental pass, from the watermark on (S4)', async () => {
     await begin({ sandbox: { entries: 2_000 } });

@@ -14,6 +14,7 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'passes.test.ts': () => import('./passes.test.ts'),
   'project-activity.test.ts': () => import('./project-activity.test.ts'),
   'several-writers.test.ts': () => import('./several-writers.test.ts'),
+  'slices.test.ts': () => import('./slices.test.ts'),
 };
 
 useStoreKind('postgres');

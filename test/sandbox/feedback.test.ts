@@ -230,6 +230,48 @@ describe('filters', () => {
   });
 });
 
+describe('entries without createdAt', () => {
+  it.each(['newest', 'oldest'] as const)(
+    'stand first where that is asked for, on every page (%s first)',
+    async (order) => {
+      const sandbox = await sandboxWith({ entries: 120, nullDates: 0.2, nulls: 'first', order });
+      const dates: unknown[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: Awaited<ReturnType<typeof getPage>> = await getPage(sandbox, {
+          limit: 7,
+          ...(cursor && { cursor }),
+        });
+        dates.push(...page.feedback.map(({ createdAt }) => createdAt));
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+      const undated = dates.filter((date) => date === null).length;
+      expect(undated).toBeGreaterThan(7);
+      expect(dates).toHaveLength(120);
+      expect(dates.slice(0, undated).every((date) => date === null)).toBe(true);
+      const dated = dates.slice(undated).map(String);
+      expect(dated).toEqual(order === 'oldest' ? dated.toSorted() : dated.toSorted().reverse());
+      expect(await getAll(sandbox, { dateFrom: '2000-01-01' })).toHaveLength(120 - undated);
+    },
+  );
+});
+
+describe('odd dates', () => {
+  it('are written in other forms, at the place of the moment they mean', async () => {
+    const sandbox = await sandboxWith({ entries: 200, nullDates: 0, oddDates: 0.5, order: 'oldest' });
+    const dates = (await getAll(sandbox)).map(({ createdAt }) => String(createdAt));
+    const iso = dates.filter((date) => date.endsWith('Z'));
+    expect(iso.length).toBeGreaterThan(60);
+    expect(iso).toEqual(iso.toSorted());
+    for (const form of [/\+05:30$/, /^\d{13}$/, /^\d{10}$/, / GMT$/, /^on day /]) {
+      expect(dates.some((date) => form.test(date))).toBe(true);
+    }
+    const india = dates.findIndex((date) => date.endsWith('+05:30'));
+    const before = dates.slice(0, india).findLast((date) => date.endsWith('Z')) ?? '';
+    expect(Date.parse(dates[india] ?? '')).toBeGreaterThanOrEqual(Date.parse(before || '1970-01-01'));
+  });
+});
+
 describe('changes at run time', () => {
   it('show in what is served and in the truth', async () => {
     const sandbox = await sandboxWith({ entries: 3, nullDates: 0 });

@@ -39,11 +39,21 @@ function passActivities(replace: Partial<Activities> = {}) {
     fetchPages: async ({ class: permits }) => {
       classes.push(permits);
       const entries = { ...noEntries, seen: 7, inserted: 2, updated: 1 };
-      const leg = { pages: 1, entries, requests: 1, throttled: 0, tries: 0, waiting: null, forecast: null };
+      const leg = {
+        pages: 1,
+        entries,
+        requests: 1,
+        throttled: 0,
+        tries: 0,
+        expectedPages: null,
+        waiting: null,
+        forecast: null,
+      };
       return { outcome: 'complete', ...leg };
     },
     finishPass: async ({ pages, entries, requests, throttled }) => ({
       watermark: null,
+      verifiedUpTo: null,
       pages,
       entries,
       requests,

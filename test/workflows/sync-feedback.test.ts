@@ -32,6 +32,7 @@ const leg = (more: Partial<FetchPagesResult>): FetchPagesResult => ({
   requests: 0,
   throttled: 0,
   tries: 0,
+  expectedPages: null,
   waiting: null,
   forecast: null,
   ...more,
@@ -49,7 +50,7 @@ function passActivities(legs: (call: number) => Promise<FetchPagesResult> | Fetc
     finishPass: async (result) => {
       finished.push(result);
       const { pages, requests, throttled, entries } = result;
-      return { watermark: '2026-11-20T00:00:00.000Z', pages, requests, throttled, entries };
+      return { watermark: '2026-11-20T00:00:00.000Z', verifiedUpTo: null, pages, requests, throttled, entries };
     },
   };
   return { activities, finished, calls: () => calls };

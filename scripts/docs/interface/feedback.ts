@@ -15,6 +15,7 @@ const malformed = `${response} > a missing or mistyped %s makes the page malform
 const query = 'service/client > get user feedback';
 const sent = `${query} > sends dateFrom, dateTo, source, status (comma-separated), limit and cursor`;
 const filters = 'sandbox/feedback > filters';
+const whatever = 'activities/misbehaving-service > whatever the service does > $name';
 
 /** INTERFACE "Feedback entry", "Feedback response", "Error response", "Feedback status", endpoint 1. */
 export const feedback: readonly Section[] = [
@@ -208,6 +209,8 @@ export const feedback: readonly Section[] = [
         'feedback.get.dateFrom.inclusive',
         'not shown: whether `dateFrom` itself is included; passes overlap, so it does not matter',
         'model/pass-plan > planPass > begins an incremental pass a day before the watermark',
+        'model/slice > resumedQuery > leaves no gap: what joins the part read so far, or the wider query, returns all the rest',
+        whatever,
         `${filters} > select $found by $query under $rules`,
       ],
       [

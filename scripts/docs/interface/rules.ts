@@ -81,7 +81,7 @@ export const rules: readonly Section[] = [
         '100 requests an organization and hour',
         'model/sliding-window.property > whatever askers, workers, operators and messages do > never lets more requests arrive in any window than the limit under which the last was granted (B1)',
         'workflows/rate-budget > rateBudget on the real server > never grants more than the limit to many askers at once',
-        "config/load > loadConfig > reads DESIGN's file, except for the one feature it names that comes later",
+        "config/load > loadConfig > reads DESIGN's file",
         'config/load > loadConfig > fills in the same defaults when they are left out',
       ],
       [

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { activityInfo } from '@temporalio/activity';
+import { pageSize, type SliceQuery } from '../model/slice.ts';
+import type { DocumentationService, FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
+import { MalformedResponse, NetworkError, ServerError } from '../service/errors.ts';
+import { isAnswer, refusalOf } from './answers.ts';
+import { type Lease, LeaseOver } from './permits.ts';
+
+/** A page that came broken is asked for once more, soon: two requests at most are wasted (DESIGN S3). */
+const triesOfAPage = 2;
+const pauseBeforeRetryMs = 500;
+
+/** A page that cannot be read, however often it is asked for. The message says why, without content. */
+export class BrokenPage extends Error {
+  override readonly name = 'BrokenPage';
+}
+
+/** Asks for pages under a lease, one request at a time, and decides what is worth another one. */
+export class PageReader {
+  readonly #service: DocumentationService;
+  readonly #project: string;
+  readonly #signal: AbortSignal;
+  #failures = 0;
+  #tries: number;
+  #uncounted = 0;
+  #askedAt = new Date();
+
+  /** `tries`: failed tries of the page that comes next, from the lease before. */
+  constructor(service: DocumentationService, project: string, signal: AbortSignal, tries: number) {
+    this.#service = service;
+    this.#project = project;
+    this.#signal = signal;
+    this.#tries = tries;
+  }
+
+  get tries(): number {
+    return this.#tries;
+  }
+
+  /** Requests sent and not yet counted in the store. */
+  get uncounted(): number {
+    return this.#uncounted;
+  }
+
+  /** Just before the last request. */
+  get askedAt(): Date {
+    return this.#askedAt;
+  }
+
+  /** The store has counted the requests. */
+  counted(): void {
+    this.#uncounted = 0;
+  }
+
+  /** The page was good: the next one has all its tries. */
+  succeeded(): void {
+    this.#tries = 0;
+    this.#failures = 0;
+  }
+
+  /**
+   * One request. Null when nothing was read: the lease is over, or the page came broken and is worth another try.
+   * Throws `BrokenPage` when it is not, and what the service threw for all else.
+   */
+  async fetch(lease: Lease, slice: SliceQuery, cursor: string | null): Promise<FeedbackPage | null> {
+    try {
+      this.#askedAt = new Date();
+      const page = await this.#service.getFeedbackPage(this.#project, queryOf(slice, cursor), {
+        signal: this.#signal,
+        beforeSend: () => {
+          lease.take();
+          this.#uncounted += 1;
+        },
+        afterWrite: () => lease.written(),
+      });
+      lease.answered();
+      return page;
+    } catch (error) {
+      if (error instanceof LeaseOver) return null;
+      if (isAnswer(error)) lease.answered(refusalOf(error) ? 'refused' : 'accepted');
+      if (error instanceof MalformedResponse) return this.broken(error.message);
+      if (error instanceof ServerError || error instanceof NetworkError) return this.#onceMore(error);
+      throw error;
+    }
+  }
+
+  /** Counts a broken page and waits a little; throws `BrokenPage` the second time. */
+  async broken(reason: string): Promise<null> {
+    this.#tries += 1;
+    if (this.#tries >= triesOfAPage) throw new BrokenPage(reason);
+    await this.#pause();
+    return null;
+  }
+
+  /** A failure that may pass is tried once more here, with a permit of its own; after that Temporal tries again. */
+  async #onceMore(error: ServerError | NetworkError): Promise<null> {
+    this.#failures += 1;
+    if (this.#failures >= triesOfAPage || activityInfo().attempt > 1) throw error;
+    await this.#pause();
+    return null;
+  }
+
+  #pause(): Promise<void> {
+    return sleep(pauseBeforeRetryMs, undefined, { signal: this.#signal });
+  }
+}
+
+function queryOf({ dateFrom, dateTo, source, statuses }: SliceQuery, cursor: string | null): FeedbackQuery {
+  return {
+    limit: pageSize,
+    ...(dateFrom === null ? {} : { dateFrom }),
+    ...(dateTo === null ? {} : { dateTo }),
+    ...(source === null ? {} : { source }),
+    ...(statuses === null ? {} : { status: statuses }),
+    ...(cursor === null ? {} : { cursor }),
+  };
+}

@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type ActivityScene, activityScene } from '../support/activity-dependencies.ts';
+import { compareWithTruth } from '../support/feedback-truth.ts';
+import { runPass } from '../support/sync-pass.ts';
+
+/*
+ * DESIGN §8 "changes": 25,000 entries over 400 days; 250 changes of status among the last 30 days' entries (open to
+ * closed, closed to open, open to open) and 10 anywhere, 200 new entries.
+ */
+
+interface Entry {
+  id: string;
+  status: string;
+  createdAt: string | null;
+}
+
+const monthMs = 30 * 86_400_000;
+let scene: ActivityScene;
+afterEach(async () => {
+  await scene?.end();
+});
+
+const isOpen = ({ status }: Entry) => status === 'pending' || status === 'in_progress';
+
+/** Open entries are closed, but for every third, which goes to the other open status; closed ones are opened. */
+function changeOf(entry: Entry, index: number): { id: string; status: string } {
+  if (!isOpen(entry)) return { id: entry.id, status: index % 2 === 0 ? 'pending' : 'in_progress' };
+  if (index % 3 !== 0) return { id: entry.id, status: index % 2 === 0 ? 'resolved' : 'dismissed' };
+  return { id: entry.id, status: entry.status === 'pending' ? 'in_progress' : 'pending' };
+}
+
+/** So many of a list, spread over it. */
+function spread<Item>(items: readonly Item[], count: number): Item[] {
+  const step = Math.max(1, Math.floor(items.length / count));
+  return items.filter((_, index) => index % step === 0).slice(0, count);
+}
+
+function change(): number {
+  const now = Date.now();
+  const dated = ([...scene.sandbox.truth('prj_1')] as Entry[]).filter(({ createdAt }) => createdAt !== null);
+  const recent = dated.filter(({ createdAt }) => Date.parse(createdAt ?? '') > now - monthMs);
+  const older = dated.filter((entry) => !recent.includes(entry));
+  const opened = spread(recent.filter(isOpen), 125);
+  const changed = [
+    ...opened,
+    ...spread(
+      recent.filter((entry) => !isOpen(entry)),
+      250 - opened.length,
+    ),
+    ...spread(older.filter(isOpen), 6),
+    ...spread(
+      older.filter((entry) => !isOpen(entry)),
+      4,
+    ),
+  ];
+  scene.sandbox.changeEntries('prj_1', changed.map(changeOf));
+  scene.sandbox.addEntries('prj_1', { count: 200 });
+  return changed.length;
+}
+
+describe('what a review and an incremental pass see, and what they cost', () => {
+  it.each([
+    { openShare: 0.03, most: 45 },
+    { openShare: 0.6, most: 250 },
+  ])(
+    'of entries $openShare of which are open: all, for at most $most requests',
+    async ({ openShare, most }) => {
+      const window = { requests: 10_000, reserve: 0, windowMs: 60_000, arrivalMs: 500 };
+      scene = await activityScene({ requests: 1_000_000, entries: 25_000, days: 400, openShare }, window);
+      const first = await runPass(scene, 'sweep');
+      // The pages, and one request to prove that none of them shifted.
+      expect(first).toMatchObject({ pages: 250, requests: 251, entries: { inserted: 25_000 } });
+      expect(first.verifiedUpTo).not.toBeNull();
+      expect(change()).toBe(260);
+
+      const incremental = await runPass(scene, 'incremental');
+      expect(incremental.entries.inserted).toBe(200);
+      const review = await runPass(scene, 'review');
+      expect(compareWithTruth(scene)).toEqual({ entries: 25_200, missing: 0, different: 0, surplus: 0, unrejected: 0 });
+      expect(review.entries.updated + incremental.entries.updated).toBe(260);
+      const requests = incremental.requests + review.requests;
+      process.stdout.write(
+        `${openShare * 100} % open: ${incremental.requests} + ${review.requests} = ${requests} requests for 260 changes ` +
+          'and 200 new entries; everything takes 252\n',
+      );
+      expect(requests).toBeLessThanOrEqual(most);
+    },
+    300_000,
+  );
+});
