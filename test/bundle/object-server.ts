@@ -66,7 +66,8 @@ export function cutAfter(sent: number, { bytes, etag }: StoredObject): Handler {
     if (start === null) response.writeHead(200, headers);
     else response.writeHead(206, { ...headers, ...range });
     response.write(bytes.subarray(start ?? 0, (start ?? 0) + sent), () => {
-      setTimeout(() => response.destroy(), 20);
+      // What the other side has not taken out of its buffers by then is lost to it, and no cut at this place.
+      setTimeout(() => response.destroy(), 250);
     });
   };
 }

@@ -32,7 +32,8 @@ export async function storeStories(folder: string, stories: readonly ProjectStor
         await store.commitPage({
           passId,
           from: { page: 0, cursor: null, complete: false },
-          entries: pass === 'sweep' ? entries : [],
+          // An incremental pass finds what came in on its day, which was read before.
+          entries: pass === 'sweep' ? entries : pass === 'incremental' ? entries.slice(0, perDay) : [],
           rejected: [],
           nextCursor: null,
           hasMore: false,

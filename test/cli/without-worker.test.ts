@@ -106,6 +106,8 @@ describe('on a Temporal without a worker', () => {
       used: 0,
       available: 36,
       pausedUntil: null,
+      pausedBy: null,
+      override: null,
       nextFreeAt: null,
       strangers: null,
       holders: [],
