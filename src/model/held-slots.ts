@@ -29,6 +29,12 @@ export function heldUntil(state: WindowState): number[] {
   return releases(state, () => true);
 }
 
+/** Slots held at this moment: permits granted for later take the place of slots that are free by then. */
+export function heldNow(state: WindowState): number {
+  const later = state.leases.flatMap(({ notBefore }) => notBefore).filter((moment) => moment > state.now);
+  return heldUntil(state).length - later.length;
+}
+
 /** As `heldUntil`, but leases in use are expected to be reported soon: good for telling when to come back. */
 export function probablyHeldUntil(state: WindowState): number[] {
   return releases(state, ({ useBy }) => useBy <= state.now);

@@ -1,4 +1,4 @@
-import { capacityOf, freeMoments, heldUntil, limitOf, probablyHeldUntil, reserveOf } from './held-slots.ts';
+import { capacityOf, freeMoments, heldNow, heldUntil, limitOf, probablyHeldUntil, reserveOf } from './held-slots.ts';
 import type { WindowView } from './permits.ts';
 import { active, advance, blockedBy, forecastFor } from './sliding-window.ts';
 import { strangersOf } from './strangers.ts';
@@ -15,7 +15,7 @@ export function viewOf(before: WindowState, at: number): WindowView {
     limit: limitOf(state),
     reserve: reserveOf(state),
     windowMs: state.settings.windowMs,
-    used: held.length,
+    used: heldNow(state),
     available: blocked === null ? Math.max(0, capacityOf(state) - held.length) : 0,
     pausedUntil: state.paused ? state.paused.until : pause && blocked ? blocked.until : null,
     pausedBy: pause,

@@ -25,6 +25,16 @@ describe('the view of a window', () => {
     });
   });
 
+  it('counts a permit for later from its moment on, when the slot before it is free', () => {
+    const scene = new Scene();
+    for (let i = 0; i < 10; i += 1) scene.report(scene.granted('a', { wants: 1 }), [t0]);
+    scene.at(settings.windowMs - 100);
+    const lease = scene.granted('a');
+    expect(lease.notBefore.length).toBeGreaterThan(1);
+    expect(view(scene).used).toBe(10);
+    expect(view(scene.at(holdMs)).used).toBe(lease.notBefore.length);
+  });
+
   it('shows who holds and who waits', () => {
     const scene = new Scene();
     scene.granted('a', { class: 'incremental', remaining: 7 });
