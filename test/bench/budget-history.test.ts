@@ -4,11 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { ledgerOf } from '../../bench/budget-history.ts';
 
 const settings = { capacity: 10, windowMs: 20_000, arrivalMs: 2_000 };
-const recorded = (name: string) => historyFromJSON(JSON.parse(readFileSync(`test/histories/0.1.0/${name}`, 'utf8')));
+/** A budget of ten requests in 20 s, recorded once; what it holds is known. */
+const recorded = (file = 'test/bench/recorded-budget.json') => historyFromJSON(JSON.parse(readFileSync(file, 'utf8')));
 
 describe('the ledger of a recorded budget', () => {
   it('holds what was reported as used, and knows that every lease was reported', () => {
-    const ledger = ledgerOf([recorded('rateBudget-1.json')], settings);
+    const ledger = ledgerOf([recorded()], settings);
     expect(ledger.unreported).toBe(0);
     // 26 permits were granted in all, two came back.
     expect(ledger.slots).toBe(24);
@@ -17,6 +18,6 @@ describe('the ledger of a recorded budget', () => {
   });
 
   it('cannot be read from a history without a grant: the messages may have changed', () => {
-    expect(() => ledgerOf([recorded('syncFeedback-2.json')], settings)).toThrow('holds no grant');
+    expect(() => ledgerOf([recorded('test/histories/0.1.0/syncFeedback-2.json')], settings)).toThrow('holds no grant');
   });
 });
