@@ -25,8 +25,6 @@ export interface FetchPagesInput {
   storeId: string;
   /** Failed tries of the page that comes next, from the lease before. */
   tries: number;
-  /** Pages the pass is expected to have; null when that cannot be told. */
-  expectedPages: number | null;
 }
 
 export interface FetchPagesResult {
@@ -36,8 +34,6 @@ export interface FetchPagesResult {
   requests: number;
   throttled: number;
   entries: EntryCounts;
-  /** As far as its slices are planned; null when that cannot be told. */
-  expectedPages: number | null;
   /** Failed tries of the page that comes next. */
   tries: number;
   waiting: SyncState['waiting'];
@@ -184,7 +180,7 @@ class LeaseOfPages {
 
   async #ask(): Promise<Lease | PermitWait> {
     const { org, project, class: kind } = this.#input;
-    const expectedPages = this.#row?.expectedPages ?? this.#input.expectedPages;
+    const expectedPages = this.#row?.expectedPages ?? null;
     const read = this.#row?.pages ?? 0;
     return askForLease(this.#deps.permits, org, {
       project,
@@ -265,8 +261,8 @@ class LeaseOfPages {
 
   #result(outcome: FetchPagesResult['outcome'], waiting: FetchPagesResult['waiting'] = null): FetchPagesResult {
     if (!this.#row) throw new Error('a result before the pass was read');
-    const { pages, requests, throttled, entries, expectedPages } = this.#row;
+    const { pages, requests, throttled, entries } = this.#row;
     const [tries, forecast] = [this.#reader.tries, this.#forecast];
-    return { outcome, pages, requests, throttled, entries, expectedPages, tries, waiting, forecast };
+    return { outcome, pages, requests, throttled, entries, tries, waiting, forecast };
   }
 }

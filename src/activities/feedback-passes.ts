@@ -2,7 +2,6 @@ import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/feedback-store.ts';
 import { planFor } from '../feedback/plan-for.ts';
 import type { PassKind } from '../model/cargo.ts';
-import { expectedPages } from '../model/expected-pages.ts';
 import type { SyncProgress } from '../model/sync.ts';
 import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
 import { permanent } from './failures.ts';
@@ -30,7 +29,6 @@ export interface BegunPass {
   storeId: string;
   dateFrom: string | null;
   dateTo: string | null;
-  expectedPages: number | null;
 }
 
 /** What a pass came to, from its row. */
@@ -38,8 +36,6 @@ export interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'thrott
   watermark: string | null;
   verifiedUpTo: string | null;
 }
-
-const passesLookedAt = 50;
 
 /** The beginning and the end of a pass in the store (DESIGN S2, S4, X4). */
 export const createPassActivities = (deps: ActivityDependencies) => ({
@@ -66,8 +62,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       slices,
     });
     const { dateFrom, dateTo } = row;
-    const expected = row.expectedPages ?? (await expectation(deps, row));
-    return { storeId: deps.feedback.identity, dateFrom, dateTo, expectedPages: expected };
+    return { storeId: deps.feedback.identity, dateFrom, dateTo };
   },
 
   /** Closes the pass's row and tells the watermark after it. Safe to repeat. */
@@ -90,18 +85,6 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     };
   },
 });
-
-/** Pages of the pass as far as the store can tell: what it holds, and what the last pass like it came to. */
-async function expectation(deps: ActivityDependencies, row: PassRow): Promise<number | null> {
-  const { org, project, pass, dateFrom } = row;
-  const whole = dateFrom === null && row.dateTo === null;
-  const { entries } = await deps.feedback.countEntries(org, project);
-  const last = (await deps.feedback.listPasses({ org, project, limit: passesLookedAt })).find(
-    (other) =>
-      other.outcome === 'completed' && other.pass === pass && (other.dateFrom === null) === (dateFrom === null),
-  );
-  return expectedPages({ entries: whole ? entries : 0, lastPages: last?.pages ?? null });
-}
 
 async function recordRefusal(deps: ActivityDependencies, input: BeginPassInput): Promise<void> {
   const { workflowExecution } = Context.current().info;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { spanOf } from './budget-set.ts';
 import type { RunCommand } from './context.ts';
+import { durationFlag } from './duration-flag.ts';
 import { withBudget } from './with-budget.ts';
 
 export function addBudgetPause(parent: Command, run: RunCommand): void {
@@ -11,10 +11,8 @@ export function addBudgetPause(parent: Command, run: RunCommand): void {
     .option('--for <duration>', 'until then only, e.g. 2h')
     .action((org: string | undefined, flags: { for?: string }) =>
       run((context) => {
-        const forMs = spanOf('--for', flags.for);
-        return withBudget(context, org, (budget, { id }) =>
-          budget.pause(id, { until: forMs === undefined ? null : Date.now() + forMs }),
-        );
+        const forMs = durationFlag('--for', flags.for);
+        return withBudget(context, org, (budget, id) => budget.pause(id, { forMs }));
       }),
     );
 }

@@ -8,6 +8,6 @@ export function addBudgetReset(parent: Command, run: RunCommand): void {
     .description('Let the configuration rule again after `set`; the requests in the window stay counted')
     .argument('[org]', 'id of a configured organization; may be left out when there is one')
     .action((org: string | undefined) =>
-      run((context) => withBudget(context, org, (budget, { id }) => budget.override(id, null))),
+      run((context) => withBudget(context, org, (budget, id) => budget.override(id, null))),
     );
 }

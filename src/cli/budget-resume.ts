@@ -8,6 +8,6 @@ export function addBudgetResume(parent: Command, run: RunCommand): void {
     .description('Grant requests again after `pause`')
     .argument('[org]', 'id of a configured organization; may be left out when there is one')
     .action((org: string | undefined) =>
-      run((context) => withBudget(context, org, (budget, { id }) => budget.pause(id, null))),
+      run((context) => withBudget(context, org, (budget, id) => budget.pause(id, null))),
     );
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { parseDuration } from '../config/durations.ts';
 import { usageFailure } from './cli-failure.ts';
 import type { RunCommand } from './context.ts';
+import { durationFlag } from './duration-flag.ts';
 import { withBudget } from './with-budget.ts';
 
 interface SetFlags {
@@ -10,29 +10,25 @@ interface SetFlags {
   for?: string;
 }
 
-const orgHelp = 'id of a configured organization';
-
 export function addBudgetSet(parent: Command, run: RunCommand): void {
   parent
     .command('set')
     .description('Set limit or reserve by hand; it stands instead of the configuration until --for ends or `reset`')
-    .argument('<org>', orgHelp)
+    .argument('<org>', 'id of a configured organization')
     .option('--requests <n>', 'requests a window')
     .option('--reserve <n>', 'requests of each window left to other programs')
     .option('--for <duration>', 'until then only, e.g. 2h')
     .action((org: string, flags: SetFlags) =>
       run((context) => {
-        const [requests, reserve, forMs] = [
-          wholeNumber('--requests', flags.requests),
-          wholeNumber('--reserve', flags.reserve),
-          spanOf('--for', flags.for),
-        ];
+        const requests = wholeNumber('--requests', flags.requests);
+        const reserve = wholeNumber('--reserve', flags.reserve);
+        const forMs = durationFlag('--for', flags.for);
         if (requests === undefined && reserve === undefined) throw usageFailure('give --requests, --reserve or both');
-        return withBudget(context, org, (budget, { id }) =>
+        return withBudget(context, org, (budget, id) =>
           budget.override(id, {
             ...(requests === undefined ? {} : { requests }),
             ...(reserve === undefined ? {} : { reserve }),
-            until: forMs === undefined ? null : Date.now() + forMs,
+            forMs,
           }),
         );
       }),
@@ -43,12 +39,4 @@ function wholeNumber(flag: string, text: string | undefined): number | undefined
   if (text === undefined) return undefined;
   if (/^\d{1,7}$/.test(text)) return Number(text);
   throw usageFailure(`${flag} held ${JSON.stringify(text)}: it must be a whole number`);
-}
-
-/** Milliseconds of a flag that holds a duration. Throws a usage failure. */
-export function spanOf(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = parseDuration(text);
-  if (ms !== null && ms > 0) return ms;
-  throw usageFailure(`${flag} held ${JSON.stringify(text)}: it must be a duration like 90s, 30m or 2h`);
 }

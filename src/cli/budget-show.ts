@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { budgetDocument, budgetText, untouchedView } from './budget-view.ts';
+import { budgetDocument, budgetText } from './budget-view.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findOrganization } from './find-configured.ts';
@@ -14,19 +14,11 @@ export function addBudgetShow(parent: Command, run: RunCommand): void {
 
 async function show(context: CommandContext, name: string | undefined): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const { id: org, budget } = findOrganization(config, name);
-  const { budgetView } = await import('../client/budget.ts');
-  const { WorkflowNotFoundError } = await import('@temporalio/client');
+  const organization = findOrganization(config, name);
+  const { id } = organization;
   const { withTemporal } = await import('./session.ts');
-  const { askWorker } = await import('./ask-worker.ts');
-  const view = await withTemporal(config, async ({ client }) => {
-    try {
-      return await askWorker(client, config.temporal.taskQueue, () => budgetView(client, org));
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return untouchedView(budget);
-      throw error;
-    }
-  });
-  context.output.result(budgetDocument(org, view), budgetText(org, view, Date.now(), context.output.paint));
+  const { readBudget } = await import('./read-budget.ts');
+  const view = await withTemporal(config, (session) => readBudget(session, organization));
+  context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.paint));
   return exitCodes.done;
 }

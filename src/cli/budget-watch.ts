@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { clockTime } from '../model/details-text.ts';
 import type { WindowView } from '../model/permits.ts';
-import { spanOf } from './budget-set.ts';
-import { budgetDocument, budgetLines, budgetText, untouchedView } from './budget-view.ts';
+import { budgetDocument, budgetLines, budgetText } from './budget-view.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
+import { durationFlag } from './duration-flag.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findOrganization } from './find-configured.ts';
 import type { Step } from './live-lines.ts';
@@ -23,34 +23,28 @@ export function addBudgetWatch(parent: Command, run: RunCommand): void {
 const lookEveryMs = 1_000;
 
 async function watch(context: CommandContext, name: string | undefined, flags: { for?: string }): Promise<ExitCode> {
-  const forMs = spanOf('--for', flags.for) ?? Number.POSITIVE_INFINITY;
+  const forMs = durationFlag('--for', flags.for) ?? Number.POSITIVE_INFINITY;
   const { output } = context;
   const config = await loadContextConfig(context);
-  const { id: org, budget } = findOrganization(config, name);
-  const { budgetView } = await import('../client/budget.ts');
-  const { WorkflowNotFoundError } = await import('@temporalio/client');
+  const organization = findOrganization(config, name);
+  const { id } = organization;
   const { withTemporal } = await import('./session.ts');
-  const { askWorker } = await import('./ask-worker.ts');
+  const { readBudget } = await import('./read-budget.ts');
   const interrupt = onInterrupt();
   const live = await output.startLive();
   try {
-    const last = await withTemporal(config, async ({ client }) => {
-      const look = () =>
-        askWorker(client, config.temporal.taskQueue, () => budgetView(client, org)).catch((error: unknown) => {
-          if (error instanceof WorkflowNotFoundError) return untouchedView(budget);
-          throw error;
-        });
+    const last = await withTemporal(config, async (session) => {
       const endsAt = Date.now() + forMs;
       for (;;) {
-        const view = await look();
-        live.show(`budget of ${org}`, stepOf(view, output));
-        if (interrupt.signal.aborted || Date.now() + lookEveryMs > endsAt) return view;
+        const view = await readBudget(session, organization);
+        live.show(`budget of ${id}`, stepOf(view, output));
+        if (Date.now() + lookEveryMs > endsAt) return view;
         await sleep(lookEveryMs, undefined, { signal: interrupt.signal }).catch(() => {});
         if (interrupt.signal.aborted) return view;
       }
     });
     live.end();
-    output.result(budgetDocument(org, last), budgetText(org, last, Date.now(), output.paint));
+    output.result(budgetDocument(id, last), budgetText(id, last, Date.now(), output.paint));
     return exitCodes.done;
   } finally {
     live.end();

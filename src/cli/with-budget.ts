@@ -1,6 +1,4 @@
-import type { Client } from '@temporalio/client';
 import type { BudgetClient } from '../client/budget.ts';
-import type { OrganizationConfig } from '../config/config.ts';
 import type { WindowView } from '../model/permits.ts';
 import { budgetDocument, budgetText } from './budget-view.ts';
 import { CliFailure } from './cli-failure.ts';
@@ -12,7 +10,7 @@ import { findOrganization } from './find-configured.ts';
 export async function withBudget(
   context: CommandContext,
   name: string | undefined,
-  change: (budget: BudgetClient, organization: OrganizationConfig, client: Client) => Promise<WindowView>,
+  change: (budget: BudgetClient, org: string) => Promise<WindowView>,
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const organization = findOrganization(config, name);
@@ -22,7 +20,7 @@ export async function withBudget(
   const { taskQueue } = config.temporal;
   const view = await withTemporal(config, ({ client }) => {
     const budget = new BudgetClient(client, taskQueue, new Map([[organization.id, organization.budget]]));
-    return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budget, organization, client)));
+    return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budget, organization.id)));
   });
   const { id } = organization;
   context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.paint));

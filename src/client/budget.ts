@@ -1,7 +1,8 @@
 import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
 import type {
-  BudgetOverride,
+  ForAWhile,
   LeaseReport,
+  OverrideAsk,
   PermitAnswer,
   PermitAsk,
   WindowSettings,
@@ -63,15 +64,15 @@ export class BudgetClient {
   }
 
   /** Sets limit or reserve by hand, or gives the word back to the configuration with null. */
-  async override(org: string, override: BudgetOverride | null): Promise<WindowView> {
+  async override(org: string, override: OverrideAsk | null): Promise<WindowView> {
     return this.#client.workflow.executeUpdateWithStart(overrideBudgetUpdate, {
       startWorkflowOperation: this.#start(org),
       args: [override],
     });
   }
 
-  /** Stops granting until then, or until resumed; null resumes. */
-  async pause(org: string, pause: { until: number | null } | null): Promise<WindowView> {
+  /** Stops granting for a while, or until resumed; null resumes. */
+  async pause(org: string, pause: ForAWhile | null): Promise<WindowView> {
     return this.#client.workflow.executeUpdateWithStart(pauseBudgetUpdate, {
       startWorkflowOperation: this.#start(org),
       args: [pause],

@@ -1,3 +1,10 @@
+/** A key the service refuses (401): one request tries it now and then. */
+export interface RefusedKey {
+  since: number;
+  triedAt: number;
+  nextTryAt: number;
+}
+
 const firstMs = 60_000;
 const longestMs = 15 * 60_000;
 

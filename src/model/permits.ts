@@ -85,8 +85,15 @@ export interface BudgetOverride {
   until: number | null;
 }
 
+/** `budget set` and `budget pause` for a while, counted by the budget's clock; null: until somebody ends it. */
+export interface ForAWhile {
+  forMs: number | null;
+}
+
+export type OverrideAsk = Omit<BudgetOverride, 'until'> & ForAWhile;
+
 /** What is wrong with an override, for the person who gave it; null when nothing is. */
-export function overrideProblem(settings: WindowSettings, override: BudgetOverride): string | null {
+export function overrideProblem(settings: WindowSettings, override: OverrideAsk): string | null {
   const { requests = settings.requests, reserve = settings.reserve } = override;
   if (!Number.isInteger(requests) || requests < 1) return 'requests must be a whole number from 1 on';
   if (!Number.isInteger(reserve) || reserve < 0) return 'reserve must be a whole number from 0 on';

@@ -1,5 +1,6 @@
 import type { ProgressSample } from './cadence.ts';
 import type { ArchiveFacts, ExportPhase, Reason, RolloutResult } from './cargo.ts';
+import type { RefusedKey } from './key-tries.ts';
 
 /** What a person can ask of an export; two requests with equal parameters are the same request (DESIGN E1). */
 export interface ExportParameters {
@@ -72,13 +73,6 @@ export interface ExportState {
   unauthorized: RefusedKey | null;
   version: string | null;
   rollouts: RolloutResult[];
-}
-
-/** Since when the key is refused, when it was tried last, and when it is tried next. */
-export interface RefusedKey {
-  since: number;
-  triedAt: number;
-  nextTryAt: number;
 }
 
 /** Equal requests are joined, others refused (DESIGN E1): the order of paths does not matter. */

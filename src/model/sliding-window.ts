@@ -10,7 +10,7 @@
 
 import { type Demand, forecastOf } from './forecast.ts';
 import { ascending, capacityOf, freeMoments, heldUntil, holdMs, limitOf, probablyHeldUntil } from './held-slots.ts';
-import { keyTryDelay } from './key-tries.ts';
+import { keyTryDelay, type RefusedKey } from './key-tries.ts';
 import { ahead, equals, inOrder, type QueueRules, slotsKeptFor, turnOf, type Waiter } from './permit-queue.ts';
 import {
   type BudgetOverride,
@@ -23,7 +23,7 @@ import {
   type WindowSettings,
 } from './permits.ts';
 import { believed, corrected, nextForgotten, sighted } from './strangers.ts';
-import { type Lease, probeDue, type RefusedKey, type WindowState } from './window-state.ts';
+import { type Lease, probeDue, type WindowState } from './window-state.ts';
 
 /** Pages a lease has when nobody else wants any. */
 const leaseAlone = 10;
@@ -105,7 +105,7 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
 
 /** Takes over settings; a smaller limit binds from now on, for slots already held too. */
 export function configure(before: WindowState, settings: WindowSettings, at: number): WindowState {
-  return retryKey({ ...advance(before, at), settings }, at);
+  return { ...advance(before, at), settings };
 }
 
 /** Sets limit or reserve for a while, or ends that with null. */

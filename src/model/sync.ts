@@ -19,8 +19,6 @@ export interface SyncProgress {
   passId: string;
   /** Identity of the store the pass writes to. */
   storeId: string;
-  /** Pages the pass is expected to have, from what the store knows; null when that cannot be told. */
-  expectedPages: number | null;
   pages: number;
   requests: number;
   throttled: number;
@@ -29,7 +27,7 @@ export interface SyncProgress {
 }
 
 /** Result of `syncFeedback` (DESIGN §5, `feedback sync --wait`). */
-export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId' | 'expectedPages'> {
+export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId'> {
   workflowId: string;
   runId: string;
   org: string;

@@ -1,5 +1,6 @@
 /** What the budget workflow carries: plain JSON, moments in milliseconds of its own clock. */
 
+import type { RefusedKey } from './key-tries.ts';
 import type { Waiter } from './permit-queue.ts';
 import type { BudgetOverride, PermitClass, WindowSettings } from './permits.ts';
 import type { Sighting } from './strangers.ts';
@@ -23,15 +24,6 @@ export interface Lease {
   notBefore: number[];
 }
 
-/** A key the service refused: one request tries it now and then. */
-export interface RefusedKey {
-  since: number;
-  triedAt: number;
-  nextTryAt: number;
-  /** Tries that were refused. */
-  tries: number;
-}
-
 export interface WindowState {
   /** As configured. */
   settings: WindowSettings;
@@ -50,7 +42,8 @@ export interface WindowState {
   served: Record<string, number>;
   /** After a 429 nobody asks the service before. */
   throttledUntil: number | null;
-  refusedKey: RefusedKey | null;
+  /** With the number of tries that were refused. */
+  refusedKey: (RefusedKey & { tries: number }) | null;
   /** Stopped by a person, until then or until resumed. */
   paused: { since: number; until: number | null } | null;
   /** After a refusal by the service one request goes first: `due`, or the id of the lease that probes. */

@@ -1,8 +1,9 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { ExportPhase } from '../model/cargo.ts';
 import type {
-  BudgetOverride,
+  ForAWhile,
   LeaseReport,
+  OverrideAsk,
   PermitAnswer,
   PermitAsk,
   WindowSettings,
@@ -29,6 +30,6 @@ export const askPermitsUpdate = defineUpdate<PermitAnswer, [PermitAsk]>('askPerm
 export const reportLeaseSignal = defineSignal<[LeaseReport]>('reportLease');
 export const configureBudgetUpdate = defineUpdate<WindowView, [WindowSettings]>('configureBudget');
 /** What a person sets for a while; null gives the word back to the configuration. */
-export const overrideBudgetUpdate = defineUpdate<WindowView, [BudgetOverride | null]>('overrideBudget');
-/** Stops granting until then, or until resumed; null resumes. */
-export const pauseBudgetUpdate = defineUpdate<WindowView, [{ until: number | null } | null]>('pauseBudget');
+export const overrideBudgetUpdate = defineUpdate<WindowView, [OverrideAsk | null]>('overrideBudget');
+/** Stops granting for a while, or until resumed; null resumes. */
+export const pauseBudgetUpdate = defineUpdate<WindowView, [ForAWhile | null]>('pauseBudget');

@@ -11,7 +11,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { describeWindow } from '../model/budget-text.ts';
-import { overrideProblem, type WindowSettings } from '../model/permits.ts';
+import { type ForAWhile, overrideProblem, type WindowSettings } from '../model/permits.ts';
 import {
   ask,
   configure,
@@ -58,63 +58,62 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   const wakes: Promise<void>[] = [];
   const continueAsNew = makeContinueAsNewFunc<typeof rateBudget>();
 
-  const show = () => setCurrentDetails(describeWindow(input.org, viewOf(window, Date.now()), Date.now()));
-  /** Takes over the window after a message, and wakes whoever can come earlier than told. */
-  const take = (next: WindowState) => {
-    messages += 1;
+  /** Takes over the window, and wakes whoever can come earlier than told. */
+  const settle = (next: WindowState) => {
     const { state, holders } = earlierThanTold(next, Date.now());
     window = state;
     wakes.push(...holders.map(wake));
-    show();
+    setCurrentDetails(describeWindow(input.org, viewOf(window, Date.now()), Date.now()));
   };
+  const take = (next: WindowState) => {
+    messages += 1;
+    settle(next);
+  };
+  /** As `take`, with the window after it for whoever asked. */
+  const answer = (next: WindowState) => {
+    take(next);
+    return viewOf(window, Date.now());
+  };
+  const endOf = ({ forMs }: ForAWhile) => (forMs === null ? null : Date.now() + forMs);
 
   setHandler(
     askPermitsUpdate,
     (question) => {
-      const [next, answer] = ask(window, question, Date.now());
+      const [next, granted] = ask(window, question, Date.now());
       // A turn that moved may let somebody else go earlier.
       take(next);
-      return answer;
+      return granted;
     },
     { description: 'Asks for permits; granted at once or told when to come back.' },
   );
   setHandler(reportLeaseSignal, (result) => take(report(window, result, Date.now())), {
     description: 'Reports which permits of a lease were used; the others come back.',
   });
-  setHandler(
-    configureBudgetUpdate,
-    (settings) => {
-      take(configure(window, settings, Date.now()));
-      return viewOf(window, Date.now());
-    },
-    { description: 'Takes over limit, reserve and window from the configuration.' },
-  );
+  setHandler(configureBudgetUpdate, (settings) => answer(configure(window, settings, Date.now())), {
+    description: 'Takes over limit, reserve and window from the configuration.',
+  });
   setHandler(
     overrideBudgetUpdate,
-    (override) => {
-      take(overrideWith(window, override, Date.now()));
-      return viewOf(window, Date.now());
+    (asked) => {
+      if (asked === null) return answer(overrideWith(window, null, Date.now()));
+      const { forMs: _span, ...override } = asked;
+      return answer(overrideWith(window, { ...override, until: endOf(asked) }, Date.now()));
     },
     {
       description: 'Sets limit or reserve by hand for a while; null ends that.',
-      validator: (override) => requireSound(override && overrideProblem(window.settings, override)),
+      validator: (asked) => requireSound(asked && overrideProblem(window.settings, asked)),
     },
   );
-  setHandler(
-    pauseBudgetUpdate,
-    (pause) => {
-      take(pauseWith(window, pause, Date.now()));
-      return viewOf(window, Date.now());
-    },
-    { description: 'Stops granting until then or until resumed; null resumes.' },
-  );
+  setHandler(pauseBudgetUpdate, (pause) => answer(pauseWith(window, pause && { until: endOf(pause) }, Date.now())), {
+    description: 'Stops granting for a while or until resumed; null resumes.',
+  });
   setHandler(retryKeySignal, () => take(retryKey(window, Date.now())), {
     description: 'The key may have been changed: try it at once.',
   });
   setHandler(budgetStateQuery, ({ at } = {}) => viewOf(window, Math.max(at ?? 0, Date.now())), {
     description: 'The window as budget show prints it.',
   });
-  show();
+  settle(window);
 
   // Cancelling the budget would lose its ledger, and with it the promise: only termination ends it.
   await CancellationScope.nonCancellable(async () => {
@@ -130,9 +129,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
       await condition(() => runIsLong() || sooner(), Math.max(1, due - Date.now()), {
         summary: 'look whether somebody can go earlier',
       });
-      const { state, holders } = earlierThanTold(window, Date.now());
-      window = state;
-      wakes.push(...holders.map(wake));
+      settle(window);
     }
     // A wake-up sent in the same task as continue-as-new would be lost.
     while (wakes.length > 0) await Promise.all(wakes.splice(0));

@@ -92,7 +92,7 @@ class Sync {
   async #begin(): Promise<SyncProgress> {
     const { org, project, pass, from, to } = this.#input;
     const passId = workflowInfo().firstExecutionRunId;
-    const { storeId, expectedPages } = await records.beginPass.executeWithOptions(
+    const { storeId } = await records.beginPass.executeWithOptions(
       { ...recordOptions, summary: `begin ${pass} of ${project}` },
       [
         {
@@ -107,7 +107,7 @@ class Sync {
       ],
     );
     const nothing = { pages: 0, requests: 0, throttled: 0, waitedMs: 0, entries: noEntries };
-    this.#progress = { passId, storeId, expectedPages, ...nothing };
+    this.#progress = { passId, storeId, ...nothing };
     return this.#progress;
   }
 
@@ -118,16 +118,15 @@ class Sync {
     for (;;) {
       // A wake-up may overtake the answer that says to wait: it counts from the question on.
       this.#woken = false;
-      const { passId, storeId, expectedPages } = progress;
+      const { passId, storeId } = progress;
       const leg = await pages.fetchPages.executeWithOptions(
         { ...pageOptions, summary: `pages of ${project} from ${progress.pages + 1}` },
-        [{ org, project, class: this.#input.class, passId, storeId, tries: this.#tries, expectedPages }],
+        [{ org, project, class: this.#input.class, passId, storeId, tries: this.#tries }],
       );
       progress.pages = leg.pages;
       progress.entries = leg.entries;
       progress.requests = leg.requests;
       progress.throttled = leg.throttled;
-      progress.expectedPages = leg.expectedPages ?? progress.expectedPages;
       this.#tries = leg.tries;
       this.#forecast = leg.forecast;
       this.#show();
@@ -165,7 +164,7 @@ class Sync {
     );
     this.#progress = { ...progress, ...totals };
     this.#enter('done');
-    const { passId: _passId, storeId: _storeId, expectedPages: _expected, ...counts } = this.#progress;
+    const { passId: _passId, storeId: _storeId, ...counts } = this.#progress;
     const { workflowId, runId } = workflowInfo();
     return { workflowId, runId, org, project, pass, ...counts, watermark, verifiedUpTo };
   }

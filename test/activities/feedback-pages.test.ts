@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { createPageActivities, type FetchPagesResult } from '../../src/activities/feedback-pages.ts';
 import type { WindowSettings } from '../../src/model/permits.ts';
+import { everything, type PlannedSlice } from '../../src/model/slice.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
 
 let scene: ActivityScene;
@@ -9,8 +10,11 @@ afterEach(async () => {
   await scene?.end();
 });
 
-async function begin(options: SandboxOptions = {}, settings?: WindowSettings): Promise<void> {
-  scene = await activityScene(options, settings);
+async function begin(
+  options: SandboxOptions = {},
+  more: { settings?: WindowSettings; slices?: PlannedSlice[] } = {},
+): Promise<void> {
+  scene = await activityScene(options, more.settings);
   await scene.deps.feedback.beginPass({
     passId: 'pass-1',
     org: 'acme',
@@ -21,15 +25,14 @@ async function begin(options: SandboxOptions = {}, settings?: WindowSettings): P
     dateFrom: null,
     dateTo: null,
     startedAt: new Date(),
+    ...(more.slices ? { slices: more.slices } : {}),
   });
 }
 
 let attempts = 0;
 
 /** Runs the activity once, as one attempt of its own. */
-async function fetchPages(
-  more: { tries?: number; storeId?: string; expectedPages?: number } = {},
-): Promise<FetchPagesResult> {
+async function fetchPages(more: { tries?: number; storeId?: string } = {}): Promise<FetchPagesResult> {
   attempts += 1;
   const env = mockActivity({ currentAttemptScheduledTimestampMs: attempts });
   const input = {
@@ -39,7 +42,6 @@ async function fetchPages(
     passId: 'pass-1',
     storeId: more.storeId ?? scene.deps.feedback.identity,
     tries: more.tries ?? 0,
-    expectedPages: more.expectedPages ?? null,
   };
   return env.run(() => createPageActivities(scene.deps).fetchPages(input));
 }
@@ -76,7 +78,7 @@ describe('fetchPages', () => {
   });
 
   it('says until when it has to wait, and sends nothing, when the window is full', async () => {
-    await begin({ entries: 500 }, { requests: 2, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 });
+    await begin({ entries: 500 }, { settings: { requests: 2, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 } });
     await fetchPages();
     await fetchPages();
     const result = await fetchPages();
@@ -108,7 +110,7 @@ describe('fetchPages', () => {
   });
 
   it('holds the slot of a reset request longer than that of an answered one', async () => {
-    await begin({ entries: 50 }, { requests: 5, reserve: 0, windowMs: 500, arrivalMs: 60_000 });
+    await begin({ entries: 50 }, { settings: { requests: 5, reserve: 0, windowMs: 500, arrivalMs: 60_000 } });
     scene.sandbox.setFaults({ resetsAfter: 1 });
     expect(await fetchPages()).toMatchObject({ outcome: 'complete', requests: 2 });
     await expect.poll(() => scene.window().used, { timeout: 5_000 }).toBe(1);
@@ -128,7 +130,7 @@ describe('fetchPages', () => {
   });
 
   it('carries the tries of a broken page from lease to lease, so that it cannot go on for ever', async () => {
-    await begin({ entries: 1_000 }, { requests: 2, reserve: 0, windowMs: 100, arrivalMs: 30_000 });
+    await begin({ entries: 1_000 }, { settings: { requests: 2, reserve: 0, windowMs: 100, arrivalMs: 30_000 } });
     scene.sandbox.setFaults({ badJson: 5 });
     const first = await fetchPages();
     expect(first).toMatchObject({ outcome: 'more', pages: 0, tries: 1 });
@@ -149,9 +151,10 @@ describe('fetchPages', () => {
   });
 
   it('tells the budget how many pages it expects, and shows when the pass will be done', async () => {
-    await begin({ entries: 2_500 });
-    expect(await fetchPages({ expectedPages: 25 })).toMatchObject({ forecast: { pages: 25, windows: 0 } });
-    expect(await fetchPages({ expectedPages: 25 })).toMatchObject({ forecast: { pages: 15 } });
+    const planned = { ...everything, stage: 'read' as const, expectedPages: 25 };
+    await begin({ entries: 2_500 }, { slices: [planned] });
+    expect(await fetchPages()).toMatchObject({ forecast: { pages: 25, windows: 0 } });
+    expect(await fetchPages()).toMatchObject({ forecast: { pages: 15 } });
     expect(scene.asks).toMatchObject([
       { project: 'prj_1', remaining: 25 },
       { project: 'prj_1', remaining: 15 },

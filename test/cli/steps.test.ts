@@ -43,7 +43,6 @@ const reading: SyncState = {
   progress: {
     passId: 'pass',
     storeId: 'store',
-    expectedPages: null,
     pages: 12,
     requests: 12,
     throttled: 0,

@@ -38,23 +38,18 @@ export async function runPass(
     attempts += 1;
     return mockActivity({ currentAttemptScheduledTimestampMs: attempts }).run(work);
   };
-  const { storeId, expectedPages } = await attempt(() =>
-    beginPass({ ...ids, pass, passId, startedAt: Date.now(), ...bounds }),
-  );
+  const { storeId } = await attempt(() => beginPass({ ...ids, pass, passId, startedAt: Date.now(), ...bounds }));
   const nothing = { pages: 0, requests: 0, throttled: 0, waitedMs: 0, entries: noEntries };
-  let progress: SyncProgress = { passId, storeId, expectedPages, ...nothing };
+  let progress: SyncProgress = { passId, storeId, ...nothing };
   let [tries, failed, waits] = [0, 0, 0];
   let failure: PassEnd['failure'] = null;
   for (let complete = false; !complete && failure === null; ) {
     try {
-      const expected = progress.expectedPages;
-      const leg = await attempt(() =>
-        fetchPages({ ...ids, class: pass, passId, storeId, tries, expectedPages: expected }),
-      );
+      const leg = await attempt(() => fetchPages({ ...ids, class: pass, passId, storeId, tries }));
       failed = 0;
       tries = leg.tries;
       const { pages, requests, throttled, entries } = leg;
-      progress = { ...progress, pages, requests, throttled, entries, expectedPages: leg.expectedPages ?? expected };
+      progress = { ...progress, pages, requests, throttled, entries };
       complete = leg.outcome === 'complete';
       await onLeg?.(leg);
       if (leg.waiting) {
@@ -72,5 +67,6 @@ export async function runPass(
   const outcome = failure === null ? 'completed' : 'failed';
   const error = failure === null ? null : `${failure.type}: ${failure.message}`;
   const totals = await attempt(() => finishPass({ ...progress, ...ids, outcome, error, finishedAt: Date.now() }));
-  return { ...totals, failure, expectedPages: progress.expectedPages, waits };
+  const expectedPages = (await scene.deps.feedback.getPass(passId))?.expectedPages ?? null;
+  return { ...totals, failure, expectedPages, waits };
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BudgetClient, budgetView } from '../../src/client/budget.ts';
 import type { PermitAnswer, WindowSettings } from '../../src/model/permits.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { retryKeySignal } from '../../src/workflows/definitions.ts';
 import { devServerEnvironment } from '../support/temporal.ts';
 import { replayChain, withWorker } from '../support/workflow-run.ts';
 
@@ -87,13 +88,13 @@ describe('rateBudget on the real server', () => {
 
   it('is set by hand for a while, then follows the configuration again', async () => {
     await withBudget(async ({ org, client, ask }) => {
-      expect(await client.override(org, { requests: 3, until: null })).toMatchObject({ limit: 3, available: 3 });
+      expect(await client.override(org, { requests: 3, forMs: null })).toMatchObject({ limit: 3, available: 3 });
       expect(await ask('q1')).toMatchObject({ kind: 'granted', notBefore: expect.any(Array) });
       // What a worker configures meanwhile does not end it.
       expect(await client.configure(org)).toMatchObject({ limit: 3, used: 2, override: { requests: 3 } });
       expect(await client.override(org, null)).toMatchObject({ limit: 20, used: 2, available: 18, override: null });
-      const soon = Date.now() + 1_500;
-      await client.override(org, { requests: 2, reserve: 1, until: soon });
+      const set = await client.override(org, { requests: 2, reserve: 1, forMs: 1_500 });
+      expect(set.override).toEqual({ requests: 2, reserve: 1, until: expect.any(Number) });
       expect((await ask('q2', 'sync:b')).kind).toBe('wait');
       await expect.poll(() => budgetView(env.client, org), { timeout: 10_000 }).toMatchObject({ limit: 20 });
     });
@@ -103,7 +104,7 @@ describe('rateBudget on the real server', () => {
     await withBudget(async ({ org, client }) => {
       await client.configure(org);
       for (const override of [{ requests: 0 }, { requests: 2.5 }, { reserve: 20 }, { requests: 5, reserve: 5 }]) {
-        const refused = client.override(org, { ...override, until: null });
+        const refused = client.override(org, { ...override, forMs: null });
         await expect(refused).rejects.toMatchObject({ cause: { message: expect.stringMatching(/must be/) } });
       }
     });
@@ -111,7 +112,7 @@ describe('rateBudget on the real server', () => {
 
   it('grants nothing while paused by hand, and wakes whoever waits when resumed', async () => {
     await withBudget(async ({ org, client, ask }) => {
-      expect(await client.pause(org, { until: null })).toMatchObject({ pausedBy: 'paused', pausedUntil: null });
+      expect(await client.pause(org, { forMs: null })).toMatchObject({ pausedBy: 'paused', pausedUntil: null });
       expect(await ask('q1')).toMatchObject({ kind: 'wait', reason: 'paused' });
       expect(await client.pause(org, null)).toMatchObject({
         pausedBy: null,
@@ -128,13 +129,15 @@ describe('rateBudget on the real server', () => {
       if (first.kind !== 'granted') throw new Error('not granted');
       await client.report(org, { leaseId: 'q1', arrived: [first.grantedAt], accepted: false, unauthorized: true });
       expect(await ask('q2', 'sync:b')).toMatchObject({ kind: 'wait', reason: 'unauthorized' });
-      // A worker that starts may hold another key.
+      // Settings alone say nothing about the key.
       await client.configure(org);
-      const probe = await ask('q3', 'sync:b');
+      expect(await ask('q3', 'sync:b')).toMatchObject({ kind: 'wait', reason: 'unauthorized' });
+      await env.client.workflow.getHandle(budgetWorkflowId(org)).signal(retryKeySignal);
+      const probe = await ask('q4', 'sync:b');
       expect(probe).toMatchObject({ kind: 'granted', notBefore: [expect.any(Number)] });
-      expect(await ask('q4')).toMatchObject({ kind: 'wait', reason: 'probing' });
-      await client.report(org, { leaseId: 'q3', arrived: [first.grantedAt + 1_000], accepted: true });
-      expect(await ask('q5')).toMatchObject({ kind: 'granted' });
+      expect(await ask('q5')).toMatchObject({ kind: 'wait', reason: 'probing' });
+      await client.report(org, { leaseId: 'q4', arrived: [first.grantedAt + 1_000], accepted: true });
+      expect(await ask('q6')).toMatchObject({ kind: 'granted' });
     });
   });
 

@@ -35,7 +35,7 @@ const start = (taskQueue: string, target: ScheduleTarget) =>
 function passActivities(replace: Partial<Activities> = {}) {
   const classes: string[] = [];
   const activities: Partial<Activities> = {
-    beginPass: async () => ({ storeId: 'store-1', dateFrom: null, dateTo: null, expectedPages: null }),
+    beginPass: async () => ({ storeId: 'store-1', dateFrom: null, dateTo: null }),
     fetchPages: async ({ class: permits }) => {
       classes.push(permits);
       const entries = { ...noEntries, seen: 7, inserted: 2, updated: 1 };
@@ -45,7 +45,6 @@ function passActivities(replace: Partial<Activities> = {}) {
         requests: 1,
         throttled: 0,
         tries: 0,
-        expectedPages: null,
         waiting: null,
         forecast: null,
       };
@@ -78,7 +77,7 @@ function heldPass() {
     beginPass: async () => {
       begin();
       await held;
-      return { storeId: 'store-1', dateFrom: null, dateTo: null, expectedPages: null };
+      return { storeId: 'store-1', dateFrom: null, dateTo: null };
     },
   });
   return { activities, begun, release: () => release() };

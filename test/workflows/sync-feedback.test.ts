@@ -32,7 +32,6 @@ const leg = (more: Partial<FetchPagesResult>): FetchPagesResult => ({
   requests: 0,
   throttled: 0,
   tries: 0,
-  expectedPages: null,
   waiting: null,
   forecast: null,
   ...more,
@@ -45,7 +44,7 @@ function passActivities(legs: (call: number) => Promise<FetchPagesResult> | Fetc
   const finished: Finish[] = [];
   let calls = 0;
   const activities: Partial<Activities> = {
-    beginPass: async () => ({ storeId: 'store-1', dateFrom: null, dateTo: null, expectedPages: null }),
+    beginPass: async () => ({ storeId: 'store-1', dateFrom: null, dateTo: null }),
     fetchPages: async () => legs(calls++),
     finishPass: async (result) => {
       finished.push(result);
