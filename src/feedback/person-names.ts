@@ -71,6 +71,7 @@ export function* stringsIn(value: unknown): Generator<string, void, undefined> {
   while (open.length > 0) {
     const next = open.pop();
     if (typeof next === 'string') yield next;
+    else if (Array.isArray(next)) for (const item of next) open.push(item);
     else if (typeof next === 'object' && next !== null) {
       for (const [key, field] of Object.entries(next)) open.push(key, field);
     }
