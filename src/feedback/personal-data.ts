@@ -59,11 +59,12 @@ export class PersonalData {
   }
 
   #treated<Row extends Content>(
-    row: Row,
+    sent: Row,
     firstSeenAt: string,
     handled: (value: string, handling: Handling) => string | null,
   ): Row {
-    if (this.#erased.size > 0 && this.#isErased(namesOfEntry(row))) return this.#withoutPerson(row);
+    const isErased = this.#erased.size > 0 && this.#isErased(namesOfEntry(sent));
+    const row = isErased ? this.#withoutErased(sent) : sent;
     if (this.#isTooOld(row.created_at_utc, firstSeenAt)) return { ...row, ...withoutText };
     if (!isRestricted(this.#privacy)) return row;
     const { contacts, comments } = this.#privacy;
@@ -104,12 +105,18 @@ export class PersonalData {
     return createdAtUtc !== null && createdAtUtc <= this.#now && createdAtUtc >= this.#keptSince;
   }
 
-  #withoutPerson<Row extends Content>(row: Row): Row {
+  /** What an erased person wrote goes with their contact; of others' entries only what names them. */
+  #withoutErased<Row extends Content>(row: Row): Row {
+    const { contact } = row;
+    const isTheirs = contact !== null && this.#isErased([nameOf(contact), ...namesIn(contact)]);
+    const rest = isTheirs ? { ...row, ...withoutText } : row;
     const unlessNamed = (text: string | null) => (text === null || this.#isErased(namesIn(text)) ? null : text);
     const path = row.path.replace(/[?#].*$/s, '');
     return {
-      ...row,
-      ...withoutText,
+      ...rest,
+      comment: unlessNamed(rest.comment),
+      code: unlessNamed(rest.code),
+      extra: rest.extra === null || this.#isErased(namesOfJson(rest.extra)) ? null : rest.extra,
       filename: unlessNamed(row.filename),
       lang: unlessNamed(row.lang),
       created_at: unlessNamed(row.created_at),
@@ -136,18 +143,20 @@ export function* namesOfEntry(row: Content): Generator<string, void, undefined> 
   const { contact, comment, code, filename, lang, path, created_at, source, status, extra } = row;
   if (contact !== null) yield nameOf(contact);
   const texts = [contact, comment, code, filename, lang, path, created_at, source, status];
-  for (const text of [...texts, ...stringsIn(extra === null ? null : parsed(extra))]) {
-    if (text !== null) yield* namesIn(text);
-  }
+  for (const text of texts) if (text !== null) yield* namesIn(text);
+  if (extra !== null) yield* namesOfJson(extra);
+}
+
+function* namesOfJson(json: string): Generator<string, void, undefined> {
+  for (const text of stringsIn(parsed(json) ?? json)) yield* namesIn(text);
 }
 
 /** By what people may be named in an entry that cannot be understood. */
 export function* namesOfReject({ id, raw }: Pick<RejectedEntry, 'id' | 'raw'>): Generator<string, void, undefined> {
   yield* namesIn(id);
-  const value = parsed(raw);
-  const contact = fieldOf(value, 'contact');
+  const contact = fieldOf(parsed(raw), 'contact');
   if (typeof contact === 'string') yield nameOf(contact);
-  for (const text of stringsIn(value ?? raw)) yield* namesIn(text);
+  yield* namesOfJson(raw);
 }
 
 function dateOf(value: unknown): string | null {

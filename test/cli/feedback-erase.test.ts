@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
 import { begin, entry, finished, page } from '../feedback/temporary-store.ts';
+import { bytesIn } from '../support/file-bytes.ts';
 import { docferry, docferryJson, folderWithConfig } from './run-docferry.ts';
 
 const contact = 'jane@planted.example';
@@ -27,13 +27,6 @@ async function scene(privacy = ''): Promise<string> {
   return cwd;
 }
 
-function bytesIn(cwd: string): string {
-  const folder = join(cwd, 'data');
-  return readdirSync(folder)
-    .map((name) => readFileSync(join(folder, name), 'latin1'))
-    .join('\n');
-}
-
 describe('feedback erase', () => {
   it('removes a person from everything in the store, also what is no longer configured, and repeats no address', async () => {
     const cwd = await scene();
@@ -51,8 +44,8 @@ describe('feedback erase', () => {
       scrubbed: true,
     });
     expect(stdout.toLowerCase()).not.toContain('jane');
-    for (const text of ['PLANTED', contact]) expect(bytesIn(cwd)).not.toContain(text);
-    expect(bytesIn(cwd)).toContain('bob@kept.example');
+    for (const text of ['PLANTED', contact]) expect(bytesIn(join(cwd, 'data'))).not.toContain(text);
+    expect(bytesIn(join(cwd, 'data'))).toContain('bob@kept.example');
     const again = await docferry(['feedback', 'erase', '--contact', contact], { cwd });
     expect(again).toMatchObject({ exitCode: 0, stderr: '' });
     expect(again.stdout).toMatch(
@@ -96,7 +89,7 @@ describe('feedback erase', () => {
     expect(exitCode).toBe(code);
     expect(document).toMatchObject({ error: { message: expect.stringMatching(message) } });
     expect(`${JSON.stringify(document)}${stderr}`).not.toContain(contact);
-    expect(bytesIn(cwd)).toContain(contact);
+    expect(bytesIn(join(cwd, 'data'))).toContain(contact);
   });
 
   it('needs the key where contacts are hashed, and finds them by it', async () => {

@@ -1,18 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { bytesIn } from '../support/file-bytes.ts';
 import { privacyWith } from './private-settings.ts';
 import { begin, entry, finished, page, temporarySqliteStore, wholePass } from './temporary-store.ts';
 
 const at = new Date('2026-11-21T09:00:00Z');
-
-/** All files of the store: the database, its write-ahead log, and what stands beside it. */
-function bytesIn(folder: string): string {
-  return readdirSync(folder)
-    .map((name) => readFileSync(join(folder, name), 'latin1'))
-    .join('\n');
-}
 
 /** Enough rows of all sizes for pages to fill, split and be freed. */
 const many = Array.from({ length: 600 }, (_, n) =>
