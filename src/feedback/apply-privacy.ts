@@ -31,6 +31,7 @@ const rowsPerBatch = 500;
  */
 export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: Date): Promise<Treated> {
   const treated = { entries: 0, rejects: 0 };
+  if (keepsAll(privacy)) return treated;
   for (const project of await storedProjects(db)) {
     if (isRestricted(privacy)) treated.entries += await treatEntries(write, project, privacy, at);
     const old = await expire(write, project, privacy, at);
@@ -42,6 +43,7 @@ export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: D
 
 /** The same for what has become too old in one project, which an index finds. */
 export async function expire(write: Write, project: string, privacy: Privacy, at: Date): Promise<Treated> {
+  if (keepsAll(privacy)) return { entries: 0, rejects: 0 };
   const [since, now] = [retentionStart(privacy, at), at.toISOString()];
   const tooOld: ((rows: Rows) => Rows)[] =
     since === null
@@ -56,18 +58,18 @@ export async function expire(write: Write, project: string, privacy: Privacy, at
     const query = (trx: Trx) => condition(rowsOf(trx, project).where(holdsPersonal));
     entries += await inBatches(() => write((trx) => treatBatch(trx, project, privacy, at, query(trx))));
   }
-  const isPossible = since !== null || isRestricted(privacy);
-  return { entries, rejects: isPossible ? await treatRejects(write, project, privacy, at) : 0 };
+  return { entries, rejects: await treatRejects(write, project, privacy, at) };
 }
 
 /** How many rows are not yet as `privacy` asks for. Writes nothing. */
 export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promise<Treated> {
   const personal = new PersonalData({ ...privacy, hashKey: () => 'any' }, { now: at, erased: new Set(), storeKey: '' });
   const counted = { entries: 0, rejects: 0 };
-  if (!isRestricted(privacy) && privacy.retentionMs === null) return counted;
+  if (keepsAll(privacy)) return counted;
+  const suspects = mayHaveToGo(privacy, retentionStart(privacy, at));
   for (const project of await storedProjects(db)) {
     for (let last = ''; ; ) {
-      const rows = await rowsOf(db, project).where(holdsPersonal).where('id', '>', last).orderBy('id').execute();
+      const rows = await rowsOf(db, project).where(suspects).where('id', '>', last).orderBy('id').execute();
       counted.entries += rows.filter((row) => personal.held(row) !== row).length;
       if (rows.length < rowsPerBatch) break;
       last = rows.at(-1)?.id ?? '';
@@ -124,6 +126,21 @@ async function treatEntries(write: Write, project: string, privacy: Privacy, at:
     last = batch.last;
     await letOthersRun();
   }
+}
+
+/** Nothing is ever taken out. */
+function keepsAll(privacy: Privacy): boolean {
+  return !isRestricted(privacy) && privacy.retentionMs === null;
+}
+
+/** A condition that all rows meet which are not as `privacy` asks for, and few others. */
+function mayHaveToGo(privacy: Privacy, since: string | null) {
+  return (where: Where) => {
+    const { eb } = where;
+    const dates = since === null ? [] : [eb('created_at_utc', '<', since), eb('first_seen_at', '<', since)];
+    const old = dates.length === 0 ? [] : [eb.and([holdsPersonal(where), eb.or(dates)])];
+    return eb.or([...(isRestricted(privacy) ? [isPlain(privacy)(where)] : []), ...old]);
+  };
 }
 
 function isPlain({ contacts, comments }: Privacy) {

@@ -3,8 +3,8 @@
  * in proportion to their length.
  */
 
-/** Addresses looked for in one text. Nobody writes as many: a text beyond that was made to keep us busy. */
-const mostAddresses = 2_000;
+/** Names looked for in one text. Nobody writes as many: a text beyond that was made to keep us busy. */
+const mostNames = 1_000;
 
 /** Longer ones are no name and address. */
 const longestContact = 1_000;
@@ -30,22 +30,23 @@ export function* namesIn(text: string): Generator<string, void, undefined> {
   const readings = text.includes('%40') ? [text, decoded(text)] : [text];
   for (const reading of readings) {
     let found = 0;
-    for (let at = reading.indexOf('@'); at !== -1 && found < mostAddresses; at = reading.indexOf('@', at + 1)) {
-      found += 1;
-      yield* namesAround(reading, at);
+    for (let at = reading.indexOf('@'); at !== -1 && found < mostNames; at = reading.indexOf('@', at + 1)) {
+      const names = namesAround(reading, at);
+      found += names.length;
+      yield* names;
     }
   }
 }
 
-function* namesAround(text: string, at: number): Generator<string, void, undefined> {
+function namesAround(text: string, at: number): string[] {
   const local = text.slice(startOfLocalPart(text, at), at);
   const domain = text.slice(at + 1, endOfDomain(text, at)).replace(/[.-]+$/, '');
-  if (local === '' || domain === '') return;
+  if (local === '' || domain === '') return [];
   const ascii = domain.replace(/[\u0080-\uFFFF].*$/s, '').replace(/[.-]+$/, '');
   const locals = new Set([local, ...[...local.matchAll(cut)].map(({ index }) => local.slice(index + 1))]);
-  for (const end of new Set([domain, ascii])) {
-    for (const start of locals) if (start !== '' && end !== '') yield `${start}@${end}`.toLowerCase();
-  }
+  const domains = new Set([domain, ascii]);
+  const names = [...domains].flatMap((end) => [...locals].map((start) => (start && end ? `${start}@${end}` : '')));
+  return names.filter((name) => name !== '').map((name) => name.toLowerCase());
 }
 
 function startOfLocalPart(text: string, at: number): number {

@@ -138,8 +138,20 @@ export class PersonalData {
 
 const withoutText = { contact: null, comment: null, code: null, extra: null };
 
-/** By what people may be named in an entry. */
-export function* namesOfEntry(row: Content): Generator<string, void, undefined> {
+/** Names looked for in one entry, however many texts it has. */
+const mostNames = 5_000;
+
+/** By what people may be named in an entry, its contact first. */
+export function namesOfEntry(row: Content): Iterable<string> {
+  return upTo(mostNames, allNamesOfEntry(row));
+}
+
+/** By what people may be named in an entry that cannot be understood. */
+export function namesOfReject(reject: Pick<RejectedEntry, 'id' | 'raw'>): Iterable<string> {
+  return upTo(mostNames, allNamesOfReject(reject));
+}
+
+function* allNamesOfEntry(row: Content): Generator<string, void, undefined> {
   const { contact, comment, code, filename, lang, path, created_at, source, status, extra } = row;
   if (contact !== null) yield nameOf(contact);
   const texts = [contact, comment, code, filename, lang, path, created_at, source, status];
@@ -151,12 +163,20 @@ function* namesOfJson(json: string): Generator<string, void, undefined> {
   for (const text of stringsIn(parsed(json) ?? json)) yield* namesIn(text);
 }
 
-/** By what people may be named in an entry that cannot be understood. */
-export function* namesOfReject({ id, raw }: Pick<RejectedEntry, 'id' | 'raw'>): Generator<string, void, undefined> {
+function* allNamesOfReject({ id, raw }: Pick<RejectedEntry, 'id' | 'raw'>): Generator<string, void, undefined> {
   yield* namesIn(id);
   const contact = fieldOf(parsed(raw), 'contact');
   if (typeof contact === 'string') yield nameOf(contact);
   yield* namesOfJson(raw);
+}
+
+function* upTo(most: number, names: Iterable<string>): Generator<string, void, undefined> {
+  let left = most;
+  for (const name of names) {
+    if (left === 0) return;
+    left -= 1;
+    yield name;
+  }
 }
 
 function dateOf(value: unknown): string | null {
