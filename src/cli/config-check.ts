@@ -26,9 +26,11 @@ function documentOf({ file, temporal, service, organizations, store }: Config): 
     file,
     temporal: { address: temporal.address, namespace: temporal.namespace, taskQueue: temporal.taskQueue },
     service: { baseUrl: service.baseUrl, analyticsBaseUrl: service.analyticsBaseUrl },
-    organizations: organizations.map(({ id, budget, projects, sites }) => ({
+    organizations: organizations.map(({ id, budget, spare, webhooks, projects, sites }) => ({
       id,
       budget,
+      spare: spare ?? null,
+      webhooks: webhooks.map(({ name, events }) => ({ name, events })),
       projects: projects.map((project) => project.id),
       sites: sites.map(({ domain, rollout }) => ({ domain, rollouts: rollout.map(({ name }) => name) })),
     })),
@@ -43,10 +45,14 @@ function textOf({ file, temporal, service, organizations, store }: Config, paint
     ['feedback', feedbackText(store.feedback)],
     ['bundles', `${bundlePlace(store.bundles)}, published under ${store.bundles.publicUrl}`],
   ];
-  for (const { id, apiKey, budget, projects, sites } of organizations) {
+  for (const { id, apiKey, budget, spare, webhooks, projects, sites } of organizations) {
     const { requests, windowMs, reserve } = budget;
     facts.push([id, `key from ${apiKey.describe()}`]);
-    facts.push(['', `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others`]);
+    facts.push([
+      '',
+      `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others${spare ? ', what is spare re-reads' : ''}`,
+    ]);
+    if (webhooks.length > 0) facts.push(['', `webhooks ${webhooks.map(({ name }) => name).join(', ')}`]);
     if (projects.length > 0) facts.push(['', `projects ${projects.map((project) => project.id).join(', ')}`]);
     if (sites.length > 0) facts.push(['', `sites ${sites.map(({ domain }) => domain).join(', ')}`]);
   }

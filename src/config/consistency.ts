@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Finding } from './availability.ts';
+import { isSecure } from './is-secure.ts';
 import type { ConfigInput } from './schema.ts';
 
 /** Problems that only several fields together show. */
@@ -28,6 +29,11 @@ export function findContradictions(config: ConfigInput): Finding[] {
         message: `expected less than requests, which is ${requests}`,
       });
     }
+    for (const [w, { name }] of organization.webhooks.entries()) {
+      const isTwice = organization.webhooks.findIndex((other) => other.name === name) < w;
+      const message = 'this webhook is listed twice: give each a name of its own';
+      if (isTwice) findings.push({ path: [...at, 'webhooks', w, 'name'], message });
+    }
     for (const [p, project] of organization.projects.entries())
       once('project', project.id, [...at, 'projects', p, 'id']);
     for (const [s, site] of organization.sites.entries()) {
@@ -40,9 +46,4 @@ export function findContradictions(config: ConfigInput): Finding[] {
     }
   }
   return findings;
-}
-
-function isSecure(url: URL): boolean {
-  const { hostname } = url;
-  return url.protocol === 'https:' || /^(localhost|.+\.localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
 }

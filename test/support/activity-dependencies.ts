@@ -47,6 +47,8 @@ export async function activityScene(
           allowInsecure: true,
         }),
         projects: ['prj_1'],
+        spare: null,
+        webhooks: [],
         sites: [
           {
             domain: 'docs.acme.example',
