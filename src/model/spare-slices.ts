@@ -20,6 +20,8 @@ export interface DatedWindow {
   changes: number;
 }
 
+type Bounds = Pick<SliceQuery, 'dateFrom' | 'dateTo'>;
+
 export interface SpareQuestion {
   windows: readonly DatedWindow[];
   /** Since when which dates are proved. */
@@ -31,7 +33,7 @@ export interface SpareQuestion {
   /** Time over which changes were counted, in milliseconds. */
   observedMs: number;
   /** Windows that were read within `restMs` already, proved or not. */
-  read: readonly Pick<SliceQuery, 'dateFrom' | 'dateTo'>[];
+  read: readonly Bounds[];
   /** The service takes date-times for their dates: bounds need margins. */
   coarse: boolean;
 }
@@ -45,7 +47,7 @@ export function worthReading(question: SpareQuestion, count: number): PlannedSli
   const now = isoInstant(at) ?? 0;
   return windows
     .map((window, index) => ({ query: queryOf(windows, index, coarse), window }))
-    .filter(({ window }) => !question.read.some((slice) => holds(slice, window)))
+    .filter(({ query }) => !question.read.some((slice) => holds(slice, query)))
     .map(({ query, window }) => ({ query, window, ageMs: now - (isoInstant(checkedAt(window, question.ranges)) ?? 0) }))
     .filter(({ ageMs }) => ageMs >= restMs)
     .sort((a, b) => worthOf(b.window, b.ageMs, observedMs) - worthOf(a.window, a.ageMs, observedMs))
@@ -98,11 +100,10 @@ function queryOf(windows: readonly DatedWindow[], index: number, coarse: boolean
   };
 }
 
-function holds(
-  { dateFrom, dateTo }: Pick<SliceQuery, 'dateFrom' | 'dateTo'>,
-  { oldest, newest }: DatedWindow,
-): boolean {
-  return (dateFrom === null || dateFrom <= oldest) && (dateTo === null || newest < dateTo);
+function holds(outer: Bounds, inner: Bounds): boolean {
+  const fromBefore = outer.dateFrom === null || (inner.dateFrom !== null && outer.dateFrom <= inner.dateFrom);
+  const toAfter = outer.dateTo === null || (inner.dateTo !== null && inner.dateTo <= outer.dateTo);
+  return fromBefore && toAfter;
 }
 
 /** The moment since which changes are counted. */
