@@ -31,8 +31,8 @@ export function findContradictions(config: ConfigInput): Finding[] {
     }
     for (const [w, { name }] of organization.webhooks.entries()) {
       const isTwice = organization.webhooks.findIndex((other) => other.name === name) < w;
-      const message = 'this webhook is listed twice: give each a name of its own';
-      if (isTwice) findings.push({ path: [...at, 'webhooks', w, 'name'], message });
+      const message = `another webhook is called ${name} too: give each a name of its own`;
+      if (isTwice) findings.push({ path: [...at, 'webhooks', w], message });
     }
     for (const [p, project] of organization.projects.entries())
       once('project', project.id, [...at, 'projects', p, 'id']);

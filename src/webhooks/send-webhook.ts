@@ -23,7 +23,7 @@ export class WebhookUnreachable extends Error {
 /**
  * Sends a message once, signed by Standard Webhooks (headers `webhook-id`, `webhook-timestamp`, `webhook-signature`). The
  * timestamp is that of the attempt, since receivers refuse old ones; the id stays. Redirects are not followed. Throws
- * `WebhookUnreachable`.
+ * `WebhookUnreachable`, and what reading the address and the secret throws.
  */
 export async function sendWebhook(
   webhook: Pick<Webhook, 'url' | 'secret'>,
@@ -32,6 +32,7 @@ export async function sendWebhook(
 ): Promise<WebhookAnswer> {
   const [url, secret] = [webhook.url(), webhook.secret()];
   const now = new Date();
+  const signature = new Signature(secret).sign(messageId, now, body);
   const noProxy = [process.env.no_proxy ?? process.env.NO_PROXY ?? '', ...thisMachine].join(',');
   const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs }, noProxy });
   const timeout = AbortSignal.timeout(answerTimeoutMs);
@@ -44,7 +45,7 @@ export async function sendWebhook(
         'content-type': 'application/json',
         'webhook-id': messageId,
         'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
-        'webhook-signature': new Signature(secret).sign(messageId, now, body),
+        'webhook-signature': signature,
       },
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
