@@ -7,6 +7,7 @@ import { useStoreKind } from './temporary-store.ts';
 /** The same tests as on SQLite, of the same files. */
 const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'commit-page.test.ts': () => import('./commit-page.test.ts'),
+  'export-files.test.ts': () => import('./export-files.test.ts'),
   'export-rows.test.ts': () => import('./export-rows.test.ts'),
   'export-runs.test.ts': () => import('./export-runs.test.ts'),
   'feedback-stats.test.ts': () => import('./feedback-stats.test.ts'),
