@@ -24,7 +24,11 @@ const track: Track = (server) => {
   opened.push(server);
 };
 const interrupted = async (): Promise<void> => {
-  await Promise.allSettled(opened.map(async (server) => (await server)?.stop()));
+  // While one is stopped, what waited for it may open the next.
+  for (let stopped = -1; stopped < opened.length; ) {
+    stopped = opened.length;
+    await Promise.allSettled(opened.map(async (server) => (await server)?.stop()));
+  }
   process.exit(130);
 };
 process.once('SIGINT', () => void interrupted());
