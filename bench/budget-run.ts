@@ -90,7 +90,7 @@ async function measure(stage: Stage, scenario: Scenario, projects: readonly stri
   const { requests: capacity, windowMs, arrivalMs } = stage.options;
   const pages = pagesOf(stage);
   const { ids, kills, serverAwayMs } = await amongStrangers(stage, scenario, projects[0] ?? '', async () => {
-    const ids = await Promise.all(projects.map((project) => stage.startSweep(project)));
+    const ids = await Promise.all(projects.map((project) => stage.startPass(project, 'sweep')));
     const over = new AbortController();
     const killing = scenario.disturbance === 'kills' ? killWorkers(stage, ids[0] ?? '', over.signal) : null;
     const restarting = scenario.disturbance === 'server-restart' ? restartHalfWay(stage, pages, over.signal) : null;

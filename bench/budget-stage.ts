@@ -11,6 +11,7 @@ import { waitForResult } from '../src/client/wait-for-result.ts';
 import { devServerTool, resolveBinary } from '../src/embedded/binaries.ts';
 import { type DevServer, startDevServer } from '../src/embedded/dev-server.ts';
 import { findFreePort } from '../src/embedded/ports.ts';
+import type { PassKind } from '../src/model/cargo.ts';
 import type { SyncResult } from '../src/model/sync.ts';
 import { budgetWorkflowId, searchAttributes } from '../src/model/workflow-ids.ts';
 import type { PeerEnvironment } from './peer-environment.ts';
@@ -26,6 +27,8 @@ export interface StageOptions {
   workers: number;
   /** Further flags of `docferry sandbox`. */
   sandboxFlags: readonly string[];
+  /** `store.feedback`; by default a SQLite file in the stage's folder. */
+  feedback?: string;
 }
 
 /** Of 127.0.0.1. */
@@ -38,7 +41,7 @@ interface Ports {
 
 const org = 'acme';
 const apiKey = 'dk_admin_bench_planted_key';
-const longestSweepMs = 3_600_000;
+const longestPassMs = 3_600_000;
 const startedSchema = z.object({ workflowId: z.string() });
 
 /**
@@ -100,7 +103,7 @@ export class Stage {
   }
 
   async startWorkers(): Promise<void> {
-    const { requests, windowMs, arrivalMs, projects, workers } = this.options;
+    const { requests, windowMs, arrivalMs, projects, workers, feedback } = this.options;
     await writeFile(
       join(this.#folder, 'docferry.yaml'),
       `temporal: { address: "127.0.0.1:${this.#ports.temporal}" }
@@ -110,7 +113,7 @@ organizations:
     apiKey: "${apiKey}"
     budget: { requests: ${requests}, window: ${windowMs}ms, arrival: ${arrivalMs}ms }
     projects: [${projects.map((id) => `{ id: ${id} }`).join(', ')}]
-`,
+${feedback === undefined ? '' : `store: { feedback: "${feedback}" }\n`}`,
     );
     for (let number = 0; number < workers; number++) this.workers.push(this.#launch(['worker']));
     await Promise.all(this.workers.map((worker) => worker.says('worker: ready')));
@@ -132,10 +135,10 @@ organizations:
     return number < 0 ? null : number;
   }
 
-  /** Starts a sweep by the command line and gives its workflow's id. */
-  async startSweep(project: string): Promise<string> {
-    const command = this.#launch(['feedback', 'sync', project, '--pass', 'sweep', '--json']);
-    if ((await command.ended()) !== 0) throw new Error(`the sweep did not start:\n${command.output}`);
+  /** Starts a pass by the command line and gives its workflow's id. */
+  async startPass(project: string, pass: PassKind): Promise<string> {
+    const command = this.#launch(['feedback', 'sync', project, '--pass', pass, '--json']);
+    if ((await command.ended()) !== 0) throw new Error(`the ${pass} did not start:\n${command.output}`);
     return startedSchema.parse(JSON.parse(command.stdout)).workflowId;
   }
 
@@ -158,10 +161,10 @@ organizations:
     return peer.stdout;
   }
 
-  /** Waits for a sweep's result, through outages of Temporal. */
+  /** Waits for a pass's result, through outages of Temporal. */
   async resultOf(workflowId: string): Promise<SyncResult> {
     const handle = this.client.workflow.getHandle<() => Promise<SyncResult>>(workflowId);
-    return waitForResult(this.client, handle, { timeoutMs: longestSweepMs });
+    return waitForResult(this.client, handle, { timeoutMs: longestPassMs });
   }
 
   /** kill -9, and the same server again on the same database and ports. */
@@ -176,8 +179,8 @@ organizations:
   /** Entries of a project that are missing in the store, or there without being the service's, or there twice. */
   async lostAndDoubled(project: string): Promise<{ lost: number; doubled: number }> {
     const truth = new Set<string>();
-    for await (const id of this.sandbox.truthOf(project)) truth.add(id);
-    const db = new Database(join(this.#folder, 'data/feedback.db'), { readonly: true });
+    for await (const { id } of this.sandbox.truthOf(project)) truth.add(id);
+    const db = new Database(this.feedbackFile, { readonly: true });
     const select = db.prepare<[string], { id: string }>('select id from feedback where project_id = ?');
     const stored = new Set<string>();
     let doubled = 0;
@@ -196,6 +199,11 @@ organizations:
       histories.push(await this.client.workflow.getHandle(workflowId, runId).fetchHistory());
     }
     return histories;
+  }
+
+  /** Where entries are unless `feedback` says otherwise. */
+  get feedbackFile(): string {
+    return join(this.#folder, 'data/feedback.db');
   }
 
   get budgetId(): string {

@@ -1,7 +1,7 @@
-import { availableParallelism, cpus, loadavg } from 'node:os';
 import type { Figures } from './budget-figures.ts';
 import type { BudgetBenchOptions } from './budget-options.ts';
 import type { Measured } from './budget-run.ts';
+import { machineFacts } from './machine-facts.ts';
 
 export interface PeerMeasured {
   scenario: string;
@@ -44,13 +44,11 @@ export function budgetReport(report: Report): string {
 }
 
 function heading({ command, date, options: { requests, windowMs, arrivalMs, entries } }: Report): string[] {
-  const model = cpus()[0]?.model ?? 'unknown';
   return [
     '# Budget, kills, strangers, history (DESIGN §8)',
     '',
-    `\`${command}\`, ${date.toISOString().slice(0, 10)}. ${availableParallelism()} cores (${model}), Node`,
-    `${process.versions.node}, load ${loadavg()[0]?.toFixed(1)} at the end; Temporal's dev server, the sandbox and every`,
-    'worker are processes of their own on loopback. One run a cell.',
+    `\`${command}\`, ${date.toISOString().slice(0, 10)}. ${machineFacts()};`,
+    "Temporal's dev server, the sandbox and every worker are processes of their own on loopback. One run a cell.",
     '',
     `Limit ${requests} requests in any ${windowMs / 1_000} s, D ${arrivalMs / 1_000} s, ${entries} entries in pages of 100.`,
     'A cell is: time from the first to the last answered request / physical minimum · requests · 429s · most requests (all',

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { RecordFormat } from '../feedback/export-format.ts';
+import type { Piece, RecordEncoder } from '../feedback/export-format.ts';
 import { knownSources, knownStatuses } from '../model/feedback-values.ts';
 import { CliFailure, usageFailure } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
@@ -8,13 +8,13 @@ import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProjects } from './find-configured.ts';
 import type { Output } from './output.ts';
 import { type FilterFlags, recordFilter, unmetValues } from './record-filter.ts';
-import { recordText, Tally } from './record-text.ts';
+import { recordPieces, Tally } from './record-pieces.ts';
 import { replaceFile } from './replace-file.ts';
 import { onInterrupt } from './signals.ts';
 import { sizeText } from './text.ts';
 
 interface ExportFlags extends FilterFlags {
-  format: 'jsonl' | 'csv';
+  format: 'jsonl' | 'csv' | 'parquet';
   out: string;
   formulaSafe?: boolean;
 }
@@ -31,8 +31,8 @@ export function addFeedbackExport(parent: Command, run: RunCommand): void {
     )
     .argument('[project]', 'id of a configured project, or org/project; default: all')
     .addOption(
-      new Option('--format <format>', 'one JSON object a line, or CSV by RFC 4180')
-        .choices(['jsonl', 'csv'])
+      new Option('--format <format>', 'one JSON object a line, CSV by RFC 4180, or Parquet')
+        .choices(['jsonl', 'csv', 'parquet'])
         .makeOptionMandatory(),
     )
     .requiredOption('--out <file>', 'what to write, replaced once it is whole; - for stdout')
@@ -55,11 +55,17 @@ async function exportFeedback(
   const { output } = context;
   const toStdout = flags.out === '-';
   if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
+  if (toStdout && flags.format === 'parquet' && output.toTerminal) {
+    throw usageFailure(
+      '--out - would write Parquet, which is binary, to a terminal',
+      'name a file, or redirect stdout',
+    );
+  }
   if (flags.formulaSafe && flags.format !== 'csv') throw usageFailure('--formula-safe goes with --format csv only');
   const filter = recordFilter(flags);
   const config = await loadContextConfig(context);
   const projects = findProjects(config, name);
-  const format = await formatOf(flags);
+  const encoder = await encoderOf(flags);
   const { withFeedbackStore } = await import('./feedback-store-of.ts');
   return withFeedbackStore(config, async (store) => {
     const tally = new Tally();
@@ -67,10 +73,10 @@ async function exportFeedback(
     const undated = byDate
       ? await Promise.all(projects.map((project) => store.countUndated({ ...project, ...filter })))
       : [];
-    const text = recordText(projects, (project) => store.exportRows({ ...project, ...filter }), format, tally);
+    const pieces = recordPieces(projects, (project) => store.exportRows({ ...project, ...filter }), encoder, tally);
     const bytes = toStdout
-      ? await writeToStdout(output, text)
-      : await writeToFile(output, resolve(context.cwd, flags.out), text, tally);
+      ? await writeToStdout(output, pieces)
+      : await writeToFile(output, resolve(context.cwd, flags.out), pieces, tally);
     if (bytes === null) return exitCodes.done;
     for (const warning of unmetValues(filter, tally.met)) output.warn(warning);
     const document = {
@@ -88,15 +94,18 @@ async function exportFeedback(
   });
 }
 
-async function formatOf({ format, formulaSafe }: ExportFlags): Promise<RecordFormat> {
-  if (format === 'jsonl') return (await import('../feedback/export-jsonl.ts')).jsonLines;
-  return (await import('../feedback/export-csv.ts')).csv({ formulaSafe: formulaSafe === true });
+async function encoderOf({ format, formulaSafe }: ExportFlags): Promise<RecordEncoder> {
+  // Only the library that is used is loaded.
+  if (format === 'parquet') return (await import('../feedback/export-parquet.ts')).parquet();
+  const { lines } = await import('../feedback/export-lines.ts');
+  if (format === 'jsonl') return lines((await import('../feedback/export-jsonl.ts')).jsonLines);
+  return lines((await import('../feedback/export-csv.ts')).csv({ formulaSafe: formulaSafe === true }));
 }
 
 /** Returns the bytes written; null when nobody reads any more, as with `| head`, which is a quiet end. */
-async function writeToStdout(output: Output, text: AsyncIterable<string>): Promise<number | null> {
+async function writeToStdout(output: Output, pieces: AsyncIterable<Piece>): Promise<number | null> {
   let bytes = 0;
-  for await (const piece of text) {
+  for await (const piece of pieces) {
     if (!(await output.data(piece))) return null;
     bytes += Buffer.byteLength(piece);
   }
@@ -104,11 +113,11 @@ async function writeToStdout(output: Output, text: AsyncIterable<string>): Promi
 }
 
 /** Shows how it goes; a Ctrl-C leaves the file as it was. Returns the bytes written. */
-async function writeToFile(output: Output, path: string, text: AsyncIterable<string>, tally: Tally): Promise<number> {
+async function writeToFile(output: Output, path: string, pieces: AsyncIterable<Piece>, tally: Tally): Promise<number> {
   const live = await output.startLive();
   const interrupt = onInterrupt();
-  const watched = async function* (): AsyncGenerator<string, void, undefined> {
-    for await (const piece of text) {
+  const watched = async function* (): AsyncGenerator<Piece, void, undefined> {
+    for await (const piece of pieces) {
       if (interrupt.signal.aborted) throw interrupted(path);
       yield piece;
       const step = Math.floor(tally.rows / shownEvery);

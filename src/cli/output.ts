@@ -4,7 +4,7 @@ import { exitCodes } from './exit-codes.ts';
 import { LiveLines, type LiveView, PlainLines } from './live-lines.ts';
 
 export interface OutputStream {
-  write(text: string, done?: (error?: Error | null) => void): unknown;
+  write(text: string | Uint8Array, done?: (error?: Error | null) => void): unknown;
   isTTY?: boolean;
   columns?: number;
 }
@@ -49,6 +49,11 @@ export class Output {
     this.paintNotes = createColors(wanted && stderr.isTTY === true);
   }
 
+  /** True when a person sees stdout. */
+  get toTerminal(): boolean {
+    return this.#stdout.isTTY === true;
+  }
+
   /** The command's result: the document with `--json`, else the text. */
   result(document: object, text: string): void {
     if (this.json) this.#document(document);
@@ -64,7 +69,7 @@ export class Output {
    * A piece of a result that is data for another program; resolves when it is written, to false when nobody reads any
    * more. Any other error is emitted by the stream too and ends the process (`run.ts`), so that it is told once.
    */
-  data(piece: string): Promise<boolean> {
+  data(piece: string | Uint8Array): Promise<boolean> {
     return new Promise((resolve) => {
       this.#stdout.write(piece, (error) => {
         if (!error) resolve(true);

@@ -5,10 +5,14 @@ import { usageFailure } from './cli-failure.ts';
 
 /**
  * Writes a file whole or not at all: under a temporary name beside it, renamed at the end. A file that is there keeps
- * its place behind a symlink and its permissions. Returns the bytes written (UTF-8). Throws a usage failure, naming
+ * its place behind a symlink and its permissions. Text is written as UTF-8. Returns the bytes written. Throws a usage failure, naming
  * `flag`, where no file can be.
  */
-export async function replaceFile(flag: string, path: string, chunks: AsyncIterable<string>): Promise<number> {
+export async function replaceFile(
+  flag: string,
+  path: string,
+  chunks: AsyncIterable<string | Uint8Array>,
+): Promise<number> {
   const { file, mode } = await placeFor(flag, path);
   const temp = tempName(file);
   let bytes: number;
@@ -30,10 +34,10 @@ export async function replaceFile(flag: string, path: string, chunks: AsyncItera
   return bytes;
 }
 
-async function writeAll(handle: FileHandle, chunks: AsyncIterable<string>): Promise<number> {
+async function writeAll(handle: FileHandle, chunks: AsyncIterable<string | Uint8Array>): Promise<number> {
   let bytes = 0;
   for await (const chunk of chunks) {
-    const data = Buffer.from(chunk, 'utf8');
+    const data = typeof chunk === 'string' ? Buffer.from(chunk, 'utf8') : chunk;
     await handle.writeFile(data);
     bytes += data.length;
   }

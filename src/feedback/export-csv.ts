@@ -1,4 +1,4 @@
-import type { RecordFormat } from './export-format.ts';
+import type { LineFormat } from './export-format.ts';
 import { type FeedbackRecord, recordColumns } from './feedback-record.ts';
 
 /**
@@ -15,7 +15,7 @@ const needsQuotes = /[",\r\n]|^\s|\s$/u;
  * is `""`: PostgreSQL's COPY and DuckDB tell them apart. With `formulaSafe`, cells that a spreadsheet would run get an
  * apostrophe in front, which changes what they hold.
  */
-export function csv({ formulaSafe }: { formulaSafe: boolean }): RecordFormat {
+export function csv({ formulaSafe }: { formulaSafe: boolean }): LineFormat {
   const cell = (text: string | null): string => {
     if (text === null) return '';
     const safe = formulaSafe && runs.test(text) ? `'${text}` : text;

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { type StatusEntry, statusChanges } from '../../bench/status-changes.ts';
 import { type ActivityScene, activityScene } from '../support/activity-dependencies.ts';
 import { compareWithTruth } from '../support/feedback-truth.ts';
 import { runPass } from '../support/sync-pass.ts';
@@ -8,54 +9,16 @@ import { runPass } from '../support/sync-pass.ts';
  * closed, closed to open, open to open) and 10 anywhere, 200 new entries.
  */
 
-interface Entry {
-  id: string;
-  status: string;
-  createdAt: string | null;
-}
-
-const monthMs = 30 * 86_400_000;
 let scene: ActivityScene;
 afterEach(async () => {
   await scene?.end();
 });
 
-const isOpen = ({ status }: Entry) => status === 'pending' || status === 'in_progress';
-
-/** Open entries are closed, but for every third, which goes to the other open status; closed ones are opened. */
-function changeOf(entry: Entry, index: number): { id: string; status: string } {
-  if (!isOpen(entry)) return { id: entry.id, status: index % 2 === 0 ? 'pending' : 'in_progress' };
-  if (index % 3 !== 0) return { id: entry.id, status: index % 2 === 0 ? 'resolved' : 'dismissed' };
-  return { id: entry.id, status: entry.status === 'pending' ? 'in_progress' : 'pending' };
-}
-
-/** So many of a list, spread over it. */
-function spread<Item>(items: readonly Item[], count: number): Item[] {
-  const step = Math.max(1, Math.floor(items.length / count));
-  return items.filter((_, index) => index % step === 0).slice(0, count);
-}
-
 function change(): number {
-  const now = Date.now();
-  const dated = ([...scene.sandbox.truth('prj_1')] as Entry[]).filter(({ createdAt }) => createdAt !== null);
-  const recent = dated.filter(({ createdAt }) => Date.parse(createdAt ?? '') > now - monthMs);
-  const older = dated.filter((entry) => !recent.includes(entry));
-  const opened = spread(recent.filter(isOpen), 125);
-  const changed = [
-    ...opened,
-    ...spread(
-      recent.filter((entry) => !isOpen(entry)),
-      250 - opened.length,
-    ),
-    ...spread(older.filter(isOpen), 6),
-    ...spread(
-      older.filter((entry) => !isOpen(entry)),
-      4,
-    ),
-  ];
-  scene.sandbox.changeEntries('prj_1', changed.map(changeOf));
+  const changes = statusChanges([...scene.sandbox.truth('prj_1')] as StatusEntry[], Date.now());
+  scene.sandbox.changeEntries('prj_1', changes);
   scene.sandbox.addEntries('prj_1', { count: 200 });
-  return changed.length;
+  return changes.length;
 }
 
 describe('what a review and an incremental pass see, and what they cost', () => {

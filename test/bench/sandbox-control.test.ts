@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SandboxControl } from '../../bench/sandbox-control.ts';
+import type { StatusEntry } from '../../bench/status-changes.ts';
 import { get, getFeedback, sandboxWith } from '../sandbox/support.ts';
 
 describe('what a sandbox in another process tells', () => {
@@ -17,12 +18,26 @@ describe('what a sandbox in another process tells', () => {
     ]);
   });
 
-  it.each([0, 1, 120])('is the id of each of its %i entries', async (entries) => {
+  it.each([0, 1, 120])('is each of its %i entries', async (entries) => {
     const sandbox = await sandboxWith({ entries });
-    const ids: string[] = [];
-    for await (const id of new SandboxControl(sandbox.url).truthOf('prj_1')) ids.push(id);
-    expect(ids).toEqual([...sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id));
-    expect(ids).toHaveLength(entries);
+    const told: unknown[] = [];
+    for await (const entry of new SandboxControl(sandbox.url).truthOf('prj_1')) told.push(entry);
+    const truth = [...sandbox.truth('prj_1')] as StatusEntry[];
+    expect(told).toEqual(truth.map(({ id, status, createdAt }) => ({ id, status, createdAt })));
+    expect(told).toHaveLength(entries);
+  });
+
+  it('is what was changed and added through it', async () => {
+    const sandbox = await sandboxWith({ entries: 3 });
+    const control = new SandboxControl(sandbox.url);
+    const [first] = [...sandbox.truth('prj_1')] as StatusEntry[];
+    await control.changeEntries('prj_1', [{ id: first?.id ?? '', status: 'dismissed' }]);
+    const added = await control.addEntries('prj_1', 2);
+    const truth = new Map(([...sandbox.truth('prj_1')] as StatusEntry[]).map(({ id, status }) => [id, status]));
+    expect(truth.get(first?.id ?? '')).toBe('dismissed');
+    expect([...truth.keys()]).toEqual(expect.arrayContaining(added));
+    expect(truth.size).toBe(5);
+    await expect(control.changeEntries('prj_1', [{ id: 'none', status: 'pending' }])).rejects.toThrow('answered 400');
   });
 
   it('is an error when there is no such project', async () => {

@@ -1,11 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, lstat, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
+import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { addFeedbackExport } from '../../src/cli/feedback-export.ts';
+import { Output } from '../../src/cli/output.ts';
 import type { FeedbackEntry } from '../../src/feedback/feedback-entry.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
 import { entry, wholePass } from '../feedback/temporary-store.ts';
-import { docferry, docferryJson, folderWithConfig } from './run-docferry.ts';
+import { duckdb, literal } from '../support/duckdb.ts';
+import { bin, docferry, docferryJson, folderWithConfig } from './run-docferry.ts';
 
 const organizations = `  - { id: acme, apiKey: k, projects: [{ id: prj_1 }, { id: prj_2 }] }
   - { id: beta, apiKey: k, projects: [{ id: prj_3 }] }
@@ -43,12 +48,12 @@ const manyRows = (rows: number) => `insert into feedback
 describe('feedback export', () => {
   it('writes a project as JSON lines, oldest first', async () => {
     const { cwd } = await scene();
-    const args = ['feedback', 'export', 'prj_1', '--format', 'jsonl', '--out', 'out.jsonl'];
+    const args = ['feedback', 'export', 'prj_1', '--format', 'jsonl', '--out', 'out'];
     const { exitCode, stderr, document } = await docferryJson(args, { cwd });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    const file = join(cwd, 'out.jsonl');
+    const file = join(cwd, 'out');
     expect(document).toEqual({
-      out: 'out.jsonl',
+      out: 'out',
       format: 'jsonl',
       rows: 3,
       bytes: (await stat(file)).size,
@@ -86,6 +91,40 @@ describe('feedback export', () => {
     expect(stderr).toBe(`stdout: 1 entry, ${Buffer.byteLength(stdout)} B\n`);
     expect((await docferry([...args, '--quiet'], { cwd })).stderr).toBe('');
     expect((await docferry([...args, '--formula-safe'], { cwd })).stdout).toContain(",/b,'=1+1,");
+  });
+
+  it('writes Parquet to a file, or the same bytes to stdout where no terminal is', async () => {
+    const { cwd } = await scene();
+    const args = ['feedback', 'export', '--format', 'parquet', '--from', '2026-11-02', '--out'];
+    const { document, exitCode } = await docferryJson([...args, 'out.parquet'], { cwd });
+    const file = join(cwd, 'out.parquet');
+    const { size } = await stat(file);
+    expect({ exitCode, document }).toMatchObject({
+      exitCode: 0,
+      document: { rows: 2, bytes: size, undatedLeftOut: 1 },
+    });
+    const rows = await duckdb(`select id, comment, project_id from ${literal(file)} order by id`);
+    expect(rows).toEqual([
+      { id: 'b', comment: '=1+1', project_id: 'prj_1' },
+      { id: 'c', comment: null, project_id: 'prj_2' },
+    ]);
+    const piped = join(cwd, 'piped.parquet');
+    const command = [process.execPath, bin, ...args, '-'].map((part) => `'${part}'`).join(' ');
+    execFileSync('sh', ['-c', `${command} > '${piped}'`], { cwd, stdio: ['ignore', 'ignore', 'ignore'] });
+    expect(await readFile(piped)).toEqual(await readFile(file));
+  });
+
+  it('writes no Parquet to a terminal', async () => {
+    const written: unknown[] = [];
+    const stdout = { isTTY: true, write: (text: string | Uint8Array) => written.push(text) };
+    const output = new Output({ json: false, quiet: false, color: false, env: {}, stdout, stderr: stdout });
+    const program = new Command();
+    addFeedbackExport(program, async (work) => {
+      await work({ output, configFile: undefined, env: {}, cwd: await folderWithConfig({ organizations }) });
+    });
+    const run = program.parseAsync(['export', '--format', 'parquet', '--out', '-'], { from: 'user' });
+    await expect(run).rejects.toMatchObject({ exitCode: 2, hint: 'name a file, or redirect stdout' });
+    expect(written).toEqual([]);
   });
 
   it('filters by date, leaving out what has none, and says how many', async () => {
@@ -127,7 +166,9 @@ describe('feedback export', () => {
 
   it.each([
     [2, ['--format', 'jsonl', '--out', 'x', '--from', '2026-02-30']],
-    [2, ['--format', 'parquet', '--out', 'x']],
+    [2, ['--format', 'xlsx', '--out', 'x']],
+    [2, ['--format', 'parquet', '--out', 'x', '--formula-safe']],
+    [2, ['--format', 'parquet', '--out', '-']],
     [2, ['--out', 'x']],
     [2, ['--format', 'csv']],
     [2, ['--format', 'jsonl', '--out', 'x', '--formula-safe']],
@@ -144,17 +185,20 @@ describe('feedback export', () => {
   });
 });
 
-describe('the file of feedback export', () => {
-  const args = ['feedback', 'export', 'prj_1', '--format', 'jsonl', '--out', 'out.jsonl'];
+describe.each([
+  { format: 'jsonl', begins: '{"org_id"' },
+  { format: 'parquet', begins: 'PAR1' },
+])('the file of feedback export as $format', ({ format, begins }) => {
+  const args = ['feedback', 'export', 'prj_1', '--format', format, '--out', 'out'];
 
   it('stays as it was when the export fails half-way, and nothing is left beside it', async () => {
     const { cwd, database } = await scene();
     run(database, manyRows(3_000));
     run(database, "update feedback set extra = 'not JSON' where id = 'b'");
-    await writeFile(join(cwd, 'out.jsonl'), 'before');
+    await writeFile(join(cwd, 'out'), 'before');
     const before = await readdir(cwd);
     expect((await docferry(args, { cwd })).exitCode).toBe(1);
-    expect(await readFile(join(cwd, 'out.jsonl'), 'utf8')).toBe('before');
+    expect(await readFile(join(cwd, 'out'), 'utf8')).toBe('before');
     expect(await readdir(cwd)).toEqual(before);
   });
 
@@ -162,17 +206,17 @@ describe('the file of feedback export', () => {
     const { cwd } = await scene();
     await writeFile(join(cwd, 'real'), 'before');
     await chmod(join(cwd, 'real'), 0o600);
-    await symlink('real', join(cwd, 'out.jsonl'));
+    await symlink('real', join(cwd, 'out'));
     expect((await docferry(args, { cwd })).exitCode).toBe(0);
-    expect((await lstat(join(cwd, 'out.jsonl'))).isSymbolicLink()).toBe(true);
+    expect((await lstat(join(cwd, 'out'))).isSymbolicLink()).toBe(true);
     expect((await stat(join(cwd, 'real'))).mode & 0o777).toBe(0o600);
-    expect((await readFile(join(cwd, 'real'), 'utf8')).split('\n')).toHaveLength(4);
+    expect((await readFile(join(cwd, 'real'), 'latin1')).slice(0, begins.length)).toBe(begins);
   });
 
   it('stays as it was after a Ctrl-C', async () => {
     const { cwd, database } = await scene();
     run(database, manyRows(200_000));
-    await writeFile(join(cwd, 'out.jsonl'), 'before');
+    await writeFile(join(cwd, 'out'), 'before');
     const before = await readdir(cwd);
     const { exitCode, stderr } = await docferry(args, {
       cwd,
@@ -182,17 +226,17 @@ describe('the file of feedback export', () => {
     });
     expect(exitCode).toBe(1);
     expect(stderr).toContain('is as it was');
-    expect(await readFile(join(cwd, 'out.jsonl'), 'utf8')).toBe('before');
+    expect(await readFile(join(cwd, 'out'), 'utf8')).toBe('before');
     expect(await readdir(cwd)).toEqual(before);
   });
+});
 
-  it('may be a pipe that somebody stops reading', async () => {
-    const { cwd, database } = await scene();
-    run(database, manyRows(5_000));
-    const { exitCode, stderr } = await docferry([...args.slice(0, -1), '-'], {
-      cwd,
-      onOutput: (child) => child.stdout?.destroy(),
-    });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+it('stdout may be a pipe that somebody stops reading', async () => {
+  const { cwd, database } = await scene();
+  run(database, manyRows(5_000));
+  const { exitCode, stderr } = await docferry(['feedback', 'export', 'prj_1', '--format', 'jsonl', '--out', '-'], {
+    cwd,
+    onOutput: (child) => child.stdout?.destroy(),
   });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 });

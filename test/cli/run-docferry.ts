@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
 /** The built command line; `npm test` builds it. */
-const bin = fileURLToPath(new URL('../../dist/src/starter.js', import.meta.url));
+export const bin = fileURLToPath(new URL('../../dist/src/starter.js', import.meta.url));
 
 export interface Finished {
   exitCode: number | null;

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { csv } from '../../src/feedback/export-csv.ts';
 import { type FeedbackRecord, recordColumns } from '../../src/feedback/feedback-record.ts';
+import { anyRecord } from '../support/arbitrary-records.ts';
 
 /** A cell as a strict reader of RFC 4180 sees it. */
 interface Cell {
@@ -37,57 +38,6 @@ function parseCsv(text: string): Cell[][] {
   return rows;
 }
 
-const nasty = fc.string({
-  unit: fc.constantFrom(
-    '"',
-    ',',
-    '\r',
-    '\n',
-    '\r\n',
-    ' ',
-    '\t',
-    '=',
-    '+',
-    '-',
-    '@',
-    "'",
-    'a',
-    'é',
-    '🙂',
-    '\u2028',
-    '＝',
-  ),
-});
-const text = fc.oneof(
-  nasty,
-  fc.string({ unit: 'binary' }).map((value) => value.toWellFormed()),
-);
-const textOrNull = fc.option(text);
-const records: fc.Arbitrary<FeedbackRecord> = fc.record({
-  org_id: text,
-  project_id: text,
-  id: text,
-  path: text,
-  comment: textOrNull,
-  created_at: textOrNull,
-  created_at_utc: textOrNull,
-  source: text,
-  status: text,
-  helpful: fc.option(fc.boolean()),
-  contact: textOrNull,
-  code: textOrNull,
-  filename: textOrNull,
-  lang: textOrNull,
-  extra: fc.dictionary(
-    text.filter((key) => key !== '__proto__'),
-    fc.jsonValue(),
-    { noNullPrototype: true, maxKeys: 3 },
-  ),
-  first_seen_at: text,
-  last_seen_at: text,
-  deleted_at: textOrNull,
-});
-
 /** What a reader that tells null from an empty text makes of a row. */
 function recordOf(cells: readonly Cell[]): Record<string, unknown> {
   return Object.fromEntries(
@@ -105,7 +55,7 @@ const plain = csv({ formulaSafe: false });
 const safe = csv({ formulaSafe: true });
 
 function record(over: Partial<FeedbackRecord>): FeedbackRecord {
-  const [some] = fc.sample(records, { numRuns: 1, seed: 1 });
+  const [some] = fc.sample(anyRecord, { numRuns: 1, seed: 1 });
   if (some === undefined) throw new Error('no record');
   return { ...some, ...over };
 }
@@ -113,7 +63,7 @@ function record(over: Partial<FeedbackRecord>): FeedbackRecord {
 describe('CSV', () => {
   it('reads back as what was written, by a strict reader of RFC 4180, whatever the texts hold', () => {
     fc.assert(
-      fc.property(fc.array(records, { maxLength: 5 }), (written) => {
+      fc.property(fc.array(anyRecord, { maxLength: 5 }), (written) => {
         const [header, ...rows] = parseCsv(plain.header + written.map((one) => plain.line(one)).join(''));
         expect(header?.map((cell) => cell.text)).toEqual(recordColumns);
         expect(rows.map(recordOf)).toEqual(JSON.parse(JSON.stringify(written)));
@@ -142,7 +92,7 @@ describe('CSV', () => {
 
   it('with formulaSafe no cell of any column begins a formula, and harmless ones are as they were', () => {
     fc.assert(
-      fc.property(records, (one) => {
+      fc.property(anyRecord, (one) => {
         const cells = parseCsv(safe.line(one))[0] ?? [];
         const before = parseCsv(plain.line(one))[0] ?? [];
         for (const [index, cell] of cells.entries()) {

@@ -8,6 +8,7 @@ import { useStoreKind } from './temporary-store.ts';
 const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'commit-page.test.ts': () => import('./commit-page.test.ts'),
   'erase-contact.test.ts': () => import('./erase-contact.test.ts'),
+  'export-files.test.ts': () => import('./export-files.test.ts'),
   'export-rows.test.ts': () => import('./export-rows.test.ts'),
   'export-runs.test.ts': () => import('./export-runs.test.ts'),
   'feedback-stats.test.ts': () => import('./feedback-stats.test.ts'),

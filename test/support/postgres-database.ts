@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { inject } from 'vitest';
+import type { PostgresServerAddress } from '../../scripts/postgres-server.ts';
 import type { PostgresPlace } from '../../src/feedback/postgres-place.ts';
-import type { PostgresAddressOfTest } from './postgres-server.ts';
 import type { PostgresTestContext } from './postgres-setup.ts';
 
 /** False where PostgreSQL is not installed: what needs it is skipped. */
@@ -33,7 +33,7 @@ export interface PostgresDatabase extends AsyncDisposable {
 
 /** An empty database of one's own, on the server of this test run or another one. `options` end `CREATE DATABASE`. */
 export async function createDatabase(
-  server: PostgresAddressOfTest = usePostgres().address,
+  server: PostgresServerAddress = usePostgres().address,
   options = '',
 ): Promise<PostgresDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -70,7 +70,7 @@ export async function createDatabase(
 }
 
 async function asSuperuser<T>(
-  { host, port, user, password }: PostgresAddressOfTest,
+  { host, port, user, password }: PostgresServerAddress,
   database: string,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {

@@ -1,11 +1,11 @@
 import type { TestProject } from 'vitest/node';
-import { postgresBinaries } from './postgres-binaries.ts';
-import { type PostgresAddressOfTest, startPostgres } from './postgres-server.ts';
+import { postgresBinaries } from '../../scripts/postgres-binaries.ts';
+import { type PostgresServerAddress, startPostgres } from '../../scripts/postgres-server.ts';
 
 /** What the set-up hands to test files that use PostgreSQL; null where it is not installed. */
 export interface PostgresTestContext {
   binaries: string;
-  address: PostgresAddressOfTest;
+  address: PostgresServerAddress;
 }
 
 declare module 'vitest' {

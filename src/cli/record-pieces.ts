@@ -1,10 +1,7 @@
-import type { RecordFormat } from '../feedback/export-format.ts';
+import type { Piece, RecordEncoder } from '../feedback/export-format.ts';
 import type { FeedbackRecord } from '../feedback/feedback-record.ts';
 
-/** Characters of a piece, or a little more: enough to make writing cheap; larger ones only cost memory. */
-const pieceLength = 64 * 1024;
-
-/** What has been turned into text so far. */
+/** What has been encoded so far. */
 export class Tally {
   /** The projects begun, the present one last. */
   readonly projects: { org: string; project: string; rows: number }[] = [];
@@ -16,16 +13,15 @@ export class Tally {
 }
 
 /**
- * The records of projects, one project after the other, as text in pieces of a size that suits writing. The tally is
- * up to date when a piece is handed out.
+ * The records of projects, one project after the other, as the parts of a file. The tally is up to date when a part is
+ * handed out.
  */
-export async function* recordText(
+export async function* recordPieces(
   projects: readonly { org: string; project: string }[],
   read: (project: { org: string; project: string }) => AsyncIterable<FeedbackRecord>,
-  format: RecordFormat,
+  encoder: RecordEncoder,
   tally: Tally,
-): AsyncGenerator<string, void, undefined> {
-  let piece = format.header;
+): AsyncGenerator<Piece, void, undefined> {
   for (const { org, project } of projects) {
     const counted = { org, project, rows: 0 };
     tally.projects.push(counted);
@@ -33,11 +29,10 @@ export async function* recordText(
       counted.rows += 1;
       tally.met.sources.add(record.source);
       tally.met.statuses.add(record.status);
-      piece += format.line(record);
-      if (piece.length < pieceLength) continue;
-      yield piece;
-      piece = '';
+      const piece = encoder.add(record);
+      if (piece !== null) yield piece;
     }
   }
-  if (piece !== '') yield piece;
+  const last = encoder.end();
+  if (last.length > 0) yield last;
 }

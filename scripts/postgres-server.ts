@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { findFreePort } from '../../src/embedded/ports.ts';
+import { findFreePort } from '../src/embedded/ports.ts';
 import { ordinaryUser } from './postgres-binaries.ts';
 
 const run = promisify(execFile);
 
-/** How tests reach a server; plain data, so that it can be handed to other processes. */
-export interface PostgresAddressOfTest {
+/** How to reach a server; plain data, so that it can be handed to other processes. */
+export interface PostgresServerAddress {
   host: '127.0.0.1';
   port: number;
   /** The superuser. */
@@ -23,7 +23,7 @@ export interface PostgresAddressOfTest {
 }
 
 export interface PostgresServer {
-  address: PostgresAddressOfTest;
+  address: PostgresServerAddress;
   pid(): number;
   /** As after a crash: every connection is cut at once, and what was not committed is gone. */
   crash(): Promise<void>;
@@ -48,7 +48,7 @@ export async function startPostgres(binaries: string, { ssl = true } = {}): Prom
   await run(join(binaries, 'initdb'), [...initdb, '-E', 'UTF8', '--locale', 'C'], asUser);
   const certificate = ssl ? await makeCertificate(folder, own) : null;
   const port = await findFreePort();
-  const address: PostgresAddressOfTest = { host: '127.0.0.1', port, user: 'root', password, certificate };
+  const address: PostgresServerAddress = { host: '127.0.0.1', port, user: 'root', password, certificate };
   const sockets = join(folder, 'sockets');
   await mkdir(sockets);
   await own(sockets);
