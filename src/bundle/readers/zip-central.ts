@@ -52,7 +52,7 @@ export class CentralEntries {
       throw new ArchiveFault('zip-directory', null, 'the central directory holds more than the entries it counts');
     }
     this.#left -= 1;
-    const header = Buffer.from(await this.#take(HEADER_BYTES));
+    const header = await this.#take(HEADER_BYTES);
     if (header.readUInt32LE(0) !== SIGNATURE) {
       throw new ArchiveFault('zip-directory', null, 'the central directory is damaged');
     }
