@@ -16,6 +16,7 @@ const INDEX = { name: 'index.html', content: '<h1>Home</h1>' };
 const PAGE = { name: 'a.html', content: 'a'.repeat(40) };
 const DESCRIPTOR = 0x808;
 const LINK = 0o120777 * 2 ** 16;
+const REPARSE_POINT = 0x420;
 
 const tar = (...blocks: RawBlock[]) => rawTar([INDEX, ...blocks]);
 const zip = (...entries: RawEntry[]) => rawZip([INDEX, ...entries]);
@@ -158,10 +159,20 @@ export const REFUSALS: Refusal[] = [
     'symlinks (Z2)',
     [tar({ name: 'l', type: '2' }), zip({ name: 'l', content: '/', attributes: LINK })],
   ]),
-  ...of('hard-link', ['hard links (Z2)', tar({ name: 'l', type: '1' })]),
+  ...of(
+    'symbolic-link',
+    ['a reparse point of Windows (Z2)', zip({ name: 'l', content: '/', attributes: REPARSE_POINT })],
+    ['headers in the data of a link (T1)', tar({ name: 'l', type: '2', content: hidden })],
+  ),
+  ...of(
+    'hard-link',
+    ['hard links (Z2)', tar({ name: 'l', type: '1' })],
+    ['headers in the data of a hard link (T1)', tar({ name: 'l', type: '1', content: hidden })],
+  ),
   ...of(
     'device',
     ['devices and pipes (Z2)', ['3', '4', '6'].map((type) => tar({ name: 'd', type }))],
+    ['headers in the data of a device (T1)', tar({ name: 'd', type: '3', content: hidden })],
     ['a pipe by its mode (Z2)', zip({ name: 'd', attributes: 0o010644 * 2 ** 16 })],
   ),
   ...of('entry-type', [
