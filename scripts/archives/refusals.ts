@@ -1,7 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import type { StructureRule } from '../../src/bundle/structure-rules.ts';
 import { paxRecords, type RawBlock, rawBlock, rawTar } from './raw-tar.ts';
-import { extra, narrow, type RawEnd, type RawEntry, rawZip, wide, zip64Records } from './raw-zip.ts';
+import { type RawEnd, type RawEntry, rawZip, zip64Records } from './raw-zip.ts';
+import { extra, narrow, wide } from './zip-bytes.ts';
 
 /** An archive that breaks one rule and no other, and the case it stands for (PARTS §5). */
 export interface Refusal {
@@ -118,7 +119,11 @@ export const REFUSALS: Refusal[] = [
     '../ (Z1)',
     [...named('../x'), ...named('a/../../x'), tar(pax('x', ['path', '../x']), PAGE)],
   ]),
-  ...of('backslash', ['..\\ and UNC (Z1)', [...named('..\\x'), ...named('\\\\server\\share')]]),
+  ...of(
+    'backslash',
+    ['..\\ and UNC (Z1)', [...named('..\\x'), ...named('\\\\server\\share')]],
+    ['a backslash within a name (Z3)', named('a\\b')],
+  ),
   ...of('drive-letter', ['C: (Z1)', named('C:/x')]),
   ...of('colon', ['name:stream (Z1)', named('a/index.html:hidden')]),
   ...of(
