@@ -7,6 +7,9 @@ import { hashFile } from '../../src/bundle/hash-file.ts';
 import { VersionDamaged } from '../../src/bundle/store-errors.ts';
 import { DOMAIN } from './publishing.ts';
 
+/** Between two looks: the others need the processor too. */
+const PAUSE_MS = 20;
+
 /** What a reader has seen of a site; plain JSON. */
 export interface Seen {
   /** Times the pointer was followed and its version hashed. */
@@ -39,7 +42,7 @@ export async function watchSite(bundles: BundleStore, site: string | null, isOve
       seen.looks += 1;
     }
     if (site !== null && (await visit(bundles, site, seen))) seen.visits += 1;
-    await sleep(1);
+    await sleep(PAUSE_MS);
   }
   return seen;
 }

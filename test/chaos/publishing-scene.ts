@@ -32,6 +32,7 @@ export class PublishingScene {
   readonly site: string;
   readonly store: BundleStore;
   #published = 0;
+  readonly #running: DocferryProcess[] = [];
 
   private constructor(folder: string, config: BundleStoreConfig, site: string, store: BundleStore) {
     this.folder = folder;
@@ -50,6 +51,7 @@ export class PublishingScene {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#running) await child.kill('SIGKILL');
     await rm(this.folder, { recursive: true, force: true });
   }
 
@@ -65,7 +67,7 @@ export class PublishingScene {
   /** A process that publishes; with `killAt` it ends by -9 before that change of the file system. */
   publishing(publish: Publication, { killAt, rounds = 1 }: { killAt?: number; rounds?: number } = {}): DocferryProcess {
     const env = killAt === undefined ? {} : { NODE_OPTIONS: `--import ${preload}`, KILL_AT: `${killAt}` };
-    return new DocferryProcess([JSON.stringify({ publish, rounds })], { cwd: this.folder, env, program });
+    return this.#start([JSON.stringify({ publish, rounds })], env);
   }
 
   /** A process that reads all the time; `seen` ends it. */
@@ -75,7 +77,7 @@ export class PublishingScene {
     const store =
       this.config.kind === 's3' ? { ...this.config, workFolder: join(this.folder, 'watcher') } : this.config;
     const order = JSON.stringify({ watch: { store, site: this.site }, until });
-    const child = new DocferryProcess([order], { cwd: this.folder, program });
+    const child = this.#start([order]);
     return {
       seen: async () => {
         await writeFile(until, '');
@@ -83,6 +85,12 @@ export class PublishingScene {
         return JSON.parse(child.stdout);
       },
     };
+  }
+
+  #start(args: readonly string[], env: NodeJS.ProcessEnv = {}): DocferryProcess {
+    const child = new DocferryProcess(args, { cwd: this.folder, env, program });
+    this.#running.push(child);
+    return child;
   }
 
   /** What a reader meets now: one version, whole, and one release, whole; every version that is listed is good. */
