@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { StoreUnreachable } from '../../src/bundle/store-errors.ts';
 import { openBundleStore } from '../../src/open-bundle-store.ts';
 import { type Publication, publishOnce } from './publishing.ts';
 import { watchSite } from './watching.ts';
@@ -14,13 +15,14 @@ type Order =
   | { publish: Publication; rounds?: number }
   | { watch: Pick<Publication, 'store' | 'site'>; until: string; publish?: undefined };
 
+const MOST_TRIES = 5;
 const order: Order = JSON.parse(process.argv[2] ?? '');
 if (order.publish) {
   const { publish, rounds = 1 } = order;
   const published: (string | null)[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const { stageId, at } = publish;
-    published.push(await publishOnce({ ...publish, stageId: `${stageId}-${round}`, at: at + round * 1000 }));
+    published.push(await repeated({ ...publish, stageId: `${stageId}-${round}`, at: at + round * 1000 }));
   }
   process.stdout.write(JSON.stringify(published));
 } else {
@@ -29,3 +31,14 @@ if (order.publish) {
   process.stdout.write(JSON.stringify(seen));
 }
 process.exit();
+
+/** What may pass is tried again, as Temporal does it. */
+async function repeated(publication: Publication): Promise<string | null> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await publishOnce(publication);
+    } catch (error) {
+      if (!(error instanceof StoreUnreachable) || tries === MOST_TRIES) throw error;
+    }
+  }
+}
