@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { badInputPage } from './docs/bad-input-page.ts';
 import { commandsPage } from './docs/commands-page.ts';
 import { configurationPage } from './docs/configuration-page.ts';
 import { interfacePage } from './docs/interface-page.ts';
@@ -9,4 +10,5 @@ const docs = new URL('../../docs/', import.meta.url);
 await writeFile(new URL('configuration.md', docs), configurationPage());
 await writeFile(new URL('commands.md', docs), commandsPage());
 await writeFile(new URL('interface-coverage.md', docs), interfacePage());
+await writeFile(new URL('bad-input.md', docs), await badInputPage());
 await writeFile(new URL('verification.md', docs), verificationPage());

@@ -20,7 +20,8 @@ zeros.
 
 const structure = `## Structure
 
-Every one of these refuses the archive, and each is shown by archives that \`test/bundle/refusals.ts\` makes byte by byte.
+Every one of these refuses the archive, and each is shown by archives that \`scripts/archives/refusals.ts\` makes byte by byte.
+[bad-input.md](bad-input.md) lists them with what became of each.
 `;
 
 const site = `## Site

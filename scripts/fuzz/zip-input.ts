@@ -1,4 +1,13 @@
 import { crc32, deflateRawSync } from 'node:zlib';
+import {
+  extra,
+  narrow,
+  wide,
+  type ZipFields,
+  zipCentralHeader,
+  zipEnd,
+  zipLocalHeader,
+} from '../archives/zip-bytes.ts';
 import { damage } from './damage.ts';
 import type { Random } from './random.ts';
 import { type SmallFile, smallSite } from './small-site.ts';
@@ -7,21 +16,9 @@ const DESCRIPTOR = 8;
 const UTF8 = 0x800;
 const INTERESTING = [0, 1, 2, 4, 20, 22, 30, 46, 0xff, 0xffff, 0xfffffffe, 0xffffffff];
 
-/** One header's fields, as the central or the local header tells them. */
-interface Fields {
-  version: number;
-  flags: number;
-  method: number;
-  crc: number;
-  packed: number;
-  bytes: number;
-  name: Buffer;
-  extra: Buffer;
-}
-
 interface Entry {
-  local: Fields;
-  central: Fields;
+  local: ZipFields;
+  central: ZipFields;
   data: Buffer;
   descriptor: Buffer;
   attributes: number;
@@ -45,9 +42,8 @@ function entryOf(random: Random, { name, content }: SmallFile): Entry {
   const stored = random.chance(0.3);
   const data = stored ? content : deflateRawSync(content, { level: random.pick([1, 6, 9]) });
   const late = random.chance(0.25);
-  const wide = random.chance(0.15);
-  const truth: Fields = {
-    version: 20,
+  const isWide = random.chance(0.15);
+  const truth: ZipFields = {
     flags: UTF8 | (late ? DESCRIPTOR : 0),
     method: stored ? 0 : 8,
     crc: crc32(content),
@@ -56,10 +52,10 @@ function entryOf(random: Random, { name, content }: SmallFile): Entry {
     name: Buffer.from(name),
     extra: random.chance(0.3) ? timestamp() : Buffer.alloc(0),
   };
-  const local = wide ? widened(truth) : { ...truth };
-  const central = wide && random.chance(0.5) ? widened(truth) : { ...truth };
-  if (late && !wide && random.chance(0.7)) Object.assign(local, { crc: 0, packed: 0, bytes: 0 });
-  const descriptor = late ? descriptorOf(random, truth, wide) : Buffer.alloc(0);
+  const local = isWide ? widened(truth) : { ...truth };
+  const central = isWide && random.chance(0.5) ? widened(truth) : { ...truth };
+  if (late && !isWide && random.chance(0.7)) Object.assign(local, { crc: 0, packed: 0, bytes: 0 });
+  const descriptor = late ? descriptorOf(random, truth, isWide) : Buffer.alloc(0);
   const attributes = random.pick([0, 0o100644 * 2 ** 16, 0]);
   return {
     local,
@@ -143,8 +139,9 @@ function assemble(random: Random, entries: readonly Entry[]): Buffer {
   if (random.chance(0.03)) push(random.bytes(1 + random.below(30)));
   for (const entry of entries) {
     push(entry.gap);
-    central.push(centralHeader(entry, offset + entry.shift));
-    push(localHeader(entry.local));
+    const { central: told, attributes, comment } = entry;
+    central.push(zipCentralHeader(told, { offset: Math.max(0, offset + entry.shift), attributes, comment }));
+    push(zipLocalHeader(entry.local));
     push(entry.data);
     push(entry.descriptor);
   }
@@ -162,17 +159,18 @@ function endRecords(random: Random, told: { entries: number; start: number; byte
   const comment = random.chance(0.1)
     ? random.pick([Buffer.from('hello'), Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`)])
     : Buffer.alloc(0);
-  const end = Buffer.alloc(22);
-  end.write('PK\x05\x06', 'latin1');
   const with64 = random.chance(0.15);
   const hide = with64 && random.chance(0.6);
-  end.writeUInt16LE(change(0, 0xffff), 4);
-  end.writeUInt16LE(hide ? 0xffff : change(told.entries, 0xffff), 8);
-  end.writeUInt16LE(hide ? 0xffff : change(told.entries, 0xffff), 10);
-  end.writeUInt32LE(hide ? 0xffffffff : change(told.bytes, 0xffffffff), 12);
-  end.writeUInt32LE(hide ? 0xffffffff : change(told.start, 0xffffffff), 16);
-  end.writeUInt16LE(change(comment.length, 0xffff), 20);
-  if (!with64) return [end, comment];
+  const end = zipEnd({
+    disk: change(0, 0xffff),
+    entriesHere: hide ? 0xffff : change(told.entries, 0xffff),
+    entries: hide ? 0xffff : change(told.entries, 0xffff),
+    bytes: hide ? 0xffffffff : change(told.bytes, 0xffffffff),
+    start: hide ? 0xffffffff : change(told.start, 0xffffffff),
+    comment,
+    commentLength: change(comment.length, 0xffff),
+  });
+  if (!with64) return [end];
   const record = Buffer.alloc(56);
   record.write('PK\x06\x06', 'latin1');
   record.writeBigUInt64LE(BigInt(change(44, 0xffff)), 4);
@@ -183,80 +181,29 @@ function endRecords(random: Random, told: { entries: number; start: number; byte
   locator.write('PK\x06\x07', 'latin1');
   locator.writeBigUInt64LE(BigInt(change(told.start + told.bytes, 0xffffffff)), 8);
   locator.writeUInt32LE(change(1, 0xffff), 16);
-  return [record, locator, end, comment];
+  return [record, locator, end];
 }
 
-function localHeader(fields: Fields): Buffer {
-  return Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), shared(fields), fields.name, fields.extra]);
+function widened(fields: ZipFields): ZipFields {
+  const sizes = extra(1, wide(fields.bytes, fields.packed));
+  return { ...fields, bytes: 0xffffffff, packed: 0xffffffff, extra: Buffer.concat([fields.extra, sizes]) };
 }
 
-function centralHeader({ central, attributes, comment }: Entry, offset: number): Buffer {
-  const rest = Buffer.alloc(14);
-  rest.writeUInt16LE(comment.length, 0);
-  rest.writeUInt32LE(attributes, 6);
-  rest.writeUInt32LE(Math.max(0, offset), 10);
-  return Buffer.concat([
-    Buffer.from('PK\x01\x02\x14\x03', 'latin1'),
-    shared(central),
-    rest,
-    central.name,
-    central.extra,
-    comment,
-  ]);
-}
-
-function shared({ version, flags, method, crc, packed, bytes, name, extra }: Fields): Buffer {
-  const header = Buffer.alloc(26);
-  header.writeUInt16LE(version, 0);
-  header.writeUInt16LE(flags & 0xffff, 2);
-  header.writeUInt16LE(method, 4);
-  header.writeUInt32LE(crc >>> 0, 10);
-  header.writeUInt32LE(packed, 14);
-  header.writeUInt32LE(bytes, 18);
-  header.writeUInt16LE(name.length, 22);
-  header.writeUInt16LE(extra.length, 24);
-  return header;
-}
-
-function widened(fields: Fields): Fields {
-  const extra = Buffer.alloc(20);
-  extra.writeUInt16LE(1, 0);
-  extra.writeUInt16LE(16, 2);
-  extra.writeBigUInt64LE(BigInt(fields.bytes), 4);
-  extra.writeBigUInt64LE(BigInt(fields.packed), 12);
-  return { ...fields, bytes: 0xffffffff, packed: 0xffffffff, extra: Buffer.concat([fields.extra, extra]) };
-}
-
-function descriptorOf(random: Random, { crc, packed, bytes }: Fields, wide: boolean): Buffer {
-  const size = wide ? 20 : 12;
-  const body = Buffer.alloc(size);
-  body.writeUInt32LE(crc, 0);
-  if (wide) {
-    body.writeBigUInt64LE(BigInt(packed), 4);
-    body.writeBigUInt64LE(BigInt(bytes), 12);
-  } else {
-    body.writeUInt32LE(packed, 4);
-    body.writeUInt32LE(bytes, 8);
-  }
+function descriptorOf(random: Random, { crc, packed, bytes }: ZipFields, isWide: boolean): Buffer {
+  const body = isWide ? Buffer.concat([narrow(crc), wide(packed, bytes)]) : narrow(crc, packed, bytes);
   return random.chance(0.8) ? Buffer.concat([Buffer.from('PK\x07\x08', 'latin1'), body]) : body;
 }
 
-function randomExtra(random: Random, { name }: Fields): Buffer {
+function randomExtra(random: Random, { name }: ZipFields): Buffer {
   switch (random.below(4)) {
     case 0:
       return random.bytes(random.below(12));
     case 1: {
       const path = random.chance(0.5) ? name : Buffer.from('other.html');
-      const field = Buffer.alloc(9);
-      field.writeUInt16LE(0x7075, 0);
-      field.writeUInt16LE(5 + path.length, 2);
-      field[4] = 1;
-      field.writeUInt32LE(crc32(name), 5);
-      return Buffer.concat([field, path]);
+      return extra(0x7075, Buffer.concat([Buffer.from([1]), narrow(crc32(name)), path]));
     }
     case 2:
-      return widened({ version: 0, flags: 0, method: 0, crc: 0, packed: 1, bytes: 1, name, extra: Buffer.alloc(0) })
-        .extra;
+      return widened({ flags: 0, method: 0, crc: 0, packed: 1, bytes: 1, name, extra: Buffer.alloc(0) }).extra;
     default:
       return timestamp();
   }

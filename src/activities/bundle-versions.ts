@@ -1,8 +1,10 @@
+import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
 import { type Current, PointerMoved } from '../bundle/bundle-store.ts';
-import { type DownloadResult, download } from '../bundle/download.ts';
+import { type DownloadProgress, type DownloadResult, download } from '../bundle/download.ts';
 import { ArchiveTooLarge, DownloadFailed, LinkExpired } from '../bundle/download-errors.ts';
 import { LinkRefused } from '../bundle/link-policy.ts';
+import { changing } from '../bundle/store-errors.ts';
 import type { VerificationReport } from '../bundle/verification-report.ts';
 import { verifyInThread } from '../bundle/verify-in-thread.ts';
 import type { ArchiveFacts, Reason } from '../model/cargo.ts';
@@ -176,16 +178,18 @@ async function downloadFresh(
     details.linksRequested += 1;
     const before = details.offset;
     try {
-      return await download(link.url.href, {
+      const options = {
         file,
         policy: deps.linkPolicy,
         maxBytes: site.maxBytes,
         signal,
-        onProgress: ({ offset, total }) => {
+        onProgress: ({ offset, total }: DownloadProgress) => {
           details.offset = offset;
           details.total = total ?? link.sizeBytes ?? 0;
         },
-      });
+      };
+      // What the disk refuses is the store's failure, not the service's.
+      return await changing(dirname(file), () => download(link.url.href, options));
     } catch (error) {
       if (details.offset > before) idle = 0;
       if (!(error instanceof LinkExpired) || idle >= idleLinks) throw error;

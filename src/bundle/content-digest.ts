@@ -7,8 +7,14 @@ export interface ContentFile {
   sha256: string;
 }
 
+/** Half of a character beyond U+FFFF: by their UTF-16 units these stand before U+E000, by their bytes behind it. */
+const SURROGATE = /[\ud800-\udfff]/;
+
 /** The files in the order of the bytes of their UTF-8 path. */
 export function sortFiles(files: readonly ContentFile[]): ContentFile[] {
+  if (!files.some(({ path }) => SURROGATE.test(path))) {
+    return [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  }
   const keyed = files.map((file) => ({ file, key: Buffer.from(file.path) }));
   keyed.sort((a, b) => Buffer.compare(a.key, b.key));
   return keyed.map(({ file }) => file);

@@ -19,7 +19,7 @@ import { DirectoryState } from './directory-state.ts';
 import { tempName, writeDurably, writeDurablySync } from './durable-file.ts';
 import { nothingThere, readIfThere, readIfThereSync } from './read-if-there.ts';
 import { sameContent } from './same-content.ts';
-import { removeOldStages } from './staged-leftovers.ts';
+import { removeOldStages, removeOldTemps } from './staged-leftovers.ts';
 import { changing, StagedChanged } from './store-errors.ts';
 import { parseCurrent, parseIdentity, parseRollouts, parseStaged, toJson } from './store-files.ts';
 import {
@@ -177,7 +177,10 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async sweep(now: Date): Promise<void> {
-    await changing(this.#root, () => removeOldStages(join(this.#root, stagingRoot), now));
+    await changing(this.#root, async () => {
+      await removeOldStages(join(this.#root, stagingRoot), now);
+      for (const folder of ['', ...(await this.domains())]) await removeOldTemps(join(this.#root, folder), now);
+    });
   }
 
   async domains(): Promise<string[]> {

@@ -8,6 +8,11 @@ export function tempName(file: string): string {
   return `${file}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`;
 }
 
+/** Whether a name is one of `tempName`'s. */
+export function isTempName(name: string): boolean {
+  return /\.\d+-[0-9a-f]{12}\.tmp$/.test(name);
+}
+
 /** Puts a file in place whole or not at all, and for good when this returns. */
 export async function writeDurably(file: string, content: string): Promise<void> {
   const temp = tempName(file);

@@ -55,9 +55,7 @@ export class EntryRules {
 
   /** The path to use for the entry; null when it was refused or is the archive's own root. */
   admit(entry: Pick<ArchiveEntry, 'name' | 'kind' | 'bytes'>): string | null {
-    this.#entries += 1;
-    this.#bytes += entry.bytes;
-    if (this.#breaksLimit()) return null;
+    if (!this.count(entry)) return null;
     const refusal = REFUSED_KINDS[entry.kind];
     if (refusal) return this.#refuse(refusal.rule, entry.name, refusal.detail);
     const checked = checkPath(entry.name, entry.kind === 'directory');
@@ -68,6 +66,13 @@ export class EntryRules {
     if (checked.path === '') return null;
     const occupied = this.#occupyParents(checked.path) && this.#occupy(checked.path, entry.kind);
     return occupied ? checked.path : null;
+  }
+
+  /** Looks at the limits alone, for an entry that somebody else admits; false when one is broken. */
+  count(entry: Pick<ArchiveEntry, 'bytes'>): boolean {
+    this.#entries += 1;
+    this.#bytes += entry.bytes;
+    return !this.#breaksLimit();
   }
 
   #breaksLimit(): boolean {

@@ -37,6 +37,8 @@ export function s3Failure(error: unknown, place: S3Place, permission: S3Permissi
   const known = refusal(name, status, place, permission);
   if (known) return new StoreRefused(...known);
   if (status === 0) return error;
+  // Some gateways on file systems answer so when a folder goes that another request was about to use.
+  if (status === 409) return new StoreUnreachable(`the object store of ${where} met another request (${name})`);
   return new StoreRefused(`the object store of ${where} refused a request (${name}, ${status})`, checkBucket);
 }
 

@@ -13,7 +13,7 @@ export async function sniffFormat(file: ByteFile): Promise<Sniffed> {
 }
 
 /** As `sniffFormat`, for the first 512 bytes of a file (fewer when it is shorter). */
-export function sniffBytes(head: Buffer): Sniffed {
+function sniffBytes(head: Buffer): Sniffed {
   if (head.length === 0) return refused('empty-file', 'the file is empty');
   if (startsWith(head, [0x1f, 0x8b])) return { format: 'tar.gz' };
   if (startsWith(head, [0x50, 0x4b, 3, 4]) || startsWith(head, [0x50, 0x4b, 5, 6])) return { format: 'zip' };

@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isTempName } from './durable-file.ts';
 import { nothingThere } from './read-if-there.ts';
 
 /** No step of an export leaves its staged files untouched for so long, unless it was ended from outside. */
@@ -9,6 +10,18 @@ export const stagedDiesAfterMs = 7 * 24 * 3_600_000;
 export async function removeOldStages(staging: string, now: Date): Promise<void> {
   for (const name of await readdir(staging).catch(nothingThere(() => []))) {
     const path = join(staging, name);
+    const last = await lastWritten(path).catch(nothingThere(() => now.getTime()));
+    if (now.getTime() - last > stagedDiesAfterMs) await rm(path, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Removes the temporary files in a folder, not below it, that nobody has put in place for more than a week. Throws
+ * system errors.
+ */
+export async function removeOldTemps(folder: string, now: Date): Promise<void> {
+  for (const name of (await readdir(folder).catch(nothingThere(() => []))).filter(isTempName)) {
+    const path = join(folder, name);
     const last = await lastWritten(path).catch(nothingThere(() => now.getTime()));
     if (now.getTime() - last > stagedDiesAfterMs) await rm(path, { recursive: true, force: true });
   }

@@ -1,3 +1,5 @@
+const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
+
 /** The store's folder cannot be used: missing rights, read-only, full. */
 export class StoreNotWritable extends Error {
   override readonly name = 'StoreNotWritable';
@@ -6,10 +8,18 @@ export class StoreNotWritable extends Error {
   readonly code: string;
 
   constructor(folder: string, code: string) {
-    super(`cannot write to the bundle store ${folder} (${code}): check that it is a folder, its owner and free space`);
+    super(whyNot(folder, code));
     this.folder = folder;
     this.code = code;
   }
+}
+
+function whyNot(folder: string, code: string): string {
+  if (FULL.test(code)) {
+    return `the disk of the bundle store ${folder} is full (${code}): free some space; what is published stays as it is`;
+  }
+  if (code === 'EXDEV') return `the bundle store lies on several file systems (${code}): put all of ${folder} on one`;
+  return `cannot write to the bundle store ${folder} (${code}): check that it is a folder, its owner and free space`;
 }
 
 /** The object store refuses what we ask of it, for a reason that a person mends; never holds a key or an answer. */
@@ -52,7 +62,7 @@ export class StoreBusy extends Error {
 }
 
 const NOT_WRITABLE =
-  /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|EFBIG|ENOTDIR|EEXIST|ELOOP|ENOENT|SQLITE_(CANTOPEN|READONLY|FULL).*)$/;
+  /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|EFBIG|ENOTDIR|EEXIST|ELOOP|ENOENT|EXDEV|SQLITE_(CANTOPEN|READONLY|FULL).*)$/;
 
 /** Runs a change of the store; errors of the file system that a person must mend become `StoreNotWritable`. */
 export async function changing<T>(folder: string, change: () => Promise<T>): Promise<T> {

@@ -103,9 +103,11 @@ class PartReading {
 
   #enter(entry: ArchiveEntry): EntryAnswer {
     this.#pulse();
+    // All names have to be known to one part, and that is the first.
+    if (entry.elsewhere && !this.#isFirst) return this.#rules.count(entry) ? 'skip' : 'stop';
     const path = this.#rules.admit(entry);
     if (this.#rules.exhausted) return 'stop';
-    if (path === null || entry.kind !== 'file') return 'skip';
+    if (path === null || entry.kind !== 'file' || entry.elsewhere) return 'skip';
     return new FileSink(entry.bytes, {
       keeps: () => this.#site?.wants(path, entry.bytes) ?? false,
       onBytes: (bytes) => {

@@ -5,12 +5,11 @@ import { type ByteRange, isSystemError } from './readers/archive-reader.ts';
 import { type ByteFile, withByteFile } from './readers/byte-file.ts';
 import { type PartResult, readPart } from './verification-part.ts';
 import { type VerificationOptions, type VerificationProgress, verifyBytes } from './verify-archive.ts';
-import type { ThreadInput, ThreadMessage } from './verify-in-thread.ts';
+import { limitsOf, type ThreadInput, type ThreadMessage } from './verify-in-thread.ts';
+import { zipMiddle } from './zip-middle.ts';
 
 /** Smaller archives are read before a second thread has begun. */
 const TWO_THREADS_FROM_BYTES = 32 * 1024 ** 2;
-/** The first thread hashes the whole archive besides. */
-const SHARE_OF_FIRST = 0.46;
 
 // Entry of the threads that `verifyInThread` starts: one archive or one part of a zip, then it ends.
 const input: ThreadInput = workerData;
@@ -36,7 +35,7 @@ async function readParts(
   if (format !== 'zip' || file.size < TWO_THREADS_FROM_BYTES || availableParallelism() < 2) {
     return [await readPart(file, format, options)];
   }
-  const middle = Math.floor(file.size * SHARE_OF_FIRST);
+  const middle = await zipMiddle(file);
   let other: VerificationProgress = { files: 0, bytes: 0 };
   const second = readInThread({ start: middle, end: file.size }, (progress) => {
     other = progress;
@@ -52,7 +51,7 @@ function readInThread(part: ByteRange, onProgress: (progress: VerificationProgre
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), {
       workerData: { ...input, part },
-      resourceLimits: { maxOldGenerationSizeMb: input.heapMb },
+      resourceLimits: limitsOf(input),
     });
     worker.on('message', (message: ThreadMessage) => {
       if ('part' in message) resolve(message.part);

@@ -100,7 +100,7 @@ function conclude(
   };
 }
 
-/** Every part looks at all names, and so gives the same reasons about them. */
+/** Every part looks at the whole directory, and so gives the same reasons about it. */
 function distinct(reasons: readonly Reason[]): Reason[] {
   const seen = new Map(reasons.map((found) => [JSON.stringify(found), found]));
   return [...seen.values()];

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { Worker } from 'node:worker_threads';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
 import type { ByteRange } from './readers/archive-reader.ts';
 import type { PartResult } from './verification-part.ts';
 import { DEFAULT_TIME_LIMIT_MS, refusedReport, type VerificationReport } from './verification-report.ts';
@@ -9,6 +9,11 @@ import type { VerificationOptions, VerificationProgress } from './verify-archive
 const GRACE_MS = 5_000;
 /** Enough for the lists of some hundred thousand files; a thread that needs more is ended, not the process. */
 const HEAP_MB = 1024;
+/**
+ * Where only the structure is looked at, hardly anything but contents is allocated, and contents lie outside of the
+ * heap. With a small young generation they are let go of early; else the engine marks the whole heap again and again.
+ */
+const YOUNG_MB_FOR_STRUCTURE = 4;
 
 export interface ThreadInput {
   file: string;
@@ -44,13 +49,19 @@ export async function verifyInThread(
   const input: ThreadInput = { file, options: cloneable, heapMb };
   const worker = new Worker(new URL('./verification-thread.js', import.meta.url), {
     workerData: input,
-    resourceLimits: { maxOldGenerationSizeMb: heapMb },
+    resourceLimits: limitsOf(input),
   });
   try {
     return await outcome(worker, options);
   } finally {
     await worker.terminate();
   }
+}
+
+/** Limits of a thread that reads an archive, or a part of one. */
+export function limitsOf({ heapMb, options }: ThreadInput): ResourceLimits {
+  const young = options.structureOnly ? { maxYoungGenerationSizeMb: YOUNG_MB_FOR_STRUCTURE } : {};
+  return { maxOldGenerationSizeMb: heapMb, ...young };
 }
 
 function outcome(worker: Worker, options: VerificationOptions): Promise<VerificationReport> {

@@ -23,7 +23,9 @@ export interface DirectoryTargetOptions {
 const DEFAULT_KEEP = 10;
 const RELEASES = 'releases';
 const UNPACKING = '.unpacking-';
-/** Unfinished releases older than this were left by a process that died. */
+/** The link that is about to become `current`. */
+const NEW_LINK = /^current\.[0-9a-f]{12}\.tmp$/;
+/** Unfinished releases and links older than this were left by a process that died. */
 const LEFTOVER_AFTER_MS = 24 * 3_600_000;
 const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST'];
 
@@ -60,7 +62,11 @@ export class DirectoryTarget implements RolloutTarget {
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
       if (!NOT_WRITABLE.includes(code)) throw error;
-      throw new TargetRefused(`cannot write to ${this.#path} (${code}): check its owner and free space`);
+      throw new TargetRefused(
+        code === 'ENOSPC' || code === 'EDQUOT'
+          ? `the disk of ${this.#path} is full (${code}): free some space and roll out again; what runs stays`
+          : `cannot write to ${this.#path} (${code}): check its owner and free space`,
+      );
     }
   }
 
@@ -139,12 +145,17 @@ export class DirectoryTarget implements RolloutTarget {
       .sort()
       .reverse()
       .slice(Math.max(0, this.#keep - 1));
+    const unpacking = names.filter((name) => name.startsWith(UNPACKING)).map((name) => join(this.#releases, name));
+    const links = (await readdir(this.#path))
+      .filter((name) => NEW_LINK.test(name))
+      .map((name) => join(this.#path, name));
     const leftovers: string[] = [];
-    for (const name of names.filter((found) => found.startsWith(UNPACKING))) {
-      const found = await stat(join(this.#releases, name)).catch(ifMissing);
-      if (found && Date.now() - found.mtimeMs > LEFTOVER_AFTER_MS) leftovers.push(name);
+    for (const path of [...unpacking, ...links]) {
+      const found = await lstat(path).catch(ifMissing);
+      if (found && Date.now() - found.mtimeMs > LEFTOVER_AFTER_MS) leftovers.push(path);
     }
-    for (const name of [...old, ...leftovers]) await rm(join(this.#releases, name), { recursive: true, force: true });
+    const paths = [...old.map((name) => join(this.#releases, name)), ...leftovers];
+    for (const path of paths) await rm(path, { recursive: true, force: true });
   }
 }
 

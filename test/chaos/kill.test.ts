@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
-import { findFreePort } from '../../src/embedded/ports.ts';
-import { DocferryProcess } from '../support/docferry-process.ts';
+import { ChaosScene } from './chaos-scene.ts';
 
 /**
  * Everything is killed with -9 in the middle of a sync and of a download, as separate processes, and started again
@@ -15,60 +12,21 @@ import { DocferryProcess } from '../support/docferry-process.ts';
 
 const domain = 'docs.acme.example';
 const budget = { requests: 10, windowMs: 10_000 };
-let folder: string;
-let sandbox: Sandbox;
-let ports: { port: number; ui: number; bundles: number };
-const running: DocferryProcess[] = [];
+let scene: ChaosScene;
 
-afterEach(async () => {
-  for (const process of running.splice(0)) await process.kill('SIGTERM');
-  await sandbox?.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => scene.end());
 
 async function begin(): Promise<void> {
-  folder = await mkdtemp(join(tmpdir(), 'docferry-kill-'));
-  sandbox = await startSandbox({
-    ...budget,
-    entries: 3_000,
-    jobSeconds: 1,
-    padBytes: 60_000_000,
-    storageRate: 6_000_000,
+  const service = { entries: 3_000, jobSeconds: 1, padBytes: 60_000_000, storageRate: 6_000_000 };
+  scene = await ChaosScene.begin({
+    sandbox: { ...budget, ...service },
+    budget: `{ requests: ${budget.requests}, window: 10s, arrival: 2s }`,
+    organization: `    sites: [{ domain: ${domain}, rollout: [{ directory: { path: ./site } }] }]`,
   });
-  ports = { port: await findFreePort(), ui: await findFreePort(), bundles: await findFreePort() };
-  await writeFile(
-    join(folder, 'docferry.yaml'),
-    `temporal: { address: "127.0.0.1:${ports.port}" }
-service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
-organizations:
-  - id: acme
-    apiKey: "${sandbox.apiKey}"
-    budget: { requests: ${budget.requests}, window: 10s, arrival: 2s }
-    projects: [{ id: prj_1 }]
-    sites: [{ domain: ${domain}, rollout: [{ directory: { path: ./site } }] }]
-`,
-  );
 }
 
-/** `docferry up` with all its parts; returns the pid of its server too. */
-async function up(): Promise<{ process: DocferryProcess; serverPid: number }> {
-  const process = start([
-    'up',
-    ...['--port', `${ports.port}`, '--ui-port', `${ports.ui}`, '--bundle-port', `${ports.bundles}`],
-  ]);
-  await process.says('docferry: ready');
-  const record = JSON.parse(await readFile(join(folder, 'data/temporal.db.server.json'), 'utf8'));
-  return { process, serverPid: record.pid };
-}
-
-function start(args: readonly string[]): DocferryProcess {
-  const process = new DocferryProcess(args, { cwd: folder });
-  running.push(process);
-  return process;
-}
-
-const analytics = () => sandbox.log().filter((entry) => entry.kind === 'analytics');
-const storage = () => sandbox.log().filter((entry) => entry.kind === 'storage');
+const analytics = () => scene.sandbox.log().filter((entry) => entry.kind === 'analytics');
+const storage = () => scene.sandbox.log().filter((entry) => entry.kind === 'storage');
 
 /** Seconds until the first entry of a log after now; for print. */
 async function movesAgain(what: string, log: () => readonly { at: number }[]): Promise<void> {
@@ -79,42 +37,40 @@ async function movesAgain(what: string, log: () => readonly { at: number }[]): P
 }
 
 function expectAllStoredOnce(): void {
-  const db = new Database(join(folder, 'data/feedback.db'), { readonly: true });
+  const db = new Database(join(scene.folder, 'data/feedback.db'), { readonly: true });
   const ids = db.prepare('select id from feedback order by id').all() as { id: string }[];
   db.close();
-  const truth = [...sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id).sort();
+  const truth = [...scene.sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id).sort();
   expect(ids.map((row) => row.id).sort()).toEqual(truth);
 }
 
 function expectBudgetKept(): void {
-  expect(sandbox.maxInAnyWindow('acme')).toBeLessThanOrEqual(budget.requests);
+  expect(scene.sandbox.maxInAnyWindow('acme')).toBeLessThanOrEqual(budget.requests);
   expect(analytics().filter((entry) => entry.status === 429)).toEqual([]);
 }
 
 async function expectPublishedWhole(result: unknown): Promise<void> {
   const { version, archive } = result as { version: string; archive: { sha256: string; bytes: number } };
-  const file = await readFile(join(folder, 'data/bundles', domain, 'versions', version, 'bundle.tar.gz'));
+  const file = await readFile(join(scene.folder, 'data/bundles', domain, 'versions', version, 'bundle.tar.gz'));
   expect(file.byteLength).toBe(archive.bytes);
   expect(createHash('sha256').update(file).digest('hex')).toBe(archive.sha256);
-  expect(await readFile(join(folder, 'site/current/index.html'), 'utf8')).toContain('<html');
+  expect(await readFile(join(scene.folder, 'site/current/index.html'), 'utf8')).toContain('<html');
 }
 
 describe('kill -9', () => {
   it('of the worker, in the middle of a sync and of a download', async () => {
     await begin();
-    // `up` is killed and leaves its server as an orphan: from here on the worker is a process of its own.
-    await (await up()).process.kill('SIGKILL');
-    let worker = start(['worker']);
-    await worker.says('worker: ready');
-    const sync = start(['feedback', 'sync', 'prj_1', '--wait', '--json']);
-    const exported = start(['export', 'start', domain, '--wait', '--json']);
+    await scene.orphanedServer();
+    let worker = await scene.worker();
+    const sync = scene.start(['feedback', 'sync', 'prj_1', '--wait', '--json']);
+    const exported = scene.start(['export', 'start', domain, '--wait', '--json']);
     await expect.poll(() => analytics().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(12);
     await worker.kill('SIGKILL');
-    worker = start(['worker']);
+    worker = scene.start(['worker']);
     await movesAgain('sync, worker killed', analytics);
     await expect.poll(() => storage().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(1);
     await worker.kill('SIGKILL');
-    worker = start(['worker']);
+    worker = scene.start(['worker']);
     await movesAgain('download, worker killed', storage);
     expect(await sync.ended()).toBe(0);
     expect(await exported.ended()).toBe(0);
@@ -125,23 +81,23 @@ describe('kill -9', () => {
     await expectPublishedWhole(JSON.parse(exported.stdout));
     expect(storage().filter((entry) => entry.range === null)).toHaveLength(1);
     // The orphan of `up` is adopted and stopped with it.
-    const last = await up();
+    const last = await scene.up();
     await last.process.kill('SIGTERM');
   }, 240_000);
 
   it('of everything that up started, in the middle of a sync and of a download', async () => {
     await begin();
-    let all = await up();
+    let all = await scene.up();
     const again = async (what: string, log: () => readonly { at: number }[]) => {
       all.process.child.kill('SIGKILL');
       process.kill(all.serverPid, 'SIGKILL');
       await all.process.ended();
-      all = await up();
+      all = await scene.up();
       await movesAgain(what, log);
     };
     // Those who wait see Temporal go and come back (DESIGN §5).
-    const sync = start(['feedback', 'sync', 'prj_1', '--wait', '--json']);
-    const exported = start(['export', 'start', domain, '--wait', '--json']);
+    const sync = scene.start(['feedback', 'sync', 'prj_1', '--wait', '--json']);
+    const exported = scene.start(['export', 'start', domain, '--wait', '--json']);
     await expect.poll(() => analytics().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(12);
     await again('sync, everything killed', analytics);
     await expect.poll(() => storage().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(1);

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { badInputPage } from '../../scripts/docs/bad-input-page.ts';
 import { commandsPage } from '../../scripts/docs/commands-page.ts';
 import { configurationPage } from '../../scripts/docs/configuration-page.ts';
 import { interfacePage } from '../../scripts/docs/interface-page.ts';
@@ -12,8 +13,9 @@ describe('generated pages are up to date (else run `npm run docs`)', () => {
     ['docs/commands.md', commandsPage],
     ['docs/interface-coverage.md', interfacePage],
     ['docs/verification.md', verificationPage],
+    ['docs/bad-input.md', badInputPage],
   ])('%s', async (file, generate) => {
-    expect(await readFile(file, 'utf8')).toBe(generate());
+    expect(await readFile(file, 'utf8')).toBe(await generate());
   });
 });
 

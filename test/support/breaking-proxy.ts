@@ -10,23 +10,30 @@ export interface BreakingProxy {
 
 /**
  * Passes the first `whole` requests on to a server and none after that. The one that follows is either not passed on,
- * or passed on with its answer lost: what a process that dies cannot tell apart.
+ * or passed on with its answer lost: what a process that dies cannot tell apart. `onBreak` is called at that moment.
  */
 export async function breakingProxy(
   target: string,
   whole: number,
   next: 'not sent' | 'answer lost',
+  onBreak: () => void = () => {},
 ): Promise<BreakingProxy> {
   const { hostname, port } = new URL(target);
   let seen = 0;
   const server = createServer((request, response) => {
     seen += 1;
     const number = seen;
-    if (number > whole + (next === 'answer lost' ? 1 : 0)) return void request.socket.destroy();
+    if (number > whole + (next === 'answer lost' ? 1 : 0)) {
+      onBreak();
+      return void request.socket.destroy();
+    }
     const { method, headers, url: path } = request;
     const onward = httpRequest({ host: hostname, port, method, path, headers }, (answer) => {
       if (number > whole) {
-        answer.resume().on('end', () => request.socket.destroy());
+        answer.resume().on('end', () => {
+          onBreak();
+          request.socket.destroy();
+        });
         return;
       }
       response.writeHead(answer.statusCode ?? 502, answer.headers);

@@ -10,6 +10,8 @@ export interface ArchiveEntry {
   kind: EntryKind;
   /** Unpacked size in bytes; a sink gets exactly so many, or reading fails. */
   bytes: number;
+  /** Its content lies outside of the part that is read, and is not asked for. */
+  elsewhere: boolean;
 }
 
 /** Takes the content of one entry, in order; the reader waits for promises. */

@@ -4,24 +4,30 @@ import type { ByteFile } from './byte-file.ts';
 /** Read at once; the window grows only when a caller needs more in one piece. */
 const WINDOW_BYTES = 1024 ** 2;
 
-/** Reads a file front to back through a window of bounded size. What it gives is valid until the next `fill`. */
+/**
+ * Reads a file front to back through a window of bounded size. What it gives is valid until the second `fill` after
+ * that: two buffers take turns, so that one can be filled while somebody still works on the other.
+ */
 export class ByteWindow {
   readonly #file: ByteFile;
   readonly #onRaw: ((bytes: Uint8Array) => void) | undefined;
-  /** Reading ends here, though the file may be longer. */
-  readonly #end: number;
+  readonly #range: ByteRange;
   #buffer: Buffer;
+  #other: Buffer | null = null;
   /** Bytes of the buffer already given. */
   #start = 0;
   #filled = 0;
   /** Place in the file of the byte behind the buffer's last one. */
   #next: number;
+  /** Place in the file up to which `onRaw` was told. */
+  #told: number;
 
   constructor(file: ByteFile, range: ByteRange, onRaw?: (bytes: Uint8Array) => void, windowBytes = WINDOW_BYTES) {
     this.#file = file;
     this.#onRaw = onRaw;
+    this.#range = range;
     this.#next = range.start;
-    this.#end = range.end;
+    this.#told = range.start;
     this.#buffer = Buffer.allocUnsafeSlow(Math.max(1, Math.min(windowBytes, range.end - range.start)));
   }
 
@@ -38,16 +44,16 @@ export class ByteWindow {
   /** Waits until `bytes` can be taken in one piece; false when the file ends before. Throws system errors. */
   async fill(bytes: number): Promise<boolean> {
     if (this.buffered >= bytes) return true;
-    if (this.position + bytes > this.#end) return false;
+    if (this.position + bytes > this.#range.end) return false;
     this.#makeRoom(bytes);
-    while (this.#filled < this.#buffer.length && this.#next < this.#end) {
-      const most = Math.min(this.#buffer.length - this.#filled, this.#end - this.#next);
+    while (this.#filled < this.#buffer.length && this.#next < this.#range.end) {
+      const most = Math.min(this.#buffer.length - this.#filled, this.#range.end - this.#next);
       const room = this.#buffer.subarray(this.#filled, this.#filled + most);
       const read = await this.#file.read(room, this.#next);
       if (read === 0) throw new ArchiveFault('truncated', null, 'the file became shorter while it was read');
-      this.#onRaw?.(room.subarray(0, read));
       this.#filled += read;
       this.#next += read;
+      this.#tell(room.subarray(0, read));
     }
     return true;
   }
@@ -60,10 +66,16 @@ export class ByteWindow {
     return taken;
   }
 
-  /** Gives back the last bytes taken since the last `fill`. */
+  /** Gives back the last bytes taken; they are read again where they are at hand no longer. */
   untake(bytes: number): void {
-    if (bytes > this.#start) throw new RangeError('gave back more than was taken');
-    this.#start -= bytes;
+    if (bytes > this.position - this.#range.start) throw new RangeError('gave back more than was taken');
+    if (bytes <= this.#start) {
+      this.#start -= bytes;
+      return;
+    }
+    this.#next = this.position - bytes;
+    this.#start = 0;
+    this.#filled = 0;
   }
 
   /** The next piece of at most `most` bytes, whatever is at hand; null at the end. Throws system errors. */
@@ -72,15 +84,21 @@ export class ByteWindow {
     return this.take(Math.min(most, this.buffered));
   }
 
+  /** Each byte once, however often it is read. */
+  #tell(read: Buffer): void {
+    const unknown = this.#next - this.#told;
+    if (unknown <= 0) return;
+    this.#told = this.#next;
+    this.#onRaw?.(read.subarray(read.length - unknown));
+  }
+
   #makeRoom(bytes: number): void {
     const rest = this.#buffer.subarray(this.#start, this.#filled);
-    if (bytes > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(bytes);
-      rest.copy(larger);
-      this.#buffer = larger;
-    } else {
-      this.#buffer.copyWithin(0, this.#start, this.#filled);
-    }
+    const size = Math.max(bytes, this.#buffer.length);
+    const free = this.#other !== null && this.#other.length >= size ? this.#other : Buffer.allocUnsafeSlow(size);
+    rest.copy(free);
+    this.#other = this.#buffer;
+    this.#buffer = free;
     this.#filled = rest.length;
     this.#start = 0;
   }

@@ -27,17 +27,21 @@ export async function* inflateWindow(window: ByteWindow, most: number, path: str
   window.untake(window.position - begin - inflate.bytesWritten);
 }
 
-/** One piece after the other: a piece stays in the window until zlib is done with it. */
+/** Reads the next piece while zlib works on the one before, which the window leaves alone meanwhile. */
 async function feed(inflate: InflateRaw, window: ByteWindow, most: number): Promise<void> {
   const closed = new Promise<void>((resolve) => inflate.once('close', resolve));
-  for (let left = most; !inflate.destroyed; ) {
+  let atWork = Promise.resolve();
+  for (let left = most; ; ) {
     const piece = left > 0 ? await window.piece(Math.min(left, FEED_BYTES)) : null;
+    if (inflate.destroyed) return;
     if (piece === null) {
       inflate.end();
       return;
     }
     left -= piece.length;
-    await Promise.race([new Promise<void>((resolve) => inflate.write(piece, () => resolve())), closed]);
+    const before = atWork;
+    atWork = new Promise<void>((resolve) => inflate.write(piece, () => resolve()));
+    await Promise.race([before, closed]);
   }
 }
 

@@ -92,7 +92,7 @@ class TarReading {
     this.#pax = null;
     this.#longName = null;
     this.#longLink = false;
-    const answer = await this.#options.onEntry({ name, kind, bytes });
+    const answer = await this.#options.onEntry({ name, kind, bytes, elsewhere: false });
     if (answer === 'stop') return 'stop';
     await this.#content(bytes, answer === 'skip' ? null : answer);
     return;

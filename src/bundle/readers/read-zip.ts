@@ -26,10 +26,11 @@ export async function readZip(file: ByteFile, options: ReadOptions): Promise<voi
   if ((entry?.offset ?? directory.start) !== 0) throw unclaimed(entry?.name ?? null);
   while (entry !== null) {
     const { name, kind, bytes, offset } = entry;
-    const answer = await options.onEntry({ name, kind, bytes });
+    const elsewhere = offset < part.start || offset >= part.end;
+    const answer = await options.onEntry({ name, kind, bytes, elsewhere });
     if (answer === 'stop') return;
     const next = await central.next();
-    if (offset >= part.start && offset < part.end) {
+    if (!elsewhere) {
       window ??= new ByteWindow(file, { start: offset, end: directory.start }, options.onRaw);
       await readEntry(window, { entry, end: next?.offset ?? directory.start }, answer === 'skip' ? null : answer);
     }

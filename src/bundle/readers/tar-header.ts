@@ -50,9 +50,10 @@ export function parseTarHeader(block: Buffer): TarHeader {
   return { name, bytes, type, kind: KINDS[type] ?? 'other' };
 }
 
-export function isZero(bytes: Uint8Array): boolean {
-  for (const byte of bytes) if (byte !== 0) return false;
-  return true;
+/** True for no bytes, too. Equal to itself one byte further on is what consists of one value only. */
+export function isZero(bytes: Buffer): boolean {
+  if (bytes.length < 2) return bytes.length === 0 || bytes[0] === 0;
+  return bytes[0] === 0 && bytes.compare(bytes, 1, bytes.length, 0, bytes.length - 1) === 0;
 }
 
 function nameOf(block: Buffer): Buffer {
@@ -95,8 +96,8 @@ function parseOctal(field: Buffer): number | null {
 
 function checksum(block: Buffer): number {
   let sum = 0;
-  for (const byte of block) sum += byte;
-  for (const byte of block.subarray(...CHECKSUM)) sum += SPACE - byte;
+  for (let at = 0; at < BLOCK_BYTES; at += 1) sum += block[at] ?? 0;
+  for (let at = CHECKSUM[0]; at < CHECKSUM[1]; at += 1) sum += SPACE - (block[at] ?? 0);
   return sum;
 }
 

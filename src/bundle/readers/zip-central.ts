@@ -18,6 +18,8 @@ const UNIX_DIRECTORY = 0o040000;
 const UNIX_FILE = 0o100000;
 const UNIX_SYMBOLIC_LINK = 0o120000;
 const DOS_DIRECTORY = 0x10;
+/** Windows: a link, or something else that is not the file it looks like. */
+const REPARSE_POINT = 0x400;
 
 /** What the central directory says of one entry. */
 export interface CentralEntry {
@@ -52,7 +54,7 @@ export class CentralEntries {
       throw new ArchiveFault('zip-directory', null, 'the central directory holds more than the entries it counts');
     }
     this.#left -= 1;
-    const header = Buffer.from(await this.#take(HEADER_BYTES));
+    const header = await this.#take(HEADER_BYTES);
     if (header.readUInt32LE(0) !== SIGNATURE) {
       throw new ArchiveFault('zip-directory', null, 'the central directory is damaged');
     }
@@ -81,7 +83,7 @@ export class CentralEntries {
 /** A folder is what ends in a slash; attributes that say something else would make it a file to some readers. */
 function kindOf(attributes: number, name: string): EntryKind {
   const type = (attributes >>> 16) & UNIX_TYPE_MASK;
-  if (type === UNIX_SYMBOLIC_LINK) return 'symbolic-link';
+  if (type === UNIX_SYMBOLIC_LINK || (attributes & REPARSE_POINT) !== 0) return 'symbolic-link';
   if (type !== 0 && type !== UNIX_DIRECTORY && type !== UNIX_FILE) return 'device';
   const isDirectory = name.endsWith('/');
   const claims = type === UNIX_DIRECTORY || (type === 0 && (attributes & DOS_DIRECTORY) !== 0);

@@ -9,7 +9,7 @@ const END64_SIGNATURE = 0x06064b50;
 /** What the 64-bit record says of its own length: without itself up to here, and nothing after the known fields. */
 const END64_LENGTH = 44n;
 const MAX_COMMENT_BYTES = 0xffff;
-export const IN_16_BITS = 0xffff;
+const IN_16_BITS = 0xffff;
 export const IN_32_BITS = 0xffffffff;
 
 /** Where the central directory of a zip lies; all offsets count from the file's first byte. */

@@ -3,7 +3,7 @@ import { ArchiveFault } from './archive-reader.ts';
 import { IN_32_BITS } from './zip-end.ts';
 
 export const STORED = 0;
-export const DEFLATED = 8;
+const DEFLATED = 8;
 export const FLAG = { encrypted: 1, descriptor: 8, utf8: 0x800 } as const;
 /** Bits that change nothing in how an entry is read: the packer's settings, and the two above. */
 const KNOWN_FLAGS = 0b110 | FLAG.descriptor | FLAG.utf8;
@@ -104,7 +104,7 @@ export function has64(extra: ExtraFields): boolean {
 }
 
 /** As a number; sizes that are no safe integer are lies. Throws `ArchiveFault`. */
-export function toSafeNumber(value: bigint, name: Buffer): number {
+function toSafeNumber(value: bigint, name: Buffer): number {
   if (value <= Number.MAX_SAFE_INTEGER) return Number(value);
   throw new ArchiveFault('zip64', name.toString('utf8'), 'a 64-bit size is beyond anything that can be');
 }

@@ -65,7 +65,7 @@ const BROKEN: [SiteRule, Item[], string | null, string][] = [
   ['not-inspected', [HOME, { name: 'big.html', content: Buffer.alloc(33 * 1024 ** 2, 'x') }], 'big.html', '32 MiB'],
 ];
 
-describe('each rule about the content of a site', () => {
+describe('each rule about the content of a site (C1)', () => {
   it.each(BROKEN)(
     '%s is found, and is a warning or a reason as configured',
     async (rule, items, path, detail) => {

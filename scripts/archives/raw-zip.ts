@@ -1,15 +1,5 @@
 import { crc32, deflateRawSync } from 'node:zlib';
-
-/** Fields that the local and the central header both have. */
-export interface ZipFields {
-  flags: number;
-  method: number;
-  crc: number;
-  packed: number;
-  bytes: number;
-  name: Buffer;
-  extra: Buffer;
-}
+import { type ZipFields, zipCentralHeader, zipEnd, zipLocalHeader } from './zip-bytes.ts';
 
 /** An entry of which every byte can be said; what is not said is as it should be. */
 export interface RawEntry {
@@ -46,12 +36,9 @@ export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
   for (const entry of entries) {
     const { data, fields } = truthOf(entry);
     const { before = Buffer.alloc(0), descriptor = Buffer.alloc(0), attributes = 0, offset, disk = 0 } = entry;
-    const local = Buffer.concat([signed('PK\x03\x04', { ...fields, ...entry.local }), data, descriptor]);
-    const rest = Buffer.alloc(14);
-    rest.writeUInt16LE(disk, 2);
-    rest.writeUInt32LE(attributes >>> 0, 6);
-    rest.writeUInt32LE(offset ?? place + before.length, 10);
-    centrals.push(signed('PK\x01\x02\x14\x03', { ...fields, ...entry.central }, rest));
+    const local = Buffer.concat([zipLocalHeader({ ...fields, ...entry.local }), data, descriptor]);
+    const told = { disk, attributes, offset: offset ?? place + before.length };
+    centrals.push(zipCentralHeader({ ...fields, ...entry.central }, told));
     locals.push(before, local);
     place += before.length + local.length;
   }
@@ -80,28 +67,6 @@ export function zip64Records(
   return Buffer.concat([record, locator]);
 }
 
-/** An extra field of this kind. */
-export function extra(id: number, data: Buffer): Buffer {
-  const head = Buffer.alloc(4);
-  head.writeUInt16LE(id, 0);
-  head.writeUInt16LE(data.length, 2);
-  return Buffer.concat([head, data]);
-}
-
-/** 64-bit numbers one after the other. */
-export function wide(...values: number[]): Buffer {
-  const bytes = Buffer.alloc(values.length * 8);
-  for (const [index, value] of values.entries()) bytes.writeBigUInt64LE(BigInt(value), index * 8);
-  return bytes;
-}
-
-/** 32-bit numbers one after the other. */
-export function narrow(...values: number[]): Buffer {
-  const bytes = Buffer.alloc(values.length * 4);
-  for (const [index, value] of values.entries()) bytes.writeUInt32LE(value >>> 0, index * 4);
-  return bytes;
-}
-
 function truthOf({ name, content = '', stored = false, data, both }: RawEntry): { data: Buffer; fields: ZipFields } {
   const bytes = Buffer.from(content);
   const packed = data ?? (stored ? bytes : deflateRawSync(bytes));
@@ -111,29 +76,7 @@ function truthOf({ name, content = '', stored = false, data, both }: RawEntry): 
   return { data: packed, fields };
 }
 
-function signed(signature: string, fields: ZipFields, rest = Buffer.alloc(0)): Buffer {
-  const { flags, method, crc, packed, bytes, name, extra: more } = fields;
-  const head = Buffer.alloc(26);
-  head.writeUInt16LE(20, 0);
-  head.writeUInt16LE(flags, 2);
-  head.writeUInt16LE(method, 4);
-  head.writeUInt32LE(crc, 10);
-  head.writeUInt32LE(packed, 14);
-  head.writeUInt32LE(bytes, 18);
-  head.writeUInt16LE(name.length, 22);
-  head.writeUInt16LE(more.length, 24);
-  return Buffer.concat([Buffer.from(signature, 'latin1'), head, rest, name, more]);
-}
-
 function endRecord(told: { entries: number; start: number; bytes: number }, end: RawEnd): Buffer {
   const { disk = 0, entries = told.entries, bytes = told.bytes, start = told.start, comment = Buffer.alloc(0) } = end;
-  const record = Buffer.alloc(22);
-  record.write('PK\x05\x06', 'latin1');
-  record.writeUInt16LE(disk, 4);
-  record.writeUInt16LE(entries, 8);
-  record.writeUInt16LE(entries, 10);
-  record.writeUInt32LE(bytes, 12);
-  record.writeUInt32LE(start, 16);
-  record.writeUInt16LE(comment.length, 20);
-  return Buffer.concat([record, comment]);
+  return zipEnd({ disk, entriesHere: entries, entries, bytes, start, comment });
 }

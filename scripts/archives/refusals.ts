@@ -1,7 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import type { StructureRule } from '../../src/bundle/structure-rules.ts';
 import { paxRecords, type RawBlock, rawBlock, rawTar } from './raw-tar.ts';
-import { extra, narrow, type RawEnd, type RawEntry, rawZip, wide, zip64Records } from './raw-zip.ts';
+import { type RawEnd, type RawEntry, rawZip, zip64Records } from './raw-zip.ts';
+import { extra, narrow, wide } from './zip-bytes.ts';
 
 /** An archive that breaks one rule and no other, and the case it stands for (PARTS §5). */
 export interface Refusal {
@@ -16,6 +17,7 @@ const INDEX = { name: 'index.html', content: '<h1>Home</h1>' };
 const PAGE = { name: 'a.html', content: 'a'.repeat(40) };
 const DESCRIPTOR = 0x808;
 const LINK = 0o120777 * 2 ** 16;
+const REPARSE_POINT = 0x420;
 
 const tar = (...blocks: RawBlock[]) => rawTar([INDEX, ...blocks]);
 const zip = (...entries: RawEntry[]) => rawZip([INDEX, ...entries]);
@@ -117,7 +119,11 @@ export const REFUSALS: Refusal[] = [
     '../ (Z1)',
     [...named('../x'), ...named('a/../../x'), tar(pax('x', ['path', '../x']), PAGE)],
   ]),
-  ...of('backslash', ['..\\ and UNC (Z1)', [...named('..\\x'), ...named('\\\\server\\share')]]),
+  ...of(
+    'backslash',
+    ['..\\ and UNC (Z1)', [...named('..\\x'), ...named('\\\\server\\share')]],
+    ['a backslash within a name (Z3)', named('a\\b')],
+  ),
   ...of('drive-letter', ['C: (Z1)', named('C:/x')]),
   ...of('colon', ['name:stream (Z1)', named('a/index.html:hidden')]),
   ...of(
@@ -158,10 +164,20 @@ export const REFUSALS: Refusal[] = [
     'symlinks (Z2)',
     [tar({ name: 'l', type: '2' }), zip({ name: 'l', content: '/', attributes: LINK })],
   ]),
-  ...of('hard-link', ['hard links (Z2)', tar({ name: 'l', type: '1' })]),
+  ...of(
+    'symbolic-link',
+    ['a reparse point of Windows (Z2)', zip({ name: 'l', content: '/', attributes: REPARSE_POINT })],
+    ['headers in the data of a link (T1)', tar({ name: 'l', type: '2', content: hidden })],
+  ),
+  ...of(
+    'hard-link',
+    ['hard links (Z2)', tar({ name: 'l', type: '1' })],
+    ['headers in the data of a hard link (T1)', tar({ name: 'l', type: '1', content: hidden })],
+  ),
   ...of(
     'device',
     ['devices and pipes (Z2)', ['3', '4', '6'].map((type) => tar({ name: 'd', type }))],
+    ['headers in the data of a device (T1)', tar({ name: 'd', type: '3', content: hidden })],
     ['a pipe by its mode (Z2)', zip({ name: 'd', attributes: 0o010644 * 2 ** 16 })],
   ),
   ...of('entry-type', [

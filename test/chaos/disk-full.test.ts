@@ -1,0 +1,128 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { DOMAIN, type Publication, publishOnce } from '../../scripts/chaos/publishing.ts';
+import { StoreNotWritable } from '../../src/bundle/store-errors.ts';
+import { TargetRefused } from '../../src/rollout/target-refused.ts';
+import { PublishingScene } from './publishing-scene.ts';
+
+/**
+ * The disk runs full at every point of a publication (S2): a small tmpfs is filled up to so many pages of 4 KiB, one
+ * more each time, until the publication fits in. The old version serves, the error names the disk and what to do,
+ * nothing half is left, and once there is space again the same run ends well.
+ */
+
+const SIZE = 4 * 1024 ** 2;
+const disk = await mkdtemp(join(tmpdir(), 'docferry-disk-'));
+const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'tmpfs', disk]).status === 0;
+if (!mounted) process.stderr.write('tests of a full disk are SKIPPED: a tmpfs can only be mounted by root\n');
+
+afterAll(async () => {
+  if (mounted) spawnSync('umount', ['-l', disk]);
+  await rm(disk, { recursive: true, force: true });
+});
+
+const filler = join(disk, 'filler');
+
+/** Fills the disk up to so many free bytes. */
+async function fillUpTo(free: number): Promise<void> {
+  const { bavail, bsize } = await statfs(disk);
+  const most = bavail * bsize - free;
+  await writeFile(filler, Buffer.alloc(Math.max(0, most)));
+}
+
+/** The version, or what was thrown. */
+async function outcomeOf(publication: Publication): Promise<unknown> {
+  return publishOnce(publication).catch((error: unknown) => error);
+}
+
+afterEach(async () => {
+  for (const name of await readdir(disk)) await rm(join(disk, name), { recursive: true, force: true });
+});
+
+describe.skipIf(!mounted)('a full disk (S2)', () => {
+  it('under the store and its stage', async () => {
+    await using scene = await PublishingScene.make((folder) => {
+      const directory = join(disk, 'bundles');
+      return { kind: 'directory', directory, publicUrl: `http://localhost/${folder.length}` };
+    });
+    await expectOldServesAtEveryPoint(scene, (error) => {
+      expect(error).toBeInstanceOf(StoreNotWritable);
+      expect(String(error)).toMatch(
+        /the disk of the bundle store \S+ is full \((ENOSPC|SQLITE_FULL|SQLITE_\w+)\): free/,
+      );
+    });
+  }, 300_000);
+
+  it('under the folder target', async () => {
+    await using scene = await PublishingScene.make(
+      (folder) => ({ kind: 'directory', directory: `${folder}-bundles`, publicUrl: 'http://localhost' }),
+      disk,
+    );
+    await expectOldServesAtEveryPoint(scene, (error) => {
+      expect(error).toBeInstanceOf(TargetRefused);
+      expect(String(error)).toMatch(/the disk of \S+ is full \(ENOSPC\): free some space/);
+    });
+  }, 300_000);
+});
+
+describe.skipIf(!mounted)('parts on other file systems (S4)', () => {
+  it('of the store are refused', async () => {
+    await using scene = await PublishingScene.make((folder) => ({
+      kind: 'directory',
+      directory: join(folder, 'bundles'),
+      publicUrl: 'http://localhost',
+    }));
+    await publishOnce(await scene.next());
+    const staging = join(scene.folder, 'bundles', '.staging');
+    expect(spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'tmpfs', staging]).status).toBe(0);
+    const publication = await scene.next();
+    try {
+      expect(String(await outcomeOf(publication))).toMatch(
+        /lies on several file systems \(EXDEV\): put all of \S+ on one/,
+      );
+      await scene.expectWhole();
+    } finally {
+      spawnSync('umount', ['-l', staging]);
+    }
+    await scene.expectRepeated(publication);
+  }, 60_000);
+});
+
+async function expectOldServesAtEveryPoint(
+  scene: PublishingScene,
+  expectClear: (error: unknown) => void,
+): Promise<void> {
+  await publishOnce(await scene.next());
+  const watcher = scene.watching();
+  let full = 0;
+  for (let free = 0, fits = false; !fits; free += 4096) {
+    const before = await scene.store.current(DOMAIN);
+    const publication = await scene.next(40_000);
+    await fillUpTo(free);
+    const outcome = await outcomeOf(publication);
+    fits = typeof outcome === 'string';
+    if (!fits) {
+      full += 1;
+      expectClear(outcome);
+      await scene.expectWhole();
+    }
+    await rm(filler);
+    if (!fits && full % 2 === 0) {
+      // The run is given up: what it staged goes, the version before still serves.
+      await scene.store.discardStaged(publication.stageId);
+      await scene.expectNothingLeft();
+      expect((await scene.store.current(DOMAIN))?.epoch).toBeGreaterThanOrEqual(before?.epoch ?? 0);
+    } else {
+      await scene.expectRepeated(publication);
+    }
+  }
+  const seen = await watcher.seen();
+  expect(seen.problems).toEqual([]);
+  expect(full).toBeGreaterThan(3);
+  process.stderr.write(
+    `  full at ${full} points; meanwhile ${seen.looks} looks, ${seen.visits} visits of the folder\n`,
+  );
+}

@@ -1,0 +1,161 @@
+import { lutimes, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect } from 'vitest';
+import { DOMAIN, type Publication, publishOnce } from '../../scripts/chaos/publishing.ts';
+import { type Seen, watchSite } from '../../scripts/chaos/watching.ts';
+import { auditStore } from '../../src/bundle/audit-store.ts';
+import type { BundleStore } from '../../src/bundle/bundle-store.ts';
+import type { BundleStoreConfig } from '../../src/config/config.ts';
+import { openBundleStore } from '../../src/open-bundle-store.ts';
+import { tarGz } from '../bundle/build-archive.ts';
+import { DocferryProcess } from '../support/docferry-process.ts';
+
+const DAY_MS = 24 * 3_600_000;
+/** Of the first version's name. */
+const BEGIN = Date.UTC(2026, 10, 21);
+const program = resolve('dist/scripts/chaos/process.js');
+const preload = resolve('test/chaos/kill-at-step.mjs');
+/** What belongs to a folder store and to a folder target; everything else was left behind. */
+const IN_STORE = [
+  /^\.(lock|store\.json|staging)$/,
+  /^[^/]+(\/versions)?$/,
+  /^[^/]+\/(current|in-use|rollouts)\.json$/,
+  /^[^/]+\/versions\/\d{8}T\d{6}Z-[0-9a-f]{12}(\/(bundle\.tar\.gz|manifest\.json))?$/,
+];
+const IN_SITE = [/^releases$/, /^current(\/.+)?$/, /^releases\/\d{8}T\d{6}Z-[0-9a-f]{12}(\/.+)?$/];
+
+/** One site with its store and its folder target, published again and again. */
+export class PublishingScene {
+  readonly folder: string;
+  readonly config: BundleStoreConfig;
+  readonly site: string;
+  readonly store: BundleStore;
+  #published = 0;
+  readonly #running: DocferryProcess[] = [];
+
+  private constructor(folder: string, config: BundleStoreConfig, site: string, store: BundleStore) {
+    this.folder = folder;
+    this.config = config;
+    this.site = site;
+    this.store = store;
+  }
+
+  /** @param place where store and site are to lie; a folder of its own by default */
+  static async make(storeIn: (folder: string) => BundleStoreConfig, place?: string): Promise<PublishingScene> {
+    const folder = await mkdtemp(join(tmpdir(), 'docferry-publish-'));
+    const config = storeIn(place ?? folder);
+    const site = join(place ?? folder, 'site');
+    await mkdir(site, { recursive: true });
+    return new PublishingScene(folder, config, site, await openBundleStore(config));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#running) await child.kill('SIGKILL');
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** The next version's publication: other content than before, a second later. */
+  async next(bytes = 0): Promise<Publication> {
+    this.#published += 1;
+    const number = this.#published;
+    const archive = join(this.folder, `${number}.tar.gz`);
+    await writeFile(archive, siteArchive(`${number}`, bytes));
+    return { store: this.config, site: this.site, archive, stageId: `run-${number}`, at: BEGIN + number * 1000 };
+  }
+
+  /** A process that publishes; with `killAt` it ends by -9 before that change of the file system. */
+  publishing(publish: Publication, { killAt, rounds = 1 }: { killAt?: number; rounds?: number } = {}): DocferryProcess {
+    const env = killAt === undefined ? {} : { NODE_OPTIONS: `--import ${preload}`, KILL_AT: `${killAt}` };
+    return this.#start([JSON.stringify({ publish, rounds })], env);
+  }
+
+  /** A process that reads all the time; `seen` ends it. */
+  watching(): { seen: () => Promise<Seen> } {
+    const until = join(this.folder, 'over');
+    // A folder of its own for what it fetches: nothing that runs now may be taken for what a dead process left.
+    const store =
+      this.config.kind === 's3' ? { ...this.config, workFolder: join(this.folder, 'watcher') } : this.config;
+    const order = JSON.stringify({ watch: { store, site: this.site }, until });
+    const child = this.#start([order]);
+    return {
+      seen: async () => {
+        await writeFile(until, '');
+        expect(await child.ended(), child.output).toBe(0);
+        return JSON.parse(child.stdout);
+      },
+    };
+  }
+
+  #start(args: readonly string[], env: NodeJS.ProcessEnv = {}): DocferryProcess {
+    const child = new DocferryProcess(args, { cwd: this.folder, env, program });
+    this.#running.push(child);
+    return child;
+  }
+
+  /** What a reader meets now: one version, whole, and one release, whole; every version that is listed is good. */
+  async expectWhole(): Promise<void> {
+    let looks = 0;
+    const seen = await watchSite(this.store, this.site, () => {
+      looks += 1;
+      return looks > 1;
+    });
+    expect(seen.problems).toEqual([]);
+    const [audit] = await auditStore(this.store, [DOMAIN]);
+    const listed = (await this.store.versions(DOMAIN)).map(({ version }) => version);
+    const states = new Map(audit?.versions.map(({ version, state }) => [version, state]));
+    expect(listed.map((version) => [version, states.get(version)])).toEqual(listed.map((version) => [version, 'good']));
+    const current = await this.store.current(DOMAIN);
+    if (current !== null) expect(listed).toContain(current.version);
+  }
+
+  /** The run that was ended is repeated, as Temporal does it, and what nobody uses any more goes after its time. */
+  async expectRepeated(publication: Publication): Promise<void> {
+    await makeOld(this.site);
+    const version = await publishOnce(publication);
+    expect(await this.store.current(DOMAIN)).toMatchObject({ version });
+    await this.expectNothingLeft();
+  }
+
+  /** Nothing of what dead processes left is there any more once its time has come. */
+  async expectNothingLeft(): Promise<void> {
+    await this.store.sweep(new Date(Date.now() + 8 * DAY_MS));
+    const kept =
+      this.config.kind === 'directory'
+        ? await strangers(this.config.directory, IN_STORE)
+        : await strangers(this.config.workFolder, []);
+    expect([...kept, ...(await strangers(this.site, IN_SITE))]).toEqual([]);
+  }
+}
+
+/** A site whose files all hold `mark`, and padding that does not compress. */
+function siteArchive(mark: string, bytes: number): Buffer {
+  const text = `<h1>${mark}</h1>`;
+  const padding = Buffer.alloc(bytes, undefined);
+  for (let at = 0, state = 1; at < bytes; at += 1) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    padding[at] = state >>> 24;
+  }
+  return tarGz([
+    { name: 'index.html', content: text },
+    { name: 'guide/start.html', content: text },
+    ...(bytes > 0 ? [{ name: 'guide/picture.png', content: padding }] : []),
+  ]);
+}
+
+async function strangers(folder: string, own: readonly RegExp[]): Promise<string[]> {
+  const paths = await readdir(folder, { recursive: true });
+  return paths.filter((path) => !own.some((pattern) => pattern.test(path))).sort();
+}
+
+/** Two days older than it is: time for what a target removes of the dead. */
+async function makeOld(site: string): Promise<void> {
+  const then = new Date(Date.now() - 2 * DAY_MS);
+  for (const path of await readdir(site, { recursive: true })) await lutimes(join(site, path), then, then);
+}
+
+/** The number of changes that a process under the preload has counted; null when it was killed. */
+export function changesOf(child: DocferryProcess): number | null {
+  const [, count] = /changes: (\d+)/.exec(child.output) ?? [];
+  return count === undefined ? null : Number(count);
+}

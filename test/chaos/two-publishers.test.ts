@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { publishOnce } from '../../scripts/chaos/publishing.ts';
+import { type Backend, backends, s3Server } from '../bundle/store-backends.ts';
+import { PublishingScene } from './publishing-scene.ts';
+
+/**
+ * Two processes publish different versions of one site at once, again and again, while a third one reads all the time
+ * (DESIGN E5, S3 of docs/bad-input.md): the pointer never goes backwards, every version is whole, the folder target
+ * ends on the one that won.
+ */
+
+const ROUNDS = 25;
+
+describe.each(backends)('two publishers at once: $kind', (backend) => {
+  beforeAll(() => backend.start(), 60_000);
+  afterAll(() => backend.stop());
+
+  it.skipIf(!backend.available)(
+    'never take the pointer backwards, nor mix their versions',
+    async () => {
+      await using scene = await sceneIn(backend);
+      await publishOnce(await scene.next());
+      const watcher = scene.watching();
+      const [one, other] = [await scene.next(200_000), await scene.next(200_000)];
+      // The same seconds for both, so that neither always has the newer name.
+      const publishers = [one, { ...other, at: one.at }].map((each) => scene.publishing(each, { rounds: ROUNDS }));
+      const published: string[] = [];
+      for (const publisher of publishers) {
+        expect(await publisher.ended(), publisher.output).toBe(0);
+        const rounds: (string | null)[] = JSON.parse(publisher.stdout);
+        expect(rounds).toHaveLength(ROUNDS);
+        published.push(...rounds.filter((version) => version !== null));
+      }
+      const seen = await watcher.seen();
+      expect(seen.problems).toEqual([]);
+      await scene.expectWhole();
+      const current = await scene.store.current('docs.acme.example');
+      expect(published).toContain(current?.version);
+      await scene.expectNothingLeft();
+      process.stderr.write(
+        `  ${backend.kind}: ${published.length} of ${2 * ROUNDS} publications ended in service, pointer at epoch ${current?.epoch}; ` +
+          `${seen.looks} looks at ${seen.versions} versions, ${seen.visits} visits of the folder\n`,
+      );
+    },
+    600_000,
+  );
+});
+
+function sceneIn({ kind }: Backend): Promise<PublishingScene> {
+  const publicUrl = 'http://localhost:8090';
+  return PublishingScene.make((folder) => {
+    if (kind === 'directory') return { kind, directory: join(folder, 'bundles'), publicUrl };
+    const { bucket, endpoint } = s3Server();
+    return { kind, bucket, endpoint, prefix: 'chaos/two', publicUrl, workFolder: join(folder, 'work') };
+  });
+}
