@@ -41,6 +41,8 @@ describe.skipIf(program === null)('openBundleStore', { timeout: 60_000 }, () => 
           endpoint: `http://${host}:9000`,
           workFolder: join(folder, 'work'),
           publicUrl: 'http://x',
+          signing: null,
+          server: { token: null, readers: 1, readersPerAddress: 1, idleMs: 1_000 },
         }),
       );
     const store = await bundles('s3.test');

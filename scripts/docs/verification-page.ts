@@ -1,9 +1,10 @@
+import { SIGNATURE_RULES } from '../../src/bundle/signing/signature-rules.ts';
 import { SITE_RULES } from '../../src/bundle/site/site-rules.ts';
 import { type RuleText, STRUCTURE_RULES } from '../../src/bundle/structure-rules.ts';
 
 const intro = `# Verification
 
-<!-- Generated from src/bundle/structure-rules.ts and src/bundle/site/site-rules.ts by \`npm run docs\`: change it there. -->
+<!-- Generated from src/bundle/{structure-rules,site/site-rules,signing/signature-rules}.ts by \`npm run docs\`: change it there. -->
 
 No byte of an archive becomes visible before all of it was read and checked. \`docferry export verify FILE\` does the same
 for any archive, without configuration or Temporal; \`--explain\` shows the lines below for the rules that were broken.
@@ -38,21 +39,70 @@ to \`/guide\` is good when there is \`guide\`, \`guide.html\` or \`guide/index.h
 seen.
 `;
 
+const signature = `## Signatures
+
+A version's \`manifest.json\` names its archive by SHA-256 and every file in it. Signed, it lets someone who has nothing but
+your public key, behind an air gap too, be sure of both: that the archive is what docferry published, and that nobody has
+changed it since. The format is that of [minisign](https://jedisct1.github.io/minisign/): Ed25519 over the BLAKE2b-512 of
+the manifest.
+
+\`\`\`console
+$ minisign -G -W -p docs.pub -s docs.key
+\`\`\`
+
+\`\`\`yaml
+store:
+  bundles:
+    directory: ./data/bundles
+    signing: { keyFile: docs.key }
+\`\`\`
+
+From then on each new version has a \`manifest.json.minisig\` beside its manifest, in both kinds of store; it is there
+before the version can be seen, and the bundle server serves it. Versions published before stay unsigned, and an export
+that changes nothing makes none: \`export start --force\` does. Only workers need the key. They read it at their start and
+end with its file's name when it cannot be used. A key with a password (\`minisign -G\` without \`-W\`) takes
+\`password: \${NAME}\` besides, and 1 GiB of the worker's memory for some seconds at its start: that is minisign's own
+way of slowing down those who guess.
+
+Whoever gets an archive puts \`manifest.json\` and \`manifest.json.minisig\` beside it:
+
+\`\`\`console
+$ docferry export verify bundle.tar.gz --signature docs.pub
+$ minisign -Vm manifest.json -p docs.pub
+\`\`\`
+
+The first checks signature, manifest and archive, without configuration or network; the second the signature alone, without
+docferry. Both show the trusted comment, which says domain, version and content digest. A signature says that the archive
+is one you published, not that it is the newest: look at the version. To change keys, sign new versions with the new one
+and hand out its public half; old versions go on being verified with the old.
+
+These refuse the archive:
+`;
+
 /** `docs/verification.md`: every rule with what it refuses and why. */
 export function verificationPage(): string {
   const structureRows = Object.entries(STRUCTURE_RULES).map(([name, text]) => row(name, text));
   const siteRows = Object.entries(SITE_RULES).map(([name, text]) => row(name, text, [`\`${text.level}\``]));
+  const signatureRows = Object.entries(SIGNATURE_RULES).map(([name, { refuses, why }]) =>
+    line([`\`${name}\``, refuses, why]),
+  );
   return [
     intro,
     structure,
     table(['rule', 'refuses', 'why', 'known from'], structureRows),
     site,
     table(['rule', 'level', 'finds', 'why', 'known from'], siteRows),
+    signature,
+    table(['rule', 'refuses', 'why'], signatureRows),
   ].join('\n');
 }
 
 function row(name: string, { refuses, why, reference }: RuleText, more: string[] = []): string {
-  return `| ${[`\`${name}\``, ...more, refuses, why, reference].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return line([`\`${name}\``, ...more, refuses, why, reference]);
+}
+
+function line(cells: string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
 function table(head: string[], rows: string[]): string {

@@ -92,7 +92,29 @@ export interface StoreConfig {
   keep: number;
 }
 
-export type BundleStoreConfig = { publicUrl: string } & (
+/** Signs the manifests of new versions (docs/verification.md). */
+export interface SigningConfig {
+  keyFile: string;
+  /** Null for a key without one. */
+  password: SecretSource | null;
+}
+
+/** What the bundle server asks for and allows. */
+export interface BundleServerConfig {
+  /** Null when everyone who reaches it may read. */
+  token: SecretSource | null;
+  readers: number;
+  readersPerAddress: number;
+  /** A reader that takes nothing for so long is cut off. */
+  idleMs: number;
+}
+
+export type BundleStoreConfig = {
+  publicUrl: string;
+  /** Null when versions are not signed. */
+  signing: SigningConfig | null;
+  server: BundleServerConfig;
+} & (
   | { kind: 'directory'; directory: string }
   | {
       kind: 's3';

@@ -102,6 +102,11 @@ function findMissingSecrets({ organizations, store }: Config, yaml: YamlFile): C
       yaml.position([...at, 'apiKeyFile']) && apiKey.describe().startsWith('the file') ? 'apiKeyFile' : 'apiKey';
     return problemOf(apiKey, [...at, field]);
   });
-  const password = store.feedback.kind === 'postgres' ? store.feedback.password : null;
-  return password === null ? keys : [...keys, ...problemOf(password, ['store', 'feedback'])];
+  const { signing, server } = store.bundles;
+  const others: [secret: SecretSource | null | undefined, path: string[]][] = [
+    [store.feedback.kind === 'postgres' ? store.feedback.password : null, ['feedback']],
+    [signing?.password, ['bundles', 'signing', 'password']],
+    [server.token, ['bundles', 'server', 'token']],
+  ];
+  return [...keys, ...others.flatMap(([secret, path]) => (secret ? problemOf(secret, ['store', ...path]) : []))];
 }

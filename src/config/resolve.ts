@@ -42,17 +42,25 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
     organizations: input.organizations.map((organization) => resolveOrganization(organization, absolute, environment)),
     store: {
       feedback: resolveFeedback(store.feedback, absolute, environment),
-      bundles: resolveBundles(store.bundles, absolute),
+      bundles: resolveBundles(store.bundles, absolute, environment),
       keep: store.keep,
     },
   };
 }
 
 function resolveBundles(
-  { directory, s3, publicUrl }: ConfigInput['store']['bundles'],
+  { directory, s3, publicUrl, signing, server }: ConfigInput['store']['bundles'],
   absolute: (relative: string) => string,
+  environment: Environment,
 ): BundleStoreConfig {
-  const published = { publicUrl: trimSlash(publicUrl) };
+  const secret = (what: string, text: string | undefined) =>
+    text === undefined ? null : new TextSecret(what, text, environment);
+  const { token, readers, readersPerAddress, idle } = server;
+  const published = {
+    publicUrl: trimSlash(publicUrl),
+    signing: signing ? { keyFile: absolute(signing.keyFile), password: secret('password', signing.password) } : null,
+    server: { token: secret('token', token), readers, readersPerAddress, idleMs: idle },
+  };
   if (s3 === undefined) return { kind: 'directory', directory: absolute(directory ?? './data/bundles'), ...published };
   return {
     kind: 's3',

@@ -171,6 +171,34 @@ const bundles = z
     publicUrl: address()
       .default('http://localhost:8090')
       .describe('Address under which deployments reach the published versions.'),
+    signing: z
+      .strictObject({
+        keyFile: text('the path of a file').describe('Secret key, as `minisign -G` writes it.'),
+        password: text(`\${NAME} of an environment variable`)
+          .meta({ title: 'text' })
+          .optional()
+          .describe('Password of the key, by reference to an environment variable. Absent: a key made with `-W`.'),
+      })
+      .optional()
+      .describe('Signs the manifest of each version that is published, as minisign does; see verification.md.'),
+    server: z
+      .strictObject({
+        token: text(`\${NAME} of an environment variable`)
+          .meta({ title: 'text' })
+          .optional()
+          .describe('Bearer token that readers must send, by reference to an environment variable. Absent: none.'),
+        readers: wholeNumber(1, 100_000)
+          .default(256)
+          .describe('Requests that are answered at once; the rest gets 503.'),
+        readersPerAddress: wholeNumber(1, 100_000)
+          .default(64)
+          .describe('Those of one client address; behind a proxy or NAT all readers have the same.'),
+        idle: duration({ min: '1s', max: '10m' })
+          .prefault('30s')
+          .describe('A reader that takes less than 64 KiB in so long is cut off.'),
+      })
+      .prefault({})
+      .describe('The bundle server of `serve` and `up`.'),
   })
   .refine(({ directory, s3 }) => directory === undefined || s3 === undefined, 'expected either directory or s3')
   .meta({ not: { required: ['directory', 's3'] } });
