@@ -101,13 +101,13 @@ describe('loadConfig', () => {
     const signing = `signing: { keyFile: keys/docs.key, password: "\${DOCS_PASSWORD}" }`;
     const server = `server: { token: "\${DOCS_TOKEN}", readers: 8, readersPerAddress: 2, idle: 5s }`;
     const yaml = `${MINIMAL}store: { bundles: { ${signing}, ${server} } }\n`;
-    const config = load(yaml, { env: { DOCS_PASSWORD: 'hunter2', DOCS_TOKEN: 'swordfish' } });
+    const config = load(yaml, { env: { ACME_API_KEY: KEY, DOCS_PASSWORD: 'hunter2', DOCS_TOKEN: 'swordfish' } });
     const { bundles } = config.store;
     expect(bundles.signing?.keyFile).toBe(path.join(config.directory, 'keys/docs.key'));
     expect([bundles.signing?.password?.read(), bundles.server.token?.read()]).toEqual(['hunter2', 'swordfish']);
     expect(bundles.server).toMatchObject({ readers: 8, readersPerAddress: 2, idleMs: 5_000 });
     expect(JSON.stringify(config)).not.toMatch(/hunter2|swordfish/);
-    expect(problemsOf(yaml, { env: {} })).toEqual([
+    expect(problemsOf(yaml, { env: { ACME_API_KEY: KEY } })).toEqual([
       'store.bundles.signing.password: the environment variable DOCS_PASSWORD is not set',
       'store.bundles.server.token: the environment variable DOCS_TOKEN is not set',
     ]);

@@ -3,13 +3,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditStore } from '../../../src/bundle/audit-store.ts';
 import { startBundleServer } from '../../../src/bundle/bundle-server.ts';
 import { ManifestSigner } from '../../../src/bundle/signing/manifest-signer.ts';
+import { versionName } from '../../../src/model/version-name.ts';
 import { Minisign, minisignProgram } from '../../support/minisign.ts';
-import { DOMAIN, publish, stage } from '../staged.ts';
+import { DOMAIN, filesOf, publish, stage, stagedManifest } from '../staged.ts';
 import { backends } from '../store-backends.ts';
 import { tempFolder } from '../temp-folder.ts';
 
 const program = minisignProgram();
 const FIRST = '20261121T040200Z-aaaaaaaaaaaa';
+/** Named by their content, as `store verify` asks for. */
+const named = (day: number, content: string) =>
+  versionName(Date.UTC(2026, 10, day), stagedManifest(content, filesOf(content)).contentDigest);
 const at = (version: string, name: string) => `${DOMAIN}/versions/${version}/${name}`;
 
 async function keys() {
@@ -47,20 +51,21 @@ for (const backend of backends) {
         const { open, files } = await backend.scene();
         const { signer } = await keys();
         const store = await open(signer);
-        await publish(store, 'v1', 'one');
+        const [older, newer] = [named(21, 'one'), named(22, 'two')];
+        await publish(store, older, 'one');
         expect(await auditStore(store, [DOMAIN])).toMatchObject([{ versions: [{ state: 'good' }] }]);
         const server = await startBundleServer({ store, port: 0 });
         try {
-          const response = await fetch(`${server.url}/${at('v1', 'manifest.json.minisig')}`);
+          const response = await fetch(`${server.url}/${at(older, 'manifest.json.minisig')}`);
           expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
           expect(response.headers.get('cache-control')).toContain('immutable');
           expect(await response.text()).toMatch(/^untrusted comment: signature of key [0-9A-F]{16}\n/);
         } finally {
           await server.stop();
         }
-        await publish(store, 'v2', 'two');
-        expect(await store.prune(DOMAIN, 1)).toEqual(['v1']);
-        expect((await files()).filter((path) => path.includes('v1'))).toEqual([]);
+        await publish(store, newer, 'two');
+        expect(await store.prune(DOMAIN, 1)).toEqual([older]);
+        expect((await files()).filter((path) => path.includes(older))).toEqual([]);
       });
 
       it('stay without one where none is asked for', async () => {
