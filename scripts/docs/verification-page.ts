@@ -1,10 +1,11 @@
+import { RENDER_RULES } from '../../src/bundle/render/render-rules.ts';
 import { SIGNATURE_RULES } from '../../src/bundle/signing/signature-rules.ts';
 import { SITE_RULES } from '../../src/bundle/site/site-rules.ts';
 import { type RuleText, STRUCTURE_RULES } from '../../src/bundle/structure-rules.ts';
 
 const intro = `# Verification
 
-<!-- Generated from src/bundle/{structure-rules,site/site-rules,signing/signature-rules}.ts by \`npm run docs\`: change it there. -->
+<!-- Generated from src/bundle/{structure-rules,site/site-rules,render/render-rules,signing/signature-rules}.ts by \`npm run docs\`: change it there. -->
 
 No byte of an archive becomes visible before all of it was read and checked. \`docferry export verify FILE\` does the same
 for any archive, without configuration or Temporal; \`--explain\` shows the lines below for the rules that were broken.
@@ -35,8 +36,32 @@ bundle:
 
 \`--structure-only\` leaves them out. Findings name the file and the line; ten of a rule are listed, the others counted.
 HTML is read as browsers read it, style sheets for \`url()\` and \`@import\`, scripts for modules from elsewhere. A link
-to \`/guide\` is good when there is \`guide\`, \`guide.html\` or \`guide/index.html\`. What scripts load while they run is not
-seen.
+to \`/guide\` is good when there is \`guide\`, \`guide.html\` or \`guide/index.html\`. What scripts load while they run is seen
+only by rendering.
+`;
+
+const render = `## Rendering
+
+On request sampled pages are opened in Chromium before a version is published:
+
+\`\`\`yaml
+bundle:
+  render: { pages: 5 }
+  rules: { page-script-error: refuse }
+\`\`\`
+
+\`docferry export verify bundle.tar.gz --render 5\` does the same for any archive. The index page is always looked at, the
+others are chosen by the content digest: the same archive is looked at in the same places. The browser gets the files from
+docferry itself, as \`https://bundle.invalid/\`, and has no network: every other request is refused and told, names have no
+address, connections go to a proxy that is not there, and WebRTC has no UDP. It gets none of docferry's environment
+variables. A page has 15 s to load and 3 s more to draw something; ten minutes are the limit for all.
+
+It needs Chromium, Chrome or Edge on each worker: on the PATH, or named by \`browser\`. They keep pages in a sandbox of their
+own, which root cannot have and which most containers do not allow; \`sandbox: false\` (\`--no-browser-sandbox\`) does
+without, where the container itself keeps the worker apart. A worker whose browser is missing ends at its start and says
+so, as does \`docferry doctor\`. The site is unpacked for it beside the download, which takes its size on the disk.
+
+The levels are set by \`bundle.rules\`, as above.
 `;
 
 const signature = `## Signatures
@@ -86,12 +111,17 @@ export function verificationPage(): string {
   const signatureRows = Object.entries(SIGNATURE_RULES).map(([name, { refuses, why }]) =>
     line([`\`${name}\``, refuses, why]),
   );
+  const renderRows = Object.entries(RENDER_RULES).map(([name, { level, refuses, why }]) =>
+    line([`\`${name}\``, `\`${level}\``, refuses, why]),
+  );
   return [
     intro,
     structure,
     table(['rule', 'refuses', 'why', 'known from'], structureRows),
     site,
     table(['rule', 'level', 'finds', 'why', 'known from'], siteRows),
+    render,
+    table(['rule', 'level', 'finds', 'why'], renderRows),
     signature,
     table(['rule', 'refuses', 'why'], signatureRows),
   ].join('\n');

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { type Rendering, withRendering } from '../bundle/render/rendering.ts';
 import type { SignatureVerdict } from '../bundle/signing/check-signed-manifest.ts';
 import type { RuleText } from '../bundle/structure-rules.ts';
 import type { VerificationReport } from '../bundle/verification-report.ts';
@@ -8,11 +9,11 @@ import type { CommandContext, RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { reasonLines } from './export-text.ts';
 import type { Paint } from './output.ts';
+import { pagesToRender, type RenderFlags, renderPages } from './render-pages.ts';
 import { publicKeyOf, signedManifestOf } from './signed-manifest.ts';
 import { factLines, indent, printable, sizeText } from './text.ts';
 
-interface VerifyFlags {
-  structureOnly?: boolean;
+interface VerifyFlags extends RenderFlags {
   explain?: boolean;
   signature?: string;
   manifest?: string;
@@ -39,6 +40,9 @@ export function addExportVerify(parent: Command, run: RunCommand): void {
       '--manifest <file>',
       'with --signature: the manifest, its .minisig beside it; by default manifest.json beside the archive',
     )
+    .option('--render <pages>', 'also open so many sampled pages in Chromium, without network')
+    .option('--browser <file>', 'with --render: program of the browser; by default the one of this machine')
+    .option('--no-browser-sandbox', "with --render: without the browser's own sandbox, as in most containers")
     .action((file: string, flags: VerifyFlags) => run((context) => verify(context, file, flags)));
 }
 
@@ -46,6 +50,7 @@ async function verify(context: CommandContext, file: string, flags: VerifyFlags)
   const { DEFAULT_LIMITS } = await import('../bundle/entry-rules.ts');
   const { verifyInThread } = await import('../bundle/verify-in-thread.ts');
   const path = resolve(context.cwd, file);
+  const pages = pagesToRender(flags);
   const signing = await signingOf(context, path, flags);
   const live = await context.output.startLive();
   const found = await verifyInThread(path, {
@@ -61,10 +66,17 @@ async function verify(context: CommandContext, file: string, flags: VerifyFlags)
     })
     .finally(() => live.end());
   const { reasons, signed } = signing?.check(found) ?? { reasons: [], signed: null };
-  const report = { ...found, ok: found.ok && reasons.length === 0, reasons: [...reasons, ...found.reasons] };
+  const signedReport = { ...found, ok: found.ok && reasons.length === 0, reasons: [...reasons, ...found.reasons] };
+  const rendering =
+    pages !== null && signedReport.ok ? await renderPages(context, path, found, { ...flags, pages }) : null;
+  const report = rendering === null ? signedReport : withRendering(signedReport, rendering);
   const rules = flags.explain ? await explained(report) : [];
-  const document = { ...documentOf(report, flags, rules), ...(signing && { signature: signed }) };
-  context.output.result(document, textOf(file, report, signed, flags, rules, context.output.paint));
+  const document = {
+    ...documentOf(report, flags, rules),
+    ...(signing && { signature: signed }),
+    ...(pages !== null && { rendered: rendering?.pages ?? [] }),
+  };
+  context.output.result(document, textOf(file, { report, signed, rendering }, flags, rules, context.output.paint));
   return report.ok ? exitCodes.done : exitCodes.failed;
 }
 
@@ -100,8 +112,7 @@ function documentOf(report: VerificationReport, { explain }: VerifyFlags, rules:
 
 function textOf(
   file: string,
-  report: VerificationReport,
-  signed: Signed,
+  { report, signed, rendering }: { report: VerificationReport; signed: Signed; rendering: Rendering | null },
   { explain }: VerifyFlags,
   rules: readonly Explained[],
   paint: Paint,
@@ -114,6 +125,7 @@ function textOf(
       ['content', `${pages} pages, ${files} files, ${sizeText(bytes)}`],
     ];
     if (contentDigest !== null) facts.push(['digest', contentDigest]);
+    if (rendering !== null) facts.push(['rendered', `${rendering.pages.length} pages, without network`]);
     if (signed !== null) facts.push(['signed', `${signed.domain} ${signed.version}, by key ${signed.keyId}`]);
     if (signed !== null) facts.push(['comment', printable(signed.trustedComment.replaceAll('\t', ' '), 500)]);
     lines.push(indent(factLines(facts)));

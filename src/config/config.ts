@@ -76,6 +76,8 @@ export interface SiteConfig {
     maxFiles: number;
     /** By the name of a rule about the content of a site; those not listed have their own level. */
     rules: SiteRulesInput;
+    /** Null when no page is opened in a browser. `browser` is null for the one of the machine. */
+    render: { pages: number; browser: string | null; sandbox: boolean } | null;
   };
   rollout: RolloutConfig[];
 }

@@ -127,9 +127,24 @@ function resolveSite(site: OrganizationInput['sites'][number], absolute: (relati
     domain,
     ...(schedule && { schedule: resolveSchedule(schedule) }),
     job: { timeoutMs: job.timeout, attempts: job.attempts },
-    bundle: { maxBytes: bundle.maxBytes, maxFiles: bundle.maxFiles, rules: bundle.rules },
+    bundle: {
+      maxBytes: bundle.maxBytes,
+      maxFiles: bundle.maxFiles,
+      rules: bundle.rules,
+      render: resolveRender(bundle.render, absolute),
+    },
     rollout: rollout.flatMap((target) => resolveRollout(target, absolute)),
   };
+}
+
+/** A name without a folder is looked for on the PATH by nobody: it is a file beside the configuration. */
+function resolveRender(
+  render: OrganizationInput['sites'][number]['bundle']['render'],
+  absolute: (relative: string) => string,
+): SiteConfig['bundle']['render'] {
+  if (!render) return null;
+  const { pages, browser, sandbox } = render;
+  return { pages, browser: browser === undefined ? null : absolute(browser), sandbox };
 }
 
 /** The schema has seen to it that a target is of one kind. */

@@ -40,7 +40,7 @@ describe('loadConfig', () => {
               domain: 'docs.acme.example',
               schedule: { cron: '0 6 * * *', timezone: 'Europe/Berlin', jitterMs: 300_000 },
               job: { timeoutMs: 7_200_000, attempts: 3 },
-              bundle: { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, rules: {} },
+              bundle: { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, rules: {}, render: null },
               rollout: [
                 { kind: 'directory', path: at('site'), name: 'directory:./site' },
                 { kind: 'helmValues', file: at('deploy/values.yaml'), name: 'helmValues:deploy/values.yaml' },

@@ -29,7 +29,10 @@ export async function renderPage(context: BrowserContext, path: string): Promise
     page.on('response', (response) => {
       if (response.status() >= 400) addRequest(response.request(), response.status(), add);
     });
-    page.on('websocket', (socket) => add('page-external-request', `a WebSocket to ${hostOf(socket.url())}`));
+    await page.routeWebSocket(/.*/, (socket) => {
+      add('page-external-request', `a WebSocket to ${hostOf(socket.url())}`);
+      void socket.close().catch(() => undefined);
+    });
     const problem = await Promise.race([look(page, path), crashed.then(() => 'it crashes the browser')]);
     if (problem !== null) add('page-does-not-render', problem);
   } finally {

@@ -10,6 +10,7 @@ import { BrowserUnusable } from './browser-unusable.ts';
 import { type BrowserChoice, findBrowser } from './find-browser.ts';
 import { type Finding, ORIGIN, renderPage } from './render-page.ts';
 import { isRenderRule, RENDER_RULES, type RenderRuleLevels } from './render-rules.ts';
+import type { Rendering } from './rendering.ts';
 import { samplePages } from './sample-pages.ts';
 import { SiteFiles } from './site-files.ts';
 
@@ -25,13 +26,6 @@ export interface RenderOptions {
   timeLimitMs?: number;
   signal?: AbortSignal | undefined;
   onPage?: ((done: number, pages: number) => void) | undefined;
-}
-
-export interface Rendering {
-  /** Pages that were looked at. */
-  pages: string[];
-  reasons: Reason[];
-  warnings: Reason[];
 }
 
 const TIME_LIMIT_MS = 600_000;
