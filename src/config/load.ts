@@ -6,6 +6,7 @@ import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { findContradictions } from './consistency.ts';
 import type { Environment } from './environment.ts';
 import { formatPath } from './format-path.ts';
+import { readHashKey } from './hash-key.ts';
 import { resolveConfig } from './resolve.ts';
 import { configSchema } from './schema.ts';
 import { describeIssues, problemAt } from './schema-problems.ts';
@@ -86,10 +87,10 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
   return isSyntax && text.includes('${') ? `inside { } and [ ] write "\${NAME}" with quotes` : null;
 }
 
-function findMissingSecrets({ organizations, store }: Config, yaml: YamlFile): ConfigProblem[] {
-  const problemOf = (secret: SecretSource, path: PropertyKey[]): ConfigProblem[] => {
+function findMissingSecrets({ organizations, store, privacy }: Config, yaml: YamlFile): ConfigProblem[] {
+  const problemOf = (secret: SecretSource, path: PropertyKey[], read = () => secret.read()): ConfigProblem[] => {
     try {
-      secret.read();
+      read();
       return [];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
@@ -102,11 +103,16 @@ function findMissingSecrets({ organizations, store }: Config, yaml: YamlFile): C
       yaml.position([...at, 'apiKeyFile']) && apiKey.describe().startsWith('the file') ? 'apiKeyFile' : 'apiKey';
     return problemOf(apiKey, [...at, field]);
   });
+  const { hashKey } = privacy;
   const { signing, server } = store.bundles;
   const others: [secret: SecretSource | null | undefined, path: string[]][] = [
     [store.feedback.kind === 'postgres' ? store.feedback.password : null, ['feedback']],
     [signing?.password, ['bundles', 'signing', 'password']],
     [server.token, ['bundles', 'server', 'token']],
   ];
-  return [...keys, ...others.flatMap(([secret, path]) => (secret ? problemOf(secret, ['store', ...path]) : []))];
+  return [
+    ...keys,
+    ...others.flatMap(([secret, path]) => (secret ? problemOf(secret, ['store', ...path]) : [])),
+    ...(hashKey === null ? [] : problemOf(hashKey, ['privacy', 'hashKey'], () => readHashKey(hashKey))),
+  ];
 }
