@@ -1,17 +1,27 @@
 import type { BundleStore } from './bundle/bundle-store.ts';
-import type { BundleStoreConfig } from './config/config.ts';
+import type { ManifestSigner } from './bundle/signing/manifest-signer.ts';
+import type { BundlePlaceConfig } from './config/config.ts';
 
 /**
  * Opens the bundle store of the configuration, making it when it is new. The S3 client is loaded only by those who use
- * it. Throws `StoreNotWritable`, `StoreRefused`, `StoreUnreachable`.
+ * it, as the key to sign with. Throws `StoreNotWritable`, `StoreRefused`, `StoreUnreachable`.
  */
-export async function openBundleStore(config: BundleStoreConfig): Promise<BundleStore> {
+export async function openBundleStore(config: BundlePlaceConfig): Promise<BundleStore> {
+  const signer = await signerOf(config);
   if (config.kind === 'directory') {
     const { DirectoryBundleStore } = await import('./bundle/directory-store.ts');
-    return DirectoryBundleStore.open({ root: config.directory, publicUrl: config.publicUrl });
+    return DirectoryBundleStore.open({ root: config.directory, publicUrl: config.publicUrl, signer });
   }
   const { S3BundleStore } = await import('./bundle/s3-store.ts');
-  return S3BundleStore.open({ ...config, agents: await proxyAgents(config.endpoint) });
+  return S3BundleStore.open({ ...config, signer, agents: await proxyAgents(config.endpoint) });
+}
+
+/** What signs the manifests of new versions; undefined when the configuration names no key. */
+export async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner | undefined> {
+  if (!signing) return undefined;
+  const { ManifestSigner } = await import('./bundle/signing/manifest-signer.ts');
+  const { keyFile, password } = signing;
+  return new ManifestSigner({ keyFile, password: password && (() => password.read()) });
 }
 
 /** Agents for the proxy of the environment, undefined for none: the S3 client knows of no proxies by itself. */

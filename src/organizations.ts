@@ -51,6 +51,7 @@ function siteOf(site: SiteConfig, publicUrl: string): Site {
     maxBytes: site.bundle.maxBytes,
     maxFiles: site.bundle.maxFiles,
     siteRules: site.bundle.rules,
+    render: site.bundle.render,
     targets: rolloutTargets(site, publicUrl),
   };
 }

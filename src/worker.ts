@@ -12,6 +12,7 @@ import type { Config } from './config/config.ts';
 import type { FeedbackStore } from './feedback/feedback-store.ts';
 import { temporalLogger } from './log.ts';
 import { organizationsOf } from './organizations.ts';
+import { requireBrowsers } from './require-browsers.ts';
 import { openStores } from './stores.ts';
 
 export interface RunningWorker {
@@ -42,7 +43,7 @@ export interface WorkerSettings {
 
 /**
  * Starts a worker from the configuration: stores, service clients, budget, activities and workflows. Throws when a
- * store cannot be opened or Temporal does not answer (`TemporalUnreachable`).
+ * store cannot be opened, a browser is missing (`BrowserUnusable`) or Temporal does not answer (`TemporalUnreachable`).
  */
 export async function startWorker(config: Config, settings: WorkerSettings): Promise<RunningWorker> {
   installRuntime(settings.log);
@@ -51,6 +52,7 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
     for (const close of opened.splice(0).reverse()) await close();
   };
   try {
+    await requireBrowsers(config);
     const stores = await openStores(config);
     opened.push(() => stores.feedback.close());
     await applyPrivacy(stores.feedback, settings.log);

@@ -41,6 +41,7 @@ describe.skipIf(program === null)('openBundleStore', { timeout: 60_000 }, () => 
           endpoint: `http://${host}:9000`,
           workFolder: join(folder, 'work'),
           publicUrl: 'http://x',
+          signing: null,
         }),
       );
     const store = await bundles('s3.test');

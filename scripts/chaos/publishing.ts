@@ -5,7 +5,7 @@ import { hashFile } from '../../src/bundle/hash-file.ts';
 import { PartialFile } from '../../src/bundle/partial-file.ts';
 import { changing } from '../../src/bundle/store-errors.ts';
 import { verifyArchive } from '../../src/bundle/verify-archive.ts';
-import type { BundleStoreConfig } from '../../src/config/config.ts';
+import type { BundlePlaceConfig } from '../../src/config/config.ts';
 import { versionName } from '../../src/model/version-name.ts';
 import { openBundleStore } from '../../src/open-bundle-store.ts';
 import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
@@ -20,7 +20,7 @@ const LIMITS = { maxBytes: 100_000_000, maxFiles: 1000, maxRatio: 1000 };
 
 /** What one publication needs to know; plain JSON. */
 export interface Publication {
-  store: BundleStoreConfig;
+  store: BundlePlaceConfig;
   /** Folder of the target. */
   site: string;
   /** A good archive, which stands for the download. */

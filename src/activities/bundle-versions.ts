@@ -4,6 +4,8 @@ import { type Current, PointerMoved } from '../bundle/bundle-store.ts';
 import { type DownloadProgress, type DownloadResult, download } from '../bundle/download.ts';
 import { ArchiveTooLarge, DownloadFailed, LinkExpired } from '../bundle/download-errors.ts';
 import { LinkRefused } from '../bundle/link-policy.ts';
+import { BrowserUnusable } from '../bundle/render/browser-unusable.ts';
+import { withRendering } from '../bundle/render/rendering.ts';
 import { changing } from '../bundle/store-errors.ts';
 import type { VerificationReport } from '../bundle/verification-report.ts';
 import { verifyInThread } from '../bundle/verify-in-thread.ts';
@@ -84,18 +86,19 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
           const downloaded = await downloadFresh(deps, input, site, file, details, signal);
           details.phase = 'verifying';
           await announceVerifying(deps);
-          const report = await verifyInThread(file, {
+          const verified = await verifyInThread(file, {
             limits: { maxBytes: site.maxBytes, maxFiles: site.maxFiles, maxRatio },
             siteRules: site.siteRules,
             domain: input.domain,
             timeLimitMs: verificationTimeLimitMs,
             signal,
           });
-          if (report.archive && report.archive.sha256 !== downloaded.sha256) {
+          if (verified.archive && verified.archive.sha256 !== downloaded.sha256) {
             // The next attempt must not go on behind bytes that are not the source's.
             await deps.bundles.discardStaged(input.stageId);
             throw transient('DownloadFailed', 'the bytes on disk are not those that were downloaded');
           }
+          const report = await renderIfAsked(file, verified, site, signal);
           logWarnings(report);
           return { linksRequested: details.linksRequested, ...(await conclude(deps, input, report, signal)) };
         } catch (error) {
@@ -197,6 +200,21 @@ async function downloadFresh(
   }
 }
 
+/** The report with what sampled pages show in a browser, where the site asks for it and nothing else is wrong. */
+async function renderIfAsked(
+  file: string,
+  report: VerificationReport,
+  { render, siteRules }: Site,
+  signal: AbortSignal,
+): Promise<VerificationReport> {
+  if (render === null || !report.ok) return report;
+  const { renderSite } = await import('../bundle/render/render-site.ts');
+  const { pages, browser, sandbox } = render;
+  const options = { pages, browser: { program: browser, sandbox }, levels: siteRules };
+  const rendering = await renderSite(file, report, { ...options, workFolder: dirname(file), signal });
+  return withRendering(report, rendering);
+}
+
 async function announceVerifying(deps: ActivityDependencies): Promise<void> {
   const { workflowId } = Context.current().info.workflowExecution ?? {};
   if (!workflowId) return;
@@ -243,6 +261,7 @@ async function conclude(
 
 function bundleFailure(error: unknown): Error {
   if (isTemporalFailure(error)) return error;
+  if (error instanceof BrowserUnusable) return permanent('InvalidInput', `${error.message}: ${error.fix}`);
   if (error instanceof LinkRefused) return permanent('LinkRefused', error.message);
   if (error instanceof ArchiveTooLarge) return permanent('ArchiveTooLarge', error.message);
   if (error instanceof LinkExpired) return transient('DownloadFailed', error.message);

@@ -1,5 +1,6 @@
 import type { BundleStore } from '../bundle/bundle-store.ts';
 import type { LinkPolicy } from '../bundle/link-policy.ts';
+import type { RenderRuleLevels } from '../bundle/render/render-rules.ts';
 import type { SiteRuleLevels } from '../bundle/site/site-rules.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { ExportPhase } from '../model/cargo.ts';
@@ -19,7 +20,9 @@ export interface Site {
   maxBytes: number;
   maxFiles: number;
   /** What becomes of a bundle that breaks a rule about its content, where it differs from the rule's default. */
-  siteRules: SiteRuleLevels;
+  siteRules: SiteRuleLevels & RenderRuleLevels;
+  /** How many pages are opened in a browser, and in which; null for none. */
+  render: { pages: number; browser: string | null; sandbox: boolean } | null;
   targets: readonly RolloutTarget[];
 }
 

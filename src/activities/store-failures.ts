@@ -1,6 +1,7 @@
 import type { ApplicationFailure } from '@temporalio/common';
 import { NoSuchVersion } from '../bundle/bundle-store.ts';
 import {
+  SigningKeyUnusable,
   StagedChanged,
   StoreBusy,
   StoreNotWritable,
@@ -19,6 +20,7 @@ export function storeFailure(error: unknown): ApplicationFailure | null {
   if (error instanceof VersionConflict || error instanceof StagedChanged || error instanceof VersionDamaged) {
     return permanent('PublishRefused', error.message);
   }
+  if (error instanceof SigningKeyUnusable) return permanent('StoreUnavailable', `${error.message}: ${error.fix}`);
   if (error instanceof NoSuchVersion) return permanent('NotFound', error.message);
   if (error instanceof StoreRefused) {
     const message = `${error.message}: ${error.fix}`;

@@ -4,7 +4,7 @@ import type { BundleStore, Manifest, StoredVersion } from './bundle-store.ts';
 import { contentDigest } from './content-digest.ts';
 import { VersionDamaged } from './store-errors.ts';
 import { parseManifest } from './store-files.ts';
-import { bundleName, manifestName } from './store-layout.ts';
+import { bundleName, manifestName, signatureName } from './store-layout.ts';
 
 /** `partial` is what a copy that broke off leaves; `tampered` is there, but is not what was published. */
 export type VersionState = 'good' | 'partial' | 'tampered';
@@ -47,7 +47,7 @@ export async function auditVersion(
   if (found === undefined) return verdict('partial', `${archive} is missing`);
   const wrong = contradictions(domain, version, manifest);
   for (const { name } of files) {
-    if (name !== manifestName && name !== archive) wrong.push(`${printable(name)} does not belong there`);
+    if (![manifestName, signatureName, archive].includes(name)) wrong.push(`${printable(name)} does not belong there`);
   }
   if (found < manifest.archive.bytes && wrong.length === 0) {
     return verdict('partial', `${archive} is cut: ${found} of ${manifest.archive.bytes} bytes`);

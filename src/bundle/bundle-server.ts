@@ -3,10 +3,9 @@ import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import send from 'send';
 import type { BundleStore, ByteRange } from './bundle-store.ts';
 import { PublishedFiles } from './published-files.ts';
+import { ReaderSlots } from './reader-slots.ts';
 import { sendObject } from './send-object.ts';
 import { StoreUnreachable } from './store-errors.ts';
 import { isStoreName } from './store-names.ts';
@@ -23,6 +22,12 @@ export interface ServerSettings {
   port: number;
   /** When given, required as `Authorization: Bearer <token>` for everything but `/healthz`. */
   token?: string;
+  /** Requests answered at once; 256 by default. */
+  readers?: number;
+  /** Those of one client address; 64 by default. */
+  readersPerAddress?: number;
+  /** A reader that takes less than 64 KiB in so long is cut off; 30 s by default. */
+  idleMs?: number;
   /** Aborting it stops the server. */
   signal?: AbortSignal;
 }
@@ -46,21 +51,34 @@ export class PortTaken extends Error {
 }
 
 const STOP_GRACE_MS = 2_000;
-const ONE_YEAR_MS = 365 * 24 * 3_600_000;
-const PUBLISHED = /^\/([^/?]+)\/versions\/([^/?]+)\/(bundle\.tar\.gz|bundle\.tar|bundle\.zip|manifest\.json)(?:\?.*)?$/;
+/** Longer than any path of a published file. */
+const LONGEST_PATH = 1_024;
+/** Connections for each request that is answered at once: clients keep some for later. */
+const CONNECTIONS_PER_READER = 4;
+const RETRY_AFTER_S = 5;
+/** A request has to be here within seconds: it has no body. */
+const ARRIVAL = {
+  maxHeaderSize: 8 * 1024,
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  connectionsCheckingInterval: 1_000,
+};
+const PUBLISHED =
+  /^\/([^/?]+)\/versions\/([^/?]+)\/(bundle\.tar\.gz|bundle\.tar|bundle\.zip|manifest\.json|manifest\.json\.minisig)(?:\?.*)?$/;
 
 /**
  * Serves published versions and nothing else of a store (DESIGN §5 "bundle server"): immutable, with a strong `ETag`
- * (of a bundle the SHA-256 of the archive) and `Range`; `/healthz` answers 200. Throws `PortTaken`.
+ * (of a bundle the SHA-256 of the archive) and `Range`; `/healthz` answers 200. Who comes beyond the limits gets 503
+ * with `Retry-After`. Throws `PortTaken`.
  */
 export async function startBundleServer(options: BundleServerOptions): Promise<BundleServer> {
-  const { host = '127.0.0.1', signal } = options;
+  const { host = '127.0.0.1', readers = 256, readersPerAddress = 64, signal } = options;
   signal?.throwIfAborted();
-  const files = new PublishedFiles(opener(options));
-  const server = createServer((request, response) => {
-    answer(request, response, options, files).catch((error: unknown) => {
-      refuse(response, error instanceof StoreUnreachable ? 503 : 500);
-    });
+  const reading = new Reading(options, new ReaderSlots({ total: readers, perAddress: readersPerAddress }));
+  const server = createServer(ARRIVAL, (request, response) => reading.answer(request, response));
+  limitConnections(server, {
+    total: readers * CONNECTIONS_PER_READER,
+    perAddress: readersPerAddress * CONNECTIONS_PER_READER,
   });
   const port = await listen(server, host, options.port);
   let stopping: Promise<void> | undefined;
@@ -72,42 +90,59 @@ export async function startBundleServer(options: BundleServerOptions): Promise<B
   return { url: `http://${isIPv6(host) ? `[${host}]` : host}:${port}`, port, stop };
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: BundleServerOptions,
-  files: PublishedFiles,
-): Promise<void> {
-  const { token } = options;
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405, { Allow: 'GET, HEAD' });
-  if (request.url === '/healthz') return void response.writeHead(200, { 'Content-Type': 'text/plain' }).end('ok\n');
-  if (token !== undefined && !isAuthorized(request, token)) {
-    return refuse(response, 401, { 'WWW-Authenticate': 'Bearer' });
+class Reading {
+  readonly #store: Pick<BundleStore, 'open'>;
+  readonly #files: PublishedFiles;
+  readonly #slots: ReaderSlots;
+  readonly #token: string | undefined;
+  readonly #idleMs: number;
+
+  constructor(options: BundleServerOptions, slots: ReaderSlots) {
+    const { token, idleMs = 30_000 } = options;
+    this.#store = options.store ?? folderReader(options.root);
+    this.#files = new PublishedFiles((domain, version, file) => this.#store.open(domain, version, file));
+    this.#slots = slots;
+    this.#token = token;
+    this.#idleMs = idleMs;
   }
-  const [, domain = '', version = '', file = ''] = PUBLISHED.exec(request.url ?? '') ?? [];
-  // Names are compared as sent: nothing in a published path needs percent-encoding.
-  if (!isStoreName(domain) || !isStoreName(version)) return refuse(response, 404);
-  const published = await files.of(domain, version, file);
-  if (published === null) return refuse(response, 404);
-  if (options.store !== undefined) {
-    const { store } = options;
-    const open = (range: ByteRange | undefined) => store.open(domain, version, file, range);
-    if (!(await sendObject(request, response, { ...published, open }))) refuse(response, 404);
-    return;
+
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    const refusal = this.#refusalOf(request);
+    const healthy = request.url === '/healthz' && refusal === null;
+    const release = refusal === null && !healthy ? this.#slots.take(request.socket.remoteAddress) : null;
+    if (refusal !== null) refuse(response, ...refusal);
+    else if (healthy) response.writeHead(200, { 'Content-Type': 'text/plain' }).end('ok\n');
+    else if (release === null) refuse(response, 503, { 'Retry-After': `${RETRY_AFTER_S}` });
+    else {
+      response.once('close', release);
+      this.#send(request, response).catch((error: unknown) => {
+        refuse(response, error instanceof StoreUnreachable ? 503 : 500);
+      });
+    }
   }
-  const { root } = options;
-  response.setHeader('ETag', `"${published.etag}"`);
-  send(request, `/${file}`, {
-    root: join(root, domain, 'versions', version),
-    index: false,
-    maxAge: ONE_YEAR_MS,
-    immutable: true,
-  })
-    .on('error', ({ status = 500, headers }: { status?: number; headers?: Record<string, string> }) =>
-      refuse(response, status, headers),
-    )
-    .pipe(response);
+
+  /** What is wrong with a request whatever it asks for. */
+  #refusalOf(request: IncomingMessage): [status: number, headers?: Record<string, string>] | null {
+    const { method = '', url = '', headers } = request;
+    if (!['GET', 'HEAD'].includes(method)) return [405, { Allow: 'GET, HEAD' }];
+    if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0) {
+      return [400, { Connection: 'close' }];
+    }
+    if (url.length > LONGEST_PATH) return [414];
+    const token = url === '/healthz' ? undefined : this.#token;
+    return token === undefined || isAuthorized(request, token) ? null : [401, { 'WWW-Authenticate': 'Bearer' }];
+  }
+
+  async #send(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, domain = '', version = '', file = ''] = PUBLISHED.exec(request.url ?? '') ?? [];
+    // Names are compared as sent: nothing in a published path needs percent-encoding.
+    if (!isStoreName(domain) || !isStoreName(version)) return refuse(response, 404);
+    const published = await this.#files.of(domain, version, file);
+    if (published === null) return refuse(response, 404);
+    const read = (range: ByteRange | undefined) => this.#store.open(domain, version, file, range);
+    if (!(await sendObject(request, response, { ...published, open: read }, this.#idleMs))) refuse(response, 404);
+  }
 }
 
 function isAuthorized(request: IncomingMessage, token: string): boolean {
@@ -116,17 +151,38 @@ function isAuthorized(request: IncomingMessage, token: string): boolean {
 }
 
 function refuse(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {
-  if (response.headersSent) return void response.destroy();
-  for (const name of ['ETag', 'Cache-Control', 'Last-Modified']) response.removeHeader(name);
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  for (const name of response.getHeaderNames()) if (name !== 'x-content-type-options') response.removeHeader(name);
   response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers }).end(`${status}\n`);
 }
 
-function opener(served: ServedStore) {
-  return async (domain: string, version: string, file: string): Promise<Readable | null> => {
-    if (served.store !== undefined) return served.store.open(domain, version, file);
-    const handle = await open(join(served.root, domain, 'versions', version, file)).catch(() => null);
-    return handle?.createReadStream() ?? null;
+/** Reads a store's folder without its lock and identity: that of another machine can be mounted read-only. */
+function folderReader(root: string): Pick<BundleStore, 'open'> {
+  return {
+    async open(domain, version, file, range) {
+      const path = join(root, domain, 'versions', version, file);
+      const handle = await open(path).catch((error: NodeJS.ErrnoException) => {
+        if (NO_FILE.includes(error.code ?? '')) return null;
+        throw error;
+      });
+      return handle?.createReadStream({ ...range }) ?? null;
+    },
   };
+}
+
+const NO_FILE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
+
+/** Connections beyond the limits are closed at once; each of them would cost memory before it says a word. */
+function limitConnections(server: Server, limits: ConstructorParameters<typeof ReaderSlots>[0]): void {
+  const connections = new ReaderSlots(limits);
+  server.on('connection', (socket) => {
+    const release = connections.take(socket.remoteAddress);
+    if (release === null) socket.destroy();
+    else socket.once('close', release);
+  });
 }
 
 function listen(server: Server, host: string, port: number): Promise<number> {

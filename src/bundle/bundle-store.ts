@@ -70,7 +70,7 @@ export interface BundleStore {
   saveStaged(stageId: string, manifest: StagedManifest, work?: Work): Promise<void>;
   /** Removes a staged download and its leftovers; fine when there is none. */
   discardStaged(stageId: string): Promise<void>;
-  /** Makes the staged archive the version `version`, whole or not at all; done already = fine. */
+  /** Makes the staged archive the version `version`, signed if the store signs, whole or not at all; done already = fine. */
   publish(stageId: string, version: string): Promise<Manifest>;
   /** Null when the domain has never published. */
   current(domain: string): Promise<Current | null>;
@@ -105,6 +105,7 @@ export interface BundleStore {
   inventory(domain: string): Promise<StoredVersion[]>;
   /** The content of a version's file, or a range of it; null when there is none. */
   open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null>;
+  /** Whether versions can be published, and signed if the store signs. Throws `SigningKeyUnusable`. */
   checkWritable(): Promise<void>;
 }
 

@@ -19,6 +19,7 @@ import { DirectoryState } from './directory-state.ts';
 import { tempName, writeDurably, writeDurablySync } from './durable-file.ts';
 import { nothingThere, readIfThere, readIfThereSync } from './read-if-there.ts';
 import { sameContent } from './same-content.ts';
+import type { ManifestSigner } from './signing/manifest-signer.ts';
 import { removeOldStages, removeOldTemps } from './staged-leftovers.ts';
 import { changing, StagedChanged } from './store-errors.ts';
 import { parseCurrent, parseIdentity, parseRollouts, parseStaged, toJson } from './store-files.ts';
@@ -42,6 +43,8 @@ export interface DirectoryStoreOptions {
   root: string;
   /** Address under which the bundle server shows the store. */
   publicUrl: string;
+  /** Signs the manifest of each version; none by default. */
+  signer?: ManifestSigner | undefined;
 }
 
 /**
@@ -54,13 +57,15 @@ export class DirectoryBundleStore implements BundleStore {
   readonly #root: string;
   readonly #publicUrl: string;
   readonly #state: DirectoryState;
+  readonly #signer: ManifestSigner | null;
 
-  private constructor(identity: string, { root, publicUrl }: DirectoryStoreOptions) {
+  private constructor(identity: string, { root, publicUrl, signer }: DirectoryStoreOptions) {
     this.identity = identity;
     this.place = root;
     this.#root = root;
     this.#publicUrl = publicUrl;
     this.#state = new DirectoryState(root);
+    this.#signer = signer ?? null;
   }
 
   /** Opens the store, making it when it is new. Throws `StoreNotWritable`. */
@@ -71,7 +76,7 @@ export class DirectoryBundleStore implements BundleStore {
       return ensureIdentity(root);
     });
     const store = new DirectoryBundleStore(identity, options);
-    await store.checkWritable();
+    await store.#checkFolder();
     return store;
   }
 
@@ -94,7 +99,7 @@ export class DirectoryBundleStore implements BundleStore {
     await changing(this.#root, () => rm(this.#staging(stageId), { recursive: true, force: true }));
   }
 
-  /** Throws `StagedChanged`, `VersionConflict`, `StoreNotWritable`. */
+  /** Throws `StagedChanged`, `VersionConflict`, `StoreNotWritable`, `SigningKeyUnusable`. */
   async publish(stageId: string, version: string): Promise<Manifest> {
     storeName('version', version);
     const staged = await this.#readStaged(stageId);
@@ -104,7 +109,9 @@ export class DirectoryBundleStore implements BundleStore {
     if (published) return sameContent(published, manifest);
     const building = tempName(join(this.#staging(stageId), 'version'));
     const folder = this.#versionFolder(domain, version);
-    await changing(this.#root, () => putVersionFolder(this.#archive(stageId), manifest, { building, folder }));
+    const signature = (await this.#signer?.sign(toJson(manifest), manifest)) ?? null;
+    const places = { building, folder, signature };
+    await changing(this.#root, () => putVersionFolder(this.#archive(stageId), manifest, places));
     return sameContent(await readVersionFolder(folder), manifest);
   }
 
@@ -206,8 +213,13 @@ export class DirectoryBundleStore implements BundleStore {
     return handle === null ? null : createReadStream(path, { fd: handle, highWaterMark: 1024 ** 2, ...range });
   }
 
-  /** Throws `StoreNotWritable`. */
+  /** Throws `StoreNotWritable`, `SigningKeyUnusable`. */
   async checkWritable(): Promise<void> {
+    await this.#checkFolder();
+    await this.#signer?.check();
+  }
+
+  async #checkFolder(): Promise<void> {
     await changing(this.#root, async () => {
       const probe = tempName(join(this.#root, stagingRoot, 'probe'));
       await writeFile(probe, '', { flag: 'wx' });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { ArchiveFormat } from '../model/cargo.ts';
 import { parseManifest } from './store-files.ts';
-import { bundleName, manifestName } from './store-layout.ts';
+import { bundleName, manifestName, signatureName } from './store-layout.ts';
 
 /** What a reader needs to know of a published file. */
 export interface PublishedFile {
@@ -20,7 +20,7 @@ export const contentTypes: Record<ArchiveFormat, string> = {
   zip: 'application/zip',
 };
 
-/** The two files of each published version, remembered as they never change. */
+/** The files of each published version, remembered as they never change. */
 export class PublishedFiles {
   readonly #open: (domain: string, version: string, file: string) => Promise<Readable | null>;
   readonly #known = new Map<string, ReadonlyMap<string, PublishedFile>>();
@@ -39,17 +39,27 @@ export class PublishedFiles {
   }
 
   async #read(domain: string, version: string): Promise<ReadonlyMap<string, PublishedFile> | null> {
-    const stream = await this.#open(domain, version, manifestName);
-    if (stream === null) return null;
-    const text = Buffer.concat(await stream.toArray());
+    const text = await this.#contentOf(domain, version, manifestName);
+    if (text === null) return null;
     const manifest = manifestOf(text);
     if (manifest === null) return null;
     const { sha256, bytes, format } = manifest.archive;
     const etag = createHash('sha256').update(text).digest('hex');
-    return new Map([
+    const files = new Map<string, PublishedFile>([
       [manifestName, { etag, bytes: text.length, type: 'application/json; charset=utf-8' }],
       [bundleName(manifest), { etag: sha256, bytes, type: contentTypes[format] }],
     ]);
+    const signature = await this.#contentOf(domain, version, signatureName);
+    if (signature !== null) {
+      const digest = createHash('sha256').update(signature).digest('hex');
+      files.set(signatureName, { etag: digest, bytes: signature.length, type: 'text/plain; charset=utf-8' });
+    }
+    return files;
+  }
+
+  async #contentOf(domain: string, version: string, file: string): Promise<Buffer | null> {
+    const stream = await this.#open(domain, version, file);
+    return stream === null ? null : Buffer.concat(await stream.toArray());
   }
 
   #remember(key: string, files: ReadonlyMap<string, PublishedFile>): void {

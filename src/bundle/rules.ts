@@ -1,8 +1,10 @@
+import { RENDER_RULES } from './render/render-rules.ts';
+import { SIGNATURE_RULES } from './signing/signature-rules.ts';
 import { SITE_RULES } from './site/site-rules.ts';
 import { type RuleText, STRUCTURE_RULES } from './structure-rules.ts';
 
 /** Every rule of verification, by its name. */
-export const RULES = { ...STRUCTURE_RULES, ...SITE_RULES };
+export const RULES = { ...STRUCTURE_RULES, ...SITE_RULES, ...RENDER_RULES, ...SIGNATURE_RULES };
 
 export type RuleName = keyof typeof RULES;
 

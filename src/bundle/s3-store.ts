@@ -22,6 +22,7 @@ import { placeText, type S3Place } from './s3-place.ts';
 import { S3Staging } from './s3-staging.ts';
 import { S3State } from './s3-state.ts';
 import { sameContent } from './same-content.ts';
+import type { ManifestSigner } from './signing/manifest-signer.ts';
 import { changing, StoreRefused } from './store-errors.ts';
 import { parseIdentity, parseManifest, toJson } from './store-files.ts';
 import {
@@ -30,6 +31,7 @@ import {
   manifestName,
   manifestPath,
   publishedAddress,
+  signatureName,
   stagingRoot,
   versionPath,
   versionsPath,
@@ -42,6 +44,8 @@ export interface S3StoreOptions extends S3Place {
   /** Address under which the published versions are to be had. */
   publicUrl: string;
   agents?: S3Agents | undefined;
+  /** Signs the manifest of each version; none by default. */
+  signer?: ManifestSigner | undefined;
 }
 
 const manifestsAtOnce = 8;
@@ -59,8 +63,9 @@ export class S3BundleStore implements BundleStore {
   readonly #staging: S3Staging;
   readonly #workFolder: string;
   readonly #publicUrl: string;
+  readonly #signer: ManifestSigner | null;
 
-  private constructor(identity: string, bucket: S3Bucket, { workFolder, publicUrl }: S3StoreOptions) {
+  private constructor(identity: string, bucket: S3Bucket, { workFolder, publicUrl, signer }: S3StoreOptions) {
     this.identity = identity;
     this.place = placeText({ ...bucket.place, endpoint: undefined });
     this.#bucket = bucket;
@@ -68,6 +73,7 @@ export class S3BundleStore implements BundleStore {
     this.#staging = new S3Staging(bucket, workFolder);
     this.#workFolder = workFolder;
     this.#publicUrl = publicUrl;
+    this.#signer = signer ?? null;
   }
 
   /** Opens the store, writing its identity when it is new. Throws `StoreRefused`, `StoreUnreachable`. */
@@ -90,7 +96,7 @@ export class S3BundleStore implements BundleStore {
     return this.#staging.discard(stageId);
   }
 
-  /** Throws `StagedChanged`, `VersionConflict`. */
+  /** Throws `StagedChanged`, `VersionConflict`, `SigningKeyUnusable`. */
   async publish(stageId: string, version: string): Promise<Manifest> {
     storeName('version', version);
     const { manifest: staged, path } = await this.#staging.saved(stageId);
@@ -99,8 +105,14 @@ export class S3BundleStore implements BundleStore {
     const published = await this.#bucket.read(manifestPath(domain, version));
     if (published !== null) return sameContent(parseManifest(published.text), manifest);
     await putArchive(this.#bucket, path, manifest);
-    const headers = immutable('application/json');
-    await this.#bucket.write(manifestPath(domain, version), toJson(manifest), 'absent', headers);
+    const text = toJson(manifest);
+    const signature = await this.#signer?.sign(text, manifest);
+    if (signature !== undefined) {
+      // What a publisher left that died here is replaced: it may have had another key, and no one has seen it.
+      const path = `${versionPath(domain, version)}/${signatureName}`;
+      await this.#bucket.write(path, signature, null, immutable('text/plain; charset=utf-8'));
+    }
+    await this.#bucket.write(manifestPath(domain, version), text, 'absent', immutable('application/json'));
     return sameContent(await this.#wholeManifest(domain, version), manifest);
   }
 
@@ -204,6 +216,7 @@ export class S3BundleStore implements BundleStore {
   /** Also refuses object stores that ignore the conditions of writes, on which everything else rests (DESIGN E5). */
   async checkWritable(): Promise<void> {
     await this.#staging.checkWritable();
+    await this.#signer?.check();
     const path = `${stagingRoot}/probe-${randomUUID()}`;
     await this.#bucket.write(path, 'probe', 'absent');
     try {

@@ -41,6 +41,16 @@ export class StoreUnreachable extends Error {
   override readonly name = 'StoreUnreachable';
 }
 
+/** Nothing can be published as the key to sign it with cannot be used; never holds a part of the key. */
+export class SigningKeyUnusable extends Error {
+  override readonly name = 'SigningKeyUnusable';
+  readonly fix = 'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
+
+  constructor(keyFile: string, problem: string) {
+    super(`the signing key ${keyFile} ${problem}`);
+  }
+}
+
 /** The version's name is taken by other content; versions never change. */
 export class VersionConflict extends Error {
   override readonly name = 'VersionConflict';

@@ -17,6 +17,8 @@ export const rolloutsPath = (domain: string): string => `${storeName('domain', d
 export const usesPath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
 
 export const manifestName = 'manifest.json';
+/** The manifest's signature, where the store signs (`signing/`). */
+export const signatureName = `${manifestName}.minisig`;
 
 /** Name of the archive in a version's folder. */
 export function bundleName(manifest: Pick<Manifest, 'archive'>): string {

@@ -7,13 +7,13 @@ import { hashFile } from './hash-file.ts';
 import { nothingThere, readIfThere } from './read-if-there.ts';
 import { StagedChanged } from './store-errors.ts';
 import { parseManifest, toJson } from './store-files.ts';
-import { bundleName } from './store-layout.ts';
+import { bundleName, manifestName, signatureName } from './store-layout.ts';
 
 const TAKEN = ['ENOTEMPTY', 'EEXIST'];
 
 /** The manifest in a version's folder; null unless the version is there whole. */
 export async function readVersionFolder(folder: string): Promise<Manifest | null> {
-  const text = await readIfThere(join(folder, 'manifest.json'));
+  const text = await readIfThere(join(folder, manifestName));
   if (text === null) return null;
   const manifest = parseManifest(text);
   const size = await stat(join(folder, bundleName(manifest))).then(
@@ -31,7 +31,7 @@ export async function readVersionFolder(folder: string): Promise<Manifest | null
 export async function putVersionFolder(
   archive: string,
   manifest: Manifest,
-  { building, folder }: { building: string; folder: string },
+  { building, folder, signature }: { building: string; folder: string; signature: string | null },
 ): Promise<void> {
   try {
     await mkdir(building);
@@ -45,7 +45,8 @@ export async function putVersionFolder(
       throw new StagedChanged('the staged archive is not the one that was verified');
     }
     await syncPath(copy);
-    await writeDurably(join(building, 'manifest.json'), toJson(manifest));
+    await writeDurably(join(building, manifestName), toJson(manifest));
+    if (signature !== null) await writeDurably(join(building, signatureName), signature);
     await mkdir(dirname(folder), { recursive: true });
     await rename(building, folder).catch((error: NodeJS.ErrnoException) => {
       if (!TAKEN.includes(error.code ?? '')) throw error;

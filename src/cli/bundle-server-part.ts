@@ -13,6 +13,8 @@ export async function startBundlePart(
 ): Promise<{ url: string; part: Part }> {
   await assertPortFree(port, flag);
   const source = bundles.kind === 'directory' ? { root: bundles.directory } : { store: await openBundleStore(bundles) };
-  const server = await startBundleServer({ ...source, host, port });
+  const { token, readers, readersPerAddress, idleMs } = bundles.server;
+  const limits = { readers, readersPerAddress, idleMs, ...(token && { token: token.read() }) };
+  const server = await startBundleServer({ ...source, ...limits, host, port });
   return { url: server.url, part: { name: 'the bundle server', ended: never, stop: () => server.stop() } };
 }

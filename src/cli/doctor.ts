@@ -45,6 +45,7 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
   const { webhookChecks } = await import('./doctor/webhooks.ts');
   const { checkStores } = await import('./doctor/stores.ts');
   const { checkTargets } = await import('./doctor/rollout-targets.ts');
+  const { checkBrowsers } = await import('./doctor/browsers.ts');
   const { checkTemporal } = await import('./doctor/temporal.ts');
 
   const { config, check: configuration } = await checkConfiguration(context);
@@ -70,6 +71,7 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
       ...(askTheService ? await askService(config, temporal) : []),
       linksCheck(config.service),
       ...(await checkStores(config)),
+      ...(await checkBrowsers(config)),
       ...(await Promise.all(sites.map(checkTargets))).flat(),
     ];
   } finally {

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { type Rendering, withRendering } from '../bundle/render/rendering.ts';
+import type { SignatureVerdict } from '../bundle/signing/check-signed-manifest.ts';
 import type { RuleText } from '../bundle/structure-rules.ts';
 import type { VerificationReport } from '../bundle/verification-report.ts';
 import { noSuchThing, usageFailure } from './cli-failure.ts';
@@ -7,12 +9,17 @@ import type { CommandContext, RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { reasonLines } from './export-text.ts';
 import type { Paint } from './output.ts';
-import { factLines, indent, sizeText } from './text.ts';
+import { pagesToRender, type RenderFlags, renderPages } from './render-pages.ts';
+import { publicKeyOf, signedManifestOf } from './signed-manifest.ts';
+import { factLines, indent, printable, sizeText } from './text.ts';
 
-interface VerifyFlags {
-  structureOnly?: boolean;
+interface VerifyFlags extends RenderFlags {
   explain?: boolean;
+  signature?: string;
+  manifest?: string;
 }
+
+type Signed = SignatureVerdict['signed'];
 
 const shownReasons = 10;
 /** What is read in a moment needs no progress. */
@@ -25,6 +32,17 @@ export function addExportVerify(parent: Command, run: RunCommand): void {
     .argument('<file>', 'a .tar.gz, .tar or .zip')
     .option('--structure-only', 'leave out the rules about site content')
     .option('--explain', 'show every reason, what its rule is for, and every file with its digest')
+    .option(
+      '--signature <key>',
+      'public key of minisign (or its file): the manifest beside the archive must be signed by it',
+    )
+    .option(
+      '--manifest <file>',
+      'with --signature: the manifest, its .minisig beside it; by default manifest.json beside the archive',
+    )
+    .option('--render <pages>', 'also open so many sampled pages in Chromium, without network')
+    .option('--browser <file>', 'with --render: program of the browser; by default the one of this machine')
+    .option('--no-browser-sandbox', "with --render: without the browser's own sandbox, as in most containers")
     .action((file: string, flags: VerifyFlags) => run((context) => verify(context, file, flags)));
 }
 
@@ -32,8 +50,10 @@ async function verify(context: CommandContext, file: string, flags: VerifyFlags)
   const { DEFAULT_LIMITS } = await import('../bundle/entry-rules.ts');
   const { verifyInThread } = await import('../bundle/verify-in-thread.ts');
   const path = resolve(context.cwd, file);
+  const pages = pagesToRender(flags);
+  const signing = await signingOf(context, path, flags);
   const live = await context.output.startLive();
-  const report = await verifyInThread(path, {
+  const found = await verifyInThread(path, {
     limits: DEFAULT_LIMITS,
     structureOnly: flags.structureOnly === true,
     onProgress: ({ files, bytes }) => {
@@ -45,9 +65,31 @@ async function verify(context: CommandContext, file: string, flags: VerifyFlags)
       throw unreadable(file, error);
     })
     .finally(() => live.end());
+  const { reasons, signed } = signing?.check(found) ?? { reasons: [], signed: null };
+  const signedReport = { ...found, ok: found.ok && reasons.length === 0, reasons: [...reasons, ...found.reasons] };
+  const rendering =
+    pages !== null && signedReport.ok ? await renderPages(context, path, found, { ...flags, pages }) : null;
+  const report = rendering === null ? signedReport : withRendering(signedReport, rendering);
   const rules = flags.explain ? await explained(report) : [];
-  context.output.result(documentOf(report, flags, rules), textOf(file, report, flags, rules, context.output.paint));
+  const document = {
+    ...documentOf(report, flags, rules),
+    ...(signing && { signature: signed }),
+    ...(pages !== null && { rendered: rendering?.pages ?? [] }),
+  };
+  context.output.result(document, textOf(file, { report, signed, rendering }, flags, rules, context.output.paint));
   return report.ok ? exitCodes.done : exitCodes.failed;
+}
+
+/** What `--signature` asks for; read before the archive, so that a wrong key costs no time. */
+async function signingOf({ cwd }: CommandContext, archive: string, { signature, manifest }: VerifyFlags) {
+  if (signature === undefined) {
+    if (manifest !== undefined) throw usageFailure('--manifest is of use only with --signature');
+    return null;
+  }
+  const { checkSignedManifest } = await import('../bundle/signing/check-signed-manifest.ts');
+  const key = await publicKeyOf(cwd, signature);
+  const signed = await signedManifestOf(cwd, archive, manifest);
+  return { check: (report: VerificationReport) => checkSignedManifest(signed, key, report) };
 }
 
 type Explained = { rule: string } & RuleText;
@@ -70,7 +112,7 @@ function documentOf(report: VerificationReport, { explain }: VerifyFlags, rules:
 
 function textOf(
   file: string,
-  report: VerificationReport,
+  { report, signed, rendering }: { report: VerificationReport; signed: Signed; rendering: Rendering | null },
   { explain }: VerifyFlags,
   rules: readonly Explained[],
   paint: Paint,
@@ -83,6 +125,9 @@ function textOf(
       ['content', `${pages} pages, ${files} files, ${sizeText(bytes)}`],
     ];
     if (contentDigest !== null) facts.push(['digest', contentDigest]);
+    if (rendering !== null) facts.push(['rendered', `${rendering.pages.length} pages, without network`]);
+    if (signed !== null) facts.push(['signed', `${signed.domain} ${signed.version}, by key ${signed.keyId}`]);
+    if (signed !== null) facts.push(['comment', printable(signed.trustedComment.replaceAll('\t', ' '), 500)]);
     lines.push(indent(factLines(facts)));
   }
   const shown = explain ? reasons : reasons.slice(0, shownReasons);

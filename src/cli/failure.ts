@@ -15,7 +15,8 @@ import {
 } from '@temporalio/common';
 import { PortTaken as BundlePortTaken } from '../bundle/bundle-server.ts';
 import { NoSuchVersion } from '../bundle/bundle-store.ts';
-import { StoreNotWritable, StoreRefused, StoreUnreachable } from '../bundle/store-errors.ts';
+import { BrowserUnusable } from '../bundle/render/browser-unusable.ts';
+import { SigningKeyUnusable, StoreNotWritable, StoreRefused, StoreUnreachable } from '../bundle/store-errors.ts';
 import { TemporalSettingsInvalid, TemporalUnreachable } from '../client/connection.ts';
 import { ExportRunning } from '../client/exports.ts';
 import { ScheduleRefused } from '../client/schedules.ts';
@@ -48,6 +49,8 @@ export function explainFailure(error: unknown): Failure {
   if (error instanceof EmbeddedError) return failure(error.code, error.message, error.hint);
   if (error instanceof BundlePortTaken) return failure('PortTaken', error.message, 'choose another with --bundle-port');
   if (error instanceof StoreNotWritable) return failure('StoreUnavailable', error.message, null);
+  if (error instanceof SigningKeyUnusable) return failure('SigningKeyUnusable', error.message, error.fix);
+  if (error instanceof BrowserUnusable) return failure('BrowserUnusable', error.message, error.fix);
   if (error instanceof StoreRefused) return failure('StoreUnavailable', error.message, error.fix);
   if (error instanceof StoreUnreachable) {
     return failure('StoreUnavailable', error.message, 'check store.bundles.s3.endpoint and the network, or try later');

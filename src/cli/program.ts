@@ -13,6 +13,7 @@ import type { RunCommand } from './context.ts';
 import { addDemo } from './demo.ts';
 import { addDoctor } from './doctor.ts';
 import { addExportCancel } from './export-cancel.ts';
+import { addExportDiff } from './export-diff.ts';
 import { addExportPollNow } from './export-poll-now.ts';
 import { addExportRollOut } from './export-roll-out.ts';
 import { addExportStart } from './export-start.ts';
@@ -85,6 +86,7 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
   for (const add of [addExportStart, addExportStatus, addExportCancel, addExportPollNow, addExportVersions]) {
     add(exports, run);
   }
+  addExportDiff(exports, run);
   addExportRollOut(exports, run);
   addExportVerify(exports, run);
   const feedback = program.command('feedback').description('Feedback of projects');

@@ -90,6 +90,8 @@ export interface SiteConfig {
     maxFiles: number;
     /** By the name of a rule about the content of a site; those not listed have their own level. */
     rules: SiteRulesInput;
+    /** Null when no page is opened in a browser. `browser` is null for the one of the machine. */
+    render: { pages: number; browser: string | null; sandbox: boolean } | null;
   };
   rollout: RolloutConfig[];
 }
@@ -118,7 +120,29 @@ export interface PrivacyConfig {
   retentionMs: number | null;
 }
 
-export type BundleStoreConfig = { publicUrl: string } & (
+/** Signs the manifests of new versions (docs/verification.md). */
+export interface SigningConfig {
+  keyFile: string;
+  /** Null for a key without one. */
+  password: SecretSource | null;
+}
+
+/** What the bundle server asks for and allows. */
+export interface BundleServerConfig {
+  /** Null when everyone who reaches it may read. */
+  token: SecretSource | null;
+  readers: number;
+  readersPerAddress: number;
+  /** A reader that takes nothing for so long is cut off. */
+  idleMs: number;
+}
+
+/** Where versions are and under which address they are published. */
+export type BundlePlaceConfig = {
+  publicUrl: string;
+  /** Null when versions are not signed. */
+  signing: SigningConfig | null;
+} & (
   | { kind: 'directory'; directory: string }
   | {
       kind: 's3';
@@ -131,6 +155,8 @@ export type BundleStoreConfig = { publicUrl: string } & (
       workFolder: string;
     }
 );
+
+export type BundleStoreConfig = BundlePlaceConfig & { server: BundleServerConfig };
 
 /** `place` names it for people: the file, or the address without password. */
 export type FeedbackStoreConfig = { place: string } & (

@@ -116,12 +116,17 @@ function findMissingSecrets(
       yaml.position([...at, 'apiKeyFile']) && apiKey.describe().startsWith('the file') ? 'apiKeyFile' : 'apiKey';
     return problemOf(apiKey, [...at, field]);
   });
-  const password = store.feedback.kind === 'postgres' ? store.feedback.password : null;
   const { hashKey } = privacy;
+  const { signing, server } = store.bundles;
+  const others: [secret: SecretSource | null | undefined, path: string[]][] = [
+    [store.feedback.kind === 'postgres' ? store.feedback.password : null, ['feedback']],
+    [signing?.password, ['bundles', 'signing', 'password']],
+    [server.token, ['bundles', 'server', 'token']],
+  ];
   return [
     ...keys,
     ...webhooks,
-    ...(password === null ? [] : problemOf(password, ['store', 'feedback'])),
+    ...others.flatMap(([secret, path]) => (secret ? problemOf(secret, ['store', ...path]) : [])),
     ...(hashKey === null ? [] : problemOf(hashKey, ['privacy', 'hashKey'], () => readHashKey(hashKey))),
   ];
 }

@@ -48,7 +48,7 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
     })),
     store: {
       feedback: resolveFeedback(store.feedback, absolute, environment),
-      bundles: resolveBundles(store.bundles, absolute),
+      bundles: resolveBundles(store.bundles, absolute, environment),
       keep: store.keep,
     },
     privacy: {
@@ -62,10 +62,18 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
 }
 
 function resolveBundles(
-  { directory, s3, publicUrl }: ConfigInput['store']['bundles'],
+  { directory, s3, publicUrl, signing, server }: ConfigInput['store']['bundles'],
   absolute: (relative: string) => string,
+  environment: Environment,
 ): BundleStoreConfig {
-  const published = { publicUrl: trimSlash(publicUrl) };
+  const secret = (what: string, text: string | undefined) =>
+    text === undefined ? null : new TextSecret(what, text, environment);
+  const { token, readers, readersPerAddress, idle } = server;
+  const published = {
+    publicUrl: trimSlash(publicUrl),
+    signing: signing ? { keyFile: absolute(signing.keyFile), password: secret('password', signing.password) } : null,
+    server: { token: secret('token', token), readers, readersPerAddress, idleMs: idle },
+  };
   if (s3 === undefined) return { kind: 'directory', directory: absolute(directory ?? './data/bundles'), ...published };
   return {
     kind: 's3',
@@ -146,9 +154,24 @@ function resolveSite(site: OrganizationInput['sites'][number], absolute: (relati
     domain,
     ...(schedule && { schedule: resolveSchedule(schedule) }),
     job: { timeoutMs: job.timeout, attempts: job.attempts },
-    bundle: { maxBytes: bundle.maxBytes, maxFiles: bundle.maxFiles, rules: bundle.rules },
+    bundle: {
+      maxBytes: bundle.maxBytes,
+      maxFiles: bundle.maxFiles,
+      rules: bundle.rules,
+      render: resolveRender(bundle.render, absolute),
+    },
     rollout: rollout.flatMap((target) => resolveRollout(target, absolute)),
   };
+}
+
+/** A name without a folder is looked for on the PATH by nobody: it is a file beside the configuration. */
+function resolveRender(
+  render: OrganizationInput['sites'][number]['bundle']['render'],
+  absolute: (relative: string) => string,
+): SiteConfig['bundle']['render'] {
+  if (!render) return null;
+  const { pages, browser, sandbox } = render;
+  return { pages, browser: browser === undefined ? null : absolute(browser), sandbox };
 }
 
 /** The schema has seen to it that a target is of one kind. */

@@ -67,7 +67,10 @@ const rollout = z
 
 const siteRule = z.enum(['refuse', 'warn', 'off'], 'expected refuse, warn or off').optional();
 
-/** By the names that `src/bundle/site/site-rules.ts` gives them; a test sees to it that none is missing. */
+/**
+ * By the names that `src/bundle/site/site-rules.ts` and `src/bundle/render/render-rules.ts` give them; a test sees to it
+ * that none is missing.
+ */
 const siteRules = z.strictObject({
   'no-page': siteRule.describe('No HTML page at all. Absent: `refuse`.'),
   'no-index-page': siteRule.describe('No `index.html` at the root. Absent: `refuse`.'),
@@ -83,6 +86,10 @@ const siteRules = z.strictObject({
   'secret-text': siteRule.describe('Text that looks like a key or token. Absent: `warn`.'),
   'source-map': siteRule.describe('Source maps. Absent: `warn`.'),
   'not-inspected': siteRule.describe('Files too large to look into. Absent: `warn`.'),
+  'page-does-not-render': siteRule.describe('With `render`: pages that show nothing. Absent: `warn`.'),
+  'page-script-error': siteRule.describe('With `render`: errors that no script catches. Absent: `warn`.'),
+  'page-request-failed': siteRule.describe('With `render`: requests for what is not there. Absent: `warn`.'),
+  'page-external-request': siteRule.describe('With `render`: requests to other hosts. Absent: `warn`.'),
 });
 
 export type SiteRulesInput = z.output<typeof siteRules>;
@@ -109,6 +116,19 @@ const site = z.strictObject({
       rules: siteRules
         .prefault({})
         .describe('What becomes of a site that breaks a rule about its content; see verification.md.'),
+      render: z
+        .strictObject({
+          pages: wholeNumber(1, 1_000).describe('How many pages are looked at.'),
+          browser: text('the path of a program')
+            .optional()
+            .describe('Program of Chromium, Chrome or Edge. Absent: the one of the machine.'),
+          sandbox: z
+            .boolean('expected true or false')
+            .default(true)
+            .describe("Whether the browser uses its own sandbox; `false` where it can't, as in most containers."),
+        })
+        .optional()
+        .describe('Opens sampled pages in a browser without network before a version is published. Absent: not.'),
     })
     .prefault({})
     .describe('Limits of the archive, and rules for what is in it.'),
@@ -196,6 +216,34 @@ const bundles = z
     publicUrl: address()
       .default('http://localhost:8090')
       .describe('Address under which deployments reach the published versions.'),
+    signing: z
+      .strictObject({
+        keyFile: text('the path of a file').describe('Secret key, as `minisign -G` writes it.'),
+        password: text(`\${NAME} of an environment variable`)
+          .meta({ title: 'text' })
+          .optional()
+          .describe('Password of the key, by reference to an environment variable. Absent: a key made with `-W`.'),
+      })
+      .optional()
+      .describe('Signs the manifest of each version that is published, as minisign does; see verification.md.'),
+    server: z
+      .strictObject({
+        token: text(`\${NAME} of an environment variable`)
+          .meta({ title: 'text' })
+          .optional()
+          .describe('Bearer token that readers must send, by reference to an environment variable. Absent: none.'),
+        readers: wholeNumber(1, 100_000)
+          .default(256)
+          .describe('Requests that are answered at once; the rest gets 503.'),
+        readersPerAddress: wholeNumber(1, 100_000)
+          .default(64)
+          .describe('Those of one client address; behind a proxy or NAT all readers have the same.'),
+        idle: duration({ min: '1s', max: '10m' })
+          .prefault('30s')
+          .describe('A reader that takes less than 64 KiB in so long is cut off.'),
+      })
+      .prefault({})
+      .describe('The bundle server of `serve` and `up`.'),
   })
   .refine(({ directory, s3 }) => directory === undefined || s3 === undefined, 'expected either directory or s3')
   .meta({ not: { required: ['directory', 's3'] } });

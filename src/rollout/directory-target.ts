@@ -4,12 +4,12 @@ import { lstat, mkdir, readdir, readlink, rename, rm, stat, symlink } from 'node
 import { join } from 'node:path';
 import { syncPath } from '../bundle/durable-file.ts';
 import { nothingThere } from '../bundle/read-if-there.ts';
+import { unpack } from '../bundle/unpack.ts';
 import { versionTime } from '../model/version-name.ts';
 import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
 import { syncTree } from './sync-tree.ts';
 import { TargetRefused } from './target-refused.ts';
-import { unpack } from './unpack.ts';
 
 export interface DirectoryTargetOptions {
   /** As in the configuration, e.g. `directory:./site`. */

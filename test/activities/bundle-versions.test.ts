@@ -4,12 +4,15 @@ import { ActivityCancellationDetails } from '@temporalio/common';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { createBundleActivities, type FetchBundleResult } from '../../src/activities/bundle-versions.ts';
+import type { Site } from '../../src/activities/dependencies.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
 import { SITE, zip } from '../bundle/build-archive.ts';
 import { json, serviceWith } from '../service/http-server.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
+import { chromiumProgram } from '../support/chromium.ts';
 
 const domain = 'docs.acme.example';
+const chromium = await chromiumProgram();
 let scene: ActivityScene;
 afterEach(async () => {
   await scene?.end();
@@ -91,6 +94,44 @@ describe('fetchBundle', () => {
     expect(result).toMatchObject({ ok: false, reasons: [{ rule: expect.stringMatching(/^[a-z-]+$/) }] });
     expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
   });
+
+  it.skipIf(chromium === null)(
+    'renders pages where the site asks for it, and refuses or warns as configured',
+    async () => {
+      const jobId = await exported();
+      const file = join(scene.folder, 'site.bin');
+      await writeFile(
+        file,
+        zip([{ name: 'index.html', content: '<h1>x</h1><script>throw new Error("boom")</script>' }]),
+      );
+      scene.sandbox.setFaults({ archiveFile: file });
+      const rendering = (siteRules: Site['siteRules'], browser = chromium) => {
+        scene.deps.organizations = scene.deps.organizations.map((organization) => ({
+          ...organization,
+          sites: organization.sites.map((site) => ({
+            ...site,
+            siteRules,
+            render: { pages: 2, browser, sandbox: false },
+          })),
+        }));
+      };
+      rendering({ 'page-script-error': 'refuse' });
+      expect(await fetchBundle(jobId)).toMatchObject({
+        ok: false,
+        reasons: [{ rule: 'page-script-error', path: 'index.html', detail: 'Error: boom' }],
+      });
+      expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
+      rendering({}, '/nowhere/chromium');
+      expect(await failureOf(fetchBundle(jobId))).toMatchObject({
+        type: 'InvalidInput',
+        nonRetryable: true,
+        message: expect.stringContaining('there is no browser /nowhere/chromium'),
+      });
+      rendering({});
+      expect(await fetchBundle(jobId)).toMatchObject({ ok: true, pages: 1 });
+    },
+    120_000,
+  );
 
   it('refuses a link to a private address that is not listed, without asking it', async () => {
     const jobId = await exported();

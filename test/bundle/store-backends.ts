@@ -10,6 +10,7 @@ import {
 import type { BundleStore } from '../../src/bundle/bundle-store.ts';
 import { DirectoryBundleStore } from '../../src/bundle/directory-store.ts';
 import { S3BundleStore } from '../../src/bundle/s3-store.ts';
+import type { ManifestSigner } from '../../src/bundle/signing/manifest-signer.ts';
 import { type S3Server, s3ServerProgram, startS3Server } from '../support/s3-server.ts';
 import { tempFolder } from './temp-folder.ts';
 
@@ -17,7 +18,7 @@ import { tempFolder } from './temp-folder.ts';
 export interface StoreScene {
   store: BundleStore;
   /** Opens the same store as another machine would. */
-  open(): Promise<BundleStore>;
+  open(signer?: ManifestSigner): Promise<BundleStore>;
   /** Paths of everything in it but identity and lock, sorted. */
   files(): Promise<string[]>;
   read(path: string): Promise<Buffer>;
@@ -45,7 +46,7 @@ const directory: Backend = {
   async stop() {},
   async scene() {
     const root = join(await tempFolder(), 'bundles');
-    const open = () => DirectoryBundleStore.open({ root, publicUrl });
+    const open = (signer?: ManifestSigner) => DirectoryBundleStore.open({ root, publicUrl, signer });
     return {
       store: await open(),
       open,
@@ -90,8 +91,10 @@ export const s3Backend: Backend = {
     const { client, bucket: Bucket, endpoint } = s3Server();
     const prefix = `shared/store-${prefixes}`;
     const at = (path: string) => ({ Bucket, Key: `${prefix}/${path}` });
-    const open = async () =>
-      S3BundleStore.open({ bucket: Bucket, prefix, endpoint, publicUrl, workFolder: join(await tempFolder(), 'work') });
+    const open = async (signer?: ManifestSigner) => {
+      const workFolder = join(await tempFolder(), 'work');
+      return S3BundleStore.open({ bucket: Bucket, prefix, endpoint, publicUrl, workFolder, signer });
+    };
     return {
       store: await open(),
       open,

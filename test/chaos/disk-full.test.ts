@@ -46,7 +46,7 @@ describe.skipIf(!mounted)('a full disk (S2)', () => {
   it('under the store and its stage', async () => {
     await using scene = await PublishingScene.make((folder) => {
       const directory = join(disk, 'bundles');
-      return { kind: 'directory', directory, publicUrl: `http://localhost/${folder.length}` };
+      return { kind: 'directory', directory, publicUrl: `http://localhost/${folder.length}`, signing: null };
     });
     await expectOldServesAtEveryPoint(scene, (error) => {
       expect(error).toBeInstanceOf(StoreNotWritable);
@@ -58,7 +58,7 @@ describe.skipIf(!mounted)('a full disk (S2)', () => {
 
   it('under the folder target', async () => {
     await using scene = await PublishingScene.make(
-      (folder) => ({ kind: 'directory', directory: `${folder}-bundles`, publicUrl: 'http://localhost' }),
+      (folder) => ({ kind: 'directory', directory: `${folder}-bundles`, publicUrl: 'http://localhost', signing: null }),
       disk,
     );
     await expectOldServesAtEveryPoint(scene, (error) => {
@@ -74,6 +74,7 @@ describe.skipIf(!mounted)('parts on other file systems (S4)', () => {
       kind: 'directory',
       directory: join(folder, 'bundles'),
       publicUrl: 'http://localhost',
+      signing: null,
     }));
     await publishOnce(await scene.next());
     const staging = join(scene.folder, 'bundles', '.staging');

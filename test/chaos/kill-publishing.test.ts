@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publishOnce } from '../../scripts/chaos/publishing.ts';
-import type { BundleStoreConfig } from '../../src/config/config.ts';
+import type { BundlePlaceConfig } from '../../src/config/config.ts';
 import { s3Backend, s3Server } from '../bundle/store-backends.ts';
 import { breakingProxy } from '../support/breaking-proxy.ts';
 import { changesOf, PublishingScene } from './publishing-scene.ts';
@@ -54,6 +54,7 @@ describe('kill -9 between every two steps of publishing (S1)', () => {
       kind: 'directory',
       directory: join(folder, 'bundles'),
       publicUrl,
+      signing: null,
     }));
     await killAtEveryChange(scene);
   }, 900_000);
@@ -64,12 +65,13 @@ describe('kill -9 between every two steps of publishing (S1)', () => {
 
     const bucket =
       (prefix: string, endpoint = s3Server().endpoint) =>
-      (folder: string): BundleStoreConfig => ({
+      (folder: string): BundlePlaceConfig => ({
         kind: 's3',
         bucket: s3Server().bucket,
         prefix,
         endpoint,
         publicUrl,
+        signing: null,
         workFolder: join(folder, 'work'),
       });
 

@@ -6,7 +6,7 @@ import { DOMAIN, type Publication, publishOnce } from '../../scripts/chaos/publi
 import { type Seen, watchSite } from '../../scripts/chaos/watching.ts';
 import { auditStore } from '../../src/bundle/audit-store.ts';
 import type { BundleStore } from '../../src/bundle/bundle-store.ts';
-import type { BundleStoreConfig } from '../../src/config/config.ts';
+import type { BundlePlaceConfig } from '../../src/config/config.ts';
 import { openBundleStore } from '../../src/open-bundle-store.ts';
 import { tarGz } from '../bundle/build-archive.ts';
 import { DocferryProcess } from '../support/docferry-process.ts';
@@ -28,13 +28,13 @@ const IN_SITE = [/^releases$/, /^current(\/.+)?$/, /^releases\/\d{8}T\d{6}Z-[0-9
 /** One site with its store and its folder target, published again and again. */
 export class PublishingScene {
   readonly folder: string;
-  readonly config: BundleStoreConfig;
+  readonly config: BundlePlaceConfig;
   readonly site: string;
   readonly store: BundleStore;
   #published = 0;
   readonly #running: DocferryProcess[] = [];
 
-  private constructor(folder: string, config: BundleStoreConfig, site: string, store: BundleStore) {
+  private constructor(folder: string, config: BundlePlaceConfig, site: string, store: BundleStore) {
     this.folder = folder;
     this.config = config;
     this.site = site;
@@ -42,7 +42,7 @@ export class PublishingScene {
   }
 
   /** @param place where store and site are to lie; a folder of its own by default */
-  static async make(storeIn: (folder: string) => BundleStoreConfig, place?: string): Promise<PublishingScene> {
+  static async make(storeIn: (folder: string) => BundlePlaceConfig, place?: string): Promise<PublishingScene> {
     const folder = await mkdtemp(join(tmpdir(), 'docferry-publish-'));
     const config = storeIn(place ?? folder);
     const site = join(place ?? folder, 'site');

@@ -50,8 +50,8 @@ describe.each(backends)('two publishers at once: $kind', (backend) => {
 function sceneIn({ kind }: Backend): Promise<PublishingScene> {
   const publicUrl = 'http://localhost:8090';
   return PublishingScene.make((folder) => {
-    if (kind === 'directory') return { kind, directory: join(folder, 'bundles'), publicUrl };
+    if (kind === 'directory') return { kind, directory: join(folder, 'bundles'), publicUrl, signing: null };
     const { bucket, endpoint } = s3Server();
-    return { kind, bucket, endpoint, prefix: 'chaos/two', publicUrl, workFolder: join(folder, 'work') };
+    return { kind, bucket, endpoint, prefix: 'chaos/two', publicUrl, signing: null, workFolder: join(folder, 'work') };
   });
 }

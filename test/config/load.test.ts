@@ -40,7 +40,7 @@ describe('loadConfig', () => {
               domain: 'docs.acme.example',
               schedule: { cron: '0 6 * * *', timezone: 'Europe/Berlin', jitterMs: 300_000 },
               job: { timeoutMs: 7_200_000, attempts: 3 },
-              bundle: { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, rules: {} },
+              bundle: { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, rules: {}, render: null },
               rollout: [
                 { kind: 'directory', path: at('site'), name: 'directory:./site' },
                 { kind: 'helmValues', file: at('deploy/values.yaml'), name: 'helmValues:deploy/values.yaml' },
@@ -51,7 +51,13 @@ describe('loadConfig', () => {
       ],
       store: {
         feedback: { kind: 'sqlite', file: at('data/feedback.db'), place: at('data/feedback.db') },
-        bundles: { kind: 'directory', directory: at('data/bundles'), publicUrl: 'http://localhost:8090' },
+        bundles: {
+          kind: 'directory',
+          directory: at('data/bundles'),
+          publicUrl: 'http://localhost:8090',
+          signing: null,
+          server: { token: null, readers: 256, readersPerAddress: 64, idleMs: 30_000 },
+        },
         keep: 10,
       },
     });
@@ -77,7 +83,7 @@ describe('loadConfig', () => {
   it('places an S3 store in its bucket, with a folder of this machine for what is on the way', () => {
     const s3 = '{ bucket: docs, prefix: a/b/, endpoint: "https://s3.example/", region: eu-central-1 }';
     const config = load(`${MINIMAL}store: { bundles: { s3: ${s3}, publicUrl: "https://bundles.example/" } }\n`);
-    expect(config.store.bundles).toEqual({
+    expect(config.store.bundles).toMatchObject({
       kind: 's3',
       bucket: 'docs',
       prefix: 'a/b',
@@ -89,6 +95,22 @@ describe('loadConfig', () => {
     const short = load(`${MINIMAL}store: { bundles: { s3: { bucket: docs } } }\n`).store.bundles;
     expect(short).toMatchObject({ kind: 's3', prefix: '' });
     expect(short).not.toHaveProperty('endpoint');
+  });
+
+  it('reads where versions are signed and what the bundle server asks for, without the values of secrets', () => {
+    const signing = `signing: { keyFile: keys/docs.key, password: "\${DOCS_PASSWORD}" }`;
+    const server = `server: { token: "\${DOCS_TOKEN}", readers: 8, readersPerAddress: 2, idle: 5s }`;
+    const yaml = `${MINIMAL}store: { bundles: { ${signing}, ${server} } }\n`;
+    const config = load(yaml, { env: { ACME_API_KEY: KEY, DOCS_PASSWORD: 'hunter2', DOCS_TOKEN: 'swordfish' } });
+    const { bundles } = config.store;
+    expect(bundles.signing?.keyFile).toBe(path.join(config.directory, 'keys/docs.key'));
+    expect([bundles.signing?.password?.read(), bundles.server.token?.read()]).toEqual(['hunter2', 'swordfish']);
+    expect(bundles.server).toMatchObject({ readers: 8, readersPerAddress: 2, idleMs: 5_000 });
+    expect(JSON.stringify(config)).not.toMatch(/hunter2|swordfish/);
+    expect(problemsOf(yaml, { env: { ACME_API_KEY: KEY } })).toEqual([
+      'store.bundles.signing.password: the environment variable DOCS_PASSWORD is not set',
+      'store.bundles.server.token: the environment variable DOCS_TOKEN is not set',
+    ]);
   });
 
   it('accepts the example file once its variable is set', () => {

@@ -2,6 +2,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SITE, tarGz, zip } from '../bundle/build-archive.ts';
+import { signBeside } from '../bundle/signing/sign-beside.ts';
 import { docferry, emptyFolder } from '../cli/run-docferry.ts';
 import { complaintAbout, complaintAboutMention } from './check-command.ts';
 import {
@@ -46,7 +47,7 @@ function isOffline({ args }: DocferryLine): boolean {
   return asksForHelp || offline.includes(args.slice(0, 2).join(' '));
 }
 
-/** A folder in which the command finds what it names: the example as configuration, a good archive. */
+/** A folder in which the command finds what it names: the example as configuration, a good archive, a key that signed. */
 async function sceneFor(args: readonly string[]): Promise<string> {
   const folder = await emptyFolder();
   const valueAfter = (flag: string) => args[args.indexOf(flag) + 1] ?? '';
@@ -62,6 +63,7 @@ async function sceneFor(args: readonly string[]): Promise<string> {
   }
   for (const name of args.filter((arg) => /\.(zip|tar\.gz)$/.test(arg))) {
     await writeFile(await place(name), name.endsWith('.zip') ? zip(SITE) : tarGz(SITE));
+    if (args.includes('--signature')) await signBeside(await place(name), await place(valueAfter('--signature')));
   }
   if (args.includes('--out') && valueAfter('--out') !== '-') await place(valueAfter('--out'));
   return folder;

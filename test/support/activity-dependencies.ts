@@ -58,6 +58,7 @@ export async function activityScene(
             maxBytes: 1_000_000_000,
             maxFiles: 10_000,
             siteRules: {},
+            render: null,
             targets: [],
           },
         ],

@@ -1,23 +1,21 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Manifest } from '../bundle/bundle-store.ts';
-import type { ContentFile } from '../bundle/content-digest.ts';
-import { EntryRules } from '../bundle/entry-rules.ts';
-import { readerOf } from '../bundle/open-archive.ts';
-import {
-  type ArchiveEntry,
-  ArchiveFault,
-  type ContentSink,
-  type EntryAnswer,
-} from '../bundle/readers/archive-reader.ts';
-import { withByteFile } from '../bundle/readers/byte-file.ts';
-import { ReasonList } from '../bundle/reason-list.ts';
+import type { Manifest } from './bundle-store.ts';
+import type { ContentFile } from './content-digest.ts';
+import { EntryRules } from './entry-rules.ts';
+import { readerOf } from './open-archive.ts';
+import { type ArchiveEntry, ArchiveFault, type ContentSink, type EntryAnswer } from './readers/archive-reader.ts';
+import { withByteFile } from './readers/byte-file.ts';
+import { ReasonList } from './reason-list.ts';
 
 /** The archive is not what its manifest says; nothing of it was put into service. */
 export class UnpackMismatch extends Error {
   override readonly name = 'UnpackMismatch';
 }
+
+/** What is known of an archive that was verified. */
+export type PackedFiles = Pick<Manifest, 'archive' | 'files'>;
 
 export interface UnpackOptions {
   signal?: AbortSignal | undefined;
@@ -26,12 +24,12 @@ export interface UnpackOptions {
 }
 
 /**
- * Unpacks a published archive into an empty folder. Its names pass the rules of verification again, and every file's
+ * Unpacks a verified archive into an empty folder. Its names pass the rules of verification again, and every file's
  * size and SHA-256 is compared with the manifest: the files end up exactly as listed, or it throws `UnpackMismatch`.
  */
 export async function unpack(
   archive: string,
-  manifest: Manifest,
+  manifest: PackedFiles,
   folder: string,
   options: UnpackOptions,
 ): Promise<void> {
@@ -57,7 +55,7 @@ class Unpacking {
   readonly #folders = new Set<string>();
   #writing: FileHandle | null = null;
 
-  constructor(manifest: Manifest, folder: string, options: UnpackOptions) {
+  constructor(manifest: PackedFiles, folder: string, options: UnpackOptions) {
     const unlimited = Number.POSITIVE_INFINITY;
     const limits = { maxBytes: unlimited, maxFiles: unlimited, maxRatio: unlimited };
     this.#folder = folder;

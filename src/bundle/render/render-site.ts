@@ -1,0 +1,179 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Route } from 'playwright-core';
+import type { Reason } from '../../model/cargo.ts';
+import { printablePath } from '../reason-list.ts';
+import type { RuleLevel } from '../site/site-rules.ts';
+import { unpack } from '../unpack.ts';
+import type { VerificationReport } from '../verification-report.ts';
+import { BrowserUnusable } from './browser-unusable.ts';
+import { type BrowserChoice, findBrowser } from './find-browser.ts';
+import { type Finding, ORIGIN, renderPage } from './render-page.ts';
+import { isRenderRule, RENDER_RULES, type RenderRuleLevels } from './render-rules.ts';
+import type { Rendering } from './rendering.ts';
+import { samplePages } from './sample-pages.ts';
+import { SiteFiles } from './site-files.ts';
+
+export interface RenderOptions {
+  /** How many pages to look at. */
+  pages: number;
+  browser: BrowserChoice;
+  /** What becomes of a site that breaks a rule, where it differs from the rule's default. */
+  levels: RenderRuleLevels;
+  /** An existing folder with room for the unpacked site, which is removed again. */
+  workFolder: string;
+  /** What is not looked at by then is left out, and said; 10 minutes by default. */
+  timeLimitMs?: number;
+  signal?: AbortSignal | undefined;
+  onPage?: ((done: number, pages: number) => void) | undefined;
+}
+
+const TIME_LIMIT_MS = 600_000;
+const LAUNCH_TIMEOUT_MS = 60_000;
+/** Findings of one rule that are listed; the others are counted. */
+const LISTED = 10;
+
+/** Nothing leaves: no name has an address, every connection goes to a proxy that is not there, no UDP. */
+const NO_NETWORK = [
+  '--host-resolver-rules=MAP * ~NOTFOUND',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--disable-background-networking',
+  '--dns-prefetch-disable',
+  '--disable-quic',
+  '--no-pings',
+];
+const NOWHERE = 'http://127.0.0.1:1';
+
+/**
+ * Opens sampled pages of a verified archive in Chromium, which gets the files from here and has no network. The archive
+ * is that of the report, which found nothing to refuse. Throws `BrowserUnusable`, `UnpackMismatch`, system errors, and
+ * the signal's reason.
+ */
+export async function renderSite(
+  archive: string,
+  { archive: facts, entries, contentDigest }: VerificationReport,
+  options: RenderOptions,
+): Promise<Rendering> {
+  const { browser: choice, signal, timeLimitMs = TIME_LIMIT_MS } = options;
+  if (facts === null || contentDigest === null) throw new TypeError('a refused archive is not rendered');
+  const program = await findBrowser(choice);
+  const paths = entries.map(({ path }) => path);
+  const wanted = samplePages(paths, contentDigest, options.pages);
+  const folder = await mkdtemp(join(options.workFolder, 'render-'));
+  try {
+    const [site, home] = [join(folder, 'site'), join(folder, 'home')];
+    for (const made of [site, home]) await mkdir(made, { mode: 0o700 });
+    await unpack(archive, { archive: facts, files: entries }, site, { signal });
+    const browser = await launch(program, choice.sandbox, home);
+    const stop = () => void browser.close().catch(() => undefined);
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      const context = await openContext(browser, new SiteFiles(site, paths));
+      const deadline = performance.now() + timeLimitMs;
+      const found: { path: string; findings: Finding[] }[] = [];
+      for (const path of wanted) {
+        signal?.throwIfAborted();
+        if (performance.now() > deadline) break;
+        found.push({ path, findings: await renderPage(context, path) });
+        options.onPage?.(found.length, wanted.length);
+      }
+      return conclude(found, wanted, options.levels);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (browser.isConnected()) throw error;
+      throw new BrowserUnusable('the browser ended while it rendered pages', 'look for what ended it: memory, a limit');
+    } finally {
+      signal?.removeEventListener('abort', stop);
+      await browser.close().catch(() => undefined);
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
+
+/** It gets no variable of ours but those it needs: there are keys among them. */
+async function launch(program: string, sandbox: boolean, home: string): Promise<Browser> {
+  const { chromium } = await library();
+  const { PATH = '', LANG = 'C.UTF-8' } = process.env;
+  try {
+    return await chromium.launch({
+      executablePath: program,
+      chromiumSandbox: sandbox,
+      args: NO_NETWORK,
+      proxy: { server: NOWHERE },
+      env: { PATH, LANG, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home },
+      timeout: LAUNCH_TIMEOUT_MS,
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+    });
+  } catch (error) {
+    const text = error instanceof Error ? error.message : '';
+    const isSandbox = sandbox && /sandbox/i.test(text);
+    throw new BrowserUnusable(
+      `${program} cannot be started${isSandbox ? ' with its sandbox' : ''}`,
+      isSandbox
+        ? 'allow user namespaces to the user, or do without: `bundle.render.sandbox: false`, `--no-browser-sandbox`'
+        : 'start it by hand with --headless to see why; it has to be a Chromium',
+    );
+  }
+}
+
+async function library() {
+  try {
+    return await import('playwright-core');
+  } catch {
+    throw new BrowserUnusable(
+      'playwright-core is not installed, which drives the browser',
+      'npm install playwright-core',
+    );
+  }
+}
+
+async function openContext(browser: Browser, files: SiteFiles): Promise<BrowserContext> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    acceptDownloads: false,
+    serviceWorkers: 'block',
+    reducedMotion: 'reduce',
+  });
+  await context.route(
+    () => true,
+    (route) => answer(route, files).catch(() => undefined),
+  );
+  await context.routeWebSocket(/.*/, (socket) => void socket.close());
+  return context;
+}
+
+async function answer(route: Route, files: SiteFiles): Promise<void> {
+  const request = route.request();
+  const url = new URL(request.url());
+  if (url.origin !== ORIGIN) return route.abort('blockedbyclient');
+  if (!['GET', 'HEAD'].includes(request.method())) return route.fulfill({ status: 405, body: '' });
+  const { status, file, type } = files.answer(url.pathname);
+  return route.fulfill({ status, contentType: type, ...(file === null ? { body: '' } : { path: file }) });
+}
+
+function conclude(
+  found: readonly { path: string; findings: Finding[] }[],
+  wanted: readonly string[],
+  levels: RenderRuleLevels,
+): Rendering {
+  const judged: Record<RuleLevel, Reason[]> = { refuse: [], warn: [], off: [] };
+  for (const rule of Object.keys(RENDER_RULES).filter(isRenderRule)) {
+    const all = found.flatMap(({ path, findings }) =>
+      findings
+        .filter(([broken]) => broken === rule)
+        .map(([, detail]) => ({ rule, path: printablePath(path), detail: printablePath(detail) })),
+    );
+    const listed: Reason[] = all.slice(0, LISTED);
+    if (all.length > LISTED) listed.push({ rule, path: null, detail: `${all.length - LISTED} more not listed` });
+    const late = wanted.length - found.length;
+    if (rule === 'page-does-not-render' && late > 0) {
+      listed.push({ rule, path: null, detail: `${late} pages were not looked at for lack of time` });
+    }
+    judged[levels[rule] ?? RENDER_RULES[rule].level].push(...listed);
+  }
+  return { pages: found.map(({ path }) => path), reasons: judged.refuse, warnings: judged.warn };
+}

@@ -1,0 +1,117 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Reason } from '../../model/cargo.ts';
+import type { Manifest } from '../bundle-store.ts';
+import { contentDigest } from '../content-digest.ts';
+import { printablePath } from '../reason-list.ts';
+import { parseManifest } from '../store-files.ts';
+import type { VerificationReport } from '../verification-report.ts';
+import {
+  MinisignFormatError,
+  type PublicKey,
+  parseSignature,
+  type Signature,
+  signsComment,
+  signsContent,
+} from './minisign-format.ts';
+import type { SignatureRule } from './signature-rules.ts';
+
+/** What a good signature says. */
+export interface SignedFacts {
+  keyId: string;
+  trustedComment: string;
+  version: string;
+  domain: string;
+}
+
+export type SignatureVerdict = { reasons: Reason[]; signed: null } | { reasons: []; signed: SignedFacts };
+
+/** A manifest and its signature as they lie beside an archive; null for what is not there. */
+export interface SignedManifest {
+  manifest: Buffer | null;
+  signature: string | null;
+}
+
+/**
+ * Whether the archive of a report is the one whose manifest the key has signed. The signature comes first: what is not
+ * signed is not looked at.
+ */
+export function checkSignedManifest(
+  { manifest, signature }: SignedManifest,
+  key: PublicKey,
+  report: VerificationReport,
+): SignatureVerdict {
+  if (manifest === null) return refused('manifest-missing', 'there is no manifest beside the archive');
+  if (signature === null) return refused('signature-missing', 'there is no signature beside the manifest');
+  const found = signatureIn(signature);
+  if ('rule' in found) return { reasons: [found], signed: null };
+  const [rule, detail] = brokenBy(found, manifest, key);
+  if (rule !== null) return refused(rule, detail);
+  const signed = manifestIn(manifest);
+  if (signed === null) return refused('manifest-malformed', 'what is signed is no manifest of docferry');
+  const differences = differencesFrom(signed, report);
+  if (differences.length > 0) {
+    return { reasons: differences.map((difference) => reason('manifest-differs', difference)), signed: null };
+  }
+  return {
+    reasons: [],
+    signed: {
+      keyId: found.keyId,
+      trustedComment: found.trustedComment,
+      version: signed.version,
+      domain: signed.source.domain,
+    },
+  };
+}
+
+function signatureIn(text: string): Signature | Reason {
+  try {
+    return parseSignature(text);
+  } catch (error) {
+    if (!(error instanceof MinisignFormatError)) throw error;
+    return reason('signature-malformed', error.message);
+  }
+}
+
+function brokenBy(found: Signature, manifest: Buffer, { id, key }: PublicKey): [SignatureRule, string] | [null, null] {
+  if (found.keyId !== id) return ['signature-key', `it was signed by key ${found.keyId}, not by ${id}`];
+  if (!found.prehashed) return ['signature-legacy', 'sign it again with minisign 0.10 or newer, without -l'];
+  if (!signsContent(found, manifest, key)) return ['signature-invalid', 'it is not the signature of this manifest'];
+  if (!signsComment(found, key)) return ['signature-invalid', 'its trusted comment was changed'];
+  return [null, null];
+}
+
+function manifestIn(bytes: Buffer): Manifest | null {
+  try {
+    return parseManifest(bytes.toString());
+  } catch {
+    return null;
+  }
+}
+
+function differencesFrom(manifest: Manifest, report: VerificationReport): string[] {
+  if (report.archive === null) return ['the archive could not be read'];
+  const wrong: string[] = [];
+  for (const field of ['sha256', 'bytes', 'format'] as const) {
+    const [found, signed] = [report.archive[field], manifest.archive[field]];
+    if (found !== signed) wrong.push(`${field} of the archive is ${found}, signed is ${signed}`);
+  }
+  if (contentDigest(manifest.files) !== manifest.contentDigest) {
+    wrong.push('the manifest lists other files than its content digest says');
+  }
+  // A refused archive has no content digest, and its own reasons.
+  if (report.contentDigest === null) return wrong;
+  if (report.contentDigest !== manifest.contentDigest) {
+    wrong.push(`the content digest is ${report.contentDigest}, signed is ${manifest.contentDigest}`);
+  } else if (!isDeepStrictEqual(report.entries, manifest.files)) {
+    wrong.push('the files are not those that the manifest lists');
+  }
+  return wrong;
+}
+
+function refused(rule: SignatureRule, detail: string): SignatureVerdict {
+  return { reasons: [reason(rule, detail)], signed: null };
+}
+
+function reason(rule: SignatureRule, detail: string): Reason {
+  return { rule, path: null, detail: printablePath(detail) };
+}

@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises';
+import { versionTime } from '../../model/version-name.ts';
+import type { Manifest } from '../bundle-store.ts';
+import { SigningKeyUnusable } from '../store-errors.ts';
+import { signatureText } from './minisign-format.ts';
+import { readSecretKey, type SecretKey, SecretKeyError } from './secret-key.ts';
+
+export interface SigningSettings {
+  /** Secret key as `minisign -G` writes it. */
+  keyFile: string;
+  /** Null for a key without one. Called when the key is read. */
+  password: (() => string) | null;
+}
+
+/**
+ * Signs manifests so that `minisign -V` verifies them. The key is read once, when it is first needed: who only reads a
+ * store needs none.
+ */
+export class ManifestSigner {
+  readonly #settings: SigningSettings;
+  #key: Promise<SecretKey> | null = null;
+
+  constructor(settings: SigningSettings) {
+    this.#settings = settings;
+  }
+
+  /** Throws `SigningKeyUnusable` when nothing could be signed. */
+  async check(): Promise<void> {
+    await this.#secretKey();
+  }
+
+  /** The `.minisig` of a manifest's text: the same for the same text and key. Throws `SigningKeyUnusable`. */
+  async sign(text: string, manifest: Manifest): Promise<string> {
+    return signatureText(Buffer.from(text), commentOf(manifest), await this.#secretKey());
+  }
+
+  #secretKey(): Promise<SecretKey> {
+    this.#key ??= this.#read().catch((error: unknown) => {
+      // It may be mended by the next time.
+      this.#key = null;
+      throw error;
+    });
+    return this.#key;
+  }
+
+  async #read(): Promise<SecretKey> {
+    const { keyFile, password } = this.#settings;
+    try {
+      return await readSecretKey(await readFile(keyFile, 'utf8'), () => password?.() ?? null);
+    } catch (error) {
+      if (error instanceof SecretKeyError) throw new SigningKeyUnusable(keyFile, error.message);
+      const code = error instanceof Error && 'code' in error ? String(error.code) : null;
+      if (code === null) throw error;
+      throw new SigningKeyUnusable(keyFile, `cannot be read (${code})`);
+    }
+  }
+}
+
+/** In minisign's own form, so that `minisign -V` shows what was signed. */
+function commentOf({ version, contentDigest, source }: Manifest): string {
+  const time = versionTime(version);
+  const stamp = time === null ? [] : [`timestamp:${Date.parse(time) / 1000}`];
+  const facts = [`domain:${source.domain}`, `version:${version}`, `digest:${contentDigest}`];
+  return [...stamp, 'file:manifest.json', 'hashed', ...facts].join('\t');
+}

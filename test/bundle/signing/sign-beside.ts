@@ -1,0 +1,23 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { signatureText } from '../../../src/bundle/signing/minisign-format.ts';
+import { toJson } from '../../../src/bundle/store-files.ts';
+import { verifyArchive } from '../../../src/bundle/verify-archive.ts';
+
+const limits = { maxBytes: 1_000_000, maxFiles: 1_000, maxRatio: 1_000 };
+
+/** Writes the manifest of an archive and its signature beside it, and the public half of a new key to `publicKey`. */
+export async function signBeside(archiveFile: string, publicKey: string): Promise<void> {
+  const { privateKey, publicKey: half } = generateKeyPairSync('ed25519');
+  const idBytes = randomBytes(8);
+  const raw = half.export({ format: 'der', type: 'spki' }).subarray(-32);
+  const line = Buffer.concat([Buffer.from('Ed'), idBytes, raw]).toString('base64');
+  await writeFile(publicKey, `untrusted comment: of a test\n${line}\n`);
+  const { archive, contentDigest, pages, entries: files } = await verifyArchive(archiveFile, { limits });
+  const source = { org: 'acme', domain: 'docs.acme.example', jobId: 'job_1' };
+  const manifest = toJson({ version: 'v1', contentDigest, archive, pages, files, source });
+  const file = join(dirname(archiveFile), 'manifest.json');
+  await writeFile(file, manifest);
+  await writeFile(`${file}.minisig`, signatureText(Buffer.from(manifest), 'of a test', { idBytes, key: privateKey }));
+}

@@ -1,0 +1,116 @@
+import { readFile, rm } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditStore } from '../../../src/bundle/audit-store.ts';
+import { startBundleServer } from '../../../src/bundle/bundle-server.ts';
+import { ManifestSigner } from '../../../src/bundle/signing/manifest-signer.ts';
+import { versionName } from '../../../src/model/version-name.ts';
+import { Minisign, minisignProgram } from '../../support/minisign.ts';
+import { DOMAIN, filesOf, publish, stage, stagedManifest } from '../staged.ts';
+import { backends } from '../store-backends.ts';
+import { tempFolder } from '../temp-folder.ts';
+
+const program = minisignProgram();
+const FIRST = '20261121T040200Z-aaaaaaaaaaaa';
+/** Named by their content, as `store verify` asks for. */
+const named = (day: number, content: string) =>
+  versionName(Date.UTC(2026, 10, day), stagedManifest(content, filesOf(content)).contentDigest);
+const at = (version: string, name: string) => `${DOMAIN}/versions/${version}/${name}`;
+
+async function keys() {
+  const minisign = new Minisign(program ?? '', await tempFolder());
+  await minisign.makeKey('mine');
+  const signer = new ManifestSigner({ keyFile: minisign.at('mine.key'), password: null });
+  /** What the real minisign says of a published manifest. */
+  const verify = async (read: (path: string) => Promise<Buffer>, version: string) => {
+    for (const name of ['manifest.json', 'manifest.json.minisig']) {
+      await minisign.write(name, await read(at(version, name)));
+    }
+    return minisign.verify('manifest.json', 'mine');
+  };
+  return { minisign, signer, verify };
+}
+
+for (const backend of backends) {
+  describe.skipIf(!backend.available || program === null)(
+    `signed versions: ${backend.kind}`,
+    { timeout: 60_000 },
+    () => {
+      beforeAll(() => backend.start(), 60_000);
+      afterAll(() => backend.stop());
+
+      it('carry a signature that the real minisign verifies, and that says what they are', async () => {
+        const { open, read } = await backend.scene();
+        const { signer, verify } = await keys();
+        const { contentDigest } = await publish(await open(signer), FIRST);
+        expect(await verify(read, FIRST)).toContain(
+          `timestamp:${Date.UTC(2026, 10, 21, 4, 2) / 1000}\tfile:manifest.json\thashed\tdomain:${DOMAIN}\tversion:${FIRST}\tdigest:${contentDigest}`,
+        );
+      });
+
+      it('are good for `store verify`, served with their signature, and removed with it', async () => {
+        const { open, files } = await backend.scene();
+        const { signer } = await keys();
+        const store = await open(signer);
+        const [older, newer] = [named(21, 'one'), named(22, 'two')];
+        await publish(store, older, 'one');
+        expect(await auditStore(store, [DOMAIN])).toMatchObject([{ versions: [{ state: 'good' }] }]);
+        const server = await startBundleServer({ store, port: 0 });
+        try {
+          const response = await fetch(`${server.url}/${at(older, 'manifest.json.minisig')}`);
+          expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+          expect(response.headers.get('cache-control')).toContain('immutable');
+          expect(await response.text()).toMatch(/^untrusted comment: signature of key [0-9A-F]{16}\n/);
+        } finally {
+          await server.stop();
+        }
+        await publish(store, newer, 'two');
+        expect(await store.prune(DOMAIN, 1)).toEqual([older]);
+        expect((await files()).filter((path) => path.includes(older))).toEqual([]);
+      });
+
+      it('stay without one where none is asked for', async () => {
+        const { store, files } = await backend.scene();
+        await publish(store, FIRST);
+        expect((await files()).filter((path) => path.endsWith('.minisig'))).toEqual([]);
+        const server = await startBundleServer({ store, port: 0 });
+        try {
+          expect((await fetch(`${server.url}/${at(FIRST, 'manifest.json.minisig')}`)).status).toBe(404);
+        } finally {
+          await server.stop();
+        }
+      });
+
+      it('do not come to be when the key cannot be used, and do once it can', async () => {
+        const { open, files } = await backend.scene();
+        const { minisign, signer } = await keys();
+        const store = await open(signer);
+        const key = await readFile(minisign.at('mine.key'), 'utf8');
+        await rm(minisign.at('mine.key'));
+        await expect(store.checkWritable()).rejects.toMatchObject({ name: 'SigningKeyUnusable' });
+        await stage(store, 'run-1');
+        await expect(store.publish('run-1', FIRST)).rejects.toThrow(
+          /signing key .*mine\.key cannot be read \(ENOENT\)/,
+        );
+        expect(await store.versions(DOMAIN)).toEqual([]);
+        expect((await files()).filter((path) => path.endsWith('manifest.json'))).toEqual([]);
+        await minisign.write('mine.key', key);
+        await store.checkWritable();
+        await store.publish('run-1', FIRST);
+        expect((await files()).filter((path) => path.endsWith('.minisig'))).toEqual([
+          at(FIRST, 'manifest.json.minisig'),
+        ]);
+      });
+
+      it('have the signature of the present key also where a publisher with another died before the manifest', async () => {
+        const { open, write, read } = await backend.scene();
+        const { signer, verify } = await keys();
+        const store = await open(signer);
+        if (backend.kind === 's3') await write(at(FIRST, 'manifest.json.minisig'), 'of another key');
+        await publish(store, FIRST);
+        // Done already: the second time changes nothing.
+        await publish(store, FIRST);
+        expect(await verify(read, FIRST)).toContain(`version:${FIRST}`);
+      });
+    },
+  );
+}
