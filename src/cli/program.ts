@@ -12,13 +12,19 @@ import { addConfigSchema } from './config-schema.ts';
 import type { RunCommand } from './context.ts';
 import { addDemo } from './demo.ts';
 import { addDoctor } from './doctor.ts';
+import { addExportApprove } from './export-approve.ts';
 import { addExportCancel } from './export-cancel.ts';
+import { addExportHold } from './export-hold.ts';
 import { addExportPollNow } from './export-poll-now.ts';
+import { addExportReject } from './export-reject.ts';
+import { addExportRelease } from './export-release.ts';
 import { addExportRollOut } from './export-roll-out.ts';
+import { addExportRollback } from './export-rollback.ts';
 import { addExportStart } from './export-start.ts';
 import { addExportStatus } from './export-status.ts';
 import { addExportVerify } from './export-verify.ts';
 import { addExportVersions } from './export-versions.ts';
+import { addExportWatch } from './export-watch.ts';
 import { addFeedbackCancel } from './feedback-cancel.ts';
 import { addFeedbackExport } from './feedback-export.ts';
 import { addFeedbackStats } from './feedback-stats.ts';
@@ -84,6 +90,8 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
   for (const add of [addExportStart, addExportStatus, addExportCancel, addExportPollNow, addExportVersions]) {
     add(exports, run);
   }
+  for (const add of [addExportWatch, addExportApprove, addExportReject]) add(exports, run);
+  for (const add of [addExportRollback, addExportHold, addExportRelease]) add(exports, run);
   addExportRollOut(exports, run);
   addExportVerify(exports, run);
   const feedback = program.command('feedback').description('Feedback of projects');

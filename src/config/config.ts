@@ -77,6 +77,8 @@ export interface SiteConfig {
     /** By the name of a rule about the content of a site; those not listed have their own level. */
     rules: SiteRulesInput;
   };
+  /** Set when a person decides what goes into service; then it counts as rejected. */
+  approval: { timeoutMs: number } | null;
   rollout: RolloutConfig[];
 }
 

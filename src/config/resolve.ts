@@ -15,6 +15,9 @@ import type { ScheduleInput } from './schedule-schema.ts';
 import type { ConfigInput } from './schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
 
+/** A week: whoever decides may be away for a few days. */
+const usualApprovalMs = 7 * 86_400_000;
+
 type OrganizationInput = ConfigInput['organizations'][number];
 
 /** The checked file as the rest of the program uses it: absolute paths, secrets as sources, no optional defaults. */
@@ -114,12 +117,13 @@ function resolveProject({ id, incremental, review, sweep }: OrganizationInput['p
 }
 
 function resolveSite(site: OrganizationInput['sites'][number], absolute: (relative: string) => string): SiteConfig {
-  const { domain, schedule, job, bundle, rollout } = site;
+  const { domain, schedule, job, bundle, approval, approvalTimeout, rollout } = site;
   return {
     domain,
     ...(schedule && { schedule: resolveSchedule(schedule) }),
     job: { timeoutMs: job.timeout, attempts: job.attempts },
     bundle: { maxBytes: bundle.maxBytes, maxFiles: bundle.maxFiles, rules: bundle.rules },
+    approval: approval === 'manual' ? { timeoutMs: approvalTimeout ?? usualApprovalMs } : null,
     rollout: rollout.flatMap((target) => resolveRollout(target, absolute)),
   };
 }

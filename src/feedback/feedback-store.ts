@@ -105,7 +105,7 @@ export interface ExportRunRow {
   domain: string;
   startedAt: string;
   finishedAt: string;
-  outcome: 'published' | 'unchanged' | 'rejected' | 'failed' | 'cancelled';
+  outcome: 'published' | 'unchanged' | 'rejected' | 'rolled-back' | 'failed' | 'cancelled';
   jobId: string | null;
   jobsStarted: number;
   version: string | null;
@@ -113,6 +113,8 @@ export interface ExportRunRow {
   polls: number;
   /** JSON text: reasons, rollouts and the failure's type and message. */
   detail: string;
+  /** How long the job took, in milliseconds; null when it was not completed, or exported some pages only. */
+  jobMs: number | null;
 }
 
 /** The team's own database (DESIGN §5 "database"). Every method is one transaction; all are safe to repeat. */
@@ -183,6 +185,8 @@ export interface FeedbackStore {
   /** Inserts or replaces the row of a run. */
   recordExportRun(row: ExportRunRow): Promise<void>;
   listExportRuns(filter: { org?: string; domain?: string; limit?: number }): Promise<ExportRunRow[]>;
+  /** How long the latest jobs of the site took whose exports tell it, in milliseconds, the latest first. */
+  jobDurations(org: string, domain: string, limit: number): Promise<number[]>;
   /** Writes and removes a row, to show that the store is writable. */
   checkWritable(): Promise<void>;
   close(): Promise<void>;

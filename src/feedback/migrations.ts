@@ -2,6 +2,7 @@ import { type Kysely, type Migration, Migrator } from 'kysely';
 import { firstTables } from './migrations/0001-first-tables.ts';
 import { feedbackByDate } from './migrations/0002-feedback-by-date.ts';
 import { slices } from './migrations/0004-slices.ts';
+import { jobDurationColumn } from './migrations/0009-job-durations.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 /** Where the query builder's migrator keeps what it has done. */
@@ -12,6 +13,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0001-first-tables': firstTables,
   '0002-feedback-by-date': feedbackByDate,
   '0004-slices': slices,
+  '0009-job-durations': jobDurationColumn,
 };
 
 /** What a database holds before it is migrated. `behind`: tables of ours that lack a migration of this version. */

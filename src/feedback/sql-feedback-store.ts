@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { countUndated, exportRows } from './export-rows.ts';
-import { listExportRuns, recordExportRun } from './export-runs.ts';
+import { jobDurations, listExportRuns, recordExportRun } from './export-runs.ts';
 import { feedbackStats } from './feedback-stats.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { knownEntries } from './known-entries.ts';
@@ -54,6 +54,7 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
+    jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),
     checkWritable: () => write(writeAndRemoveRow),
     close: () => db.destroy(),
   };

@@ -2,7 +2,15 @@
 export type PassKind = 'incremental' | 'review' | 'sweep';
 
 /** Phases of an export in the order they are taken (DESIGN §4). */
-export type ExportPhase = 'starting' | 'rendering' | 'fetching' | 'verifying' | 'publishing' | 'rolling-out' | 'done';
+export type ExportPhase =
+  | 'starting'
+  | 'rendering'
+  | 'fetching'
+  | 'verifying'
+  | 'publishing'
+  | 'awaiting-approval'
+  | 'rolling-out'
+  | 'done';
 
 /** Archive formats that are told apart by their bytes (DESIGN §6). */
 export type ArchiveFormat = 'tar.gz' | 'tar' | 'zip';

@@ -13,6 +13,7 @@ export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
 /** Names under which the workflows are registered and started. */
 export const workflowTypes = {
   exportSite: 'exportSite',
+  rollBack: 'rollBack',
   syncFeedback: 'syncFeedback',
   rateBudget: 'rateBudget',
   runScheduled: 'runScheduled',

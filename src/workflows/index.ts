@@ -1,5 +1,6 @@
 export { checkKey } from './check-key.ts';
 export { exportSite } from './export-site.ts';
 export { rateBudget } from './rate-budget.ts';
+export { rollBack } from './roll-back.ts';
 export { runScheduled } from './run-scheduled.ts';
 export { syncFeedback } from './sync-feedback.ts';

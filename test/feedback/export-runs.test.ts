@@ -16,6 +16,7 @@ const run: ExportRunRow = {
   contentDigest: null,
   polls: 7,
   detail: '{}',
+  jobMs: null,
 };
 
 describe('export runs', () => {
