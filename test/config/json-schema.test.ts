@@ -56,7 +56,6 @@ describe('descriptions', () => {
   const later: Record<string, string> = {
     'organizations[].budget.spare': organizationWith('budget: { spare: verify }'),
     'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
-    'organizations[].sites[].approval': site('approval: manual'),
     'privacy.contacts': `${MINIMAL}privacy: { contacts: hash }\n`,
     'privacy.comments': `${MINIMAL}privacy: { comments: drop }\n`,
     'privacy.hashKey': `${MINIMAL}privacy: { hashKey: k }\n`,
