@@ -6,6 +6,7 @@ import { StoreUnreachable } from './store-errors.ts';
 import { parseHold, toJson } from './store-files.ts';
 import { holdPath } from './store-layout.ts';
 
+/** Writers of one object at the same moment each need a try more than those before them. */
 const TRIES = 30;
 
 /**
