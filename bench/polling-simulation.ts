@@ -1,4 +1,5 @@
-import { keepSamples, nextPollDelay, type ProgressSample } from '../src/model/cadence.ts';
+import { keepSamples, nextPollDelay, type ProgressSample, pollSpacing } from '../src/model/cadence.ts';
+import { observedDuration } from '../src/model/usual-duration.ts';
 
 const second = 1_000;
 
@@ -20,6 +21,8 @@ export interface Outcome {
   pollsEvery10s: number;
   /** From the end of the job to the poll that sees it. */
   latenessMs: number;
+  /** What later jobs of the site learn. */
+  observedMs: number;
 }
 
 const whole = (percent: number): number => Math.floor(Math.min(100, Math.max(0, percent)));
@@ -60,16 +63,19 @@ export function dice(seed: number): () => number {
 }
 
 /** Follows one job to its end in virtual time, as the workflow does. A poll takes 0.2 s. */
-export function follow(shape: Shape, durationMs: number, job: JobDice): Outcome {
+export function follow(shape: Shape, durationMs: number, job: JobDice, usualJobsMs: readonly number[] = []): Outcome {
   const pollMs = 200;
   let samples: ProgressSample[] = [];
   let elapsedMs = 0;
+  let runningMs = 0;
   for (let polls = 1; ; polls += 1) {
-    elapsedMs += nextPollDelay({ elapsedMs, samples, timeoutMs: 100 * 3_600_000 }).delayMs;
+    elapsedMs += nextPollDelay({ elapsedMs, samples, timeoutMs: 100 * 3_600_000, usualJobsMs }).delayMs;
     if (elapsedMs >= durationMs) {
       const pollsEvery10s = Math.ceil(durationMs / (10 * second));
-      return { durationMs, polls, pollsEvery10s, latenessMs: elapsedMs - durationMs };
+      const observedMs = observedDuration(runningMs, elapsedMs, pollSpacing(elapsedMs, samples.length > 0));
+      return { durationMs, polls, pollsEvery10s, latenessMs: elapsedMs - durationMs, observedMs };
     }
+    runningMs = elapsedMs;
     const percent = shape(elapsedMs / durationMs, job);
     elapsedMs += pollMs;
     samples = keepSamples(samples, { atMs: elapsedMs, percent });
@@ -82,6 +88,38 @@ export function followMany(shape: Shape, from: number, to: number, count: number
   return Array.from({ length: count }, (_, index) => {
     const durationMs = from * (to / from) ** ((index + roll()) / count);
     return follow(shape, durationMs, { trait: roll(), roll });
+  });
+}
+
+/** How a site's durations differ from one job to the next. */
+export interface Spread {
+  /** Standard deviation of the logarithm, about the share by which they differ. */
+  usual: number;
+  /** Share of jobs that take something between half and twice as long instead. */
+  outOfTheOrdinary: number;
+}
+
+const jobsBefore = 10;
+
+/** One job each of `count` sites, after the jobs before it, from which its polls learn what those saw. */
+export function followSites(
+  shape: Shape,
+  { from, to }: { from: number; to: number },
+  spread: Spread,
+  count: number,
+  seed: number,
+): Outcome[] {
+  const roll = dice(seed);
+  const bell = () => Math.sqrt(-2 * Math.log(1 - roll())) * Math.cos(2 * Math.PI * roll());
+  return Array.from({ length: count }, (_, index) => {
+    const middleMs = from * (to / from) ** ((index + roll()) / count);
+    const next = () =>
+      middleMs * (roll() < spread.outOfTheOrdinary ? 2 ** (2 * roll() - 1) : Math.exp(spread.usual * bell()));
+    const learnt: number[] = [];
+    for (let job = 0; job < jobsBefore; job += 1) {
+      learnt.unshift(follow(shape, next(), { trait: roll(), roll }, learnt).observedMs);
+    }
+    return follow(shape, next(), { trait: roll(), roll }, learnt);
   });
 }
 

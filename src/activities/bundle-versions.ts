@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
-import { type Current, PointerMoved } from '../bundle/bundle-store.ts';
+import { type Current, NoSuchVersion, PointerMoved } from '../bundle/bundle-store.ts';
 import { type DownloadProgress, type DownloadResult, download } from '../bundle/download.ts';
 import { ArchiveTooLarge, DownloadFailed, LinkExpired } from '../bundle/download-errors.ts';
 import { LinkRefused } from '../bundle/link-policy.ts';
@@ -10,9 +10,11 @@ import { changing } from '../bundle/store-errors.ts';
 import type { VerificationReport } from '../bundle/verification-report.ts';
 import { verifyInThread } from '../bundle/verify-in-thread.ts';
 import type { ArchiveFacts, Reason } from '../model/cargo.ts';
+import { versionWithContent } from '../model/site-export.ts';
 import { type ActivityDependencies, organizationOf, requireStore, type Site, siteOf } from './dependencies.ts';
 import { isTemporalFailure, permanent, transient } from './failures.ts';
 import { earlierDetails, withHeartbeats } from './heartbeats.ts';
+import { type Promotion, promoteUnlessHeld } from './promotion.ts';
 import { serviceFailure } from './service-failures.ts';
 import { storeFailure } from './store-failures.ts';
 
@@ -33,7 +35,18 @@ export type FetchBundleResult = {
   pages: number;
   files: number;
   archive: ArchiveFacts | null;
-} & ({ ok: true; contentDigest: string; current: Current | null } | { ok: false; reasons: Reason[] });
+} & (
+  | {
+      ok: true;
+      contentDigest: string;
+      current: Current | null;
+      /** The version at which a person holds the site; absent in runs that began with release 0.1.0. */
+      heldAt?: string | null;
+      /** Stored under that hold, and not in service. */
+      waiting?: { version: string; contentDigest: string } | null;
+    }
+  | { ok: false; reasons: Reason[] }
+);
 
 export interface PublishInput {
   org: string;
@@ -42,7 +55,9 @@ export interface PublishInput {
   stageId: string;
   version: string;
   /** Whether readers of `current` see it, and the pointer's epoch it must still have. */
-  promote: { expectedEpoch: number; publishedAt: number } | null;
+  promote: Promotion | null;
+  /** A person decides before it is promoted. */
+  awaitsApproval?: boolean;
 }
 
 export interface DescribeInput {
@@ -108,25 +123,26 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
     );
   },
 
-  /** Makes the staged archive a version and, if asked, the current one. Safe to repeat. */
-  async publishVersion(input: PublishInput): Promise<{ url: string }> {
+  /**
+   * Makes the staged archive a version and, if asked, the current one, unless the site is held (`heldAt`, absent in runs
+   * that began with release 0.1.0) or a person decides first. Safe to repeat.
+   */
+  async publishVersion(input: PublishInput): Promise<{ url: string; heldAt?: string | null }> {
     requireStore('bundle', input.storeId, deps.bundles.identity);
-    const { domain, version, promote } = input;
+    const { bundles } = deps;
+    const { domain, version, promote, awaitsApproval } = input;
     const publish = async () => {
-      await deps.bundles.publish(input.stageId, version);
-      if (promote) {
-        await deps.bundles.moveCurrent(domain, version, promote.expectedEpoch, new Date(promote.publishedAt));
-      }
-      await tidy(deps, domain);
-      return { url: await deps.bundles.urlOf(domain, version) };
+      await bundles.publish(input.stageId, version);
+      const promotion = () => (promote ? promoteUnlessHeld(bundles, domain, version, promote) : null);
+      const hold = await (awaitsApproval ? bundles.holds.noteWaiting(domain, version) : promotion());
+      // Nothing else protects one that awaits approval, should the clock have gone back since the last.
+      await tidy(deps, domain, [version]);
+      return { url: await bundles.urlOf(domain, version), heldAt: hold?.version ?? null };
     };
     try {
       return await withHeartbeats(() => ({ version }), publish);
     } catch (error) {
-      if (error instanceof PointerMoved) {
-        throw permanent('Superseded', `another run has published ${domain} in the meantime; its version stays current`);
-      }
-      throw bundleFailure(error);
+      throw publishFailure(error, domain);
     }
   },
 
@@ -154,9 +170,13 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
 });
 
 /** Where a version comes, old ones go. What cannot be removed now is not worth a failure: the next time does it. */
-async function tidy({ bundles, keepVersions }: ActivityDependencies, domain: string): Promise<void> {
+async function tidy(
+  { bundles, keepVersions }: ActivityDependencies,
+  domain: string,
+  held: readonly string[],
+): Promise<void> {
   try {
-    const removed = await bundles.prune(domain, keepVersions);
+    const removed = await bundles.prune(domain, keepVersions, held);
     if (removed.length > 0) log.info('removed old versions', { domain, removed });
     await bundles.sweep(new Date());
   } catch (error) {
@@ -243,10 +263,11 @@ async function conclude(
     return { ok: false as const, pages, files, archive, reasons: report.reasons.slice(0, reasonsInResult) };
   }
   const current = await deps.bundles.current(input.domain);
-  if (input.force === false && current?.contentDigest === contentDigest) {
+  const published = { contentDigest, current, ...(await holdOf(deps, input.domain)) };
+  if (input.force === false && versionWithContent(published) !== null) {
     // Nothing changed, so nothing will be published (E6): no worker needs the download, wherever it is.
     await deps.bundles.discardStaged(input.stageId);
-    return { ok: true as const, pages, files, archive, contentDigest, current };
+    return { ok: true as const, pages, files, archive, ...published };
   }
   const staged = {
     contentDigest,
@@ -256,7 +277,33 @@ async function conclude(
     source: { org: input.org, domain: input.domain, jobId: input.jobId },
   };
   await deps.bundles.saveStaged(input.stageId, staged, { signal });
-  return { ok: true as const, pages, files, archive, contentDigest, current };
+  return { ok: true as const, pages, files, archive, ...published };
+}
+
+async function holdOf({ bundles }: ActivityDependencies, domain: string) {
+  const hold = await bundles.holds.of(domain);
+  if (!hold?.waiting) return { heldAt: hold?.version ?? null, waiting: null };
+  const { version } = hold;
+  // Removed by hand, it is no reason to stop.
+  const manifest = await bundles.manifest(domain, hold.waiting).catch(ignoring(NoSuchVersion));
+  const waiting = manifest && { version: manifest.version, contentDigest: manifest.contentDigest };
+  return { heldAt: version, waiting };
+}
+
+/** Turns errors of a class into null. */
+function ignoring(type: new () => Error): (error: unknown) => null {
+  return (error) => {
+    if (error instanceof type) return null;
+    throw error;
+  };
+}
+
+/** As `bundleFailure`, for steps that move the pointer. */
+export function publishFailure(error: unknown, domain: string): Error {
+  if (error instanceof PointerMoved) {
+    return permanent('Superseded', `another run has published ${domain} in the meantime; its version stays current`);
+  }
+  return bundleFailure(error);
 }
 
 function bundleFailure(error: unknown): Error {

@@ -17,6 +17,8 @@ export interface Site {
   domain: string;
   jobTimeoutMs: number;
   jobAttempts: number;
+  /** How long a version waits for a person's approval; null when it needs none. */
+  approvalTimeoutMs: number | null;
   maxBytes: number;
   maxFiles: number;
   /** What becomes of a bundle that breaks a rule about its content, where it differs from the rule's default. */

@@ -11,11 +11,18 @@ export interface SitePlan {
   storeId: string;
   jobTimeoutMs: number;
   jobAttempts: number;
+  /** How long a version waits for a person; null when it needs none. Absent in runs that began with release 0.1.0. */
+  approvalTimeoutMs?: number | null;
+  /** How long the site's last complete exports took at the service, the latest first; absent as above. */
+  usualJobsMs?: number[];
   /** Names of the rollout targets, in the order of the configuration. */
   targets: string[];
   /** Names of the webhooks that are to be told, if any. */
   webhooks?: string[];
 }
+
+/** Exports that the polls of the next one learn from. */
+const learntFrom = 10;
 
 interface SiteInput {
   org: string;
@@ -31,6 +38,8 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       storeId: deps.bundles.identity,
       jobTimeoutMs: site.jobTimeoutMs,
       jobAttempts: site.jobAttempts,
+      approvalTimeoutMs: site.approvalTimeoutMs,
+      usualJobsMs: await deps.feedback.jobDurations(org, domain, learntFrom),
       targets: site.targets.map((target) => target.name),
       ...toldOf(deps, org, 'export.finished'),
     };

@@ -1,3 +1,4 @@
+import { createApprovalActivities } from './approvals.ts';
 import { createBundleActivities } from './bundle-versions.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { createJobActivities } from './export-jobs.ts';
@@ -5,6 +6,7 @@ import { createRecordActivities } from './export-records.ts';
 import { createPageActivities } from './feedback-pages.ts';
 import { createPassActivities } from './feedback-passes.ts';
 import { createKeyActivities } from './key-checks.ts';
+import { createRollbackActivities } from './rollbacks.ts';
 import { createRolloutActivities } from './site-rollouts.ts';
 import { createWebhookActivities } from './webhook-deliveries.ts';
 
@@ -14,6 +16,8 @@ export const createActivities = (deps: ActivityDependencies) => ({
   ...createPageActivities(deps),
   ...createJobActivities(deps),
   ...createBundleActivities(deps),
+  ...createApprovalActivities(deps),
+  ...createRollbackActivities(deps),
   ...createRolloutActivities(deps),
   ...createRecordActivities(deps),
   ...createKeyActivities(deps),

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { ArchiveFacts } from '../model/cargo.ts';
+import type { SiteHolds } from './site-holds.ts';
 
 /** `manifest.json` of a version (DESIGN §5 "bundle store"). */
 export interface Manifest {
@@ -61,6 +62,7 @@ export interface BundleStore {
   readonly identity: string;
   /** Where it is, for people. */
   readonly place: string;
+  readonly holds: SiteHolds;
   /** A private file of this machine to download into; the same path for the same `stageId`. */
   stagingFile(stageId: string): Promise<string>;
   /**
@@ -76,7 +78,7 @@ export interface BundleStore {
   current(domain: string): Promise<Current | null>;
   /**
    * Points the domain at `version` if its epoch is still `expectedEpoch` (0 = none yet); throws `PointerMoved`
-   * otherwise. Already pointing there = fine.
+   * otherwise, and `SiteHeld` when the domain is held at another version. Already pointing there = fine.
    */
   moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current>;
   /** Throws `NoSuchVersion`. */
@@ -93,10 +95,12 @@ export interface BundleStore {
   startRollout(domain: string, target: string, version: string): Promise<void>;
   recordRollout(domain: string, target: string, version: string): Promise<void>;
   /**
-   * Removes versions beyond the newest `keep`, but never the current one, those in `held`, those that targets run, and
-   * those being rolled out or promoted. Returns what it removed.
+   * Removes versions beyond the newest `keep`, but never the current one, those in `held`, those of a hold, those that
+   * targets run, and those being rolled out or promoted. Returns what it removed.
    */
   prune(domain: string, keep: number, held?: readonly string[]): Promise<string[]>;
+  /** Removes a version that was not approved, unless something uses it as `prune` knows it; gone already = fine. */
+  withdraw(domain: string, version: string): Promise<void>;
   /** Removes what processes that died left: old staged downloads, unfinished uploads. */
   sweep(now: Date): Promise<void>;
   /** Domains that have anything in the store. */

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { NoSuchVersion } from './bundle-store.ts';
 import { tempName, writeDurablySync } from './durable-file.ts';
 import { nothingThere, readIfThereSync } from './read-if-there.ts';
+import { heldVersions, type SiteHold } from './site-holds.ts';
 import { changing } from './store-errors.ts';
-import { parseCurrent, parseRollouts, parseUses, toJson } from './store-files.ts';
+import { parseCurrent, parseHold, parseRollouts, parseUses, toJson } from './store-files.ts';
 import {
   currentPath,
+  holdPath,
   manifestPath,
   rolloutsPath,
   stagingRoot,
@@ -17,7 +19,7 @@ import {
 } from './store-layout.ts';
 import { withStoreLock } from './store-lock.ts';
 import { storeName } from './store-names.ts';
-import { noUses, removable, type VersionUses, withRollout } from './version-uses.ts';
+import { type Keeping, noUses, removable, type VersionUses, versionsInUse, withRollout } from './version-uses.ts';
 
 /** What changes in a directory store under its lock: the records of rollouts, and which versions there are. */
 export class DirectoryState {
@@ -55,15 +57,30 @@ export class DirectoryState {
     });
   }
 
-  /** As `BundleStore.prune`: out of `versions/` by one rename each under the lock, then removed at leisure. */
-  async prune(domain: string, keep: number, held: readonly string[]): Promise<string[]> {
+  /** As `BundleStore.prune`. */
+  prune(domain: string, keep: number, held: readonly string[]): Promise<string[]> {
+    return this.#remove(domain, held, (use) => removable({ ...use, keep }));
+  }
+
+  /** As `BundleStore.withdraw`. */
+  async withdraw(domain: string, version: string): Promise<void> {
+    await this.#remove(domain, [], (use) =>
+      use.stored.includes(version) && !versionsInUse(use).has(version) ? [version] : [],
+    );
+  }
+
+  /** Out of `versions/` by one rename each under the lock, then removed at leisure. */
+  async #remove(
+    domain: string,
+    held: readonly string[],
+    choose: (use: Omit<Keeping, 'keep'>) => string[],
+  ): Promise<string[]> {
     const [versions, grave] = [join(this.#root, versionsPath(domain)), tempName(join(this.#root, stagingRoot, 'old'))];
     const removed = await this.locked(() => {
-      const old = removable({
+      const old = choose({
         stored: namesIn(versions),
-        keep,
-        current: this.#current(domain),
-        held,
+        current: this.current(domain),
+        held: [...held, ...heldVersions(this.hold(domain))],
         rollouts: this.#rollouts(domain),
         uses: this.#uses(domain),
         now: new Date(),
@@ -76,9 +93,15 @@ export class DirectoryState {
     return removed;
   }
 
-  #current(domain: string): string | null {
+  /** The version that is current. */
+  current(domain: string): string | null {
     const text = readIfThereSync(join(this.#root, currentPath(domain)));
     return text === null ? null : parseCurrent(text).version;
+  }
+
+  hold(domain: string): SiteHold | null {
+    const text = readIfThereSync(join(this.#root, holdPath(domain)));
+    return text === null ? null : parseHold(text);
   }
 
   #rollouts(domain: string): Record<string, string> {

@@ -15,11 +15,13 @@ import {
   type StagedManifest,
   type StoredVersion,
 } from './bundle-store.ts';
+import { DirectoryHolds } from './directory-holds.ts';
 import { DirectoryState } from './directory-state.ts';
 import { tempName, writeDurably, writeDurablySync } from './durable-file.ts';
 import { nothingThere, readIfThere, readIfThereSync } from './read-if-there.ts';
 import { sameContent } from './same-content.ts';
 import type { ManifestSigner } from './signing/manifest-signer.ts';
+import { requireMovable, type SiteHolds } from './site-holds.ts';
 import { removeOldStages, removeOldTemps } from './staged-leftovers.ts';
 import { changing, StagedChanged } from './store-errors.ts';
 import { parseCurrent, parseIdentity, parseRollouts, parseStaged, toJson } from './store-files.ts';
@@ -54,6 +56,7 @@ export interface DirectoryStoreOptions {
 export class DirectoryBundleStore implements BundleStore {
   readonly identity: string;
   readonly place: string;
+  readonly holds: SiteHolds;
   readonly #root: string;
   readonly #publicUrl: string;
   readonly #state: DirectoryState;
@@ -66,6 +69,7 @@ export class DirectoryBundleStore implements BundleStore {
     this.#publicUrl = publicUrl;
     this.#state = new DirectoryState(root);
     this.#signer = signer ?? null;
+    this.holds = new DirectoryHolds(root, this.#state);
   }
 
   /** Opens the store, making it when it is new. Throws `StoreNotWritable`. */
@@ -127,6 +131,7 @@ export class DirectoryBundleStore implements BundleStore {
       const text = readIfThereSync(file);
       const now = text === null ? null : parseCurrent(text);
       if (now?.version === version) return now;
+      requireMovable(domain, this.#state.hold(domain), version);
       const epoch = now?.epoch ?? 0;
       if (epoch !== expectedEpoch) {
         throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${expectedEpoch}: another run has published`);
@@ -181,6 +186,10 @@ export class DirectoryBundleStore implements BundleStore {
 
   async prune(domain: string, keep: number, held: readonly string[] = []): Promise<string[]> {
     return this.#state.prune(domain, keep, held);
+  }
+
+  async withdraw(domain: string, version: string): Promise<void> {
+    await this.#state.withdraw(domain, storeName('version', version));
   }
 
   async sweep(now: Date): Promise<void> {

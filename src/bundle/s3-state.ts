@@ -1,10 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Current, NoSuchVersion, PointerMoved } from './bundle-store.ts';
 import type { S3Bucket } from './s3-bucket.ts';
+import { heldVersions, requireMovable, type SiteHold } from './site-holds.ts';
 import { StoreUnreachable } from './store-errors.ts';
-import { parseCurrent, parseRollouts, parseUses, toJson } from './store-files.ts';
-import { currentPath, manifestName, rolloutsPath, usesPath, versionPath, versionsPath } from './store-layout.ts';
-import { livePromotions, noUses, removable, type VersionUses, withPromotion, withRollout } from './version-uses.ts';
+import { parseCurrent, parseHold, parseRollouts, parseUses, toJson } from './store-files.ts';
+import {
+  currentPath,
+  holdPath,
+  manifestName,
+  manifestPath,
+  rolloutsPath,
+  usesPath,
+  versionPath,
+  versionsPath,
+} from './store-layout.ts';
+import {
+  type Keeping,
+  livePromotions,
+  noUses,
+  removable,
+  type VersionUses,
+  versionsInUse,
+  withPromotion,
+  withRollout,
+} from './version-uses.ts';
 
 /** Writers of one object at the same moment each need a try more than those before them. */
 const TRIES = 30;
@@ -25,6 +44,17 @@ export class S3State {
     return found === null ? null : parseCurrent(found.text);
   }
 
+  async hold(domain: string): Promise<SiteHold | null> {
+    const found = await this.#bucket.read(holdPath(domain));
+    return found === null ? null : parseHold(found.text);
+  }
+
+  /** Throws `NoSuchVersion`. */
+  async requireManifest(domain: string, version: string): Promise<void> {
+    if ((await this.#bucket.stat(manifestPath(domain, version))) !== null) return;
+    throw new NoSuchVersion(`${domain} has no version ${version}`);
+  }
+
   async rollouts(domain: string): Promise<Record<string, string>> {
     const found = await this.#bucket.read(rolloutsPath(domain));
     return found === null ? {} : parseRollouts(found.text);
@@ -40,7 +70,15 @@ export class S3State {
     }
   }
 
-  /** Makes `next` the pointer if it is at the epoch before; already there = fine. Throws `PointerMoved`. */
+  /** Gives the pointer another epoch, so that nobody who read it before can move it; false when it has moved. */
+  async renewEpoch(domain: string, known: Current): Promise<boolean> {
+    const found = await this.#bucket.read(currentPath(domain));
+    if (found === null || parseCurrent(found.text).epoch !== known.epoch) return false;
+    const renewed = { ...known, epoch: known.epoch + 1 };
+    return this.#bucket.write(currentPath(domain), toJson(renewed), { etag: found.etag });
+  }
+
+  /** Makes `next` the pointer if it is at the epoch before; already there = fine. Throws `PointerMoved`, `SiteHeld`. */
   async swapCurrent(domain: string, next: Current): Promise<Current> {
     const path = currentPath(domain);
     for (let tries = 0; tries < TRIES; tries += 1) {
@@ -48,6 +86,8 @@ export class S3State {
       const now = found === null ? null : parseCurrent(found.text);
       // Also when our own write arrived and its answer did not.
       if (now?.version === next.version) return now;
+      // After the pointer: a hold placed from here on changes its ETag, and the swap fails.
+      requireMovable(domain, await this.hold(domain), next.version);
       const epoch = now?.epoch ?? 0;
       if (epoch + 1 !== next.epoch) {
         throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${next.epoch - 1}: another run has published`);
@@ -64,14 +104,30 @@ export class S3State {
   }
 
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#change(rolloutsPath(domain), (text) => {
+    await this.change(rolloutsPath(domain), (text) => {
       const rollouts = new Map(text === null ? [] : Object.entries(parseRollouts(text)));
       return toJson(Object.fromEntries(rollouts.set(target, version)));
     });
   }
 
-  /** As `BundleStore.prune`: condemned first, by a change that a use in between undoes, then removed. */
-  async prune(domain: string, keep: number, held: readonly string[]): Promise<string[]> {
+  /** As `BundleStore.prune`. */
+  prune(domain: string, keep: number, held: readonly string[]): Promise<string[]> {
+    return this.#removeSome(domain, held, (use) => removable({ ...use, keep }));
+  }
+
+  /** As `BundleStore.withdraw`. */
+  async withdraw(domain: string, version: string): Promise<void> {
+    await this.#removeSome(domain, [], (use) =>
+      use.stored.includes(version) && !versionsInUse(use).has(version) ? [version] : [],
+    );
+  }
+
+  /** Condemned first, by a change that a use in between undoes, then removed. */
+  async #removeSome(
+    domain: string,
+    held: readonly string[],
+    choose: (use: Omit<Keeping, 'keep'>) => string[],
+  ): Promise<string[]> {
     const folder = `${versionsPath(domain)}/`;
     const names = (await this.#bucket.list(folder)).map(({ path }) => path.slice(folder.length).split('/')[0] ?? '');
     const stored = [...new Set(names)];
@@ -80,8 +136,10 @@ export class S3State {
       const now = new Date();
       const current = (await this.current(domain))?.version ?? null;
       const rollouts = await this.rollouts(domain);
+      const allHeld = [...held, ...heldVersions(await this.hold(domain))];
+      const chosen = choose({ stored, current, held: allHeld, rollouts, uses, now });
       // Those that an earlier retention condemned and did not live to remove are still to be removed.
-      removing = [...new Set([...uses.removing, ...removable({ stored, keep, current, held, rollouts, uses, now })])];
+      removing = [...new Set([...uses.removing, ...chosen])];
       return removing.length === 0 ? uses : { ...uses, promoting: livePromotions(uses, now), removing };
     });
     for (const version of removing) await this.#removeVersion(domain, version);
@@ -103,7 +161,7 @@ export class S3State {
   }
 
   async #changeUses(domain: string, change: (uses: VersionUses) => VersionUses | Promise<VersionUses>): Promise<void> {
-    await this.#change(usesPath(domain), async (text) => {
+    await this.change(usesPath(domain), async (text) => {
       const uses = text === null ? noUses : parseUses(text);
       const changed = await change(uses);
       return changed === uses ? null : toJson(changed);
@@ -111,7 +169,7 @@ export class S3State {
   }
 
   /** Reads an object, changes it and writes it back if nobody has in between, else once more; null changes nothing. */
-  async #change(path: string, change: (text: string | null) => string | null | Promise<string | null>): Promise<void> {
+  async change(path: string, change: (text: string | null) => string | null | Promise<string | null>): Promise<void> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const found = await this.#bucket.read(path);
       const text = await change(found?.text ?? null);

@@ -18,11 +18,13 @@ import { downloadArchive, immutable, putArchive } from './s3-archives.ts';
 import { S3Bucket } from './s3-bucket.ts';
 import type { S3Agents } from './s3-client.ts';
 import { objectBytes } from './s3-fetch.ts';
+import { S3Holds } from './s3-holds.ts';
 import { placeText, type S3Place } from './s3-place.ts';
 import { S3Staging } from './s3-staging.ts';
 import { S3State } from './s3-state.ts';
 import { sameContent } from './same-content.ts';
 import type { ManifestSigner } from './signing/manifest-signer.ts';
+import type { SiteHolds } from './site-holds.ts';
 import { changing, StoreRefused } from './store-errors.ts';
 import { parseIdentity, parseManifest, toJson } from './store-files.ts';
 import {
@@ -58,6 +60,7 @@ const manifestsAtOnce = 8;
 export class S3BundleStore implements BundleStore {
   readonly identity: string;
   readonly place: string;
+  readonly holds: SiteHolds;
   readonly #bucket: S3Bucket;
   readonly #state: S3State;
   readonly #staging: S3Staging;
@@ -70,6 +73,7 @@ export class S3BundleStore implements BundleStore {
     this.place = placeText({ ...bucket.place, endpoint: undefined });
     this.#bucket = bucket;
     this.#state = new S3State(bucket);
+    this.holds = new S3Holds(bucket, this.#state);
     this.#staging = new S3Staging(bucket, workFolder);
     this.#workFolder = workFolder;
     this.#publicUrl = publicUrl;
@@ -184,6 +188,10 @@ export class S3BundleStore implements BundleStore {
 
   async prune(domain: string, keep: number, held: readonly string[] = []): Promise<string[]> {
     return this.#state.prune(domain, keep, held);
+  }
+
+  async withdraw(domain: string, version: string): Promise<void> {
+    await this.#state.withdraw(domain, storeName('version', version));
   }
 
   sweep(now: Date): Promise<void> {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Current, Manifest, StagedManifest } from './bundle-store.ts';
+import type { SiteHold } from './site-holds.ts';
 import type { VersionUses } from './version-uses.ts';
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
@@ -19,6 +20,12 @@ const currentSchema = z.object({
   publishedAt: z.string(),
   epoch: z.int().positive(),
 });
+const holdSchema = z.object({
+  version: z.string(),
+  since: z.string(),
+  reason: z.string().nullable(),
+  waiting: z.string().nullable(),
+});
 /** By the name of the target. */
 const rolloutsSchema = z.record(z.string(), z.string());
 const usesSchema = z.object({
@@ -32,6 +39,7 @@ const identitySchema = z.object({ identity: z.string().min(1) });
 export const parseStaged = (text: string): StagedManifest => stagedSchema.parse(JSON.parse(text));
 export const parseManifest = (text: string): Manifest => manifestSchema.parse(JSON.parse(text));
 export const parseCurrent = (text: string): Current => currentSchema.parse(JSON.parse(text));
+export const parseHold = (text: string): SiteHold => holdSchema.parse(JSON.parse(text));
 export const parseRollouts = (text: string): Record<string, string> => rolloutsSchema.parse(JSON.parse(text));
 export const parseUses = (text: string): VersionUses => usesSchema.parse(JSON.parse(text));
 export const parseIdentity = (text: string): string => identitySchema.parse(JSON.parse(text)).identity;

@@ -13,6 +13,8 @@ export const manifestPath = (domain: string, version: string): string =>
 export const currentPath = (domain: string): string => `${storeName('domain', domain)}/current.json`;
 /** The version each target last rolled out with success. */
 export const rolloutsPath = (domain: string): string => `${storeName('domain', domain)}/rollouts.json`;
+/** Whether, and at which version, a person holds the site. */
+export const holdPath = (domain: string): string => `${storeName('domain', domain)}/hold.json`;
 /** What must not be removed now (`version-uses.ts`). */
 export const usesPath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
 

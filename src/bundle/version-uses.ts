@@ -46,18 +46,23 @@ export interface Keeping {
   now: Date;
 }
 
-/**
- * The versions that nothing needs any more, the oldest last (issue 7 "retention"). What is not named like a version is
- * not ours to remove. A target's recorded version stays, since its deployment fetches it again when it restarts.
- */
-export function removable({ stored, keep, current, held, rollouts, uses, now }: Keeping): string[] {
-  const needed = new Set([
+/** Versions that are not to be removed, however old they are. */
+export function versionsInUse({ current, held, rollouts, uses, now }: Omit<Keeping, 'stored' | 'keep'>): Set<string> {
+  return new Set([
     ...held,
     ...Object.values(rollouts),
     ...Object.values(uses.rollingOut),
     ...Object.keys(livePromotions(uses, now)),
     ...(current === null ? [] : [current]),
   ]);
+}
+
+/**
+ * The versions that nothing needs any more, the oldest last (issue 7 "retention"). What is not named like a version is
+ * not ours to remove. A target's recorded version stays, since its deployment fetches it again when it restarts.
+ */
+export function removable({ stored, keep, ...use }: Keeping): string[] {
+  const needed = versionsInUse(use);
   const newestFirst = stored
     .filter((name) => versionTime(name) !== null)
     .sort()

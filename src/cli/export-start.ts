@@ -1,9 +1,7 @@
 import { type Command, Option } from 'commander';
-import type { ExportParameters, ExportResult, ExportState } from '../model/site-export.ts';
+import type { ExportParameters, ExportState } from '../model/site-export.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { exportStep } from './export-step.ts';
-import { exportResultText } from './export-text.ts';
 import { findSite } from './find-configured.ts';
 import { type WaitFlags, waitTimeout } from './wait-options.ts';
 
@@ -48,7 +46,7 @@ async function start(context: CommandContext, domain: string, flags: StartFlags)
     const { handle, joined } = await startExport(client, config.temporal.taskQueue, input, flags.onRunning);
     const { workflowId } = handle;
     if (joined) output.note(`joined the export of ${site.domain} that already runs`);
-    const follow = `docferry export status ${site.domain}`;
+    const follow = `docferry export watch ${site.domain}`;
     if (!flags.wait) {
       const { runId } = await handle.describe();
       const document = { workflowId, runId, org, domain: site.domain, joined };
@@ -58,19 +56,14 @@ async function start(context: CommandContext, domain: string, flags: StartFlags)
     const read = () => exportState(client, org, site.domain);
     const refusal = await refusedKey(client, { org, joined, read, refusedOf });
     const cancel = `docferry export cancel ${site.domain}`;
-    const { waitShowing } = await import('./waiting.ts');
-    const result = await waitShowing(output, session, {
+    const { watchExport } = await import('./watch-export.ts');
+    return watchExport(context, session, {
+      org,
+      domain: site.domain,
       handle,
-      label: site.domain,
-      readState: read,
-      stepOf: (state) => exportStep(state, Date.now(), output.paintNotes),
-      troubleOf: (state) => refusal(state, cancel),
       timeoutMs,
-      follow,
-      cancel,
+      troubleOf: (state) => refusal(state, cancel),
     });
-    output.result(result, exportResultText(result, output.paint));
-    return exitCodeOf(result);
   });
 }
 
@@ -84,10 +77,4 @@ function parametersOf({ siteVersion, path, promote, force }: StartFlags): Export
     ...(promote === true ? { promote } : {}),
     ...(force === true ? { force } : {}),
   };
-}
-
-/** A refused archive and a target that could not be rolled out to are failures, with the document all the same. */
-function exitCodeOf({ outcome, rollouts }: ExportResult): ExitCode {
-  const failed = outcome === 'rejected' || rollouts.some((rollout) => rollout.outcome === 'failed');
-  return failed ? exitCodes.failed : exitCodes.done;
 }

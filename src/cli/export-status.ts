@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { ExportRunRow } from '../feedback/feedback-store.ts';
+import { changesText } from '../model/content-changes.ts';
 import { clockTime, spanText } from '../model/details-text.ts';
 import type { ExportProgress, ExportState } from '../model/site-export.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
@@ -82,6 +83,11 @@ function documentOf({ state, runs, ...status }: Status): object {
         at: isoTime(state.nextPoll.at),
         expectedAt: isoTime(state.nextPoll.expectedAt),
       },
+      approval: state.approval && {
+        ...state.approval,
+        since: isoTime(state.approval.since),
+        expiresAt: isoTime(state.approval.expiresAt),
+      },
     },
     runs: runs.map((run) => ({ ...run, detail: JSON.parse(run.detail) })),
   };
@@ -100,20 +106,34 @@ function textOf({ domain, workflowId, status, state, runs }: Status, paint: Pain
   return lines.join('\n');
 }
 
-function stateFacts({ phase, progress, nextPoll, version }: ExportState, workflowId: string): [string, string][] {
+function stateFacts(
+  { phase, progress, nextPoll, version, approval, parameters }: ExportState,
+  workflowId: string,
+): [string, string][] {
   const facts: [string, string][] = [
     ['workflow', workflowId],
     ['phase', phase],
   ];
   if (progress) {
-    const { percent, pageCount, polls, jobId, startedAt } = progress;
+    const { percent, pageCount, polls, jobId, startedAt, possibleDuplicates } = progress;
     facts.push(['running for', spanText(Date.now() - startedAt)]);
     facts.push(['job', `${jobId ?? 'none yet'}, asked ${polls} ${polls === 1 ? 'time' : 'times'}`]);
+    if (possibleDuplicates > 0) {
+      facts.push([
+        'possible duplicates',
+        `${possibleDuplicates}: the answer to a start was lost, a job may run besides`,
+      ]);
+    }
     if (percent !== null) facts.push(['progress', `${Math.floor(percent)} %`]);
     if (pageCount !== null) facts.push(['pages', `${pageCount}`]);
   }
   if (nextPoll) facts.push(['next poll', `${clockTime(nextPoll.at)} (${nextPoll.reason})`]);
-  if (version !== null) facts.push(['version', version]);
+  if (parameters.rollback !== undefined) facts.push(['rollback', `to ${parameters.rollback}`]);
+  else if (version !== null) facts.push(['version', version]);
+  if (approval) {
+    facts.push(['approval', `waits until ${timeText(new Date(approval.expiresAt).toISOString())} UTC`]);
+    facts.push(['changes', changesText(approval.changes)]);
+  }
   return facts;
 }
 

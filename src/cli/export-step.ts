@@ -1,3 +1,4 @@
+import { changesText } from '../model/content-changes.ts';
 import { clockTime, spanText } from '../model/details-text.ts';
 import type { ExportState } from '../model/site-export.ts';
 import { bar } from './bar.ts';
@@ -10,6 +11,13 @@ export function exportStep(state: ExportState, now: number, paint: Paint): Step 
   if (unauthorized) {
     const why = `the API key is refused (401), tried again at ${clockTime(unauthorized.nextTryAt)}`;
     return { key: `unauthorized ${unauthorized.nextTryAt}`, text: `${paint.yellow(phase)}  ${why}` };
+  }
+  if (state.approval) {
+    const { version, expiresAt, changes } = state.approval;
+    const until = new Date(expiresAt).toISOString();
+    const how = `docferry export approve ${state.domain}, or reject ${state.domain} --reason …`;
+    const what = `${version} waits for approval until ${until} (${changesText(changes)}): ${how}`;
+    return { key: `${phase} ${version}`, text: `${paint.yellow(phase)}  ${what}` };
   }
   if (phase !== 'rendering' || progress === null)
     return { key: phase, text: `${paint.bold(phase)}${versionText(state)}` };

@@ -1,31 +1,50 @@
-import type { Reason } from '../model/cargo.ts';
-import type { ExportResult } from '../model/site-export.ts';
+import type { Reason, RolloutResult } from '../model/cargo.ts';
+import type { ExportResult, RollbackResult } from '../model/site-export.ts';
 import type { Paint } from './output.ts';
 import { factLines, indent, sizeText } from './text.ts';
 
 /** The result of an export for people. */
 export function exportResultText(result: ExportResult, paint: Paint): string {
-  const { domain, outcome, version, contentDigest, archive, pages, files, url, jobId, polls, jobsStarted } = result;
+  const { domain, outcome, version, contentDigest, archive, pages, files, url, jobId, polls, jobsStarted, held } =
+    result;
   const heading = {
     published: `${paint.green('published')} a new version of ${domain}`,
     unchanged: `${paint.green('unchanged')}: ${domain} is as it was published`,
-    rejected: `${paint.red('rejected')}: the bundle of ${domain} was refused, nothing was published`,
+    rejected: `${paint.red('rejected')}: the bundle of ${domain} was refused, what is in service stays`,
   }[outcome];
   const facts: (readonly [string, string])[] = [];
   if (version !== null) facts.push(['version', version]);
+  if (held !== null) facts.push(['held', `${domain} stays at ${held} until \`docferry export release ${domain}\``]);
   if (contentDigest !== null) facts.push(['digest', contentDigest]);
   if (archive !== null) facts.push(['archive', `${archive.format}, ${sizeText(archive.bytes)}`]);
   facts.push(['content', `${pages} pages, ${files} files`]);
   if (url !== null) facts.push(['url', url]);
   facts.push(['job', `${jobId ?? 'none'}${jobsStarted > 1 ? ` (${jobsStarted} jobs were started)` : ''}`]);
   facts.push(['polls', `${polls}`]);
-  for (const rollout of result.rollouts) {
-    const word = rollout.outcome === 'failed' ? paint.red(rollout.outcome) : rollout.outcome;
-    facts.push([rollout.target, `${word}: ${rollout.detail}`]);
-  }
+  facts.push(...rolloutFacts(result.rollouts, paint));
   const lines = [heading, indent(factLines(facts))];
   if (result.reasons.length > 0) lines.push('reasons:', reasonLines(result.reasons));
   return lines.join('\n');
+}
+
+/** The result of a rollback for people. */
+export function rollbackResultText(result: RollbackResult, paint: Paint): string {
+  const { domain, version, previous, pages, files, url, rollouts } = result;
+  const facts: (readonly [string, string])[] = [
+    ['before', previous ?? 'nothing'],
+    ['held', `${domain} stays there until \`docferry export release ${domain}\``],
+    ['content', `${pages} pages, ${files} files`],
+    ['url', url],
+    ...rolloutFacts(rollouts, paint),
+  ];
+  return `${paint.green('rolled back')} ${domain} to ${version}\n${indent(factLines(facts))}`;
+}
+
+function rolloutFacts(rollouts: readonly RolloutResult[], paint: Paint): [string, string][] {
+  return rollouts.map(({ target, outcome, detail }) => [
+    target,
+    `${outcome === 'failed' ? paint.red(outcome) : outcome}: ${detail}`,
+  ]);
 }
 
 /** One line a reason, all of them. */

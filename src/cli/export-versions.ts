@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { SiteHold } from '../bundle/site-holds.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findSite } from './find-configured.ts';
@@ -19,8 +20,8 @@ async function listVersions(context: CommandContext, domain: string): Promise<Ex
   const store = await openBundleStore(config.store.bundles);
   const current = (await store.current(site.domain))?.version ?? null;
   const versions = await store.versions(site.domain);
-  // A rollback holds a site at a version: that comes with the rollback.
-  const document = { domain: site.domain, current, held: null, versions };
+  const hold = await store.holds.of(site.domain);
+  const document = { domain: site.domain, current, held: hold?.version ?? null, hold, versions };
   const rows = versions.map(({ version, publishedAt, pages, bytes, jobId }) => [
     version === current ? '*' : '',
     version,
@@ -30,6 +31,13 @@ async function listVersions(context: CommandContext, domain: string): Promise<Ex
     jobId,
   ]);
   const table = tableLines(['', 'version', 'published (UTC)', 'pages', 'archive', 'job'], rows);
-  context.output.result(document, rows.length === 0 ? `nothing published of ${site.domain} yet` : table);
+  const text = rows.length === 0 ? `nothing published of ${site.domain} yet` : table;
+  context.output.result(document, hold === null ? text : `${text}\n${holdText(hold)}`);
   return exitCodes.done;
+}
+
+function holdText({ version, since, reason, waiting }: SiteHold): string {
+  const why = reason === null ? '' : `: ${reason}`;
+  const next = waiting === null ? '' : `\n${waiting} waits for the release`;
+  return `held at ${version} since ${timeText(since)} UTC${why}${next}`;
 }

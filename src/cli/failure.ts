@@ -34,7 +34,7 @@ const startTemporal = 'start one with `docferry up`, or correct temporal.address
 const checkTemporalSettings = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the files that TEMPORAL_TLS_… name';
 
 /** Failures of workflows that say that something does not exist, for the workers or for the service. */
-const missing: ReadonlySet<string> = new Set(['UnknownSite', 'UnknownProject', 'NotFound']);
+const missing: ReadonlySet<string> = new Set(['UnknownSite', 'UnknownProject', 'NotFound', 'NoSuchVersion']);
 
 /** Every error a command can end with, as people and scripts are told (DESIGN §5). */
 export function explainFailure(error: unknown): Failure {

@@ -25,6 +25,8 @@ const hints: Readonly<Record<FailureType, string>> = {
   DownloadFailed: 'start it again; the last published version keeps serving',
   ArchiveTooLarge: 'raise bundle.maxBytes of the site if the size is right',
   PublishRefused: 'start it again with --force; `docferry export versions` shows what is published',
+  NoSuchVersion: 'see `docferry export versions`',
+  VersionDamaged: 'take another version; `docferry store verify` names all that are damaged',
   JobFailed: 'start it again; the last published version keeps serving',
   WebhookRefused: 'see what the receiver says about it; nothing else waits for it',
   WebhookUnreachable: 'see whether the receiver runs; nothing else waits for it',

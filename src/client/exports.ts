@@ -67,13 +67,15 @@ export async function announcePhase(client: Client, workflowId: string, phase: E
   await client.workflow.getHandle(workflowId).signal(phaseSignal, { phase });
 }
 
-function describeParameters({ parameters }: ExportState): string {
-  const { siteVersion, paths, promote, force } = parameters;
+/** What was asked for, for people. */
+export function describeParameters({ parameters }: ExportState): string {
+  const { siteVersion, paths, promote, force, rollback } = parameters;
   const parts = [
     siteVersion === undefined ? '' : `site version ${siteVersion}`,
     paths === undefined || paths.length === 0 ? '' : `${paths.length} paths`,
     promote ? 'promote' : '',
     force ? 'force' : '',
+    rollback === undefined ? '' : `rollback to ${rollback}`,
   ].filter((part) => part !== '');
   return parts.length === 0 ? 'none given' : parts.join(', ');
 }

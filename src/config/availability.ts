@@ -16,7 +16,6 @@ export function findUnavailable(config: ConfigInput): Finding[] {
     const at = ['organizations', o];
     for (const [s, site] of organization.sites.entries()) {
       const siteAt = [...at, 'sites', s];
-      refuse(site.approval === 'manual', [...siteAt, 'approval'], '"manual"');
       refuse(site.bundle.connections > 1, [...siteAt, 'bundle', 'connections'], 'more than one connection');
     }
   }

@@ -93,6 +93,8 @@ export interface SiteConfig {
     /** Null when no page is opened in a browser. `browser` is null for the one of the machine. */
     render: { pages: number; browser: string | null; sandbox: boolean } | null;
   };
+  /** Set when a person decides what goes into service; then it counts as rejected. */
+  approval: { timeoutMs: number } | null;
   rollout: RolloutConfig[];
 }
 

@@ -38,6 +38,9 @@ export function findContradictions(config: ConfigInput): Finding[] {
       once('project', project.id, [...at, 'projects', p, 'id']);
     for (const [s, site] of organization.sites.entries()) {
       once('domain', site.domain, [...at, 'sites', s, 'domain']);
+      if (site.approvalTimeout !== undefined && site.approval !== 'manual') {
+        findings.push({ path: [...at, 'sites', s, 'approvalTimeout'], message: 'goes with "approval: manual" only' });
+      }
       for (const [r, { directory, helmValues }] of site.rollout.entries()) {
         const targetAt = [...at, 'sites', s, 'rollout', r];
         if (directory) once('folder', path.resolve(directory.path), [...targetAt, 'directory', 'path']);

@@ -18,6 +18,9 @@ import type { ConfigInput } from './schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
 import { SigningSecret, WebhookAddress } from './webhook-secrets.ts';
 
+/** A week: whoever decides may be away for a few days. */
+const usualApprovalMs = 7 * 86_400_000;
+
 type OrganizationInput = ConfigInput['organizations'][number];
 
 /** The checked file as the rest of the program uses it: absolute paths, secrets as sources, no optional defaults. */
@@ -149,7 +152,7 @@ function resolveProject({ id, incremental, review, sweep }: OrganizationInput['p
 }
 
 function resolveSite(site: OrganizationInput['sites'][number], absolute: (relative: string) => string): SiteConfig {
-  const { domain, schedule, job, bundle, rollout } = site;
+  const { domain, schedule, job, bundle, approval, approvalTimeout, rollout } = site;
   return {
     domain,
     ...(schedule && { schedule: resolveSchedule(schedule) }),
@@ -160,6 +163,7 @@ function resolveSite(site: OrganizationInput['sites'][number], absolute: (relati
       rules: bundle.rules,
       render: resolveRender(bundle.render, absolute),
     },
+    approval: approval === 'manual' ? { timeoutMs: approvalTimeout ?? usualApprovalMs } : null,
     rollout: rollout.flatMap((target) => resolveRollout(target, absolute)),
   };
 }

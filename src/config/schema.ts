@@ -135,7 +135,10 @@ const site = z.strictObject({
   approval: z
     .enum(['none', 'manual'], 'expected none or manual')
     .default('none')
-    .describe('Whether a person approves a version before it is rolled out; `manual` in a later version.'),
+    .describe('Whether a person approves a version before it goes into service: `docferry export approve`.'),
+  approvalTimeout: duration({ min: '1s', max: '31d' })
+    .optional()
+    .describe('How long `approval: manual` waits; then the version counts as rejected. Absent: `7d`.'),
   rollout: z.array(rollout, 'expected a list of targets').default([]).describe('Where a published version goes.'),
 });
 

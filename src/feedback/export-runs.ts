@@ -30,6 +30,25 @@ export async function listExportRuns(
   return rows.map(exportRun);
 }
 
+/** How long the latest jobs took whose exports tell it, in milliseconds, the latest first. */
+export async function jobDurations(
+  db: Kysely<FeedbackDatabase>,
+  org: string,
+  domain: string,
+  limit: number,
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('export_runs')
+    .select('job_ms')
+    .where('org_id', '=', org)
+    .where('domain', '=', domain)
+    .where('job_ms', 'is not', null)
+    .orderBy('started_at', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.map(({ job_ms }) => Number(job_ms));
+}
+
 function tableRow(run: ExportRunRow): ExportRunsTable {
   return {
     workflow_id: run.workflowId,
@@ -45,6 +64,7 @@ function tableRow(run: ExportRunRow): ExportRunsTable {
     content_digest: run.contentDigest,
     polls: run.polls,
     detail: storedText(run.detail),
+    job_ms: run.jobMs,
   };
 }
 
@@ -63,5 +83,6 @@ function exportRun(row: ExportRunsTable): ExportRunRow {
     contentDigest: row.content_digest,
     polls: row.polls,
     detail: row.detail,
+    jobMs: row.job_ms === null ? null : Number(row.job_ms),
   };
 }

@@ -113,7 +113,7 @@ export interface ExportRunRow {
   domain: string;
   startedAt: string;
   finishedAt: string;
-  outcome: 'published' | 'unchanged' | 'rejected' | 'failed' | 'cancelled';
+  outcome: 'published' | 'unchanged' | 'rejected' | 'rolled-back' | 'failed' | 'cancelled';
   jobId: string | null;
   jobsStarted: number;
   version: string | null;
@@ -121,6 +121,8 @@ export interface ExportRunRow {
   polls: number;
   /** JSON text: reasons, rollouts and the failure's type and message. */
   detail: string;
+  /** How long the job took, in milliseconds; null when it was not completed, or exported some pages only. */
+  jobMs: number | null;
 }
 
 export interface ErasureRequest {
@@ -219,6 +221,8 @@ export interface FeedbackStore {
   /** Inserts or replaces the row of a run. */
   recordExportRun(row: ExportRunRow): Promise<void>;
   listExportRuns(filter: { org?: string; domain?: string; limit?: number }): Promise<ExportRunRow[]>;
+  /** How long the latest jobs of the site took whose exports tell it, in milliseconds, the latest first. */
+  jobDurations(org: string, domain: string, limit: number): Promise<number[]>;
   /**
    * Removes a person from every table and keeps them out of what later pages bring (docs/privacy.md). Safe to repeat:
    * one who was not there is kept out as well.

@@ -4,6 +4,7 @@ import { feedbackByDate } from './migrations/0002-feedback-by-date.ts';
 import { slices } from './migrations/0004-slices.ts';
 import { erasures } from './migrations/0007-erasures.ts';
 import { personalByDate } from './migrations/0008-personal-by-date.ts';
+import { jobDurationColumn } from './migrations/0009-job-durations.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 /** Where the query builder's migrator keeps what it has done. */
@@ -16,6 +17,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0004-slices': slices,
   '0007-erasures': erasures,
   '0008-personal-by-date': personalByDate,
+  '0009-job-durations': jobDurationColumn,
 };
 
 /** What a database holds before it is migrated. `behind`: tables of ours that lack a migration of this version. */

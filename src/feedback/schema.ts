@@ -154,6 +154,8 @@ export interface ExportRunsTable {
   content_digest: string | null;
   polls: number;
   detail: string;
+  /** A `bigint` column: PostgreSQL hands it out as text. */
+  job_ms: number | string | null;
 }
 
 /** One row. */

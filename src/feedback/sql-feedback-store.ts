@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { applyPrivacy, countUntreated, expire, personalSince } from './apply-privacy.ts';
 import { eraseContact } from './erase-contact.ts';
 import { countUndated, exportRows } from './export-rows.ts';
-import { listExportRuns, recordExportRun } from './export-runs.ts';
+import { jobDurations, listExportRuns, recordExportRun } from './export-runs.ts';
 import { feedbackStats } from './feedback-stats.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { knownEntries } from './known-entries.ts';
@@ -66,6 +66,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
+    jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),
     async erase(request) {
       const erased = await write((trx) => eraseContact(trx, privacy, request));
       return { ...erased, scrubbed: await scrub('all') };

@@ -1,3 +1,5 @@
+import { type UsualDuration, usualDuration } from './usual-duration.ts';
+
 /** One reading of a job's progress. */
 export interface ProgressSample {
   /** Milliseconds since the job was started. */
@@ -21,6 +23,8 @@ const minute = 60 * second;
 const blindMoments = [6, 15, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60].map((at) => at * second);
 const shortestMs = second;
 const longestMs = 15 * minute;
+/** Between polls of a job that ends within a minute. */
+const shortJobSpacing = 2.7 * second;
 const keptSamples = 8;
 /** Readings whose remainders differ by less were counted in the same step: 33.33 and 66.67. */
 const stepTolerance = 0.6;
@@ -30,17 +34,21 @@ const shareOfLongWay = 0.85;
 /**
  * When to ask a job again (DESIGN E2, §8 "polling"), called after a poll or after the start. While progress can be
  * read: not before the earliest end that the readings allow, from there on every 10 s + 2 % of the elapsed time (2.7 s in
- * the first minute). While it can't: twelve times in the first minute, then every 10 s + 5 %. Never beyond the job's
- * time limit. Times in milliseconds.
+ * the first minute). While it can't: twelve times in the first minute, then every 10 s + 5 %. Where the site's last jobs
+ * are known (`usualJobsMs`), polls gather around the usual end, as far apart as one may be late. Never beyond the
+ * job's time limit. Times in milliseconds.
  */
 export function nextPollDelay(input: {
   elapsedMs: number;
   samples: readonly ProgressSample[];
   timeoutMs: number;
+  usualJobsMs?: readonly number[];
 }): PollPlan {
-  const { elapsedMs, samples, timeoutMs } = input;
+  const { elapsedMs, samples, timeoutMs, usualJobsMs = [] } = input;
   const last = samples.at(-1);
-  const plan = last === undefined ? blindPlan(elapsedMs) : informedPlan(elapsedMs, samples, last);
+  const usual = usualDuration(usualJobsMs);
+  const learnt = usual && learntPlan(elapsedMs, samples, usual);
+  const plan = learnt ?? (last === undefined ? blindPlan(elapsedMs) : informedPlan(elapsedMs, samples, last));
   const untilTimeout = Math.max(shortestMs, timeoutMs - elapsedMs);
   const delayMs = Math.round(Math.min(Math.max(plan.delayMs, shortestMs), longestMs, untilTimeout));
   return { ...plan, delayMs };
@@ -72,6 +80,44 @@ function beganAgain(before: ProgressSample, now: ProgressSample): boolean {
   return lost > 7 || lost > before.percent / 2 || (lost > 0 && now.atMs > 1.2 * before.atMs);
 }
 
+/**
+ * Around the usual end; null when it has passed. On the way there polls come at halves of it, down to a minute: a job
+ * that failed at once is noticed, and progress that promises an earlier end is believed.
+ */
+function learntPlan(elapsedMs: number, samples: readonly ProgressSample[], usual: UsualDuration): PollPlan | null {
+  if (elapsedMs >= usual.latestMs) return null;
+  const informed = samples.length > 0;
+  const spacingMs = pollSpacing(usual.middleMs, informed);
+  // Not later than half a spacing after the middle: what is learnt from a poll that comes too late must not add up.
+  const firstMs = Math.min(usual.earliestMs + spacingMs, usual.middleMs + spacingMs / 2);
+  const on = (way: number) => ({
+    delayMs: way,
+    reason: `its last jobs took about ${roughly(usual.middleMs)}`,
+    expectedAtMs: usual.middleMs > elapsedMs ? Math.round(usual.middleMs) : null,
+  });
+  if (elapsedMs > firstMs - shortestMs) return on(spacingMs);
+  const last = samples.at(-1);
+  const promised = last && last.percent > 0 ? steadyEnd(samples, last, last.percent) : firstMs;
+  if (promised < firstMs) return on(Math.max(promised - elapsedMs, spacingMs));
+  return on(nextHalf(elapsedMs, firstMs) - elapsedMs);
+}
+
+/** The next of `endMs` and its halves: half of it always, quarters and less from a minute on. */
+function nextHalf(elapsedMs: number, endMs: number): number {
+  let next = endMs;
+  for (let half = endMs / 2; half > elapsedMs + shortestMs; half /= 2) {
+    if (half < minute && next !== endMs) break;
+    next = half;
+  }
+  return next;
+}
+
+/** How far apart polls are where the end is expected: as far as one may be late (DESIGN §8 "polling"). */
+export function pollSpacing(durationMs: number, informed: boolean): number {
+  if (durationMs < minute) return shortJobSpacing;
+  return 10 * second + (informed ? 0.02 : 0.05) * durationMs;
+}
+
 function blindPlan(elapsedMs: number): PollPlan {
   const next = blindMoments.find((at) => at >= elapsedMs + shortestMs);
   if (next !== undefined) {
@@ -86,7 +132,7 @@ function informedPlan(elapsedMs: number, samples: readonly ProgressSample[], las
     const reason = `0 % after ${roughly(elapsedMs)}`;
     return { delayMs: Math.min(elapsedMs, 20 * second + 0.1 * elapsedMs), reason, expectedAtMs: null };
   }
-  const nearTheEnd = elapsedMs < minute ? 2.7 * second : 10 * second + 0.02 * elapsedMs;
+  const nearTheEnd = pollSpacing(elapsedMs, true);
   const way = earliestEnd(samples, last) - elapsedMs;
   const share = way < 2 * nearTheEnd ? way : way * shareOfLongWay;
   // Sleeping no longer than the job has run already bounds what a wrong guess about its start can cost.

@@ -7,7 +7,15 @@ export type ReadingKind = PassKind | 'verify';
 export const readingKinds: readonly ReadingKind[] = ['incremental', 'review', 'sweep', 'verify'];
 
 /** Phases of an export in the order they are taken (DESIGN §4). */
-export type ExportPhase = 'starting' | 'rendering' | 'fetching' | 'verifying' | 'publishing' | 'rolling-out' | 'done';
+export type ExportPhase =
+  | 'starting'
+  | 'rendering'
+  | 'fetching'
+  | 'verifying'
+  | 'publishing'
+  | 'awaiting-approval'
+  | 'rolling-out'
+  | 'done';
 
 /** Archive formats that are told apart by their bytes (DESIGN §6). */
 export type ArchiveFormat = 'tar.gz' | 'tar' | 'zip';

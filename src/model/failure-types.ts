@@ -25,6 +25,8 @@ export const failureTypes = [
   'DownloadFailed',
   'ArchiveTooLarge',
   'PublishRefused',
+  'NoSuchVersion',
+  'VersionDamaged',
   'JobFailed',
   'RolloutFailed',
   'WebhookRefused',

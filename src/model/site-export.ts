@@ -1,5 +1,6 @@
 import type { ProgressSample } from './cadence.ts';
 import type { ArchiveFacts, ExportPhase, Reason, RolloutResult } from './cargo.ts';
+import type { ContentChanges } from './content-changes.ts';
 import type { RefusedKey } from './key-tries.ts';
 
 /** What a person can ask of an export; two requests with equal parameters are the same request (DESIGN E1). */
@@ -10,6 +11,8 @@ export interface ExportParameters {
   promote?: boolean;
   /** Publish and roll out even if nothing changed. */
   force?: boolean;
+  /** Never asked of an export: the version that a rollback, running under the same id, puts back. */
+  rollback?: string;
 }
 
 /** Input of `exportSite`. */
@@ -36,6 +39,10 @@ export interface ExportProgress {
   pageCount: number | null;
   samples: ProgressSample[];
   linksRequested: number;
+  /** How long the job had run when it was last seen running. Absent in runs that began with release 0.1.0. */
+  runningMs?: number;
+  /** How long the completed job took, as far as polls can tell. */
+  jobMs?: number;
 }
 
 /** Result of `exportSite` (DESIGN §5, `export start --wait`). */
@@ -58,6 +65,43 @@ export interface ExportResult {
   linksRequested: number;
   rollouts: RolloutResult[];
   reasons: Reason[];
+  /** The version at which a person holds the site; null when nobody does. A held site goes on with that version. */
+  held: string | null;
+}
+
+/** Input of `rollBack`. */
+export interface RollbackInput {
+  org: string;
+  domain: string;
+  version: string;
+  reason: string | null;
+}
+
+/** Result of `rollBack` (DESIGN E7, `export rollback --wait`). */
+export interface RollbackResult {
+  workflowId: string;
+  runId: string;
+  org: string;
+  domain: string;
+  outcome: 'rolled-back';
+  version: string;
+  /** What was current before. */
+  previous: string | null;
+  contentDigest: string;
+  pages: number;
+  files: number;
+  url: string;
+  held: string;
+  rollouts: RolloutResult[];
+}
+
+/** A version that waits for a person. */
+export interface AwaitedApproval {
+  version: string;
+  /** Milliseconds since the epoch, as is `expiresAt`: then it counts as rejected. */
+  since: number;
+  expiresAt: number;
+  changes: ContentChanges;
 }
 
 /** Answer of the query `state`. */
@@ -72,14 +116,39 @@ export interface ExportState {
   /** Set while the service refuses the key (401); the export goes on by itself when it works. */
   unauthorized: RefusedKey | null;
   version: string | null;
+  /** Set while a person is waited for. */
+  approval: AwaitedApproval | null;
   rollouts: RolloutResult[];
 }
 
 /** Equal requests are joined, others refused (DESIGN E1): the order of paths does not matter. */
 export function sameParameters(a: ExportParameters, b: ExportParameters): boolean {
   const key = (p: ExportParameters) =>
-    JSON.stringify([p.siteVersion ?? null, [...(p.paths ?? [])].sort(), p.promote ?? false, p.force ?? false]);
+    JSON.stringify([
+      p.siteVersion ?? null,
+      [...(p.paths ?? [])].sort(),
+      p.promote ?? false,
+      p.force ?? false,
+      p.rollback ?? null,
+    ]);
   return key(a) === key(b);
+}
+
+/** What an export compares its content with. */
+export interface Published {
+  contentDigest: string;
+  current: { version: string; contentDigest: string } | null;
+  /** Set while a person holds the site: what waits there for the release. */
+  waiting?: { version: string; contentDigest: string } | null;
+}
+
+/**
+ * The version that has this content already, null when it is new (DESIGN E6): the current one, or the one that would be
+ * if the site were not held. Older ones do not count: A, B, A makes three versions.
+ */
+export function versionWithContent({ contentDigest, current, waiting }: Published): string | null {
+  if (current?.contentDigest === contentDigest) return current.version;
+  return waiting?.contentDigest === contentDigest ? waiting.version : null;
 }
 
 /** Whether an export becomes what readers of `current` see (DESIGN E6). */

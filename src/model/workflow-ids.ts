@@ -17,6 +17,7 @@ export const webhookWorkflowId = (org: string, webhook: string, messageId: strin
 /** Names under which the workflows are registered and started. */
 export const workflowTypes = {
   exportSite: 'exportSite',
+  rollBack: 'rollBack',
   syncFeedback: 'syncFeedback',
   rateBudget: 'rateBudget',
   runScheduled: 'runScheduled',

@@ -11,9 +11,13 @@ import type {
 } from '../model/permits.ts';
 import type { ExportState } from '../model/site-export.ts';
 import type { SyncState } from '../model/sync.ts';
+import type { ApprovalAnswer, RejectionAnswer } from './approval.ts';
 
 export const exportStateQuery = defineQuery<ExportState>('state');
 export const pollNowUpdate = defineUpdate<ExportState>('pollNow');
+/** A person's word on the version that waits; refused unless one does, and that one if it is named. */
+export const approveUpdate = defineUpdate<{ version: string }, [ApprovalAnswer]>('approve');
+export const rejectUpdate = defineUpdate<{ version: string }, [RejectionAnswer]>('reject');
 /** Sent by the long bundle activity when it enters another phase. */
 export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
 

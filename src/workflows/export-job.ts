@@ -7,9 +7,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { keepSamples, nextPollDelay } from '../model/cadence.ts';
+import { keepSamples, nextPollDelay, pollSpacing } from '../model/cadence.ts';
 import { spanText } from '../model/details-text.ts';
 import type { ExportInput, ExportProgress } from '../model/site-export.ts';
+import { observedDuration } from '../model/usual-duration.ts';
 import type { ExportView } from './export-view.ts';
 import { failureType, timedOut } from './failure-summary.ts';
 import type { KeyGate } from './key-gate.ts';
@@ -46,6 +47,13 @@ const uncertainStarts = 1;
 /** Pause before another job replaces one that failed: the first time soon (DESIGN E2). */
 const restartPauseMs = (failures: number): number => Math.min(5 * 60_000, 3_000 * 4 ** (failures - 1));
 
+/** What the configuration says, and what the site's last complete exports took. */
+interface JobSettings {
+  jobTimeoutMs: number;
+  jobAttempts: number;
+  usualJobsMs?: readonly number[];
+}
+
 type JobEnd = { kind: 'completed' } | { kind: 'continue-as-new' } | { kind: 'ended'; reason: string };
 
 /** The static export's job at the service: started, polled to its end, started again if it does not get there. */
@@ -74,12 +82,12 @@ export class ExportJob {
   }
 
   /** A completed job's id, or null to continue as new. Jobs that fail, vanish or take too long are started again. */
-  async complete(settings: { jobTimeoutMs: number; jobAttempts: number }): Promise<string | null> {
+  async complete(settings: JobSettings): Promise<string | null> {
     for (;;) {
       const { jobId, jobStartedAt } = this.#progress;
       const job = jobId === null || jobStartedAt === null ? await this.#startJob() : { jobId, jobStartedAt };
       this.#view.enter('rendering');
-      const end = await this.#follow(job.jobId, job.jobStartedAt, settings.jobTimeoutMs);
+      const end = await this.#follow(job.jobId, job.jobStartedAt, settings);
       if (end.kind === 'continue-as-new') return null;
       if (end.kind === 'completed') return job.jobId;
       const failures = this.#progress.jobsStarted - this.#progress.possibleDuplicates;
@@ -104,7 +112,14 @@ export class ExportJob {
         );
         // Not before the answer: a start may have been tried for hours.
         const jobStartedAt = Date.now();
-        Object.assign(this.#progress, { jobId, jobStartedAt, percent: null, pageCount: null, samples: [] });
+        Object.assign(this.#progress, {
+          jobId,
+          jobStartedAt,
+          percent: null,
+          pageCount: null,
+          samples: [],
+          runningMs: 0,
+        });
         return { jobId, jobStartedAt };
       } catch (error) {
         if (!maybeStarted(error) || uncertain >= uncertainStarts) throw error;
@@ -115,13 +130,17 @@ export class ExportJob {
   }
 
   /** Polls a job until it ends, with durable timers that `pollNow` cuts short. */
-  async #follow(jobId: string, startedAt: number, timeoutMs: number): Promise<JobEnd> {
+  async #follow(jobId: string, startedAt: number, settings: JobSettings): Promise<JobEnd> {
+    const timeoutMs = settings.jobTimeoutMs;
+    // A job of a few pages is no job of the whole site.
+    const usualJobsMs = (this.#input.parameters.paths ?? []).length === 0 ? (settings.usualJobsMs ?? []) : [];
     for (;;) {
       const elapsedMs = Date.now() - startedAt;
       const { delayMs, reason, expectedAtMs } = nextPollDelay({
         elapsedMs,
         samples: this.#progress.samples,
         timeoutMs,
+        usualJobsMs,
       });
       await this.#waitForPoll(delayMs, reason, expectedAtMs === null ? null : startedAt + expectedAtMs);
       const summary = `poll ${this.#progress.polls + 1} of ${jobId}`;
@@ -132,15 +151,25 @@ export class ExportJob {
       this.#progress.percent = reading.percent ?? this.#progress.percent;
       this.#progress.pageCount = reading.pageCount ?? this.#progress.pageCount;
       this.#view.show();
-      if (reading.state === 'completed') return { kind: 'completed' };
+      const now = Date.now() - startedAt;
+      if (reading.state === 'completed') {
+        this.#noteDuration(now);
+        return { kind: 'completed' };
+      }
       if (reading.state === 'failed')
         return { kind: 'ended', reason: `the job failed: ${reading.error ?? 'no reason given'}` };
       if (reading.state === 'missing') return { kind: 'ended', reason: 'the service does not know the job any more' };
-      const now = Date.now() - startedAt;
       if (now >= timeoutMs) return { kind: 'ended', reason: `the job is not done after ${spanText(now)}` };
+      this.#progress.runningMs = now;
       this.#progress.samples = keepSamples(this.#progress.samples, { atMs: now, percent: reading.percent });
       if (workflowInfo().continueAsNewSuggested) return { kind: 'continue-as-new' };
     }
+  }
+
+  /** For the polls of later exports. */
+  #noteDuration(doneMs: number): void {
+    const { runningMs = 0, samples } = this.#progress;
+    this.#progress.jobMs = observedDuration(runningMs, doneMs, pollSpacing(doneMs, samples.length > 0));
   }
 
   async #waitForPoll(delayMs: number, reason: string, expectedAt: number | null): Promise<void> {

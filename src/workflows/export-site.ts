@@ -15,24 +15,30 @@ import {
   type ExportProgress,
   type ExportResult,
   type ExportState,
+  versionWithContent,
 } from '../model/site-export.ts';
 import { versionName } from '../model/version-name.ts';
 import { announce } from './announce.ts';
-import { exportStateQuery, phaseSignal, pollNowUpdate, retryKeySignal } from './definitions.ts';
+import { Approval } from './approval.ts';
+import {
+  approveUpdate,
+  exportStateQuery,
+  phaseSignal,
+  pollNowUpdate,
+  rejectUpdate,
+  retryKeySignal,
+} from './definitions.ts';
 import { ExportJob } from './export-job.ts';
 import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
 import { KeyGate } from './key-gate.ts';
+import { type FetchBundleResult, Publication, type VerifiedBundle } from './publication.ts';
 import { recordOptions } from './record-options.ts';
+import { rollOutToTargets } from './target-rollouts.ts';
 
-type FetchBundleResult = Awaited<ReturnType<Activities['fetchBundle']>>;
 type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'>;
-type VerifiedBundle = FetchBundleResult & { ok: true };
 
-const records =
-  proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun' | 'discardStaged' | 'describeVersion'>>(
-    recordOptions,
-  );
+const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun'>>(recordOptions);
 
 /** Link, download and verification: long, with a heartbeat that finds a dead worker within seconds. */
 const fetchOptions = {
@@ -43,26 +49,6 @@ const fetchOptions = {
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
-
-/** Publishing copies nothing, but makes a large bundle durable. */
-const publishOptions = {
-  startToCloseTimeout: '15m',
-  scheduleToCloseTimeout: '6h',
-  heartbeatTimeout: '3s',
-  retry: { initialInterval: '1s', maximumInterval: '1m' },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
-const publications = proxyActivities<Pick<Activities, 'publishVersion'>>(publishOptions);
-
-/** A target that fails a few times is reported as failed; the others go on. */
-const rolloutOptions = {
-  startToCloseTimeout: '1h',
-  scheduleToCloseTimeout: '2h',
-  heartbeatTimeout: '3s',
-  retry: { initialInterval: '1s', maximumInterval: '30s', maximumAttempts: 4 },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
-const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions);
 
 /** Exports one site: job, link, archive, verification, publication, rollout (DESIGN §4, E1 to E6). */
 export async function exportSite(input: ExportInput): Promise<ExportResult> {
@@ -77,6 +63,14 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
     },
     { description: 'Asks for the state of the job at once.', validator: () => run.job.requireWaiting() },
   );
+  setHandler(approveUpdate, () => run.approval.approve(), {
+    description: 'Puts the version that waits into service.',
+    validator: (answer) => run.approval.requireWaiting(answer),
+  });
+  setHandler(rejectUpdate, (answer) => run.approval.reject(answer), {
+    description: 'Removes the version that waits; {reason} is said in the result.',
+    validator: (answer) => run.approval.requireReason(answer),
+  });
   setHandler(retryKeySignal, () => run.key.retry(), { description: 'The key may have been changed: try it at once.' });
   const result = await run.run();
   if (!result) return await makeContinueAsNewFunc<typeof exportSite>()({ ...input, carried: run.progress });
@@ -88,8 +82,9 @@ class SiteExport {
   readonly view: ExportView;
   readonly key: KeyGate;
   readonly job: ExportJob;
+  readonly approval: Approval;
   readonly progress: ExportProgress;
-  #published: Published | null = null;
+  readonly #publication: Publication;
   #settings: Awaited<ReturnType<Activities['planExport']>> | null = null;
 
   constructor(input: ExportInput) {
@@ -110,6 +105,8 @@ class SiteExport {
     this.view = new ExportView(input, this.progress);
     this.key = new KeyGate((refused) => this.view.keyRefused(refused));
     this.job = new ExportJob(input, this.progress, this.view, this.key);
+    this.approval = new Approval(input, this.view);
+    this.#publication = new Publication(input, this.progress, this.approval, this.#stageId());
   }
 
   state(): ExportState {
@@ -159,63 +156,41 @@ class SiteExport {
   }
 
   async #publish(jobId: string, bundle: VerifiedBundle): Promise<ExportResult> {
-    const { org, domain, parameters } = this.#input;
-    const { storeId } = this.progress;
-    const unchanged = bundle.current?.contentDigest === bundle.contentDigest && parameters.force !== true;
-    const now = Date.now();
+    const { parameters } = this.#input;
+    const known = parameters.force === true ? null : versionWithContent(bundle);
     // Fixed here once: retries of the activity never mint another name (DESIGN E6).
-    const version = unchanged && bundle.current ? bundle.current.version : versionName(now, bundle.contentDigest);
-    const promoted = becomesCurrent(parameters);
+    const version = known ?? versionName(Date.now(), bundle.contentDigest);
     this.view.version = version;
     this.view.enter('publishing');
-    let { archive } = bundle;
-    let url: string;
-    if (unchanged) {
-      await this.#discardStaged();
-      ({ url, archive } = await records.describeVersion.executeWithOptions(
-        { ...recordOptions, summary: `nothing changed: ${version} stays` },
-        [{ domain, version, storeId }],
-      ));
-    } else {
-      const promote = promoted ? { expectedEpoch: bundle.current?.epoch ?? 0, publishedAt: now } : null;
-      ({ url } = await publications.publishVersion.executeWithOptions(
-        { ...publishOptions, summary: `publish ${version}` },
-        [{ org, domain, storeId, stageId: this.#stageId(), version, promote }],
-      ));
-      // Not before the publication is known to have succeeded: a repeated one needs the download.
-      await this.#discardStaged();
+    const { contentDigest, archive, pages, files } = bundle;
+    const found = { version, contentDigest, archive, pages, files };
+    if (known !== null) {
+      const described = await this.#publication.keep(known, contentDigest);
+      const held = bundle.heldAt ?? null;
+      if (becomesCurrent(parameters)) await this.#rollOut(held ?? version);
+      return this.#result(jobId, { outcome: 'unchanged', ...found, ...described, held });
     }
-    this.#published = { version, contentDigest: bundle.contentDigest, url };
-    if (promoted) await this.#rollOut(version);
-    return this.#result(jobId, {
-      outcome: unchanged ? 'unchanged' : 'published',
-      version,
-      contentDigest: bundle.contentDigest,
-      archive,
-      pages: bundle.pages,
-      files: bundle.files,
-      url,
-    });
+    const placed = await this.#publication.put(version, bundle, this.#settings?.approvalTimeoutMs ?? null);
+    if ('reason' in placed) {
+      return this.#result(jobId, { ...found, outcome: 'rejected', version: null, reasons: [placed.reason] });
+    }
+    const { url, heldAt } = placed;
+    if (becomesCurrent(parameters)) await this.#rollOut(heldAt ?? version);
+    return this.#result(jobId, { outcome: 'published', ...found, url, held: heldAt });
   }
 
+  /** Under a hold the version that is held: a target that failed during the rollback gets it now. */
   async #rollOut(version: string): Promise<void> {
     const { org, domain, parameters } = this.#input;
-    const { storeId } = this.progress;
     this.view.enter('rolling-out');
-    for (const target of this.#settings?.targets ?? []) {
-      try {
-        this.view.rollouts.push(
-          await rollouts.rollOut.executeWithOptions(
-            { ...rolloutOptions, summary: `${version} to ${target}`.slice(0, 180) },
-            [{ org, domain, storeId, version, target, force: parameters.force === true }],
-          ),
-        );
-      } catch (error) {
-        if (isCancellation(error)) throw error;
-        this.view.rollouts.push({ target, outcome: 'failed', detail: failureSummary(error).slice(0, 300) });
-      }
-      this.view.show();
-    }
+    await rollOutToTargets(
+      { org, domain, storeId: this.progress.storeId, targets: this.#settings?.targets ?? [] },
+      { version, force: parameters.force === true },
+      (result) => {
+        this.view.rollouts.push(result);
+        this.view.show();
+      },
+    );
   }
 
   #rejected(jobId: string, refused: FetchBundleResult & { ok: false }): ExportResult {
@@ -244,6 +219,7 @@ class SiteExport {
       linksRequested,
       rollouts: this.view.rollouts,
       reasons: [],
+      held: null,
       ...found,
     };
   }
@@ -253,17 +229,12 @@ class SiteExport {
     return workflowInfo().firstExecutionRunId;
   }
 
-  async #discardStaged(): Promise<void> {
-    await records.discardStaged.executeWithOptions({ ...recordOptions, summary: 'remove the download' }, [
-      { storeId: this.progress.storeId, stageId: this.#stageId() },
-    ]);
-  }
-
-  /** The row first, then the download; neither hides the failure the workflow ends with. */
+  /** What nobody approved, the row, then the download; none hides the failure the workflow ends with. */
   async #cleanUp(error: unknown, cancelled: boolean): Promise<void> {
     const detail = { error: failureSummary(error), rollouts: this.view.rollouts };
-    const steps = [() => this.#record(cancelled ? 'cancelled' : 'failed', this.#published, detail)];
-    if (this.progress.storeId !== '') steps.push(() => this.#discardStaged());
+    const steps = [() => this.#publication.withdraw()];
+    steps.push(() => this.#record(cancelled ? 'cancelled' : 'failed', this.#publication.published, detail));
+    if (this.progress.storeId !== '') steps.push(() => this.#publication.discardStaged());
     for (const step of steps) {
       try {
         await step();
@@ -280,6 +251,7 @@ class SiteExport {
   ): Promise<void> {
     const { workflowId, runId } = workflowInfo();
     const { org, domain } = this.#input;
+    const { possibleDuplicates } = this.progress;
     await records.recordExportRun.executeWithOptions({ ...recordOptions, summary: `record the run: ${outcome}` }, [
       {
         workflowId,
@@ -294,7 +266,9 @@ class SiteExport {
         version: result?.version ?? null,
         contentDigest: result?.contentDigest ?? null,
         polls: this.progress.polls,
-        detail: JSON.stringify(detail),
+        detail: JSON.stringify(possibleDuplicates > 0 ? { ...detail, possibleDuplicates } : detail),
+        // Exports of a few pages tell nothing about the others.
+        jobMs: (this.#input.parameters.paths ?? []).length === 0 ? (this.progress.jobMs ?? null) : null,
       },
     ]);
     const { version = null, contentDigest = null, url = null } = result ?? {};

@@ -1,7 +1,8 @@
 import { setCurrentDetails } from '@temporalio/workflow';
 import type { ExportPhase, RolloutResult } from '../model/cargo.ts';
+import { changesMarkdown } from '../model/content-changes.ts';
 import { barText, clockTime, factsTable } from '../model/details-text.ts';
-import type { ExportInput, ExportProgress, ExportState } from '../model/site-export.ts';
+import type { AwaitedApproval, ExportInput, ExportProgress, ExportState } from '../model/site-export.ts';
 import { showPhase } from './search-attributes.ts';
 
 /** What people see of an export: the query `state`, the current details and the phase as a search attribute. */
@@ -11,6 +12,7 @@ export class ExportView {
   #phase: ExportPhase = 'starting';
   #nextPoll: ExportState['nextPoll'] = null;
   #unauthorized: ExportState['unauthorized'] = null;
+  #approval: AwaitedApproval | null = null;
   version: string | null = null;
   readonly rollouts: RolloutResult[] = [];
 
@@ -23,6 +25,10 @@ export class ExportView {
     return this.#nextPoll;
   }
 
+  get approval(): AwaitedApproval | null {
+    return this.#approval;
+  }
+
   state(): ExportState {
     return {
       org: this.#input.org,
@@ -33,6 +39,7 @@ export class ExportView {
       nextPoll: this.#nextPoll,
       unauthorized: this.#unauthorized,
       version: this.version,
+      approval: this.#approval,
       rollouts: this.rollouts,
     };
   }
@@ -51,6 +58,13 @@ export class ExportView {
 
   waitForPoll(poll: ExportState['nextPoll']): void {
     this.#nextPoll = poll;
+    this.show();
+  }
+
+  /** Enters the phase in which a person is waited for; null ends it. */
+  awaitApproval(approval: AwaitedApproval | null): void {
+    this.#approval = approval;
+    if (approval) this.enter('awaiting-approval');
     this.show();
   }
 
@@ -83,7 +97,18 @@ export class ExportView {
       facts.push(['possible duplicate jobs', `${possibleDuplicates}: the answer to a start was lost`]);
     }
     if (this.version) facts.push(['version', this.version]);
+    if (this.#approval) {
+      const { version, expiresAt } = this.#approval;
+      const until = new Date(expiresAt).toISOString();
+      facts.push(['approval', `${version} waits until ${until}, then it counts as rejected`]);
+      facts.push([
+        'decide',
+        `docferry export approve ${this.#input.domain}, or reject; updates approve and reject here`,
+      ]);
+    }
     for (const { target, outcome, detail } of this.rollouts) facts.push([target, `${outcome}: ${detail}`]);
-    setCurrentDetails(`**Export of ${this.#input.domain}** (${this.#input.org})\n\n${factsTable(facts)}`);
+    const parts = [`**Export of ${this.#input.domain}** (${this.#input.org})`, factsTable(facts)];
+    if (this.#approval) parts.push('**What it changes**', changesMarkdown(this.#approval.changes));
+    setCurrentDetails(parts.join('\n\n'));
   }
 }

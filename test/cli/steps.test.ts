@@ -32,6 +32,7 @@ const rendering: ExportState = {
   nextPoll: { at: now + 90_000, reason: '42 % after 60 s', expectedAt: null },
   unauthorized: null,
   version: null,
+  approval: null,
   rollouts: [],
 };
 

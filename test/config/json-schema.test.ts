@@ -56,7 +56,6 @@ describe('the JSON Schema for editors', () => {
 describe('descriptions', () => {
   const later: Record<string, string> = {
     'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
-    'organizations[].sites[].approval': site('approval: manual'),
   };
 
   it('say "later version" of these fields', () => {

@@ -64,6 +64,14 @@ describe('loadConfig', () => {
     expect(config.organizations[0]?.apiKey.read()).toBe(KEY);
   });
 
+  it('waits a week for an approval unless told otherwise', () => {
+    const approvalOf = (more: string) =>
+      load(organizationWith(`sites: [{ domain: docs.acme.example, ${more} }]`)).organizations[0]?.sites[0]?.approval;
+    expect(approvalOf('approval: manual')).toEqual({ timeoutMs: 7 * 86_400_000 });
+    expect(approvalOf('approval: manual, approvalTimeout: 90m')).toEqual({ timeoutMs: 90 * 60_000 });
+    expect(approvalOf('approval: none')).toBeNull();
+  });
+
   it('fills in the same defaults when they are left out', () => {
     const short = load(organizationWith('projects: [{ id: prj_1 }]\nsites: [{ domain: docs.acme.example }]'));
     const long = load(designYaml);
@@ -72,7 +80,7 @@ describe('loadConfig', () => {
     expect(organization?.budget).toEqual(written?.budget);
     expect(organization?.projects).toEqual([{ id: 'prj_1' }]);
     const { job, bundle } = written?.sites[0] ?? {};
-    expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, rollout: [] }]);
+    expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, approval: null, rollout: [] }]);
     const relative = ({ directory, store }: Config) =>
       store.bundles.kind === 'directory' && path.relative(directory, store.bundles.directory);
     expect(relative(short)).toBe(relative(long));

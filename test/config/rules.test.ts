@@ -96,6 +96,8 @@ describe('values', () => {
     ['organizations[0].sites[0].job.attempts', site('job: { attempts: 0 }'), /whole number/],
     ['organizations[0].sites[0].bundle.maxBytes', site('bundle: { maxBytes: big }'), /size/],
     ['organizations[0].sites[0].approval', site('approval: maybe'), /none or manual/],
+    ['organizations[0].sites[0].approvalTimeout', site('approvalTimeout: 2d'), /goes with "approval: manual"/],
+    ['organizations[0].sites[0].approvalTimeout', site('approval: manual\n    approvalTimeout: 90d'), /duration from/],
     ['organizations[0].sites[0].rollout[0]', site('rollout: [{}]'), /one kind of target: directory or helmValues/],
     [
       'organizations[0].sites[0].rollout[0]',
@@ -188,13 +190,13 @@ describe('values', () => {
 });
 
 describe('what comes in a later version', () => {
-  it.each([
-    ['organizations[0].sites[0].approval', site('approval: manual')],
-    ['organizations[0].sites[0].bundle.connections', site('bundle: { connections: 4 }')],
-  ])('refuses %s and says so', (field, yaml) => {
-    const [problem, ...more] = problemsOf(yaml);
-    expect(more).toEqual([]);
-    expect(problem).toMatch(/ is not available in this version$/);
-    expect(problem?.startsWith(`${field}: `)).toBe(true);
-  });
+  it.each([['organizations[0].sites[0].bundle.connections', site('bundle: { connections: 4 }')]])(
+    'refuses %s and says so',
+    (field, yaml) => {
+      const [problem, ...more] = problemsOf(yaml);
+      expect(more).toEqual([]);
+      expect(problem).toMatch(/ is not available in this version$/);
+      expect(problem?.startsWith(`${field}: `)).toBe(true);
+    },
+  );
 });

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { PLANTED_MARKERS } from '../../sandbox/index.ts';
+import { startPostgres } from '../../scripts/postgres-server.ts';
 import { startExport } from '../../src/client/exports.ts';
 import { startSync } from '../../src/client/syncs.ts';
 import { histories } from '../support/histories.ts';
 import { createDatabase, hasPostgres, type PostgresDatabase, usePostgres } from '../support/postgres-database.ts';
-import { startPostgres } from '../../scripts/postgres-server.ts';
 import { type Scene, setScene } from '../support/scene.ts';
 
 let scene: Scene;

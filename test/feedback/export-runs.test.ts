@@ -16,6 +16,7 @@ const run: ExportRunRow = {
   contentDigest: null,
   polls: 7,
   detail: '{}',
+  jobMs: null,
 };
 
 describe('export runs', () => {
@@ -46,5 +47,23 @@ describe('export runs', () => {
     expect(await ids({})).toEqual(['run-2', 'run-4', 'run-3', 'run-1']);
     expect(await ids({ org: 'acme', domain: 'docs.acme.example' })).toEqual(['run-2', 'run-1']);
     expect(await ids({ org: 'acme', limit: 1 })).toEqual(['run-2']);
+  });
+
+  it('tells how long the last jobs of a site took, the latest first, without those that tell nothing', async () => {
+    await using at = await temporaryStore();
+    const hour = (n: number) => `2026-11-21T0${n}:00:00.000Z`;
+    for (const [n, jobMs] of [300_000, null, 2 ** 40, 310_000].entries()) {
+      await at.store.recordExportRun({ ...run, runId: `run-${n}`, startedAt: hour(n), jobMs });
+    }
+    await at.store.recordExportRun({ ...run, runId: 'other', org: 'globex', jobMs: 1 });
+    expect(await at.store.jobDurations('acme', run.domain, 10)).toEqual([310_000, 2 ** 40, 300_000]);
+    expect(await at.store.jobDurations('acme', run.domain, 1)).toEqual([310_000]);
+    expect(await at.store.jobDurations('acme', 'never.example', 1)).toEqual([]);
+    expect((await at.store.listExportRuns({ org: 'acme' })).map(({ jobMs }) => jobMs)).toEqual([
+      310_000,
+      2 ** 40,
+      null,
+      300_000,
+    ]);
   });
 });

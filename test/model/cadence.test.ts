@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { blindShapes, figures, followMany, readableShapes, type Shape } from '../../bench/polling-simulation.ts';
+import {
+  blindShapes,
+  figures,
+  followMany,
+  followSites,
+  readableShapes,
+  type Shape,
+} from '../../bench/polling-simulation.ts';
 import { keepSamples, nextPollDelay, type ProgressSample } from '../../src/model/cadence.ts';
 
 const second = 1_000;
@@ -63,6 +70,40 @@ describe('nextPollDelay', () => {
     expect(nextPollDelay({ elapsedMs: hour, samples: [], timeoutMs: hour }).delayMs).toBe(second);
   });
 
+  describe('with what the last jobs took', () => {
+    const tenMinutes = [9.5, 10, 10.2, 9.8, 10.4, 10.1].map((minutes) => minutes * minute);
+    const delay = (elapsedMs: number, usualJobsMs: number[], samples: ProgressSample[] = []) =>
+      nextPollDelay({ elapsedMs, samples, timeoutMs, usualJobsMs });
+
+    it('looks in at halves of the way, says what it expects, and gathers polls at the usual end', () => {
+      const plan = delay(0, tenMinutes);
+      expect(plan.reason).toBe('its last jobs took about 10 min');
+      expect(plan.expectedAtMs).toBeGreaterThan(9.9 * minute);
+      const moments: number[] = [];
+      for (let elapsedMs = 0; moments.length < 7; ) {
+        elapsedMs += delay(elapsedMs, tenMinutes).delayMs;
+        moments.push(elapsedMs / minute);
+      }
+      const [eighth = 0, quarter = 0, half = 0, first = 0, second = 0, third = 0] = moments;
+      expect([quarter / eighth, half / quarter, first / half].map(Math.round)).toEqual([2, 2, 2]);
+      expect(first).toBeGreaterThan(9);
+      expect(first).toBeLessThan(10.4);
+      expect(second - first).toBeCloseTo(third - second, 2);
+      expect(second - first).toBeLessThan(0.7);
+    });
+
+    it('believes progress that promises an earlier end, and not progress that promises a later one', () => {
+      const half = 4.8 * minute;
+      const usual = delay(half, tenMinutes, [at(half, 49)]).delayMs;
+      expect(delay(half, tenMinutes, [at(half, 80)]).delayMs).toBeLessThan(usual / 2);
+      expect(delay(half, tenMinutes, [at(half, 12)]).delayMs).toBe(usual);
+    });
+
+    it('goes on as without when the usual end has passed', () => {
+      expect(delay(20 * minute, tenMinutes)).toEqual(nextPollDelay({ elapsedMs: 20 * minute, samples: [], timeoutMs }));
+    });
+  });
+
   it('is a whole number between a second and a quarter of an hour, whatever was read', () => {
     const readings = fc.array(
       fc.record({
@@ -75,6 +116,7 @@ describe('nextPollDelay', () => {
       fc.property(readings, (sequence) => {
         let samples: ProgressSample[] = [];
         let elapsedMs = 0;
+        const usualJobsMs = sequence.slice(0, 10).map(({ gapMs }) => gapMs);
         for (const { gapMs, percent } of sequence) {
           elapsedMs += gapMs;
           samples = keepSamples(samples, { atMs: elapsedMs, percent });
@@ -83,6 +125,10 @@ describe('nextPollDelay', () => {
           expect(plan.delayMs).toBeGreaterThanOrEqual(second);
           expect(plan.delayMs).toBeLessThanOrEqual(15 * minute);
           expect(plan.expectedAtMs ?? elapsedMs).toBeGreaterThanOrEqual(elapsedMs);
+          const learnt = nextPollDelay({ elapsedMs, samples, timeoutMs: 1_000 * hour, usualJobsMs });
+          expect(Number.isInteger(learnt.delayMs)).toBe(true);
+          expect(learnt.delayMs).toBeGreaterThanOrEqual(second);
+          expect(learnt.delayMs).toBeLessThanOrEqual(15 * minute);
           expect(samples.length).toBeLessThanOrEqual(8);
         }
       }),
@@ -169,6 +215,37 @@ describe('the figures', () => {
       const found = run(shape, 20 * second, minute, 0.05);
       expect(found.mostPolls).toBeLessThanOrEqual(12);
       expect(found.worstLatenessMs).toBeLessThanOrEqual(4 * second);
+    });
+  });
+
+  /** Durations of a site that differ by 5 %, after ten jobs. */
+  describe('after ten jobs of the site', () => {
+    const { 'linear, whole percent': linear, 'accelerating (cube)': cube } = readableShapes;
+    const learnt = (shape: Shape | undefined, from: number, to: number, share: number) => {
+      const spread = { usual: 0.05, outOfTheOrdinary: 0 };
+      const outcomes = followSites(shape ?? (() => null), { from, to }, spread, 400, 11);
+      return figures(outcomes, (durationMs) => 10 * second + share * durationMs);
+    };
+
+    it.each([
+      ['linear', linear],
+      ['accelerating', cube],
+    ])('needs 4 times fewer polls than every 10 s between one and 5 min, where it needed 2: %s', (_name, shape) => {
+      const found = learnt(shape, minute, 5 * minute, 0.02);
+      expect(found.fewer).toBeGreaterThanOrEqual(4);
+      expect(found.p95OverAllowedMs).toBeLessThanOrEqual(0.5 * second);
+    });
+
+    it('needs half the polls of every 10 s between one and 5 min without progress too', () => {
+      const found = learnt(undefined, minute, 5 * minute, 0.05);
+      expect(found.fewer).toBeGreaterThanOrEqual(2);
+      expect(found.p95OverAllowedMs).toBeLessThanOrEqual(0.5 * second);
+    });
+
+    it('asks a job of up to a minute at most 12 times and is late by at most 3 s, without progress', () => {
+      const found = learnt(undefined, 20 * second, minute, 0.05);
+      expect(found.mostPolls).toBeLessThanOrEqual(12);
+      expect(found.p95LatenessMs).toBeLessThanOrEqual(3 * second);
     });
   });
 });

@@ -38,6 +38,8 @@ export interface SceneOptions {
   job?: string;
   /** YAML of the site's schedule, e.g. `{ every: 20s }`; applied only when a test does so. */
   schedule?: string;
+  /** Whether a person approves what goes into service; then this is how long is waited for them, e.g. `1h`. */
+  approvalTimeout?: string;
   /** YAML of the schedule of the project's incremental pass. */
   incremental?: string;
   /** Projects besides `prj_1`; the sandbox needs them too. */
@@ -84,7 +86,7 @@ organizations:
     projects: [{ id: ${project}${options.incremental ? `, incremental: ${options.incremental}` : ''} }${(options.projects ?? []).map((id) => `, { id: ${id} }`).join('')}]
     sites:
       - domain: ${domain}
-        job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}
+        job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.approvalTimeout ? `\n        approval: manual\n        approvalTimeout: ${options.approvalTimeout}` : ''}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}
         rollout: ${options.rollout ?? '[{ directory: { path: ./site } }]'}
 ${options.organizations?.(org) ?? ''}
 store:

@@ -1,14 +1,13 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { FetchBundleResult } from '../../src/activities/bundle-versions.ts';
 import type { JobReading } from '../../src/activities/export-jobs.ts';
-import type { Activities } from '../../src/activities/index.ts';
 import { ExportRunning, exportState, pollNow, startExport } from '../../src/client/exports.ts';
-import type { ExportInput, ExportParameters } from '../../src/model/site-export.ts';
+import type { ExportInput } from '../../src/model/site-export.ts';
 import { retryKeySignal } from '../../src/workflows/definitions.ts';
 import { timeSkippingEnvironment } from '../support/temporal.ts';
 import { withWorker } from '../support/workflow-run.ts';
+import { bundle, completed, digest, exportActivities, input, reading } from './export-activities.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {
@@ -17,71 +16,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await env?.teardown();
 });
-
-let sites = 0;
-const input = (parameters: ExportParameters = {}): ExportInput => {
-  sites += 1;
-  return { org: 'acme', domain: `docs-${sites}.example`, parameters };
-};
-
-const reading = (more: Partial<JobReading> = {}): JobReading => ({
-  state: 'running',
-  status: 'running',
-  percent: null,
-  pageCount: null,
-  error: null,
-  ...more,
-});
-const completed = reading({ state: 'completed', status: 'completed', percent: 100, pageCount: 7 });
-
-const digest = 'ab'.repeat(32);
-const bundle: FetchBundleResult = {
-  ok: true,
-  linksRequested: 1,
-  pages: 7,
-  files: 9,
-  archive: { sha256: 'cd'.repeat(32), bytes: 1_234, format: 'tar.gz' },
-  contentDigest: digest,
-  current: null,
-};
-
-type Calls = { [Name in keyof Activities]?: Parameters<Activities[Name]>[0][] };
-
-/** Activities of an export that goes well, with replacements, and a note of every call. */
-function exportActivities(replace: Partial<Activities> = {}) {
-  const calls: Calls = {};
-  let jobs = 0;
-  const usual: Partial<Activities> = {
-    planExport: async () => ({
-      storeId: 'store-1',
-      jobTimeoutMs: 7_200_000,
-      jobAttempts: 3,
-      targets: ['directory:./site'],
-    }),
-    startJob: async () => ({ jobId: `job-${++jobs}` }),
-    readJob: async () => completed,
-    fetchBundle: async () => bundle,
-    publishVersion: async ({ domain, version }) => ({ url: `http://bundles.example/${domain}/${version}` }),
-    describeVersion: async ({ domain, version }) => ({
-      url: `http://bundles.example/${domain}/${version}`,
-      archive: { sha256: 'ef'.repeat(32), bytes: 1_200, format: 'tar.gz' },
-    }),
-    rollOut: async ({ target }) => ({ target, outcome: 'rolled-out', detail: 'switched' }),
-    discardStaged: async () => {},
-    recordExportRun: async () => {},
-  };
-  const activities = Object.fromEntries(
-    Object.entries({ ...usual, ...replace }).map(([name, activity]) => [
-      name,
-      async (args: never) => {
-        const noted = calls as Record<string, unknown[]>;
-        noted[name] = [...(noted[name] ?? []), args];
-        return activity(args);
-      },
-    ]),
-  ) as Partial<Activities>;
-  return { activities, calls };
-}
 
 const start = async (taskQueue: string, request: ExportInput) =>
   (await startExport(env.client, taskQueue, request, 'join')).handle;

@@ -1,0 +1,69 @@
+import { type Command, Option } from 'commander';
+import { usageFailure } from './cli-failure.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { findSite } from './find-configured.ts';
+import { type WaitFlags, waitTimeout } from './wait-options.ts';
+
+interface RollbackFlags extends WaitFlags {
+  reason?: string;
+  onRunning: 'cancel' | 'refuse';
+}
+
+export function addExportRollback(parent: Command, run: RunCommand): void {
+  parent
+    .command('rollback')
+    .description('Put a kept version back into service at all targets, and hold the site there; asks no service')
+    .argument('<domain>', 'domain of a configured site')
+    .argument('<version>', 'a version that `export versions` lists')
+    .option('--wait', 'wait for the end and show how it goes; Ctrl-C stops the waiting only')
+    .option('--timeout <duration>', 'wait no longer than this, e.g. 30m (then exit code 5)')
+    .option('--reason <text>', 'why, for those who see that the site is held')
+    .addOption(
+      new Option('--on-running <how>', 'when an export of the domain runs')
+        .choices(['cancel', 'refuse'])
+        .default('cancel'),
+    )
+    .addHelpText(
+      'after',
+      '\nExports go on meanwhile and publish versions, but put none of them into service until `export release`.',
+    )
+    .action((domain: string, version: string, flags: RollbackFlags) =>
+      run((context) => rollback(context, domain, version, flags)),
+    );
+}
+
+async function rollback(
+  context: CommandContext,
+  domain: string,
+  version: string,
+  flags: RollbackFlags,
+): Promise<ExitCode> {
+  const timeoutMs = waitTimeout(flags);
+  const config = await loadContextConfig(context);
+  const { org, site } = findSite(config, domain);
+  const { isStoreName } = await import('../bundle/store-names.ts');
+  if (!isStoreName(version)) throw usageFailure(`${version} is no version's name`, 'see `docferry export versions`');
+  const { startRollback } = await import('../client/rollbacks.ts');
+  const { withTemporal } = await import('./session.ts');
+  const { output } = context;
+  return withTemporal(config, async (session) => {
+    const input = { org, domain: site.domain, version, reason: flags.reason?.trim() || null };
+    const { handle, joined, cancelled } = await startRollback(
+      session.client,
+      config.temporal.taskQueue,
+      input,
+      flags.onRunning,
+    );
+    if (cancelled) output.note(`cancelled the export of ${site.domain} that was running`);
+    if (!flags.wait) {
+      const { workflowId } = handle;
+      const { runId } = await handle.describe();
+      const document = { workflowId, runId, org, domain: site.domain, version, joined, cancelledExport: cancelled };
+      output.result(document, `started: ${workflowId}\nfollow it with \`docferry export watch ${site.domain}\``);
+      return exitCodes.done;
+    }
+    const { watchExport } = await import('./watch-export.ts');
+    return watchExport(context, session, { org, domain: site.domain, handle, timeoutMs });
+  });
+}

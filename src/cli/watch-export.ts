@@ -1,0 +1,49 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import { exportState } from '../client/exports.ts';
+import type { ExportInput, ExportResult, ExportState, RollbackInput, RollbackResult } from '../model/site-export.ts';
+import type { CliFailure } from './cli-failure.ts';
+import type { CommandContext } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { exportStep } from './export-step.ts';
+import { exportResultText, rollbackResultText } from './export-text.ts';
+import type { Session } from './session.ts';
+import { waitShowing } from './waiting.ts';
+
+/** What runs under the id of a site's exports. */
+export type WatchedWorkflow = (input: ExportInput & RollbackInput) => Promise<ExportResult | RollbackResult>;
+
+interface Watched {
+  org: string;
+  domain: string;
+  handle: WorkflowHandle<WatchedWorkflow>;
+  /** Null watches as long as it takes. */
+  timeoutMs: number | null;
+  /** What ends the waiting though the export goes on. */
+  troubleOf?: (state: ExportState) => CliFailure | null;
+}
+
+/** Shows how the export or rollback of a site goes until it ends, then its result; returns what that is worth. */
+export async function watchExport(
+  { output }: CommandContext,
+  session: Session,
+  { org, domain, handle, timeoutMs, troubleOf }: Watched,
+): Promise<ExitCode> {
+  const result = await waitShowing(output, session, {
+    handle,
+    label: domain,
+    readState: () => exportState(session.client, org, domain),
+    stepOf: (state) => exportStep(state, Date.now(), output.paintNotes),
+    ...(troubleOf && { troubleOf }),
+    timeoutMs,
+    follow: `docferry export watch ${domain}`,
+    cancel: `docferry export cancel ${domain}`,
+  });
+  const { paint } = output;
+  output.result(
+    result,
+    result.outcome === 'rolled-back' ? rollbackResultText(result, paint) : exportResultText(result, paint),
+  );
+  // With the document all the same.
+  const failed = result.outcome === 'rejected' || result.rollouts.some(({ outcome }) => outcome === 'failed');
+  return failed ? exitCodes.failed : exitCodes.done;
+}

@@ -1,0 +1,21 @@
+import type { Client } from '@temporalio/client';
+import { approveUpdate, rejectUpdate } from '../workflows/definitions.ts';
+import { exportHandle } from './exports.ts';
+
+/** Puts the version that waits into service. Refused unless one waits, and that one if it is named. */
+export async function approveExport(
+  client: Client,
+  { org, domain, version }: { org: string; domain: string; version?: string },
+): Promise<{ version: string }> {
+  const args: [{ version?: string }] = [version === undefined ? {} : { version }];
+  return exportHandle(client, org, domain).executeUpdate(approveUpdate, { args });
+}
+
+/** Ends the export with this reason; the version that waited is removed. Refused as an approval is. */
+export async function rejectExport(
+  client: Client,
+  { org, domain, reason, version }: { org: string; domain: string; reason: string; version?: string },
+): Promise<{ version: string }> {
+  const args: [{ reason: string; version?: string }] = [{ reason, ...(version === undefined ? {} : { version }) }];
+  return exportHandle(client, org, domain).executeUpdate(rejectUpdate, { args });
+}

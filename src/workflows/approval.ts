@@ -1,0 +1,95 @@
+import { ApplicationFailure, condition, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import type { Reason } from '../model/cargo.ts';
+import { changesText } from '../model/content-changes.ts';
+import { spanText } from '../model/details-text.ts';
+import type { ExportInput } from '../model/site-export.ts';
+import type { ExportView } from './export-view.ts';
+import { recordOptions } from './record-options.ts';
+
+const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(recordOptions);
+
+/** What a person says about a waiting version. Naming it makes sure that it is the one they looked at. */
+export interface ApprovalAnswer {
+  version?: string;
+}
+export interface RejectionAnswer extends ApprovalAnswer {
+  reason: string;
+}
+
+/** Longest reason for a rejection, in characters: it stands in the run's result. */
+const longestReason = 500;
+
+/** A person's decision about a published version, waited for on a durable timer (DESIGN E6, `approval: manual`). */
+export class Approval {
+  readonly #input: ExportInput;
+  readonly #view: ExportView;
+  #decision: 'approved' | Reason | null = null;
+
+  constructor(input: ExportInput, view: ExportView) {
+    this.#input = input;
+    this.#view = view;
+  }
+
+  approve(): { version: string } {
+    return this.#decide('approved');
+  }
+
+  reject({ reason }: RejectionAnswer): { version: string } {
+    return this.#decide({ rule: 'not-approved', path: null, detail: reason.trim() });
+  }
+
+  /** Throws when there is nothing to decide, or something else than the person believes. */
+  requireWaiting({ version }: ApprovalAnswer = {}): void {
+    const { approval } = this.#view;
+    if (approval === null) throw refusal('no version waits for approval');
+    if (this.#decision !== null) throw refusal(`${approval.version} has been decided about already`);
+    if (version !== undefined && version !== approval.version) {
+      throw refusal(`${approval.version} waits for approval, not ${version}`);
+    }
+  }
+
+  requireReason(answer: RejectionAnswer): void {
+    this.requireWaiting(answer);
+    const { length } = answer.reason.trim();
+    if (length === 0) throw refusal('a rejection needs a reason');
+    if (length > longestReason) throw refusal(`the reason has ${length} characters, expected at most ${longestReason}`);
+  }
+
+  /** Null when the version was approved in time, else why it is rejected. */
+  async wait(ask: {
+    storeId: string;
+    version: string;
+    against: string | null;
+    timeoutMs: number;
+  }): Promise<Reason | null> {
+    const { storeId, version, against, timeoutMs } = ask;
+    const { domain } = this.#input;
+    const changes = await stores.describeChanges.executeWithOptions(
+      { ...recordOptions, summary: `what ${version} changes` },
+      [{ domain, storeId, version, against }],
+    );
+    const since = Date.now();
+    this.#view.awaitApproval({ version, since, expiresAt: since + timeoutMs, changes });
+    try {
+      await condition(() => this.#decision !== null, timeoutMs, {
+        summary: `approve or reject ${version}: ${changesText(changes)}`.slice(0, 180),
+      });
+    } finally {
+      this.#view.awaitApproval(null);
+    }
+    if (this.#decision === 'approved') return null;
+    const detail = `nobody approved it within ${spanText(timeoutMs)}`;
+    return this.#decision ?? { rule: 'approval-expired', path: null, detail };
+  }
+
+  #decide(decision: 'approved' | Reason): { version: string } {
+    const version = this.#view.approval?.version ?? '';
+    this.#decision = decision;
+    return { version };
+  }
+}
+
+function refusal(message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, 'InvalidInput');
+}

@@ -1,0 +1,122 @@
+import { type ActivityOptions, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import type { Reason } from '../model/cargo.ts';
+import { becomesCurrent, type ExportInput, type ExportProgress } from '../model/site-export.ts';
+import type { Approval } from './approval.ts';
+import { recordOptions } from './record-options.ts';
+
+export type FetchBundleResult = Awaited<ReturnType<Activities['fetchBundle']>>;
+export type VerifiedBundle = FetchBundleResult & { ok: true };
+
+const records = proxyActivities<Pick<Activities, 'discardStaged' | 'describeVersion'>>(recordOptions);
+
+/** Publishing copies nothing, but makes a large bundle durable. */
+const publishOptions = {
+  startToCloseTimeout: '15m',
+  scheduleToCloseTimeout: '6h',
+  heartbeatTimeout: '3s',
+  retry: { initialInterval: '1s', maximumInterval: '1m' },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+} satisfies ActivityOptions;
+const publications =
+  proxyActivities<Pick<Activities, 'publishVersion' | 'promoteVersion' | 'withdrawVersion'>>(publishOptions);
+
+/** What became of a verified bundle: under its address, in service or held back, or refused by a person. */
+export type Placed = { url: string; heldAt: string | null } | { reason: Reason };
+
+/** An export's version on its way from the download into the store and, with a person's approval, to readers. */
+export class Publication {
+  readonly #input: ExportInput;
+  readonly #progress: ExportProgress;
+  readonly #approval: Approval;
+  readonly #stageId: string;
+  /** In the store, and nobody has approved it: it goes when the run ends otherwise. */
+  #unapproved: string | null = null;
+  /** What the run leaves in the store. */
+  published: { version: string; contentDigest: string; url: string } | null = null;
+
+  constructor(input: ExportInput, progress: ExportProgress, approval: Approval, stageId: string) {
+    this.#input = input;
+    this.#progress = progress;
+    this.#approval = approval;
+    this.#stageId = stageId;
+  }
+
+  /** Nothing changed: the download goes, the version stays. */
+  async keep(version: string, contentDigest: string) {
+    await this.discardStaged();
+    const { domain } = this.#input;
+    const described = await records.describeVersion.executeWithOptions(
+      { ...recordOptions, summary: `nothing changed: ${version} stays` },
+      [{ domain, version, storeId: this.#progress.storeId }],
+    );
+    this.published = { version, contentDigest, url: described.url };
+    return described;
+  }
+
+  /**
+   * Publishes, asks a person if `approvalMs` says how long, and moves the pointer unless the site is held. A held site
+   * goes on as it is: nobody is asked about what waits for its release.
+   */
+  async put(version: string, bundle: VerifiedBundle, approvalMs: number | null): Promise<Placed> {
+    const { org, domain, parameters } = this.#input;
+    const { storeId } = this.#progress;
+    const asks = approvalMs !== null && becomesCurrent(parameters);
+    const promote = { expectedEpoch: bundle.current?.epoch ?? 0, publishedAt: Date.now() };
+    if (asks) this.#unapproved = version;
+    const { url, heldAt = null } = await publications.publishVersion.executeWithOptions(
+      { ...publishOptions, summary: `publish ${version}` },
+      [
+        {
+          org,
+          domain,
+          storeId,
+          stageId: this.#stageId,
+          version,
+          promote: becomesCurrent(parameters) ? promote : null,
+          awaitsApproval: asks,
+        },
+      ],
+    );
+    // Not before the publication is known to have succeeded: a repeated one needs the download.
+    await this.discardStaged();
+    this.published = { version, contentDigest: bundle.contentDigest, url };
+    if (heldAt !== null) this.#unapproved = null;
+    if (!asks || heldAt !== null) return { url, heldAt };
+    const against = bundle.current?.version ?? null;
+    const reason = await this.#approval.wait({ storeId, version, against, timeoutMs: approvalMs });
+    if (reason) {
+      await this.withdraw();
+      return { reason };
+    }
+    this.#unapproved = null;
+    return { url, ...(await this.#promote(version, promote.expectedEpoch)) };
+  }
+
+  /** Removes what nobody approved: copies of it would push out good versions (docs/decisions/0074). */
+  async withdraw(): Promise<void> {
+    const version = this.#unapproved;
+    if (version === null) return;
+    const { domain } = this.#input;
+    await publications.withdrawVersion.executeWithOptions({ ...publishOptions, summary: `remove ${version}` }, [
+      { domain, storeId: this.#progress.storeId, version },
+    ]);
+    this.#unapproved = null;
+    this.published = null;
+  }
+
+  async discardStaged(): Promise<void> {
+    await records.discardStaged.executeWithOptions({ ...recordOptions, summary: 'remove the download' }, [
+      { storeId: this.#progress.storeId, stageId: this.#stageId },
+    ]);
+  }
+
+  async #promote(version: string, expectedEpoch: number): Promise<{ heldAt: string | null }> {
+    const { domain } = this.#input;
+    const promote = { expectedEpoch, publishedAt: Date.now() };
+    return publications.promoteVersion.executeWithOptions(
+      { ...publishOptions, summary: `approved: ${version} becomes current` },
+      [{ domain, storeId: this.#progress.storeId, version, promote }],
+    );
+  }
+}

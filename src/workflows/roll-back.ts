@@ -1,0 +1,166 @@
+import {
+  type ActivityOptions,
+  CancellationScope,
+  isCancellation,
+  log,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import type { ExportPhase, RolloutResult } from '../model/cargo.ts';
+import { factsTable } from '../model/details-text.ts';
+import type { ExportState, RollbackInput, RollbackResult } from '../model/site-export.ts';
+import { exportStateQuery } from './definitions.ts';
+import { failureSummary } from './failure-summary.ts';
+import { recordOptions } from './record-options.ts';
+import { showPhase } from './search-attributes.ts';
+import { rollOutToTargets } from './target-rollouts.ts';
+
+const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun'>>(recordOptions);
+
+/** A version in the store is read whole, from a bucket perhaps; a store that is away is waited for. */
+const storeOptions = {
+  startToCloseTimeout: '1h',
+  scheduleToCloseTimeout: '6h',
+  heartbeatTimeout: '3s',
+  retry: { initialInterval: '1s', maximumInterval: '1m' },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+} satisfies ActivityOptions;
+const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(storeOptions);
+
+/**
+ * Puts a kept version back into service and holds the site there, without the service (DESIGN E7). Runs under the id of
+ * the site's exports, so that neither runs beside the other (E1).
+ */
+export async function rollBack(input: RollbackInput): Promise<RollbackResult> {
+  const run = new Rollback(input);
+  setHandler(exportStateQuery, () => run.state(), { description: 'Phase and rollouts.' });
+  return run.run();
+}
+
+class Rollback {
+  readonly #input: RollbackInput;
+  readonly #startedAt = workflowInfo().startTime;
+  readonly #rollouts: RolloutResult[] = [];
+  #phase: ExportPhase = 'starting';
+  #contentDigest: string | null = null;
+
+  constructor(input: RollbackInput) {
+    this.#input = input;
+  }
+
+  state(): ExportState {
+    const { org, domain, version } = this.#input;
+    return {
+      org,
+      domain,
+      phase: this.#phase,
+      parameters: { rollback: version },
+      progress: null,
+      nextPoll: null,
+      unauthorized: null,
+      version,
+      approval: null,
+      rollouts: this.#rollouts,
+    };
+  }
+
+  async run(): Promise<RollbackResult> {
+    try {
+      const result = await this.#takeBack();
+      await this.#record('rolled-back', { previous: result.previous, rollouts: result.rollouts });
+      this.#enter('done');
+      return result;
+    } catch (error) {
+      const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
+      await CancellationScope.nonCancellable(() => this.#recordEnd(error, cancelled ? 'cancelled' : 'failed'));
+      throw error;
+    }
+  }
+
+  async #takeBack(): Promise<RollbackResult> {
+    const { org, domain, version, reason } = this.#input;
+    this.#show();
+    const { storeId, targets } = await records.planExport.executeWithOptions(
+      { ...recordOptions, summary: `read the configuration of ${domain}` },
+      [{ org, domain }],
+    );
+    this.#enter('verifying');
+    await stores.checkKeptVersion.executeWithOptions({ ...storeOptions, summary: `verify ${version} anew` }, [
+      { org, domain, storeId, version },
+    ]);
+    this.#enter('publishing');
+    const rolledBack = await stores.rollBackTo.executeWithOptions(
+      { ...storeOptions, summary: `hold ${domain} at ${version}` },
+      [{ org, domain, storeId, version, reason, at: Date.now() }],
+    );
+    this.#contentDigest = rolledBack.contentDigest;
+    this.#enter('rolling-out');
+    await rollOutToTargets({ org, domain, storeId, targets }, { version, force: false }, (result) => {
+      this.#rollouts.push(result);
+      this.#show();
+    });
+    const { workflowId, runId } = workflowInfo();
+    return {
+      workflowId,
+      runId,
+      org,
+      domain,
+      outcome: 'rolled-back',
+      version,
+      ...rolledBack,
+      held: version,
+      rollouts: this.#rollouts,
+    };
+  }
+
+  #enter(phase: ExportPhase): void {
+    this.#phase = phase;
+    showPhase(phase);
+    this.#show();
+  }
+
+  #show(): void {
+    const { org, domain, version, reason } = this.#input;
+    const facts: [string, string][] = [
+      ['phase', `**${this.#phase}**`],
+      ['version', version],
+      ...(reason === null ? [] : [['reason', reason] as [string, string]]),
+      ...this.#rollouts.map(({ target, outcome, detail }): [string, string] => [target, `${outcome}: ${detail}`]),
+    ];
+    setCurrentDetails(`**Rollback of ${domain}** (${org})\n\n${factsTable(facts)}`);
+  }
+
+  async #recordEnd(error: unknown, outcome: 'cancelled' | 'failed'): Promise<void> {
+    try {
+      await this.#record(outcome, { error: failureSummary(error), rollouts: this.#rollouts });
+    } catch (failure) {
+      log.error('the rollback could not be recorded', { failure: failureSummary(failure) });
+    }
+  }
+
+  async #record(outcome: 'rolled-back' | 'cancelled' | 'failed', detail: object): Promise<void> {
+    const { workflowId, runId } = workflowInfo();
+    const { org, domain, version } = this.#input;
+    await records.recordExportRun.executeWithOptions({ ...recordOptions, summary: `record the run: ${outcome}` }, [
+      {
+        workflowId,
+        runId,
+        org,
+        domain,
+        startedAt: this.#startedAt.toISOString(),
+        finishedAt: new Date().toISOString(),
+        outcome,
+        jobId: null,
+        jobsStarted: 0,
+        version,
+        contentDigest: this.#contentDigest,
+        polls: 0,
+        detail: JSON.stringify(detail),
+        jobMs: null,
+      },
+    ]);
+  }
+}

@@ -1,0 +1,36 @@
+import { type ActivityOptions, isCancellation, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import type { RolloutResult } from '../model/cargo.ts';
+import { failureSummary } from './failure-summary.ts';
+
+/** A target that fails a few times is reported as failed; the others go on. */
+const rolloutOptions = {
+  startToCloseTimeout: '1h',
+  scheduleToCloseTimeout: '2h',
+  heartbeatTimeout: '3s',
+  retry: { initialInterval: '1s', maximumInterval: '30s', maximumAttempts: 4 },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+} satisfies ActivityOptions;
+const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions);
+
+/** Puts the current version into service at every target, one after the other; `onResult` hears of each. */
+export async function rollOutToTargets(
+  site: { org: string; domain: string; storeId: string; targets: readonly string[] },
+  { version, force }: { version: string; force: boolean },
+  onResult: (result: RolloutResult) => void,
+): Promise<void> {
+  const { org, domain, storeId, targets } = site;
+  for (const target of targets) {
+    try {
+      onResult(
+        await rollouts.rollOut.executeWithOptions(
+          { ...rolloutOptions, summary: `${version} to ${target}`.slice(0, 180) },
+          [{ org, domain, storeId, version, target, force }],
+        ),
+      );
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      onResult({ target, outcome: 'failed', detail: failureSummary(error).slice(0, 300) });
+    }
+  }
+}

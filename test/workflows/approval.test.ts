@@ -1,0 +1,197 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Activities } from '../../src/activities/index.ts';
+import { approveExport, rejectExport } from '../../src/client/approvals.ts';
+import { exportState, startExport } from '../../src/client/exports.ts';
+import type { ContentChanges } from '../../src/model/content-changes.ts';
+import type { ExportInput } from '../../src/model/site-export.ts';
+import { timeSkippingEnvironment } from '../support/temporal.ts';
+import { withWorker } from '../support/workflow-run.ts';
+import { bundle, digest, exportActivities, input } from './export-activities.ts';
+
+let env: TestWorkflowEnvironment;
+beforeAll(async () => {
+  env = await timeSkippingEnvironment();
+});
+afterAll(async () => {
+  await env?.teardown();
+});
+
+const day = 86_400_000;
+const changes: ContentChanges = {
+  against: '20260101T000000Z-000000000000',
+  pages: { added: 1, removed: 0, changed: 2 },
+  others: { added: 0, removed: 0, changed: 0 },
+  listed: { added: ['new.html'], removed: [], changed: ['a.html', 'b.html'] },
+};
+const current = { version: changes.against ?? '', contentDigest: 'ef'.repeat(32), publishedAt: 'x', epoch: 4 };
+
+/** As `exportActivities`, for a site whose versions a person approves within a day. */
+const approvalActivities = (replace: Partial<Activities> = {}) =>
+  exportActivities({
+    planExport: async () => ({
+      storeId: 'store-1',
+      jobTimeoutMs: 7_200_000,
+      jobAttempts: 3,
+      approvalTimeoutMs: day,
+      targets: ['directory:./site'],
+    }),
+    fetchBundle: async () => ({ ...bundle, ok: true, contentDigest: digest, current }),
+    publishVersion: async ({ version }) => ({ url: `http://bundles.example/${version}`, heldAt: null }),
+    describeChanges: async () => changes,
+    promoteVersion: async () => ({ heldAt: null }),
+    withdrawVersion: async () => {},
+    ...replace,
+  });
+
+const start = async (taskQueue: string, request: ExportInput) =>
+  (await startExport(env.client, taskQueue, request, 'join')).handle;
+
+/** Time stands still while nobody waits for a result. */
+async function untilItWaits({ org, domain }: ExportInput) {
+  const state = () => exportState(env.client, org, domain);
+  await expect.poll(state, { timeout: 20_000 }).toMatchObject({ phase: 'awaiting-approval' });
+  return (await state()).approval;
+}
+
+describe('an export that needs approval', () => {
+  it('publishes first, shows what would change, and moves the pointer only when a person approves', async () => {
+    const { activities, calls } = approvalActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      const approval = await untilItWaits(request);
+      expect(approval).toMatchObject({ version: expect.stringMatching(/^\d{8}T\d{6}Z-abababababab$/), changes });
+      expect((approval?.expiresAt ?? 0) - (approval?.since ?? 0)).toBe(day);
+      expect(calls.publishVersion).toMatchObject([{ version: approval?.version, awaitsApproval: true }]);
+      expect(calls.describeChanges).toMatchObject([{ version: approval?.version, against: current.version }]);
+      expect([calls.promoteVersion, calls.rollOut]).toEqual([undefined, undefined]);
+      expect((await handle.describe()).searchAttributes).toMatchObject({ DocferryPhase: ['awaiting-approval'] });
+      await expect(approveExport(env.client, { ...request, version: current.version })).rejects.toMatchObject({
+        cause: { message: `${approval?.version} waits for approval, not ${current.version}` },
+      });
+      expect(await approveExport(env.client, request)).toEqual({ version: approval?.version });
+      expect(await handle.result()).toMatchObject({
+        outcome: 'published',
+        version: approval?.version,
+        held: null,
+        rollouts: [{ outcome: 'rolled-out' }],
+      });
+    });
+    expect(calls.promoteVersion).toMatchObject([{ promote: { expectedEpoch: 4 } }]);
+    expect(calls.withdrawVersion).toBeUndefined();
+  });
+
+  it('ends as rejected, with the reason, and removes the version', async () => {
+    const { activities, calls } = approvalActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      const approval = await untilItWaits(request);
+      for (const [reason, message] of [
+        ['  ', /needs a reason/],
+        ['x'.repeat(501), /501 characters, expected at most 500/],
+      ] as const) {
+        await expect(rejectExport(env.client, { ...request, reason })).rejects.toMatchObject({
+          cause: { message: expect.stringMatching(message) },
+        });
+      }
+      await rejectExport(env.client, { ...request, reason: ' prices are wrong ' });
+      expect(await handle.result()).toMatchObject({
+        outcome: 'rejected',
+        version: null,
+        url: null,
+        contentDigest: digest,
+        reasons: [{ rule: 'not-approved', path: null, detail: 'prices are wrong' }],
+        rollouts: [],
+      });
+      expect(calls.withdrawVersion).toMatchObject([{ version: approval?.version }]);
+    });
+    expect([calls.promoteVersion, calls.rollOut]).toEqual([undefined, undefined]);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rejected', version: null }]);
+  });
+
+  it('counts as rejected when nobody decides in time', async () => {
+    const { activities, calls } = approvalActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const startedAt = await env.currentTimeMs();
+      expect(await (await start(taskQueue, input())).result()).toMatchObject({
+        outcome: 'rejected',
+        reasons: [{ rule: 'approval-expired', detail: 'nobody approved it within 24 h' }],
+      });
+      expect((await env.currentTimeMs()) - startedAt).toBeGreaterThanOrEqual(day);
+    });
+    expect(calls.withdrawVersion).toHaveLength(1);
+  });
+
+  it('removes the version when it is cancelled meanwhile', async () => {
+    const { activities, calls } = approvalActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      await untilItWaits(request);
+      await handle.cancel();
+      await expect(handle.result()).rejects.toThrow();
+    });
+    expect(calls.withdrawVersion).toHaveLength(1);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'cancelled', version: null }]);
+  });
+
+  it('asks nobody about unchanged content, a few pages, or while the site is held', async () => {
+    const same = approvalActivities({
+      fetchBundle: async () => ({ ...bundle, ok: true, contentDigest: current.contentDigest, current }),
+    });
+    await withWorker(env, same.activities, async ({ taskQueue }) => {
+      expect(await (await start(taskQueue, input())).result()).toMatchObject({ outcome: 'unchanged' });
+    });
+    const held = approvalActivities({
+      publishVersion: async () => ({ url: 'http://bundles.example/x', heldAt: current.version }),
+    });
+    await withWorker(env, held.activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'published', held: current.version });
+      await (await start(taskQueue, input({ paths: ['/a'] }))).result();
+    });
+    for (const { calls } of [same, held]) {
+      expect([calls.describeChanges, calls.promoteVersion, calls.withdrawVersion]).toEqual(Array(3).fill(undefined));
+    }
+    expect(held.calls.rollOut).toMatchObject([{ version: current.version }]);
+    expect(held.calls.publishVersion).toMatchObject([{ awaitsApproval: true }, { awaitsApproval: false }]);
+  });
+
+  it('goes on with the held version when the site is held while a person decides', async () => {
+    const { activities, calls } = approvalActivities({ promoteVersion: async () => ({ heldAt: current.version }) });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      await untilItWaits(request);
+      await approveExport(env.client, request);
+      expect(await handle.result()).toMatchObject({ outcome: 'published', held: current.version });
+    });
+    expect(calls.rollOut).toMatchObject([{ version: current.version }]);
+    expect(calls.withdrawVersion).toBeUndefined();
+  });
+
+  it('refuses a decision when there is nothing to decide', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { activities } = approvalActivities({
+      startJob: async () => {
+        await held;
+        return { jobId: 'job-1' };
+      },
+      fetchBundle: async () => ({ ok: false, reasons: [], linksRequested: 1, pages: 0, files: 0, archive: null }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      const refused = { cause: { type: 'InvalidInput', message: 'no version waits for approval' } };
+      await expect(approveExport(env.client, request)).rejects.toMatchObject(refused);
+      await expect(rejectExport(env.client, { ...request, reason: 'no' })).rejects.toMatchObject(refused);
+      release();
+      await handle.result();
+    });
+  });
+});

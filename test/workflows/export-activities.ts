@@ -1,0 +1,70 @@
+import type { FetchBundleResult } from '../../src/activities/bundle-versions.ts';
+import type { JobReading } from '../../src/activities/export-jobs.ts';
+import type { Activities } from '../../src/activities/index.ts';
+import type { ExportInput, ExportParameters } from '../../src/model/site-export.ts';
+
+let sites = 0;
+/** A request of an export, each of a site of its own. */
+export const input = (parameters: ExportParameters = {}): ExportInput => {
+  sites += 1;
+  return { org: 'acme', domain: `docs-${sites}.example`, parameters };
+};
+
+export const reading = (more: Partial<JobReading> = {}): JobReading => ({
+  state: 'running',
+  status: 'running',
+  percent: null,
+  pageCount: null,
+  error: null,
+  ...more,
+});
+export const completed = reading({ state: 'completed', status: 'completed', percent: 100, pageCount: 7 });
+
+export const digest = 'ab'.repeat(32);
+export const bundle: FetchBundleResult = {
+  ok: true,
+  linksRequested: 1,
+  pages: 7,
+  files: 9,
+  archive: { sha256: 'cd'.repeat(32), bytes: 1_234, format: 'tar.gz' },
+  contentDigest: digest,
+  current: null,
+};
+
+type Calls = { [Name in keyof Activities]?: Parameters<Activities[Name]>[0][] };
+
+/** Activities of an export that goes well, with replacements, and a note of every call. */
+export function exportActivities(replace: Partial<Activities> = {}) {
+  const calls: Calls = {};
+  let jobs = 0;
+  const usual: Partial<Activities> = {
+    planExport: async () => ({
+      storeId: 'store-1',
+      jobTimeoutMs: 7_200_000,
+      jobAttempts: 3,
+      targets: ['directory:./site'],
+    }),
+    startJob: async () => ({ jobId: `job-${++jobs}` }),
+    readJob: async () => completed,
+    fetchBundle: async () => bundle,
+    publishVersion: async ({ domain, version }) => ({ url: `http://bundles.example/${domain}/${version}` }),
+    describeVersion: async ({ domain, version }) => ({
+      url: `http://bundles.example/${domain}/${version}`,
+      archive: { sha256: 'ef'.repeat(32), bytes: 1_200, format: 'tar.gz' },
+    }),
+    rollOut: async ({ target }) => ({ target, outcome: 'rolled-out', detail: 'switched' }),
+    discardStaged: async () => {},
+    recordExportRun: async () => {},
+  };
+  const activities = Object.fromEntries(
+    Object.entries({ ...usual, ...replace }).map(([name, activity]) => [
+      name,
+      async (args: never) => {
+        const noted = calls as Record<string, unknown[]>;
+        noted[name] = [...(noted[name] ?? []), args];
+        return activity(args);
+      },
+    ]),
+  ) as Partial<Activities>;
+  return { activities, calls };
+}

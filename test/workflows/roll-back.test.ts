@@ -1,0 +1,115 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Activities } from '../../src/activities/index.ts';
+import { ExportRunning, exportState, startExport } from '../../src/client/exports.ts';
+import { startRollback } from '../../src/client/rollbacks.ts';
+import type { RollbackInput } from '../../src/model/site-export.ts';
+import { timeSkippingEnvironment } from '../support/temporal.ts';
+import { withWorker } from '../support/workflow-run.ts';
+import { exportActivities, input, reading } from './export-activities.ts';
+
+let env: TestWorkflowEnvironment;
+beforeAll(async () => {
+  env = await timeSkippingEnvironment();
+});
+afterAll(async () => {
+  await env?.teardown();
+});
+
+const version = '20260101T000000Z-000000000000';
+const rolledBack = { previous: 'newer', contentDigest: 'ab'.repeat(32), pages: 7, files: 9, url: 'http://b.example/x' };
+
+/** As `exportActivities`, with those of a rollback. */
+const rollbackActivities = (replace: Partial<Activities> = {}) =>
+  exportActivities({ checkKeptVersion: async () => {}, rollBackTo: async () => rolledBack, ...replace });
+
+const request = (): RollbackInput => ({ ...input(), version, reason: 'broken search' });
+
+/** An activity that goes on when it is told. */
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+}
+
+describe('rollBack', () => {
+  it('verifies, holds and moves, rolls out to every target, and leaves its record; the service is not asked', async () => {
+    const { activities, calls } = rollbackActivities({
+      planExport: async () => ({ storeId: 's', jobTimeoutMs: 1, jobAttempts: 1, targets: ['bad', 'good'] }),
+      rollOut: async ({ target }) => {
+        if (target === 'bad') throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
+        return { target, outcome: 'rolled-out', detail: 'switched' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const asked = request();
+      const { handle, joined, cancelled } = await startRollback(env.client, taskQueue, asked, 'refuse');
+      expect([joined, cancelled]).toEqual([false, false]);
+      expect(await handle.result()).toMatchObject({
+        workflowId: `export:acme:${asked.domain}`,
+        outcome: 'rolled-back',
+        version,
+        held: version,
+        ...rolledBack,
+        rollouts: [
+          { target: 'bad', outcome: 'failed' },
+          { target: 'good', outcome: 'rolled-out' },
+        ],
+      });
+      expect(await exportState(env.client, asked.org, asked.domain)).toMatchObject({ phase: 'done', version });
+    });
+    expect(Object.keys(calls)).toEqual(['planExport', 'checkKeptVersion', 'rollBackTo', 'rollOut', 'recordExportRun']);
+    expect(calls.rollBackTo).toMatchObject([{ version, reason: 'broken search' }]);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rolled-back', version, jobId: null, jobMs: null }]);
+  });
+
+  it('touches nothing when the version is damaged or gone', async () => {
+    const { activities, calls } = rollbackActivities({
+      checkKeptVersion: async () => {
+        throw ApplicationFailure.nonRetryable('its archive is refused', 'VersionDamaged');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { handle } = await startRollback(env.client, taskQueue, request(), 'refuse');
+      await expect(handle.result()).rejects.toMatchObject({ cause: { cause: { type: 'VersionDamaged' } } });
+    });
+    expect([calls.rollBackTo, calls.rollOut]).toEqual([undefined, undefined]);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'failed', version }]);
+  });
+
+  it('cancels the export that runs and waits for its clean-up, or refuses, as asked (E1)', async () => {
+    const { activities, calls } = rollbackActivities({ readJob: async () => reading({ percent: 10 }) });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const asked = request();
+      const { org, domain } = asked;
+      await startExport(env.client, taskQueue, { org, domain, parameters: {} }, 'join');
+      await expect.poll(() => exportState(env.client, org, domain)).toMatchObject({ phase: 'rendering' });
+      const refused = startRollback(env.client, taskQueue, asked, 'refuse');
+      await expect(refused).rejects.toBeInstanceOf(ExportRunning);
+      const { handle, cancelled } = await startRollback(env.client, taskQueue, asked, 'cancel');
+      expect(cancelled).toBe(true);
+      expect(await handle.result()).toMatchObject({ outcome: 'rolled-back' });
+    });
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'cancelled' }, { outcome: 'rolled-back' }]);
+    expect(calls.discardStaged).toHaveLength(1);
+  });
+
+  it('is joined by the same rollback, and no export starts beside it', async () => {
+    const { open, opened } = gate();
+    const { activities, calls } = rollbackActivities({ checkKeptVersion: () => opened });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const asked = request();
+      const { handle } = await startRollback(env.client, taskQueue, asked, 'cancel');
+      expect((await startRollback(env.client, taskQueue, asked, 'cancel')).joined).toBe(true);
+      const { org, domain } = asked;
+      const beside = startExport(env.client, taskQueue, { org, domain, parameters: {} }, 'join');
+      await expect(beside).rejects.toThrow(`rollback to ${version}`);
+      open();
+      await handle.result();
+    });
+    expect(calls.checkKeptVersion).toHaveLength(1);
+  });
+});
