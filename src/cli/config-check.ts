@@ -27,9 +27,11 @@ function documentOf({ file, temporal, service, organizations, store, privacy }: 
     file,
     temporal: { address: temporal.address, namespace: temporal.namespace, taskQueue: temporal.taskQueue },
     service: { baseUrl: service.baseUrl, analyticsBaseUrl: service.analyticsBaseUrl },
-    organizations: organizations.map(({ id, budget, projects, sites }) => ({
+    organizations: organizations.map(({ id, budget, spare, webhooks, projects, sites }) => ({
       id,
       budget,
+      spare: spare ?? null,
+      webhooks: webhooks.map(({ name, events }) => ({ name, events })),
       projects: projects.map((project) => project.id),
       sites: sites.map(({ domain, rollout }) => ({ domain, rollouts: rollout.map(({ name }) => name) })),
     })),
@@ -47,10 +49,14 @@ function textOf({ file, temporal, service, organizations, store, privacy }: Conf
   ];
   const personal = privacyText(privacy);
   if (personal !== null) facts.push(['personal data', personal]);
-  for (const { id, apiKey, budget, projects, sites } of organizations) {
+  for (const { id, apiKey, budget, spare, webhooks, projects, sites } of organizations) {
     const { requests, windowMs, reserve } = budget;
     facts.push([id, `key from ${apiKey.describe()}`]);
-    facts.push(['', `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others`]);
+    facts.push([
+      '',
+      `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others${spare ? ', what is spare re-reads' : ''}`,
+    ]);
+    if (webhooks.length > 0) facts.push(['', `webhooks ${webhooks.map(({ name }) => name).join(', ')}`]);
     if (projects.length > 0) facts.push(['', `projects ${projects.map((project) => project.id).join(', ')}`]);
     if (sites.length > 0) facts.push(['', `sites ${sites.map(({ domain }) => domain).join(', ')}`]);
   }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { PrivacyConfig } from '../config/config.ts';
 import type { FeedbackStore, PassRow } from '../feedback/feedback-store.ts';
-import type { PassKind } from '../model/cargo.ts';
+import { type ReadingKind, readingKinds } from '../model/cargo.ts';
 import type { SyncState } from '../model/sync.ts';
 import { forecastDocument } from './budget-view.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
@@ -14,12 +14,11 @@ import { syncStep } from './sync-step.ts';
 import { indent, isoTime, tableLines, timeText } from './text.ts';
 
 const shownPasses = 5;
-const passes: readonly PassKind[] = ['incremental', 'review', 'sweep'];
 
 interface RunningPass {
   workflowId: string;
   runId: string;
-  pass: PassKind;
+  pass: ReadingKind;
   /** Null when no worker answers. */
   state: SyncState | null;
 }
@@ -77,7 +76,7 @@ async function readStatus(
   ids: { org: string; project: string },
 ): Promise<ProjectStatus> {
   const { org, project } = ids;
-  const running = await Promise.all(passes.map((pass) => readRunning(session, { ...ids, pass })));
+  const running = await Promise.all(readingKinds.map((pass) => readRunning(session, { ...ids, pass })));
   return {
     ...ids,
     ...(await store.countEntries(org, project)),
@@ -93,7 +92,7 @@ async function readStatus(
 
 async function readRunning(
   { client, config }: Session,
-  input: { org: string; project: string; pass: PassKind },
+  input: { org: string; project: string; pass: ReadingKind },
 ): Promise<RunningPass | null> {
   const { syncHandle, syncState } = await import('../client/syncs.ts');
   const { describeWorkflow } = await import('./running-workflow.ts');

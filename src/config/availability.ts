@@ -14,7 +14,6 @@ export function findUnavailable(config: ConfigInput): Finding[] {
   };
   for (const [o, organization] of config.organizations.entries()) {
     const at = ['organizations', o];
-    refuse(organization.budget.spare !== undefined, [...at, 'budget', 'spare'], 'the use of spare requests');
     for (const [s, site] of organization.sites.entries()) {
       const siteAt = [...at, 'sites', s];
       refuse(site.approval === 'manual', [...siteAt, 'approval'], '"manual"');

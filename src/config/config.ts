@@ -1,3 +1,4 @@
+import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import type { SiteRulesInput } from './schema.ts';
 import type { SecretSource } from './secret-source.ts';
@@ -42,8 +43,20 @@ export interface OrganizationConfig {
   id: string;
   apiKey: SecretSource;
   budget: BudgetConfig;
+  /** What is done with requests that would expire unused. */
+  spare?: 'verify';
+  webhooks: WebhookConfig[];
   projects: ProjectConfig[];
   sites: SiteConfig[];
+}
+
+export interface WebhookConfig {
+  /** Unique within the organization. */
+  name: string;
+  /** Secret too: an address may hold a token. */
+  url: SecretSource;
+  secret: SecretSource;
+  events: readonly WebhookEventType[];
 }
 
 export interface BudgetConfig {

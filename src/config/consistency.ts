@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Finding } from './availability.ts';
+import { isSecure } from './is-secure.ts';
 import type { ConfigInput } from './schema.ts';
 
 /** Problems that only several fields together show. */
@@ -27,6 +28,11 @@ export function findContradictions(config: ConfigInput): Finding[] {
         path: [...at, 'budget', 'reserve'],
         message: `expected less than requests, which is ${requests}`,
       });
+    }
+    for (const [w, { name }] of organization.webhooks.entries()) {
+      const isTwice = organization.webhooks.findIndex((other) => other.name === name) < w;
+      const message = `another webhook is called ${name} too: give each a name of its own`;
+      if (isTwice) findings.push({ path: [...at, 'webhooks', w], message });
     }
     for (const [p, project] of organization.projects.entries())
       once('project', project.id, [...at, 'projects', p, 'id']);
@@ -62,9 +68,4 @@ function privacyContradictions({ contacts, comments, hashKey, keepFields }: Conf
     refuse(isRestricted && interfaceFields.has(name), 'keepFields', message, index);
   }
   return findings;
-}
-
-function isSecure(url: URL): boolean {
-  const { hostname } = url;
-  return url.protocol === 'https:' || /^(localhost|.+\.localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
 }

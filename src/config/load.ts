@@ -45,7 +45,7 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const findings = [...findUnavailable(checked.data), ...findContradictions(checked.data)];
   if (findings.length > 0) refuse(findings.map((finding) => problemAt(finding.path, finding.message, yaml)));
   const config = resolveConfig(checked.data, absolute, env);
-  const missing = secrets === 'required' ? findMissingSecrets(config, yaml) : [];
+  const missing = findMissingSecrets(config, yaml, secrets);
   if (missing.length > 0) refuse(missing);
   return config;
 }
@@ -87,7 +87,12 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
   return isSyntax && text.includes('${') ? `inside { } and [ ] write "\${NAME}" with quotes` : null;
 }
 
-function findMissingSecrets({ organizations, store, privacy }: Config, yaml: YamlFile): ConfigProblem[] {
+/** What is written in the file itself is looked at in any case. */
+function findMissingSecrets(
+  { organizations, store, privacy }: Config,
+  yaml: YamlFile,
+  secrets: LoadOptions['secrets'],
+): ConfigProblem[] {
   const problemOf = (secret: SecretSource, path: PropertyKey[], read = () => secret.read()): ConfigProblem[] => {
     try {
       read();
@@ -97,6 +102,14 @@ function findMissingSecrets({ organizations, store, privacy }: Config, yaml: Yam
       return [{ path: formatPath(path), position: yaml.position(path), message: error.message }];
     }
   };
+  const webhooks = organizations.flatMap((organization, o) =>
+    organization.webhooks.flatMap((webhook, w) =>
+      (['url', 'secret'] as const)
+        .filter((field) => secrets === 'required' || !webhook[field].describe().startsWith('the environment'))
+        .flatMap((field) => problemOf(webhook[field], ['organizations', o, 'webhooks', w, field])),
+    ),
+  );
+  if (secrets === 'deferred') return webhooks;
   const keys = organizations.flatMap(({ apiKey }, index) => {
     const at = ['organizations', index];
     const field =
@@ -107,6 +120,7 @@ function findMissingSecrets({ organizations, store, privacy }: Config, yaml: Yam
   const { hashKey } = privacy;
   return [
     ...keys,
+    ...webhooks,
     ...(password === null ? [] : problemOf(password, ['store', 'feedback'])),
     ...(hashKey === null ? [] : problemOf(hashKey, ['privacy', 'hashKey'], () => readHashKey(hashKey))),
   ];

@@ -31,6 +31,8 @@ const mostWideWindows = 200;
  * have left open, or notes that it is complete.
  */
 export async function advancePass(db: Db, pass: Pass): Promise<void> {
+  // What it reads next is looked for apart from the page's transaction (`planSpare`).
+  if (pass.pass === 'verify') return;
   const coarse = await datesAreCoarse(db, pass.org_id, pass.project_id);
   if (coarse) for (const stage of ['look', 'again'] as const) await dropPlanned(db, pass.pass_id, stage);
   if ((await currentSlice(db, pass.pass_id)) !== null) return;

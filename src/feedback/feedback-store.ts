@@ -1,4 +1,4 @@
-import type { EntryCounts, PassKind } from '../model/cargo.ts';
+import type { EntryCounts, ReadingKind } from '../model/cargo.ts';
 import type { ProjectActivity } from '../model/observed-load.ts';
 import type { KnownEntries, PassBounds } from '../model/pass-slices.ts';
 import type { EntryOrder, PlannedSlice } from '../model/slice.ts';
@@ -22,7 +22,7 @@ export interface PassRow {
   passId: string;
   org: string;
   project: string;
-  pass: PassKind;
+  pass: ReadingKind;
   workflowId: string;
   runId: string;
   /** Bounds of the pass as sent to the service. */
@@ -99,6 +99,13 @@ export interface PageCommit {
   askedAt?: Date;
 }
 
+/** What a pass has cost last. */
+export interface LatestCost {
+  project: string;
+  pass: ReadingKind;
+  requests: number;
+}
+
 export interface ExportRunRow {
   workflowId: string;
   runId: string;
@@ -168,6 +175,11 @@ export interface FeedbackStore {
   cutSlice(passId: string, cursor: string): Promise<void>;
   /** Ends the check of a slice: true when its last page was the same once more, null when it was not asked for. */
   endCheck(passId: string, same: boolean | null, at: Date): Promise<void>;
+  /**
+   * Plans what a pass of kind `verify` reads next when nothing is left to read, or completes it: windows of dates that
+   * were not checked for `restMs`, those most worth it first (`worthReading`).
+   */
+  planSpare(passId: string, how: { at: Date; restMs: number }): Promise<void>;
   /** Counts for the plan of a pass (DESIGN S4). */
   knownEntries(org: string, project: string, bounds: PassBounds): Promise<KnownEntries>;
   /** Since when which dates are proved; `undated` of entries without one. */
@@ -200,6 +212,8 @@ export interface FeedbackStore {
   /** How many entries a filter by date leaves out for having none. */
   countUndated(filter: RecordFilter): Promise<number>;
   stats(org: string, project: string): Promise<FeedbackStats>;
+  /** Requests that the latest completed run of each kind took, by project; those with bounds of a person left out. */
+  latestCosts(org: string): Promise<LatestCost[]>;
   /** What a plan of the budget is made from: sizes, new entries, what past passes cost. */
   projectActivity(org: string, project: string): Promise<ProjectActivity>;
   /** Inserts or replaces the row of a run. */

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { PassKind } from '../model/cargo.ts';
+import type { ReadingKind } from '../model/cargo.ts';
 import type { EntryOrder, SliceStage } from '../model/slice.ts';
 import type { ExportRunRow, PassRow, PassSlice } from './feedback-store.ts';
 
@@ -53,7 +53,7 @@ export interface SyncPassesTable {
   pass_id: string;
   org_id: string;
   project_id: string;
-  pass: PassKind;
+  pass: ReadingKind;
   workflow_id: string;
   run_id: string;
   date_from: string | null;

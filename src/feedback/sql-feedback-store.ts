@@ -18,10 +18,11 @@ import {
   watermark,
 } from './passes.ts';
 import type { Privacy } from './privacy.ts';
-import { projectActivity } from './project-activity.ts';
+import { latestCosts, projectActivity } from './project-activity.ts';
 import { cutSlice, endCheck } from './read-slice.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices } from './slices.ts';
+import { planSpare } from './spare-reading.ts';
 import { upsertPage } from './upsert-page.ts';
 import { verifiedRanges, verifiedUpTo } from './verified-ranges.ts';
 
@@ -48,6 +49,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     listSlices: (passId) => listSlices(db, passId),
     cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
     endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await lockedPass(trx, passId), same, at)),
+    planSpare: (passId, how) => write(async (trx) => planSpare(trx, await lockedPass(trx, passId), how)),
     knownEntries: (org, project, bounds) => knownEntries(db, org, project, bounds),
     verifiedRanges: (org, project) => verifiedRanges(db, org, project),
     verifiedUpTo: (org, project) => verifiedUpTo(db, org, project),
@@ -60,6 +62,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     exportRows: (filter) => exportRows(db, filter),
     countUndated: (filter) => countUndated(db, filter),
     stats: (org, project) => feedbackStats(db, org, project),
+    latestCosts: (org) => latestCosts(db, org),
     projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),

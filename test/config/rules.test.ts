@@ -189,7 +189,6 @@ describe('values', () => {
 
 describe('what comes in a later version', () => {
   it.each([
-    ['organizations[0].budget.spare', organizationWith('budget: { spare: verify }')],
     ['organizations[0].sites[0].approval', site('approval: manual')],
     ['organizations[0].sites[0].bundle.connections', site('bundle: { connections: 4 }')],
   ])('refuses %s and says so', (field, yaml) => {

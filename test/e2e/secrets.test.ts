@@ -7,15 +7,28 @@ import { startSync, syncState } from '../../src/client/syncs.ts';
 import { bytesIn } from '../support/file-bytes.ts';
 import { histories } from '../support/histories.ts';
 import { type Scene, setScene } from '../support/scene.ts';
+import { startReceiver, type WebhookReceiver, webhookSecret } from '../support/webhook-receiver.ts';
 
 let scene: Scene;
+let receiver: WebhookReceiver | null = null;
 afterEach(async () => {
   await scene?.end();
+  await receiver?.stop();
+  receiver = null;
 });
+
+/** What a receiver answers is nobody else's business. */
+const innerWords = 'inner-words-of-a-receiver';
 
 /** What must never be found anywhere (DESIGN X1). */
 function planted(): string[] {
-  return [scene.sandbox.apiKey, ...scene.sandbox.linkSecrets(), ...Object.values(PLANTED_MARKERS).flat()];
+  const ofWebhooks = receiver === null ? [] : [receiver.token, webhookSecret, webhookSecret.slice(6), innerWords];
+  return [
+    scene.sandbox.apiKey,
+    ...scene.sandbox.linkSecrets(),
+    ...Object.values(PLANTED_MARKERS).flat(),
+    ...ofWebhooks,
+  ];
 }
 
 async function expectNothingPlanted(): Promise<void> {
@@ -99,6 +112,27 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     await retryKey(client, org);
     await refused.result();
     await exportHandle(client, org, domain).result();
+    await expectNothingPlanted();
+  });
+
+  it('when webhooks are told, refused, and not reached', async () => {
+    receiver = await startReceiver();
+    receiver.answers.push({ status: 404, body: innerWords }, { status: 302, headers: { location: `/${innerWords}` } });
+    const down = `http://127.0.0.1:1/hooks/${receiver.token}`;
+    scene = await setScene({
+      sandbox: { entries: 300 },
+      webhooks: `[{ url: "${receiver.url}", secret: ${webhookSecret} }, { name: down, url: "${down}", secret: ${webhookSecret} }]`,
+    });
+    await scene.startWorker();
+    const { client, taskQueue, org, project } = scene;
+    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    await sync.result();
+    await expect.poll(() => receiver?.received.length, { timeout: 30_000 }).toBe(3);
+    await expect.poll(() => scene.logged().includes('the webhook down of'), { timeout: 20_000 }).toBe(true);
+    const { received } = receiver;
+    for (const { comment } of scene.sandbox.truth('prj_1') as Iterable<{ comment: string | null }>) {
+      if (comment) expect(received.some(({ body }) => body.includes(comment))).toBe(false);
+    }
     await expectNothingPlanted();
   });
 });

@@ -18,6 +18,7 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'project-activity.test.ts': () => import('./project-activity.test.ts'),
   'several-writers.test.ts': () => import('./several-writers.test.ts'),
   'slices.test.ts': () => import('./slices.test.ts'),
+  'spare-reading.test.ts': () => import('./spare-reading.test.ts'),
 };
 
 useStoreKind('postgres');
