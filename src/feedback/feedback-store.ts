@@ -122,7 +122,7 @@ export interface ExportRunRow {
   detail: string;
 }
 
-/** The team's own database (DESIGN §5 "database"). Every method is one transaction; all are safe to repeat. */
+/** The team's own database (DESIGN §5 "database"). What a method writes is one transaction; all are safe to repeat. */
 export interface FeedbackStore {
   /** Random id written when the database was made; workflows pin it (`StoreMismatch`). */
   readonly identity: string;
