@@ -146,7 +146,7 @@ export interface Erasure {
   scrubbed: boolean;
 }
 
-/** The team's own database (DESIGN §5 "database"). Every method is one transaction unless it says so; all are safe to repeat. */
+/** The team's own database (DESIGN §5 "database"). What a method writes is one transaction unless it says otherwise; all are safe to repeat. */
 export interface FeedbackStore {
   /** Random id written when the database was made; workflows pin it (`StoreMismatch`). */
   readonly identity: string;

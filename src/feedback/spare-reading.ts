@@ -1,4 +1,5 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { setImmediate as letOthersRun } from 'node:timers/promises';
+import type { Kysely, Transaction } from 'kysely';
 import { isCovered, type PlannedSlice } from '../model/slice.ts';
 import { changesCountedSince, type DatedWindow, entriesPerWindow, worthReading } from '../model/spare-slices.ts';
 import { coverageOfSlice, type Pass } from './advance-pass.ts';
@@ -12,23 +13,41 @@ import { verifiedRanges } from './verified-ranges.ts';
 type Db = Transaction<FeedbackDatabase>;
 
 /** Windows planned together: looking for them takes the whole list of entries. */
-const plannedAtOnce = 10;
+const plannedAtOnce = 25;
+/** Entries a statement: whole windows, and few enough for the parameters of a statement that names them. */
+const entriesPerStatement = 50 * entriesPerWindow;
+const idsPerStatement = 500;
 /** A round ends after so many slices, or so long: its row then tells what it has found. */
 const slicesPerRound = 1_000;
 const roundMs = 86_400_000;
 
 /**
- * What a pass of kind `verify` reads next, when it has nothing left to read: the windows most worth it, or nothing any
- * more, which completes the pass. What was read within `restMs` is left alone. Safe to repeat.
+ * What a pass of kind `verify` reads next, when it has nothing left to read: the windows most worth it. What was read
+ * within `restMs` is left alone. Looks through all entries held, apart from any transaction and part by part, so that the
+ * thread is free in between.
  */
-export async function planSpare(db: Db, pass: Pass, { at, restMs }: { at: Date; restMs: number }): Promise<void> {
-  if (pass.pass !== 'verify' || pass.outcome !== 'running' || pass.complete === 1) return;
-  if ((await currentSlice(db, pass.pass_id)) !== null) return;
-  const slices = await listSlices(db, pass.pass_id);
+export async function chooseSpare(
+  db: Kysely<FeedbackDatabase>,
+  passId: string,
+  { at, restMs }: { at: Date; restMs: number },
+): Promise<PlannedSlice[]> {
+  const pass = await db.selectFrom('sync_passes').selectAll().where('pass_id', '=', passId).executeTakeFirst();
+  if (pass === undefined || !(await isAwaiting(db, pass))) return [];
+  const slices = await listSlices(db, passId);
   const isLong = slices.length >= slicesPerRound || at.getTime() - Date.parse(pass.started_at) >= roundMs;
-  const next = isLong ? [] : await spareSlices(db, pass, slices, at.toISOString(), restMs);
-  if (next.length > 0) await planSlices(db, pass.pass_id, next);
+  return isLong ? [] : await spareSlices(db, pass, slices, at.toISOString(), restMs);
+}
+
+/** Plans what was chosen; nothing completes the pass. Safe to repeat. */
+export async function planSpare(db: Db, pass: Pass, chosen: readonly PlannedSlice[]): Promise<void> {
+  if (!(await isAwaiting(db, pass))) return;
+  if (chosen.length > 0) await planSlices(db, pass.pass_id, chosen);
   else await db.updateTable('sync_passes').set({ complete: 1 }).where('pass_id', '=', pass.pass_id).execute();
+}
+
+async function isAwaiting(db: Kysely<FeedbackDatabase>, pass: Pass): Promise<boolean> {
+  if (pass.pass !== 'verify' || pass.outcome !== 'running' || pass.complete === 1) return false;
+  return (await currentSlice(db, pass.pass_id)) === null;
 }
 
 /**
@@ -69,7 +88,7 @@ export async function confirmMissing(db: Db, pass: Pass, slice: PassSlice, at: D
 
 /** None while a project was never swept: what is missing then is a sweep's business. */
 async function spareSlices(
-  db: Db,
+  db: Kysely<FeedbackDatabase>,
   pass: Pass,
   slices: readonly PassSlice[],
   at: string,
@@ -108,55 +127,80 @@ async function datedWindows(
   project: string,
   since: string,
 ): Promise<DatedWindow[]> {
-  const numbered = db
+  const windows: DatedWindow[] = [];
+  for (let after: Dated | undefined, isLast = false; !isLast; ) {
+    const part = await nextEntries(db, org, project, after);
+    const changes = await changesOf(db, project, part, since);
+    for (let start = 0; start < part.length; start += entriesPerWindow) {
+      windows.push(windowOf(part.slice(start, start + entriesPerWindow), changes));
+    }
+    after = part.at(-1);
+    isLast = part.length < entriesPerStatement;
+    await letOthersRun();
+  }
+  return windows;
+}
+
+interface Dated {
+  id: string;
+  moment: string;
+  seen: string;
+}
+
+async function nextEntries(
+  db: Kysely<FeedbackDatabase>,
+  org: string,
+  project: string,
+  after: Dated | undefined,
+): Promise<Dated[]> {
+  const rows = await db
     .selectFrom('feedback')
-    .select([
-      'created_at_utc',
-      'last_seen_at',
-      sql<number>`(row_number() over (order by created_at_utc, id) - 1) / ${sql.lit(entriesPerWindow)}`.as('cell'),
-    ])
+    .select(['id', 'created_at_utc', 'last_seen_at'])
     .where('project_id', '=', project)
     .where('org_id', '=', org)
     .where('deleted_at', 'is', null)
-    .where('created_at_utc', 'is not', null);
-  const cells = await db
-    .selectFrom(numbered.as('numbered'))
-    .select((row) => [
-      row.fn.min('created_at_utc').as('oldest'),
-      row.fn.max('created_at_utc').as('newest'),
-      row.fn.min('last_seen_at').as('leastSeen'),
-      row.fn.countAll().as('entries'),
-    ])
-    .groupBy('cell')
-    .orderBy('cell')
-    .execute();
-  const changed = await db
-    .selectFrom('feedback_changes')
-    .innerJoin('feedback', (join) =>
-      join
-        .onRef('feedback.project_id', '=', 'feedback_changes.project_id')
-        .onRef('feedback.id', '=', 'feedback_changes.id'),
+    .where('created_at_utc', 'is not', null)
+    .$if(after !== undefined, (query) =>
+      query.where((row) =>
+        row(row.refTuple('created_at_utc', 'id'), '>', row.tuple(after?.moment ?? '', after?.id ?? '')),
+      ),
     )
-    .select((row) => ['feedback.created_at_utc as moment', row.fn.countAll().as('changes')])
-    .where('feedback_changes.project_id', '=', project)
-    .where('feedback.org_id', '=', org)
-    .where('feedback_changes.seen_at', '>=', since)
-    .where('feedback.created_at_utc', 'is not', null)
-    .groupBy('feedback.created_at_utc')
-    .orderBy('feedback.created_at_utc')
+    .orderBy('created_at_utc')
+    .orderBy('id')
+    .limit(entriesPerStatement)
     .execute();
-  const windows = cells.map(({ oldest, newest, leastSeen, entries }) => ({
-    oldest: oldest ?? '',
-    newest: newest ?? '',
-    leastSeen,
-    entries: Number(entries),
-    changes: 0,
-  }));
-  let at = 0;
-  for (const { moment, changes } of changed) {
-    while (at < windows.length - 1 && (windows[at]?.newest ?? '') < (moment ?? '')) at += 1;
-    const window = windows[at];
-    if (window !== undefined) window.changes += Number(changes);
+  return rows.map(({ id, created_at_utc, last_seen_at }) => ({ id, moment: created_at_utc ?? '', seen: last_seen_at }));
+}
+
+/** How often each of these entries has changed; those that have not are left out. */
+async function changesOf(
+  db: Kysely<FeedbackDatabase>,
+  project: string,
+  entries: readonly Dated[],
+  since: string,
+): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  for (let start = 0; start < entries.length; start += idsPerStatement) {
+    const ids = entries.slice(start, start + idsPerStatement).map(({ id }) => id);
+    const rows = await db
+      .selectFrom('feedback_changes')
+      .select((row) => ['id', row.fn.countAll().as('changes')])
+      .where('project_id', '=', project)
+      .where('id', 'in', ids)
+      .where('seen_at', '>=', since)
+      .groupBy('id')
+      .execute();
+    for (const { id, changes } of rows) found.set(id, Number(changes));
   }
-  return windows;
+  return found;
+}
+
+function windowOf(entries: readonly Dated[], changes: ReadonlyMap<string, number>): DatedWindow {
+  return {
+    oldest: entries[0]?.moment ?? '',
+    newest: entries.at(-1)?.moment ?? '',
+    entries: entries.length,
+    leastSeen: entries.reduce((least, { seen }) => (seen < least ? seen : least), entries[0]?.seen ?? ''),
+    changes: entries.reduce((sum, { id }) => sum + (changes.get(id) ?? 0), 0),
+  };
 }

@@ -22,7 +22,7 @@ import { latestCosts, projectActivity } from './project-activity.ts';
 import { cutSlice, endCheck } from './read-slice.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices } from './slices.ts';
-import { planSpare } from './spare-reading.ts';
+import { chooseSpare, planSpare } from './spare-reading.ts';
 import { upsertPage } from './upsert-page.ts';
 import { verifiedRanges, verifiedUpTo } from './verified-ranges.ts';
 
@@ -49,7 +49,10 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     listSlices: (passId) => listSlices(db, passId),
     cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
     endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await lockedPass(trx, passId), same, at)),
-    planSpare: (passId, how) => write(async (trx) => planSpare(trx, await lockedPass(trx, passId), how)),
+    async planSpare(passId, how) {
+      const chosen = await chooseSpare(db, passId, how);
+      await write(async (trx) => planSpare(trx, await lockedPass(trx, passId), chosen));
+    },
     knownEntries: (org, project, bounds) => knownEntries(db, org, project, bounds),
     verifiedRanges: (org, project) => verifiedRanges(db, org, project),
     verifiedUpTo: (org, project) => verifiedUpTo(db, org, project),
