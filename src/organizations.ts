@@ -31,6 +31,8 @@ function siteOf(site: SiteConfig, publicUrl: string): Site {
     jobAttempts: site.job.attempts,
     maxBytes: site.bundle.maxBytes,
     maxFiles: site.bundle.maxFiles,
+    connections: site.bundle.connections,
+    downloadTimeoutMs: site.bundle.timeoutMs,
     siteRules: site.bundle.rules,
     targets: rolloutTargets(site, publicUrl),
   };

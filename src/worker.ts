@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { createActivities } from './activities/index.ts';
 import { BudgetClient } from './client/budget.ts';
 import { connectClient, connectOptions, TemporalUnreachable } from './client/connection.ts';
-import { announcePhase } from './client/exports.ts';
+import { announceDownload, announcePhase } from './client/exports.ts';
 import { retryKey } from './client/retry-key.ts';
 import type { Config } from './config/config.ts';
 import { temporalLogger } from './log.ts';
@@ -91,6 +91,7 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
     permits,
     linkPolicy: { allowInsecure: config.service.allowInsecure, linkHosts: config.service.linkHosts },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
+    announceDownload: (workflowId, transfer) => announceDownload(client, workflowId, transfer),
   });
   const worker = await Worker.create({
     connection,

@@ -3,6 +3,7 @@ import type { LinkPolicy } from '../bundle/link-policy.ts';
 import type { SiteRuleLevels } from '../bundle/site/site-rules.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { ExportPhase } from '../model/cargo.ts';
+import type { Transfer } from '../model/transfer.ts';
 import type { RolloutTarget } from '../rollout/rollout-target.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
 import { permanent } from './failures.ts';
@@ -15,6 +16,10 @@ export interface Site {
   jobAttempts: number;
   maxBytes: number;
   maxFiles: number;
+  /** Connections a download uses where the source gives parts. */
+  connections: number;
+  /** Longest time of a download, over all attempts. */
+  downloadTimeoutMs: number;
   /** What becomes of a bundle that breaks a rule about its content, where it differs from the rule's default. */
   siteRules: SiteRuleLevels;
   targets: readonly RolloutTarget[];
@@ -39,6 +44,8 @@ export interface ActivityDependencies {
   linkPolicy: LinkPolicy;
   /** Tells the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
+  /** Tells the export's workflow how far the download is. */
+  announceDownload(workflowId: string, transfer: Transfer): Promise<void>;
 }
 
 export function organizationOf(deps: ActivityDependencies, org: string): Organization {

@@ -1,6 +1,8 @@
 import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
 import { DownloadFailed } from './download-errors.ts';
 import { checkLink, type LinkPolicy, policedConnector } from './link-policy.ts';
+import type { Answer } from './object-answer.ts';
+import type { WideReads } from './wide-reads.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_REDIRECTS = 3;
@@ -15,9 +17,9 @@ export type ObjectResponse = Dispatcher.ResponseData;
  * Honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY; behind a proxy it is the proxy that connects, so that only the link
  * itself can be checked. The caller destroys it.
  */
-export function linkDispatcher(policy: LinkPolicy): Dispatcher {
+export function linkDispatcher(policy: LinkPolicy, reads: WideReads): Dispatcher {
   const noProxy = [process.env.no_proxy ?? process.env.NO_PROXY ?? '', ...THIS_MACHINE].join(',');
-  return new EnvHttpProxyAgent({ connect: policedConnector(policy, CONNECT_TIMEOUT_MS), noProxy });
+  return new EnvHttpProxyAgent({ connect: policedConnector(policy, CONNECT_TIMEOUT_MS, reads), noProxy });
 }
 
 /**
@@ -38,6 +40,8 @@ export async function requestObject(
       bodyTimeout: options.idleTimeoutMs,
       ...(options.signal ? { signal: options.signal } : {}),
     });
+    // Whoever reads the body listens for themselves; until then its end harms nobody.
+    response.body.on('error', () => undefined);
     const location = headerOf(response, 'location');
     if (!REDIRECTS.includes(response.statusCode) || location === null) return response;
     await drop(response);
@@ -47,8 +51,21 @@ export async function requestObject(
   }
 }
 
+/** What is looked at of an answer to judge it. */
+export function answerOf(response: ObjectResponse): Answer {
+  return {
+    status: response.statusCode,
+    etag: headerOf(response, 'etag'),
+    contentLength: headerOf(response, 'content-length'),
+    contentRange: headerOf(response, 'content-range'),
+    contentEncoding: headerOf(response, 'content-encoding'),
+    retryAfter: headerOf(response, 'retry-after'),
+    date: headerOf(response, 'date'),
+  };
+}
+
 /** The value of a header that is sent once; null when absent or repeated. */
-export function headerOf(response: ObjectResponse, name: string): string | null {
+function headerOf(response: ObjectResponse, name: string): string | null {
   const value = response.headers[name];
   return typeof value === 'string' ? value : null;
 }

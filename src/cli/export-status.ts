@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { ExportRunRow } from '../feedback/feedback-store.ts';
 import { clockTime, spanText } from '../model/details-text.ts';
 import type { ExportProgress, ExportState } from '../model/site-export.ts';
+import { transferFacts } from '../model/transfer.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findSite } from './find-configured.ts';
@@ -77,6 +78,7 @@ function documentOf({ state, runs, ...status }: Status): object {
         startedAt: isoTime(state.progress.startedAt),
         jobStartedAt: isoTime(state.progress.jobStartedAt),
       },
+      download: state.download && { ...state.download, at: isoTime(state.download.at) },
       nextPoll: state.nextPoll && {
         ...state.nextPoll,
         at: isoTime(state.nextPoll.at),
@@ -100,7 +102,10 @@ function textOf({ domain, workflowId, status, state, runs }: Status, paint: Pain
   return lines.join('\n');
 }
 
-function stateFacts({ phase, progress, nextPoll, version }: ExportState, workflowId: string): [string, string][] {
+function stateFacts(
+  { phase, progress, nextPoll, download, version }: ExportState,
+  workflowId: string,
+): [string, string][] {
   const facts: [string, string][] = [
     ['workflow', workflowId],
     ['phase', phase],
@@ -112,6 +117,7 @@ function stateFacts({ phase, progress, nextPoll, version }: ExportState, workflo
     if (percent !== null) facts.push(['progress', `${Math.floor(percent)} %`]);
     if (pageCount !== null) facts.push(['pages', `${pageCount}`]);
   }
+  if (download) facts.push(['download', transferFacts(download).join(', ')]);
   if (nextPoll) facts.push(['next poll', `${clockTime(nextPoll.at)} (${nextPoll.reason})`]);
   if (version !== null) facts.push(['version', version]);
   return facts;

@@ -1,5 +1,6 @@
 import { clockTime, spanText } from '../model/details-text.ts';
 import type { ExportState } from '../model/site-export.ts';
+import { type Transfer, transferFacts, transferPercent } from '../model/transfer.ts';
 import { bar } from './bar.ts';
 import type { Step } from './live-lines.ts';
 import type { Paint } from './output.ts';
@@ -11,6 +12,7 @@ export function exportStep(state: ExportState, now: number, paint: Paint): Step 
     const why = `the API key is refused (401), tried again at ${clockTime(unauthorized.nextTryAt)}`;
     return { key: `unauthorized ${unauthorized.nextTryAt}`, text: `${paint.yellow(phase)}  ${why}` };
   }
+  if (phase === 'fetching' && state.download !== null) return downloadStep(state.download, paint);
   if (phase !== 'rendering' || progress === null)
     return { key: phase, text: `${paint.bold(phase)}${versionText(state)}` };
   const { percent, pageCount, polls, jobsStarted } = progress;
@@ -25,6 +27,17 @@ export function exportStep(state: ExportState, now: number, paint: Paint): Step 
     key: `${phase} ${jobsStarted} ${percent === null ? (polls > 0 ? 'asked' : 'new') : Math.floor(percent / 10)}`,
     text: [paint.bold(phase), bar(percent, paint), ...facts, ...pollIn].join('  '),
     line: [phase, ...percentText, ...facts, ...pollAt].join(', '),
+  };
+}
+
+/** A line in a log for each tenth of the way. */
+function downloadStep(download: Transfer, paint: Paint): Step {
+  const percent = transferPercent(download);
+  const facts = transferFacts(download);
+  return {
+    key: `fetching ${percent === null ? 'unknown' : Math.floor(percent / 10)}`,
+    text: [paint.bold('fetching'), bar(percent, paint), ...facts].join('  '),
+    line: ['fetching', ...(percent === null ? [] : [`${Math.floor(percent)} %`]), ...facts].join(', '),
   };
 }
 

@@ -22,7 +22,6 @@ export function findUnavailable(config: ConfigInput): Finding[] {
     for (const [s, site] of organization.sites.entries()) {
       const siteAt = [...at, 'sites', s];
       refuse(site.approval === 'manual', [...siteAt, 'approval'], '"manual"');
-      refuse(site.bundle.connections > 1, [...siteAt, 'bundle', 'connections'], 'more than one connection');
     }
   }
   return findings;

@@ -119,7 +119,13 @@ function resolveSite(site: OrganizationInput['sites'][number], absolute: (relati
     domain,
     ...(schedule && { schedule: resolveSchedule(schedule) }),
     job: { timeoutMs: job.timeout, attempts: job.attempts },
-    bundle: { maxBytes: bundle.maxBytes, maxFiles: bundle.maxFiles, rules: bundle.rules },
+    bundle: {
+      maxBytes: bundle.maxBytes,
+      maxFiles: bundle.maxFiles,
+      connections: bundle.connections,
+      timeoutMs: bundle.timeout,
+      rules: bundle.rules,
+    },
     rollout: rollout.flatMap((target) => resolveRollout(target, absolute)),
   };
 }

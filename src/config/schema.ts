@@ -101,7 +101,10 @@ const site = z.strictObject({
       maxFiles: wholeNumber(1, 10_000_000).default(200_000).describe('An archive with more files is refused.'),
       connections: wholeNumber(1, 64)
         .default(1)
-        .describe('Connections a download uses; more than 1 in a later version.'),
+        .describe('Connections a download uses; more than 1 pays where the source limits each.'),
+      timeout: duration({ min: '1s', max: '12h' })
+        .prefault('6h')
+        .describe('A download that takes longer, all attempts together, is given up.'),
       rules: siteRules
         .prefault({})
         .describe('What becomes of a site that breaks a rule about its content; see verification.md.'),

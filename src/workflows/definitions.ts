@@ -11,11 +11,14 @@ import type {
 } from '../model/permits.ts';
 import type { ExportState } from '../model/site-export.ts';
 import type { SyncState } from '../model/sync.ts';
+import type { Transfer } from '../model/transfer.ts';
 
 export const exportStateQuery = defineQuery<ExportState>('state');
 export const pollNowUpdate = defineUpdate<ExportState>('pollNow');
 /** Sent by the long bundle activity when it enters another phase. */
 export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
+/** Sent by the long bundle activity now and then. */
+export const downloadSignal = defineSignal<[Transfer]>('download');
 
 /** The key may have been changed: whatever waits for it tries it at once. Taken by exports and budgets. */
 export const retryKeySignal = defineSignal('retryKey');

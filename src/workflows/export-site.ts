@@ -17,7 +17,7 @@ import {
   type ExportState,
 } from '../model/site-export.ts';
 import { versionName } from '../model/version-name.ts';
-import { exportStateQuery, phaseSignal, pollNowUpdate, retryKeySignal } from './definitions.ts';
+import { downloadSignal, exportStateQuery, phaseSignal, pollNowUpdate, retryKeySignal } from './definitions.ts';
 import { ExportJob } from './export-job.ts';
 import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
@@ -67,6 +67,7 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
   const run = new SiteExport(input);
   setHandler(exportStateQuery, () => run.state(), { description: 'Phase, progress, next poll and rollouts.' });
   setHandler(phaseSignal, ({ phase }) => run.view.announce(phase), { description: 'A long activity entered a phase.' });
+  setHandler(downloadSignal, (transfer) => run.view.downloading(transfer), { description: 'How far the download is.' });
   setHandler(
     pollNowUpdate,
     () => {

@@ -2,6 +2,7 @@ import { setCurrentDetails } from '@temporalio/workflow';
 import type { ExportPhase, RolloutResult } from '../model/cargo.ts';
 import { barText, clockTime, factsTable } from '../model/details-text.ts';
 import type { ExportInput, ExportProgress, ExportState } from '../model/site-export.ts';
+import { type Transfer, transferTableRows } from '../model/transfer.ts';
 import { showPhase } from './search-attributes.ts';
 
 /** What people see of an export: the query `state`, the current details and the phase as a search attribute. */
@@ -11,6 +12,7 @@ export class ExportView {
   #phase: ExportPhase = 'starting';
   #nextPoll: ExportState['nextPoll'] = null;
   #unauthorized: ExportState['unauthorized'] = null;
+  #download: Transfer | null = null;
   version: string | null = null;
   readonly rollouts: RolloutResult[] = [];
 
@@ -32,6 +34,7 @@ export class ExportView {
       progress: this.#progress,
       nextPoll: this.#nextPoll,
       unauthorized: this.#unauthorized,
+      download: this.#download,
       version: this.version,
       rollouts: this.rollouts,
     };
@@ -40,6 +43,7 @@ export class ExportView {
   enter(phase: ExportPhase): void {
     if (phase === this.#phase) return;
     this.#phase = phase;
+    if (phase !== 'fetching') this.#download = null;
     showPhase(phase);
     this.show();
   }
@@ -47,6 +51,13 @@ export class ExportView {
   /** The long activity's own word for its phase; a late one of an ended attempt changes nothing. */
   announce(phase: ExportPhase): void {
     if (this.#phase === 'fetching' && phase === 'verifying') this.enter(phase);
+  }
+
+  /** How far the download is; a late word changes nothing. */
+  downloading(transfer: Transfer): void {
+    if (this.#phase !== 'fetching') return;
+    this.#download = transfer;
+    this.show();
   }
 
   waitForPoll(poll: ExportState['nextPoll']): void {
@@ -77,6 +88,7 @@ export class ExportView {
       facts.push(['next poll', `${clockTime(at)} (${reason})`]);
       if (expectedAt !== null) facts.push(['done at about', clockTime(expectedAt)]);
     }
+    if (this.#download) facts.push(...transferTableRows(this.#download));
     facts.push(['job', `${jobId ?? 'none yet'}, asked ${polls} times`]);
     if (jobsStarted > 1) facts.push(['jobs started', `${jobsStarted}`]);
     if (possibleDuplicates > 0) {

@@ -31,6 +31,7 @@ const rendering: ExportState = {
   progress,
   nextPoll: { at: now + 90_000, reason: '42 % after 60 s', expectedAt: null },
   unauthorized: null,
+  download: null,
   version: null,
   rollouts: [],
 };

@@ -55,7 +55,6 @@ describe('the JSON Schema for editors', () => {
 describe('descriptions', () => {
   const later: Record<string, string> = {
     'organizations[].budget.spare': organizationWith('budget: { spare: verify }'),
-    'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
     'organizations[].sites[].approval': site('approval: manual'),
     'privacy.contacts': `${MINIMAL}privacy: { contacts: hash }\n`,
     'privacy.comments': `${MINIMAL}privacy: { comments: drop }\n`,

@@ -180,7 +180,6 @@ describe('what comes in a later version', () => {
     ['privacy.hashKey', `${MINIMAL}privacy: { hashKey: hunter2 }\n`],
     ['organizations[0].budget.spare', organizationWith('budget: { spare: verify }')],
     ['organizations[0].sites[0].approval', site('approval: manual')],
-    ['organizations[0].sites[0].bundle.connections', site('bundle: { connections: 4 }')],
   ])('refuses %s and says so', (field, yaml) => {
     const [problem, ...more] = problemsOf(yaml);
     expect(more).toEqual([]);

@@ -54,6 +54,8 @@ export async function activityScene(
             jobAttempts: 1,
             maxBytes: 1_000_000_000,
             maxFiles: 10_000,
+            connections: 1,
+            downloadTimeoutMs: 3_600_000,
             siteRules: {},
             targets: [],
           },
@@ -76,6 +78,7 @@ export async function activityScene(
       },
     },
     async announcePhase() {},
+    async announceDownload() {},
   };
   return {
     deps,
