@@ -33,6 +33,7 @@ export class ByteSpans {
   }
 
   remove({ start, end }: ByteSpan): void {
+    if (start >= end) return;
     this.#set(
       this.#spans
         .flatMap((span) => [

@@ -40,6 +40,9 @@ export async function receive(
         writer.settled().catch(reject);
       });
       body.on('end', resolve).on('error', (error) => reject(interruption(error)));
+      // Also when it broke off before anybody listened.
+      body.on('close', () => reject(interruption(body.errored)));
+      if (body.closed) reject(interruption(body.errored));
     });
   } finally {
     body.destroy();
