@@ -11,6 +11,7 @@ import { retryKey } from './client/retry-key.ts';
 import type { Config } from './config/config.ts';
 import { temporalLogger } from './log.ts';
 import { organizationsOf } from './organizations.ts';
+import { proxyFor } from './service/proxy.ts';
 import { openStores } from './stores.ts';
 
 export interface RunningWorker {
@@ -89,7 +90,11 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
     bundles: stores.bundles,
     keepVersions: config.store.keep,
     permits,
-    linkPolicy: { allowInsecure: config.service.allowInsecure, linkHosts: config.service.linkHosts },
+    linkPolicy: {
+      allowInsecure: config.service.allowInsecure,
+      linkHosts: config.service.linkHosts,
+      proxyFor: (url) => proxyFor(url, process.env),
+    },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
     announceDownload: (workflowId, transfer) => announceDownload(client, workflowId, transfer),
   });

@@ -4,7 +4,7 @@ import { DownloadFailed, NoRoom } from './download-errors.ts';
 import { freeBytes, requireRoom } from './free-space.ts';
 import type { LinkPolicy } from './link-policy.ts';
 import { type LinkSource, LinkSupply } from './link-supply.ts';
-import { linkDispatcher } from './object-request.ts';
+import { linkConnections } from './object-request.ts';
 import { ObjectTransfer } from './object-transfer.ts';
 import { PartialFile } from './partial-file.ts';
 import { WideReads } from './wide-reads.ts';
@@ -68,7 +68,7 @@ export async function download(links: LinkSource, options: DownloadOptions): Pro
   const signal = AbortSignal.any(options.signal ? [options.signal, limits.signal] : [limits.signal]);
   const { connections = 1, timeLimitMs } = options;
   const reads = new WideReads(connections);
-  const dispatcher = linkDispatcher(options.policy, reads);
+  const ways = linkConnections(options.policy, reads);
   const timers: NodeJS.Timeout[] = [];
   try {
     const file = await PartialFile.open(options.file, signal);
@@ -80,7 +80,7 @@ export async function download(links: LinkSource, options: DownloadOptions): Pro
         connections,
         signal,
         reads,
-        dispatcher,
+        ways,
         file,
         supply,
         roomFor,
@@ -102,7 +102,7 @@ export async function download(links: LinkSource, options: DownloadOptions): Pro
     throw isDiskFull(error) ? new NoRoom(`the disk of ${folder} is full: make room`) : error;
   } finally {
     for (const timer of timers) clearTimeout(timer);
-    await dispatcher.destroy();
+    await ways.destroy();
   }
 }
 

@@ -9,6 +9,8 @@ export interface LinkPolicy {
   allowInsecure: boolean;
   /** `host` or `host:port` (IPv6 with or without brackets) that may be private or on this machine. */
   linkHosts: readonly string[];
+  /** The proxy for an address, or null; none at all by default. */
+  proxyFor?: (url: URL) => URL | null;
 }
 
 /** The link leads where the policy does not allow; the message names the host at most. */
@@ -31,6 +33,10 @@ export function checkLink(link: string, policy: LinkPolicy): URL {
   }
   if (url.username !== '' || url.password !== '') {
     throw new LinkRefused(`the link to ${url.hostname} carries a user name or password`);
+  }
+  if (policy.proxyFor?.(url) && !isListed(url.hostname, portOf(url), policy)) {
+    // It is the proxy that connects: nobody here could see where to.
+    throw new LinkRefused(`behind a proxy, ${url.hostname} must be listed in service.linkHosts`);
   }
   if (ipaddr.isValid(bare(url.hostname))) checkAddress(url.hostname, portOf(url), url.hostname, policy);
   return url;

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Dispatcher } from 'undici';
 import { type ByteSpan, ByteSpans } from './byte-spans.ts';
 import type { DownloadOptions } from './download.ts';
 import { ArchiveTooLarge, DownloadFailed } from './download-errors.ts';
@@ -7,7 +6,7 @@ import { Interrupted, interruption } from './interrupted.ts';
 import { LinkRefused } from './link-policy.ts';
 import type { LinkSupply } from './link-supply.ts';
 import { type Asked, judgeAnswer, type Verdict } from './object-answer.ts';
-import { answerOf, drop, type ObjectResponse, requestObject } from './object-request.ts';
+import { answerOf, drop, type LinkConnections, type ObjectResponse, requestObject } from './object-request.ts';
 import type { PartialFile } from './partial-file.ts';
 import { receive } from './receive.ts';
 import type { ObjectIdentity } from './resume-journal.ts';
@@ -35,7 +34,7 @@ export interface TransferParts extends Omit<DownloadOptions, 'file' | 'freeBytes
   connections: number;
   signal: AbortSignal;
   reads: WideReads;
-  dispatcher: Dispatcher;
+  ways: LinkConnections;
   file: PartialFile;
   supply: LinkSupply;
   /** Throws `NoRoom` unless so many bytes fit on the disk. */
@@ -176,9 +175,9 @@ export class ObjectTransfer {
   }
 
   async #ask(href: string, headers: Record<string, string>, signal: AbortSignal): Promise<ObjectResponse> {
-    const { policy, dispatcher, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = this.#parts;
+    const { policy, ways, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = this.#parts;
     try {
-      return await requestObject(href, headers, { policy, dispatcher, idleTimeoutMs, signal });
+      return await requestObject(href, headers, { policy, connections: ways, idleTimeoutMs, signal });
     } catch (error) {
       throw error instanceof LinkRefused || error instanceof DownloadFailed ? error : interruption(error);
     }

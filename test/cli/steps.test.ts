@@ -74,6 +74,16 @@ describe('a step of an export', () => {
     expect(line).toBe('rendering, 42 %, 9 pages, next poll 04:01:30 UTC (42 % after 60 s)');
   });
 
+  it('shows how far the download is, with speed and time left', () => {
+    const download = { offset: 45_000_000, total: 120_000_000, bytesPerSecond: 12_500_000, at: now };
+    const { text, line, key } = exportStep({ ...rendering, phase: 'fetching', download }, now, plain);
+    expect(text).toBe('fetching  ████████░░░░░░░░░░░░ 37 %  45 of 120 MB  12.5 MB/s  6 s left');
+    expect(line).toBe('fetching, 37 %, 45 of 120 MB, 12.5 MB/s, 6 s left');
+    const later = { ...download, offset: 47_000_000, bytesPerSecond: 1 };
+    expect(exportStep({ ...rendering, phase: 'fetching', download: later }, now, plain).key).toBe(key);
+    expect(exportStep({ ...rendering, phase: 'verifying', download }, now, plain).text).toBe('verifying');
+  });
+
   it('is a new one with each phase, tenth and job, and not in between', () => {
     const keyOf = (change: Partial<ExportProgress>, phase: ExportState['phase'] = 'rendering') =>
       exportStep({ ...rendering, phase, progress: { ...progress, ...change } }, now, plain).key;
