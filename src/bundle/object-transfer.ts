@@ -156,7 +156,7 @@ export class ObjectTransfer {
     supply.observe(answer.date);
     const verdict = judgeAnswer(answer, asked);
     if (verdict.kind === 'continue' && asked.kind === 'part') {
-      this.#goOn(asked.identity);
+      await this.#goOn(asked.identity);
       return this.#receive(response, asked.start, asked.end);
     }
     if (verdict.kind === 'opened') {
@@ -183,11 +183,12 @@ export class ObjectTransfer {
     }
   }
 
-  #goOn({ etag, total }: ObjectIdentity): void {
+  async #goOn({ etag, total }: ObjectIdentity): Promise<void> {
     if (total > this.#parts.maxBytes) throw this.#tooLarge();
     this.etag = etag;
     this.#total = total;
     if (this.#alone || (!this.#opened && this.resumedFrom.length === 0)) this.resumedFrom.push(this.#file.bytes);
+    await this.#parts.roomFor(this.left);
     this.#report();
   }
 

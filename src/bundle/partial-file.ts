@@ -64,7 +64,7 @@ export class PartialFile {
     return this.#done.gaps(this.#identity?.total ?? OPEN_END);
   }
 
-  /** Forgets all bytes and begins with another object; the proof is on disk before the first byte is. */
+  /** Forgets all bytes and begins with another object. */
   async startOver(identity: ObjectIdentity | null): Promise<void> {
     await this.close();
     await forget(journalOf(this.#path));

@@ -1,7 +1,5 @@
-import type { FileHandle } from 'node:fs/promises';
-import { open, readFile, rm } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { writeDurably } from './durable-file.ts';
 
 /** Proof that bytes on disk belong to an object: its strong ETag and its length in bytes. */
 export interface ObjectIdentity {
@@ -31,9 +29,14 @@ export class ResumeJournal {
     this.#handle = handle;
   }
 
-  /** Begins a journal in the place of any other, with what is proved already; on disk for good before this returns. */
+  /**
+   * Begins a journal in the place of any other, with what is proved already. Nothing needs to be flushed: after a power
+   * failure a line without its bytes, or of another object, is one whose checksum is wrong.
+   */
   static async begin(path: string, identity: ObjectIdentity, proved: readonly Checkpoint[]): Promise<ResumeJournal> {
-    await writeDurably(path, [`${JSON.stringify(identity)}\n`, ...proved.map(lineOf)].join(''));
+    const temp = `${path}.new`;
+    await writeFile(temp, [`${JSON.stringify(identity)}\n`, ...proved.map(lineOf)].join(''));
+    await rename(temp, path);
     return new ResumeJournal(await open(path, 'a'));
   }
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
@@ -5,13 +6,18 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { createBundleActivities, type FetchBundleResult } from '../../src/activities/bundle-versions.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { DirectoryBundleStore } from '../../src/bundle/directory-store.ts';
+import { hashFile } from '../../src/bundle/hash-file.ts';
 import { SITE, zip } from '../bundle/build-archive.ts';
+import { tempFolder } from '../bundle/temp-folder.ts';
 import { json, serviceWith } from '../service/http-server.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
 
 const domain = 'docs.acme.example';
 let scene: ActivityScene;
+const mounted: string[] = [];
 afterEach(async () => {
+  for (const disk of mounted.splice(0)) spawnSync('umount', [disk]);
   await scene?.end();
 });
 
@@ -103,6 +109,30 @@ describe('fetchBundle', () => {
     const sent = downloads().reduce((sum, { bytes }) => sum + bytes, 0);
     const { size } = await stat(join(scene.folder, 'bundles', '.staging', 'stage-1', 'archive'));
     expect(sent).toBe(size);
+  });
+
+  it('tells a full disk, leaves nothing of the download there, and the published version as it is', async ({
+    skip,
+  }) => {
+    const jobId = await exported();
+    const disk = await tempFolder();
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', disk]).status !== 0)
+      return skip('needs a mount');
+    mounted.push(disk);
+    scene.deps.bundles = await DirectoryBundleStore.open({ root: disk, publicUrl: 'http://localhost:8090' });
+    expect(await fetchBundle(jobId)).toMatchObject({ ok: true });
+    const version = '20261121T040200Z-3f9a2c1b8e7d';
+    await scene.deps.bundles.publish('stage-1', version);
+    const current = await scene.deps.bundles.moveCurrent(domain, version, 0, new Date());
+    spawnSync('mount', ['-o', 'remount,size=20m', disk]);
+    const failure = await failureOf(fetchBundle(jobId));
+    expect(failure).toMatchObject({ type: 'StoreUnavailable', nonRetryable: false });
+    expect(failure?.message).toMatch(/^\d+ MB are needed in .* and \d+ MB are free: make room/);
+    expect(await readdir(join(disk, '.staging'))).toEqual([]);
+    expect(await scene.deps.bundles.current(domain)).toEqual(current);
+    await scene.deps.bundles.withArchive(domain, version, async (file) => {
+      expect(await hashFile(file)).toBe((await scene.deps.bundles.manifest(domain, version)).archive.sha256);
+    });
   });
 
   it('gives up a download that takes longer than the site allows', async () => {
