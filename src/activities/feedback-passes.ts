@@ -65,7 +65,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     return { storeId: deps.feedback.identity, dateFrom, dateTo };
   },
 
-  /** Closes the pass's row and tells the watermark after it. Safe to repeat. */
+  /** Closes the pass's row, lets personal data go that is too old, and tells the watermark. Safe to repeat. */
   async finishPass(input: FinishPassInput): Promise<PassTotals> {
     requireStore('feedback', input.storeId, deps.feedback.identity);
     const row = await deps.feedback.finishPass(input.passId, {
@@ -74,6 +74,8 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       waitedMs: input.waitedMs,
       finishedAt: new Date(input.finishedAt),
     });
+    // Personal data may have become too old since the last pass.
+    await deps.feedback.expire(input.project, new Date());
     const { pages, requests, throttled, entries } = row;
     return {
       watermark: await deps.feedback.watermark(input.org, input.project),

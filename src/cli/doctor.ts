@@ -67,7 +67,7 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
       ...config.organizations.map(keyCheck),
       ...(askTheService ? await askService(config, temporal) : []),
       linksCheck(config.service),
-      ...(await checkStores(config.store)),
+      ...(await checkStores(config)),
       ...(await Promise.all(sites.map(checkTargets))).flat(),
     ];
   } finally {

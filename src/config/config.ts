@@ -15,6 +15,7 @@ export interface Config {
   service: ServiceConfig;
   organizations: OrganizationConfig[];
   store: StoreConfig;
+  privacy: PrivacyConfig;
 }
 
 export interface TemporalConfig {
@@ -92,6 +93,18 @@ export interface StoreConfig {
   bundles: BundleStoreConfig;
   /** Versions kept of each site. */
   keep: number;
+}
+
+/** What becomes of personal data (docs/privacy.md). */
+export interface PrivacyConfig {
+  contacts: 'keep' | 'hash' | 'drop';
+  comments: 'keep' | 'hash' | 'drop';
+  /** Null unless something is hashed. */
+  hashKey: SecretSource | null;
+  /** Unknown fields that are kept in spite of `hash` and `drop`. */
+  keepFields: string[];
+  /** Null: personal data never becomes too old. */
+  retentionMs: number | null;
 }
 
 export type BundleStoreConfig = { publicUrl: string } & (

@@ -39,6 +39,28 @@ export function findContradictions(config: ConfigInput): Finding[] {
       }
     }
   }
+  return [...findings, ...privacyContradictions(config.privacy)];
+}
+
+/** Fields of an entry that INTERFACE names. */
+const interfaceFields = new Set(
+  'id path comment createdAt source status helpful contact code filename lang'.split(' '),
+);
+
+function privacyContradictions({ contacts, comments, hashKey, keepFields }: ConfigInput['privacy']): Finding[] {
+  const findings: Finding[] = [];
+  const refuse = (wrong: boolean, field: string, message: string, ...index: number[]) => {
+    if (wrong) findings.push({ path: ['privacy', field, ...index], message });
+  };
+  const hashed = contacts === 'hash' ? 'contacts' : comments === 'hash' ? 'comments' : null;
+  refuse(hashed !== null && hashKey === undefined, 'hashKey', `expected a key, because privacy.${hashed} is hash`);
+  refuse(hashed === null && hashKey !== undefined, 'hashKey', 'goes with contacts: hash or comments: hash');
+  const isRestricted = contacts !== 'keep' || comments !== 'keep';
+  refuse(!isRestricted && keepFields.length > 0, 'keepFields', 'goes with hash or drop: with keep all fields are kept');
+  for (const [index, name] of keepFields.entries()) {
+    const message = 'expected the name of a field that the interface does not name';
+    refuse(isRestricted && interfaceFields.has(name), 'keepFields', message, index);
+  }
   return findings;
 }
 

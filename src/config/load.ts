@@ -6,6 +6,7 @@ import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { findContradictions } from './consistency.ts';
 import type { Environment } from './environment.ts';
 import { formatPath } from './format-path.ts';
+import { readHashKey } from './hash-key.ts';
 import { resolveConfig } from './resolve.ts';
 import { configSchema } from './schema.ts';
 import { describeIssues, problemAt } from './schema-problems.ts';
@@ -86,10 +87,10 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
   return isSyntax && text.includes('${') ? `inside { } and [ ] write "\${NAME}" with quotes` : null;
 }
 
-function findMissingSecrets({ organizations, store }: Config, yaml: YamlFile): ConfigProblem[] {
-  const problemOf = (secret: SecretSource, path: PropertyKey[]): ConfigProblem[] => {
+function findMissingSecrets({ organizations, store, privacy }: Config, yaml: YamlFile): ConfigProblem[] {
+  const problemOf = (secret: SecretSource, path: PropertyKey[], read = () => secret.read()): ConfigProblem[] => {
     try {
-      secret.read();
+      read();
       return [];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
@@ -103,5 +104,10 @@ function findMissingSecrets({ organizations, store }: Config, yaml: YamlFile): C
     return problemOf(apiKey, [...at, field]);
   });
   const password = store.feedback.kind === 'postgres' ? store.feedback.password : null;
-  return password === null ? keys : [...keys, ...problemOf(password, ['store', 'feedback'])];
+  const { hashKey } = privacy;
+  return [
+    ...keys,
+    ...(password === null ? [] : problemOf(password, ['store', 'feedback'])),
+    ...(hashKey === null ? [] : problemOf(hashKey, ['privacy', 'hashKey'], () => readHashKey(hashKey))),
+  ];
 }

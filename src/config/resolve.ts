@@ -21,7 +21,7 @@ type OrganizationInput = ConfigInput['organizations'][number];
 export function resolveConfig(input: ConfigInput, file: string, environment: Environment): Config {
   const directory = path.dirname(file);
   const absolute = (relative: string) => path.resolve(directory, relative);
-  const { temporal, service, store } = input;
+  const { temporal, service, store, privacy } = input;
   const baseUrl = trimSlash(service.baseUrl);
   return {
     file,
@@ -44,6 +44,13 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       feedback: resolveFeedback(store.feedback, absolute, environment),
       bundles: resolveBundles(store.bundles, absolute),
       keep: store.keep,
+    },
+    privacy: {
+      contacts: privacy.contacts,
+      comments: privacy.comments,
+      hashKey: privacy.hashKey === undefined ? null : new TextSecret('hash key', privacy.hashKey, environment),
+      keepFields: privacy.keepFields,
+      retentionMs: privacy.retention ?? null,
     },
   };
 }

@@ -222,11 +222,19 @@ const store = z.strictObject({
 });
 
 const privacy = z.strictObject({
-  contacts: handling.describe(
-    'What to do with the e-mail addresses people left; `hash` and `drop` in a later version.',
-  ),
-  comments: handling.describe('What to do with what people wrote; `hash` and `drop` in a later version.'),
-  hashKey: text('a key').optional().describe('Key under which values are hashed (later version).'),
+  contacts: handling.describe('What to do with the e-mail addresses people left.'),
+  comments: handling.describe('What to do with what people wrote: comments and code.'),
+  hashKey: text(`\${NAME} of an environment variable`)
+    .meta({ title: 'text' })
+    .optional()
+    .describe('Key of `hash`, at least 32 characters, best by reference to an environment variable.'),
+  keepFields: z
+    .array(text('the name of a field'), 'expected a list of names')
+    .default([])
+    .describe('With `hash` or `drop`: fields unknown to the interface that are kept, such as `locale`.'),
+  retention: duration({ min: '1d', max: '36500d' })
+    .optional()
+    .describe('Age at which an entry loses contact, comment, code and unknown fields. Absent: never.'),
 });
 
 export const configSchema = z.strictObject(

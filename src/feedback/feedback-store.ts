@@ -3,6 +3,7 @@ import type { ProjectActivity } from '../model/observed-load.ts';
 import type { KnownEntries, PassBounds } from '../model/pass-slices.ts';
 import type { EntryOrder, PlannedSlice } from '../model/slice.ts';
 import type { VerifiedRange } from '../model/verified-ranges.ts';
+import type { Treated } from './apply-privacy.ts';
 import type { FeedbackEntry, RejectedEntry } from './feedback-entry.ts';
 import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
 import type { FeedbackStats } from './feedback-stats.ts';
@@ -115,7 +116,28 @@ export interface ExportRunRow {
   detail: string;
 }
 
-/** The team's own database (DESIGN §5 "database"). Every method is one transaction; all are safe to repeat. */
+export interface ErasureRequest {
+  /** As a person writes it. */
+  contact: string;
+  /** Only of this project; of all, those to come included, by default. */
+  project?: string;
+  at: Date;
+}
+
+/** What an erasure removed. */
+export interface Erasure {
+  /** Keyed hash of the contact, by which it is kept out. */
+  contact: string;
+  entries: number;
+  changes: number;
+  rejects: number;
+  /** Those in which there was anything of the person. */
+  projects: { project: string; entries: number; changes: number; rejects: number }[];
+  /** Whether what was removed is gone from the database's files too, as far as the database itself holds them. */
+  scrubbed: boolean;
+}
+
+/** The team's own database (DESIGN §5 "database"). Every method is one transaction unless it says so; all are safe to repeat. */
 export interface FeedbackStore {
   /** Random id written when the database was made; workflows pin it (`StoreMismatch`). */
   readonly identity: string;
@@ -183,6 +205,19 @@ export interface FeedbackStore {
   /** Inserts or replaces the row of a run. */
   recordExportRun(row: ExportRunRow): Promise<void>;
   listExportRuns(filter: { org?: string; domain?: string; limit?: number }): Promise<ExportRunRow[]>;
+  /**
+   * Removes a person from every table and keeps them out of what later pages bring (docs/privacy.md). Safe to repeat:
+   * one who was not there is kept out as well.
+   */
+  erase(request: ErasureRequest): Promise<Erasure>;
+  /** Takes out of everything stored what `privacy` does not let stay. Many transactions, safe to repeat. */
+  applyPrivacy(at: Date): Promise<Treated>;
+  /** The same for what has become too old in one project. */
+  expire(project: string, at: Date): Promise<Treated>;
+  /** Rows that are not yet as `privacy` asks for. */
+  countUntreated(at: Date): Promise<Treated>;
+  /** The oldest date of an entry that holds something personal; null where none with a date does. */
+  personalSince(project: string): Promise<string | null>;
   /** Writes and removes a row, to show that the store is writable. */
   checkWritable(): Promise<void>;
   close(): Promise<void>;

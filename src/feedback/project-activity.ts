@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { PassKind } from '../model/cargo.ts';
 import { openStatuses } from '../model/feedback-values.ts';
 import { type ObservedRun, observedDays, type ProjectActivity } from '../model/observed-load.ts';
+import { heldEntries, storedEntries } from './held-entries.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -10,8 +11,7 @@ const observedRuns = 20;
 
 /** What has been seen of a project, in numbers and times, for `budget plan` (docs/budget-plan.md). */
 export async function projectActivity(db: Db, org: string, project: string): Promise<ProjectActivity> {
-  const all = db.selectFrom('feedback').where('project_id', '=', project).where('org_id', '=', org);
-  const live = all.where('deleted_at', 'is', null);
+  const live = heldEntries(db, { org, project });
   const runs = {
     incremental: await runsOf(db, org, project, 'incremental'),
     review: await runsOf(db, org, project, 'review'),
@@ -23,7 +23,9 @@ export async function projectActivity(db: Db, org: string, project: string): Pro
     .where('status', 'in', openStatuses)
     .select((row) => row.fn.countAll().as('open'))
     .executeTakeFirstOrThrow();
-  const { oldest } = await all.select((row) => row.fn.min('created_at_utc').as('oldest')).executeTakeFirstOrThrow();
+  const { oldest } = await storedEntries(db, { org, project })
+    .select((row) => row.fn.min('created_at_utc').as('oldest'))
+    .executeTakeFirstOrThrow();
   return {
     entries: Number(entries),
     open: Number(open),
@@ -37,11 +39,8 @@ export async function projectActivity(db: Db, org: string, project: string): Pro
 /** Entries that came in the days before a moment, those that are gone since included. */
 async function countBefore(db: Db, org: string, project: string, until: string): Promise<number> {
   const since = new Date(Date.parse(until) - observedDays * 86_400_000).toISOString();
-  const { recent } = await db
-    .selectFrom('feedback')
+  const { recent } = await storedEntries(db, { org, project })
     .select((row) => row.fn.countAll().as('recent'))
-    .where('project_id', '=', project)
-    .where('org_id', '=', org)
     .where('created_at_utc', '>', since)
     .where('created_at_utc', '<=', until)
     .executeTakeFirstOrThrow();

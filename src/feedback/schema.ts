@@ -162,6 +162,24 @@ export interface StoreIdentityTable {
   identity: string;
 }
 
+/** One row: the store's own key (`storeKey`). */
+export interface StoreKeyTable {
+  only_row: number;
+  key: string;
+}
+
+/** One row an erasure: what was removed, and a keyed hash of whom it keeps out. */
+export interface ErasuresTable {
+  erasure_id: string;
+  contact: string;
+  /** Null: of all projects, those to come included. */
+  project_id: string | null;
+  erased_at: string;
+  entries: number;
+  changes: number;
+  rejects: number;
+}
+
 export interface FeedbackDatabase {
   feedback: FeedbackTable;
   feedback_changes: FeedbackChangesTable;
@@ -173,4 +191,6 @@ export interface FeedbackDatabase {
   verified_ranges: VerifiedRangesTable;
   export_runs: ExportRunsTable;
   store_identity: StoreIdentityTable;
+  store_key: StoreKeyTable;
+  erasures: ErasuresTable;
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
+import { applyPrivacy, countUntreated, expire, personalSince } from './apply-privacy.ts';
+import { eraseContact } from './erase-contact.ts';
 import { countUndated, exportRows } from './export-rows.ts';
 import { listExportRuns, recordExportRun } from './export-runs.ts';
 import { feedbackStats } from './feedback-stats.ts';
@@ -15,6 +17,7 @@ import {
   lockedPass,
   watermark,
 } from './passes.ts';
+import type { Privacy } from './privacy.ts';
 import { projectActivity } from './project-activity.ts';
 import { cutSlice, endCheck } from './read-slice.ts';
 import type { FeedbackDatabase } from './schema.ts';
@@ -24,8 +27,14 @@ import { verifiedRanges, verifiedUpTo } from './verified-ranges.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
+export interface StoreSettings {
+  privacy: Privacy;
+  /** Takes what was removed out of the database's files; false when others are in the way. */
+  scrub(how: 'all' | 'log'): Promise<boolean>;
+}
+
 /** The feedback store over a migrated database of any dialect. Everything that writes is one transaction. */
-export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
+export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
   // Named, because a database may have another default under which transactions fail for others' sake.
   const write = <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
     db.transaction().setIsolationLevel('read committed').execute(work);
@@ -34,7 +43,7 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     identity,
     beginPass: (pass) => write((trx) => beginPass(trx, pass)),
     getPass: (passId) => getPass(db, passId),
-    commitPage: (commit) => write((trx) => upsertPage(trx, commit)),
+    commitPage: (commit) => write((trx) => upsertPage(trx, commit, privacy)),
     currentSlice: (passId) => currentSlice(db, passId),
     listSlices: (passId) => listSlices(db, passId),
     cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
@@ -54,6 +63,22 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
+    async erase(request) {
+      const erased = await write((trx) => eraseContact(trx, privacy, request));
+      return { ...erased, scrubbed: await scrub('all') };
+    },
+    async applyPrivacy(at) {
+      const treated = await applyPrivacy(db, write, privacy, at);
+      if (treated.entries + treated.rejects > 0) await scrub('all');
+      return treated;
+    },
+    async expire(project, at) {
+      const treated = await expire(write, project, privacy, at);
+      if (treated.entries + treated.rejects > 0) await scrub('log');
+      return treated;
+    },
+    countUntreated: (at) => countUntreated(db, privacy, at),
+    personalSince: (project) => personalSince(db, project),
     checkWritable: () => write(writeAndRemoveRow),
     close: () => db.destroy(),
   };

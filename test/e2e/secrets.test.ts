@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PLANTED_MARKERS } from '../../sandbox/index.ts';
 import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
 import { retryKey } from '../../src/client/retry-key.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
+import { bytesIn } from '../support/file-bytes.ts';
 import { histories } from '../support/histories.ts';
 import { type Scene, setScene } from '../support/scene.ts';
 
@@ -50,6 +52,31 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     expect((await sync.result()).entries.seen).toBe(1_000);
     expect(scene.sandbox.linkSecrets().length).toBeGreaterThan(1);
     await expectNothingPlanted();
+  });
+
+  it.each([
+    ['contacts: hash, comments: hash, hashKey: "hunter2-hunter2-hunter2-hunter2-"', 'hmac-sha256:'],
+    ['contacts: drop, comments: drop, keepFields: [score]', '{"score":'],
+  ])('nor in the files of the store with %s', async (privacy, stored) => {
+    scene = await setScene({
+      sandbox: { entries: 1_000, rejects: 0.05, drift: 0.2, oddText: 0.05 },
+      privacy: `{ ${privacy} }`,
+    });
+    await scene.startWorker();
+    const { client, taskQueue, org, project, folder } = scene;
+    for (const pass of ['incremental', 'sweep'] as const) {
+      const sync = await startSync(client, taskQueue, { org, project, pass, class: 'on-demand' });
+      const { entries } = await sync.result();
+      expect(entries).toMatchObject({ seen: 1_000, updated: 0, inserted: pass === 'sweep' ? 0 : expect.any(Number) });
+      expect(entries.rejected).toBeGreaterThan(0);
+    }
+    await expectNothingPlanted();
+    const bytes = bytesIn(join(folder, 'data'));
+    expect(bytes).toContain(stored);
+    expect(bytes).toContain('field names: id, path, comment');
+    for (const secret of [...PLANTED_MARKERS, 'hunter2', 'reviewer":']) {
+      expect(bytes.includes(secret), `${secret.slice(0, 12)}… stands in a file of the store`).toBe(false);
+    }
   });
 
   it('when the key is refused and when a page cannot be read', async () => {

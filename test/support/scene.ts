@@ -50,6 +50,8 @@ export interface SceneOptions {
   bundles?: string;
   /** Address of the feedback store; by default a SQLite file. */
   feedback?: string;
+  /** YAML of `privacy`; by default everything is kept. */
+  privacy?: string;
 }
 
 let scenes = 0;
@@ -82,7 +84,7 @@ ${options.organizations?.(org) ?? ''}
 store:
   feedback: "${feedback}"
   bundles: ${options.bundles ?? '{ directory: ./data/bundles, publicUrl: "http://localhost:8090" }'}
-`;
+${options.privacy ? `privacy: ${options.privacy}\n` : ''}`;
   const feedback = options.feedback ?? 'sqlite:./data/feedback.db';
   await writeFile(configFile, text(feedback));
   const load = (file: string) => loadConfig({ file, env: {}, cwd: folder, secrets: 'required' });
