@@ -356,7 +356,9 @@ describe('exportSite', () => {
       const request = input();
       const handle = await start(taskQueue, request);
       const now = () => exportState(env.client, request.org, request.domain);
-      await expect.poll(now).toMatchObject({ download: { offset: 300, total: 1_000, bytesPerSecond: 50 } });
+      await expect
+        .poll(now, { timeout: 20_000 })
+        .toMatchObject({ download: { offset: 300, total: 1_000, bytesPerSecond: 50 } });
       const told = {
         offset: 45_000_000,
         total: 120_000_000,
@@ -364,7 +366,7 @@ describe('exportSite', () => {
         at: Date.UTC(2026, 10, 21, 4),
       };
       await announceDownload(env.client, handle.workflowId, told);
-      await expect.poll(() => handle.query(exportStateQuery)).toMatchObject({ download: told });
+      await expect.poll(() => handle.query(exportStateQuery), { timeout: 20_000 }).toMatchObject({ download: told });
       release();
       await handle.result();
       expect((await handle.query(exportStateQuery)).download).toBeNull();
