@@ -51,6 +51,8 @@ function siteOf(site: SiteConfig, publicUrl: string): Site {
     approvalTimeoutMs: site.approval?.timeoutMs ?? null,
     maxBytes: site.bundle.maxBytes,
     maxFiles: site.bundle.maxFiles,
+    connections: site.bundle.connections,
+    downloadTimeoutMs: site.bundle.timeoutMs,
     siteRules: site.bundle.rules,
     render: site.bundle.render,
     targets: rolloutTargets(site, publicUrl),

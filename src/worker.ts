@@ -6,13 +6,14 @@ import type { Logger } from 'pino';
 import { createActivities } from './activities/index.ts';
 import { BudgetClient } from './client/budget.ts';
 import { connectClient, connectOptions, TemporalUnreachable } from './client/connection.ts';
-import { announcePhase } from './client/exports.ts';
+import { announceDownload, announcePhase } from './client/exports.ts';
 import { retryKey } from './client/retry-key.ts';
 import type { Config } from './config/config.ts';
 import type { FeedbackStore } from './feedback/feedback-store.ts';
 import { temporalLogger } from './log.ts';
 import { organizationsOf } from './organizations.ts';
 import { requireBrowsers } from './require-browsers.ts';
+import { proxyFor } from './service/proxy.ts';
 import { openStores } from './stores.ts';
 
 export interface RunningWorker {
@@ -99,8 +100,13 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
     bundles: stores.bundles,
     keepVersions: config.store.keep,
     permits,
-    linkPolicy: { allowInsecure: config.service.allowInsecure, linkHosts: config.service.linkHosts },
+    linkPolicy: {
+      allowInsecure: config.service.allowInsecure,
+      linkHosts: config.service.linkHosts,
+      proxyFor: (url) => proxyFor(url, process.env),
+    },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
+    announceDownload: (workflowId, transfer) => announceDownload(client, workflowId, transfer),
   });
   const worker = await Worker.create({
     connection,

@@ -70,7 +70,11 @@ async function fetchTo(staged: string, archive: string): Promise<void> {
   const file = await PartialFile.open(staged);
   try {
     await file.startOver({ etag: `"${await hashFile(archive)}"`, total: content.length });
-    for (let at = 0; at < content.length; at += CHUNK) await file.append(content.subarray(at, at + CHUNK));
+    const writer = file.writerFrom(0);
+    for (let at = 0; at < content.length; at += CHUNK) {
+      writer.write(content.subarray(at, at + CHUNK), () => {});
+      await writer.settled();
+    }
     await file.finish();
   } finally {
     await file.close();

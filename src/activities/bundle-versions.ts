@@ -1,18 +1,17 @@
 import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
 import { type Current, NoSuchVersion, PointerMoved } from '../bundle/bundle-store.ts';
-import { type DownloadProgress, type DownloadResult, download } from '../bundle/download.ts';
-import { ArchiveTooLarge, DownloadFailed, LinkExpired } from '../bundle/download-errors.ts';
+import { ArchiveTooLarge, DownloadFailed, LinkExpired, NoRoom } from '../bundle/download-errors.ts';
 import { LinkRefused } from '../bundle/link-policy.ts';
 import { BrowserUnusable } from '../bundle/render/browser-unusable.ts';
 import { withRendering } from '../bundle/render/rendering.ts';
-import { changing } from '../bundle/store-errors.ts';
 import type { VerificationReport } from '../bundle/verification-report.ts';
 import { verifyInThread } from '../bundle/verify-in-thread.ts';
 import type { ArchiveFacts, Reason } from '../model/cargo.ts';
 import { versionWithContent } from '../model/site-export.ts';
-import { type ActivityDependencies, organizationOf, requireStore, type Site, siteOf } from './dependencies.ts';
+import { type ActivityDependencies, requireStore, type Site, siteOf } from './dependencies.ts';
 import { isTemporalFailure, permanent, transient } from './failures.ts';
+import { type FetchDetails, fetchArchive, noFetchYet } from './fetch-archive.ts';
 import { earlierDetails, withHeartbeats } from './heartbeats.ts';
 import { type Promotion, promoteUnlessHeld } from './promotion.ts';
 import { serviceFailure } from './service-failures.ts';
@@ -67,14 +66,6 @@ export interface DescribeInput {
   storeId?: string;
 }
 
-/** What a heartbeat shows of a download: never the link. */
-interface FetchDetails {
-  phase: string;
-  linksRequested: number;
-  offset: number;
-  total: number;
-}
-
 /** Reasons are listed in a workflow's result, which stays small (DESIGN §4); the log of `export verify` has them all. */
 const reasonsInResult = 10;
 /** An archive may hold this many times its own size. */
@@ -90,7 +81,7 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
     requireStore('bundle', input.storeId, deps.bundles.identity);
     const site = siteOf(deps, input.org, input.domain);
     const details: FetchDetails = {
-      ...earlierDetails<FetchDetails>({ phase: 'fetching', linksRequested: 0, offset: 0, total: 0 }),
+      ...earlierDetails<FetchDetails>(noFetchYet),
     };
     return withHeartbeats(
       () => details,
@@ -98,7 +89,7 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
         try {
           const file = await deps.bundles.stagingFile(input.stageId);
           details.phase = 'fetching';
-          const downloaded = await downloadFresh(deps, input, site, file, details, signal);
+          const downloaded = await fetchArchive(deps, { input, site, file, details, signal });
           details.phase = 'verifying';
           await announceVerifying(deps);
           const verified = await verifyInThread(file, {
@@ -117,6 +108,8 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
           logWarnings(report);
           return { linksRequested: details.linksRequested, ...(await conclude(deps, input, report, signal)) };
         } catch (error) {
+          // A full disk is no place for half a download; the next attempt begins when there is room.
+          if (error instanceof NoRoom) await deps.bundles.discardStaged(input.stageId);
           throw bundleFailure(error);
         }
       },
@@ -181,42 +174,6 @@ async function tidy(
     await bundles.sweep(new Date());
   } catch (error) {
     log.warn('old versions could not be removed', { domain, failure: error instanceof Error ? error.name : 'unknown' });
-  }
-}
-
-/** Links that expire in the middle are replaced this often in one attempt, as long as bytes arrive between them. */
-const idleLinks = 2;
-
-async function downloadFresh(
-  deps: ActivityDependencies,
-  input: FetchBundleInput,
-  site: Site,
-  file: string,
-  details: FetchDetails,
-  signal: AbortSignal,
-): Promise<DownloadResult> {
-  const { service } = organizationOf(deps, input.org);
-  for (let idle = 0; ; idle += 1) {
-    const link = await service.createBundleLink(input.jobId, { signal });
-    details.linksRequested += 1;
-    const before = details.offset;
-    try {
-      const options = {
-        file,
-        policy: deps.linkPolicy,
-        maxBytes: site.maxBytes,
-        signal,
-        onProgress: ({ offset, total }: DownloadProgress) => {
-          details.offset = offset;
-          details.total = total ?? link.sizeBytes ?? 0;
-        },
-      };
-      // What the disk refuses is the store's failure, not the service's.
-      return await changing(dirname(file), () => download(link.url.href, options));
-    } catch (error) {
-      if (details.offset > before) idle = 0;
-      if (!(error instanceof LinkExpired) || idle >= idleLinks) throw error;
-    }
   }
 }
 
@@ -311,9 +268,12 @@ function bundleFailure(error: unknown): Error {
   if (error instanceof BrowserUnusable) return permanent('InvalidInput', `${error.message}: ${error.fix}`);
   if (error instanceof LinkRefused) return permanent('LinkRefused', error.message);
   if (error instanceof ArchiveTooLarge) return permanent('ArchiveTooLarge', error.message);
+  if (error instanceof NoRoom) return transient('StoreUnavailable', error.message);
   if (error instanceof LinkExpired) return transient('DownloadFailed', error.message);
   if (error instanceof DownloadFailed) {
-    return error.retryable ? transient('DownloadFailed', error.message) : permanent('DownloadFailed', error.message);
+    const { message, retryable, retryAfterMs } = error;
+    if (!retryable) return permanent('DownloadFailed', message);
+    return transient('DownloadFailed', message, retryAfterMs ?? undefined);
   }
   return storeFailure(error) ?? serviceFailure(error);
 }

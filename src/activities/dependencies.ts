@@ -5,6 +5,7 @@ import type { SiteRuleLevels } from '../bundle/site/site-rules.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { ExportPhase } from '../model/cargo.ts';
 import type { ScheduledDemand } from '../model/expected-demand.ts';
+import type { Transfer } from '../model/transfer.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { RolloutTarget } from '../rollout/rollout-target.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
@@ -21,6 +22,10 @@ export interface Site {
   approvalTimeoutMs: number | null;
   maxBytes: number;
   maxFiles: number;
+  /** Connections a download uses where the source gives parts. */
+  connections: number;
+  /** Longest time of a download, over all attempts. */
+  downloadTimeoutMs: number;
   /** What becomes of a bundle that breaks a rule about its content, where it differs from the rule's default. */
   siteRules: SiteRuleLevels & RenderRuleLevels;
   /** How many pages are opened in a browser, and in which; null for none. */
@@ -58,6 +63,8 @@ export interface ActivityDependencies {
   linkPolicy: LinkPolicy;
   /** Tells the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
+  /** Tells the export's workflow how far the download is. */
+  announceDownload(workflowId: string, transfer: Transfer): Promise<void>;
 }
 
 export function organizationOf(deps: ActivityDependencies, org: string): Organization {

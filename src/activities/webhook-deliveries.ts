@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
+import { readRetryAfter } from '../model/retry-after.ts';
 import type { WebhookDelivery, WebhookReceipt } from '../model/webhook-event.ts';
-import { readRetryAfter } from '../service/retry-after.ts';
 import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks/send-webhook.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
 import { permanent, transient } from './failures.ts';

@@ -17,7 +17,7 @@ import {
 } from './bundle-store.ts';
 import { DirectoryHolds } from './directory-holds.ts';
 import { DirectoryState } from './directory-state.ts';
-import { tempName, writeDurably, writeDurablySync } from './durable-file.ts';
+import { syncPath, tempName, writeDurably, writeDurablySync } from './durable-file.ts';
 import { nothingThere, readIfThere, readIfThereSync } from './read-if-there.ts';
 import { sameContent } from './same-content.ts';
 import type { ManifestSigner } from './signing/manifest-signer.ts';
@@ -95,6 +95,7 @@ export class DirectoryBundleStore implements BundleStore {
     const folder = this.#staging(stageId);
     await changing(this.#root, async () => {
       await mkdir(folder, { recursive: true });
+      await syncPath(this.#archive(stageId)).catch(nothingThere(() => undefined));
       await writeDurably(join(folder, 'staged.json'), toJson(manifest));
     });
   }

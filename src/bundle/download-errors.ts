@@ -1,4 +1,4 @@
-/** The object store no longer takes the link (401, 403, or its 400 for expired tokens): ask for a new one, go on. */
+/** The object store takes none of several fresh links; bytes on disk are kept for another call. */
 export class LinkExpired extends Error {
   override readonly name = 'LinkExpired';
 }
@@ -8,14 +8,22 @@ export class DownloadFailed extends Error {
   override readonly name = 'DownloadFailed';
   /** Whether the same may work later. */
   readonly retryable: boolean;
+  /** When the store asked to come again, in milliseconds from then; null when it did not. */
+  readonly retryAfterMs: number | null;
 
-  constructor(message: string, retryable: boolean) {
+  constructor(message: string, retryable: boolean, retryAfterMs: number | null = null) {
     super(message);
     this.retryable = retryable;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
 /** The archive is larger than allowed. */
 export class ArchiveTooLarge extends Error {
   override readonly name = 'ArchiveTooLarge';
+}
+
+/** The disk is full, or would be before the download is complete; the message says what is needed where. */
+export class NoRoom extends Error {
+  override readonly name = 'NoRoom';
 }

@@ -1,5 +1,7 @@
+import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
+import type { WideReads } from './wide-reads.ts';
 
 /** Where a presigned link may lead (DESIGN E3). */
 export interface LinkPolicy {
@@ -7,6 +9,8 @@ export interface LinkPolicy {
   allowInsecure: boolean;
   /** `host` or `host:port` (IPv6 with or without brackets) that may be private or on this machine. */
   linkHosts: readonly string[];
+  /** The proxy for an address, or null; none at all by default. */
+  proxyFor?: (url: URL) => URL | null;
 }
 
 /** The link leads where the policy does not allow; the message names the host at most. */
@@ -30,6 +34,10 @@ export function checkLink(link: string, policy: LinkPolicy): URL {
   if (url.username !== '' || url.password !== '') {
     throw new LinkRefused(`the link to ${url.hostname} carries a user name or password`);
   }
+  if (policy.proxyFor?.(url) && !isListed(url.hostname, portOf(url), policy)) {
+    // It is the proxy that connects: nobody here could see where to.
+    throw new LinkRefused(`behind a proxy, ${url.hostname} must be listed in service.linkHosts`);
+  }
   if (ipaddr.isValid(bare(url.hostname))) checkAddress(url.hostname, portOf(url), url.hostname, policy);
   return url;
 }
@@ -40,24 +48,36 @@ export function checkAddress(host: string, port: string, address: string | undef
   throw new LinkRefused(`${host} is not a public address; list it in service.linkHosts if it is meant`);
 }
 
+/** Room for the records of TLS, of 16 KiB at most, that arrive together. */
+const TLS_BUFFER_BYTES = 256 * 1024;
+
 /**
  * A connector for undici that checks the connected remote address before any request is written: names that resolve
  * to private addresses and every way of writing an address as a number end here.
  */
-export function policedConnector(policy: LinkPolicy, connectTimeoutMs: number): buildConnector.connector {
-  const connect = buildConnector({ timeout: connectTimeoutMs });
-  return (options, callback) =>
-    connect(options, (...[error, socket]) => {
+export function policedConnector(
+  policy: LinkPolicy,
+  connectTimeoutMs: number,
+  reads: WideReads,
+): buildConnector.connector {
+  return (options, callback) => {
+    let socket: Socket | null = null;
+    const onread = reads.options((chunk) => socket?.push(chunk) ?? true);
+    const reading = options.protocol === 'http:' ? { onread } : { highWaterMark: TLS_BUFFER_BYTES };
+    const connect = buildConnector({ timeout: connectTimeoutMs, ...reading });
+    connect(options, (...[error, connected]) => {
       if (error) return callback(error, null);
       try {
         const port = options.port || DEFAULT_PORTS[options.protocol] || '';
-        checkAddress(options.hostname, port, socket.remoteAddress, policy);
+        checkAddress(options.hostname, port, connected.remoteAddress, policy);
       } catch (refused) {
-        socket.destroy();
+        connected.destroy();
         return callback(refused instanceof Error ? refused : new LinkRefused('refused'), null);
       }
-      callback(null, socket);
+      socket = connected;
+      callback(null, connected);
     });
+  };
 }
 
 function isListed(host: string, port: string, policy: LinkPolicy): boolean {

@@ -1,12 +1,24 @@
-import type { ResumePoint } from './partial-file.ts';
+import { readRetryAfter } from '../model/retry-after.ts';
+import type { ObjectIdentity } from './resume-journal.ts';
+
+/** What was asked of the object store. */
+export type Asked =
+  | { kind: 'whole' }
+  /** The first bytes of an object of which nothing is known yet. */
+  | { kind: 'opening'; end: number }
+  /** Bytes `start` up to, and without, `end` of a known object. */
+  | { kind: 'part'; start: number; end: number; identity: ObjectIdentity };
 
 /** What to do with an answer of the object store. */
 export type Verdict =
   | { kind: 'from-start'; total: number | null; etag: string | null }
+  | { kind: 'opened'; identity: ObjectIdentity; end: number }
   | { kind: 'continue' }
+  /** Ask for the whole object: the store gives no parts, or nothing that proves them to belong together. */
+  | { kind: 'no-parts' }
   | { kind: 'start-over'; why: string }
   | { kind: 'expired' }
-  | { kind: 'failed'; why: string; retry: 'now' | 'later' | 'never' };
+  | { kind: 'failed'; why: string; retry: 'now' | 'later' | 'never'; retryAfterMs: number | null };
 
 export interface Answer {
   status: number;
@@ -14,6 +26,8 @@ export interface Answer {
   contentLength: string | null;
   contentRange: string | null;
   contentEncoding: string | null;
+  retryAfter: string | null;
+  date: string | null;
 }
 
 /** Statuses of an expired or unwelcome link; some stores say 400 for an expired token. */
@@ -22,30 +36,43 @@ const GONE = [404, 410];
 const BUSY = [408, 425, 429];
 
 /**
- * Judges an answer (DESIGN E3). `asked` is null for a whole object, else where the range began and what proves that the
- * bytes before it belong to it. Object stores ignore a wrong `If-Range`, so every 206 is checked here.
+ * Judges an answer (DESIGN E3). Object stores ignore a wrong `If-Range`, so every 206 is checked here: its range, its
+ * length and the object's ETag.
  */
-export function judgeAnswer(answer: Answer, asked: { offset: number; resume: ResumePoint } | null): Verdict {
+export function judgeAnswer(answer: Answer, asked: Asked): Verdict {
   const { status } = answer;
   if ((status === 200 || status === 206) && !isPlain(answer.contentEncoding)) {
-    return { kind: 'failed', why: `the body is encoded with ${answer.contentEncoding}`, retry: 'never' };
+    return failed(`the body is encoded with ${answer.contentEncoding}`, 'never');
   }
-  if (status === 200) {
-    return { kind: 'from-start', total: lengthOf(answer.contentLength), etag: strong(answer.etag) };
-  }
-  if (status === 206 && asked) return judgePart(answer, asked);
-  if (asked && (status === 412 || status === 416)) return { kind: 'start-over', why: 'the object changed' };
+  if (status === 200) return { kind: 'from-start', total: lengthOf(answer.contentLength), etag: strong(answer.etag) };
+  if (status === 206 && asked.kind === 'part') return judgePart(answer, asked);
+  if (status === 206 && asked.kind === 'opening') return judgeOpening(answer, asked.end);
+  if (status === 416 && asked.kind === 'opening') return { kind: 'no-parts' };
+  if (asked.kind === 'part' && (status === 412 || status === 416))
+    return { kind: 'start-over', why: 'the object changed' };
   if (EXPIRED.includes(status)) return { kind: 'expired' };
   const why = `HTTP ${status}`;
-  if (GONE.includes(status)) return { kind: 'failed', why, retry: 'later' };
-  return { kind: 'failed', why, retry: status >= 500 || BUSY.includes(status) ? 'now' : 'never' };
+  if (GONE.includes(status)) return failed(why, 'later');
+  const retryAfterMs = readRetryAfter(answer.retryAfter ?? undefined, answer.date ?? undefined, Date.now());
+  return failed(why, status >= 500 || BUSY.includes(status) ? 'now' : 'never', retryAfterMs);
 }
 
-function judgePart(answer: Answer, { offset, resume }: { offset: number; resume: ResumePoint }): Verdict {
-  const expected = `bytes ${offset}-${resume.total - 1}/${resume.total}`;
+function judgePart(answer: Answer, { start, end, identity }: Asked & { kind: 'part' }): Verdict {
+  const expected = `bytes ${start}-${end - 1}/${identity.total}`;
   if (answer.contentRange !== expected) return { kind: 'start-over', why: 'the answer holds another range or length' };
-  if (answer.etag !== resume.etag) return { kind: 'start-over', why: 'the answer is of another object' };
+  if (answer.etag !== identity.etag) return { kind: 'start-over', why: 'the answer is of another object' };
   return { kind: 'continue' };
+}
+
+function judgeOpening(answer: Answer, askedEnd: number): Verdict {
+  const [, last, length] = /^bytes 0-(\d{1,15})\/(\d{1,15})$/.exec(answer.contentRange ?? '') ?? [];
+  const [end, total, etag] = [Number(last) + 1, Number(length), strong(answer.etag)];
+  if (etag === null || !(end === Math.min(askedEnd, total))) return { kind: 'no-parts' };
+  return { kind: 'opened', identity: { etag, total }, end };
+}
+
+function failed(why: string, retry: 'now' | 'later' | 'never', retryAfterMs: number | null = null): Verdict {
+  return { kind: 'failed', why, retry, retryAfterMs };
 }
 
 /** A weak ETag proves nothing about bytes. */

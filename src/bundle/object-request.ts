@@ -1,23 +1,38 @@
-import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { DownloadFailed } from './download-errors.ts';
 import { checkLink, type LinkPolicy, policedConnector } from './link-policy.ts';
+import type { Answer } from './object-answer.ts';
+import type { WideReads } from './wide-reads.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** Never through a proxy, whatever NO_PROXY says. */
-const THIS_MACHINE = ['localhost', '127.0.0.1', '[::1]'];
 
 export type ObjectResponse = Dispatcher.ResponseData;
 
-/**
- * What links are fetched with: no credentials, no automatic redirects, every connected address checked by the policy.
- * Honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY; behind a proxy it is the proxy that connects, so that only the link
- * itself can be checked. The caller destroys it.
- */
-export function linkDispatcher(policy: LinkPolicy): Dispatcher {
-  const noProxy = [process.env.no_proxy ?? process.env.NO_PROXY ?? '', ...THIS_MACHINE].join(',');
-  return new EnvHttpProxyAgent({ connect: policedConnector(policy, CONNECT_TIMEOUT_MS), noProxy });
+/** What links are fetched with: no credentials, no automatic redirects. */
+export interface LinkConnections {
+  /** The way to an address: through its proxy, or directly, with every connected address checked by the policy. */
+  to(url: URL): Dispatcher;
+  destroy(): Promise<void>;
+}
+
+/** The caller destroys them. */
+export function linkConnections(policy: LinkPolicy, reads: WideReads): LinkConnections {
+  const direct = new Agent({ connect: policedConnector(policy, CONNECT_TIMEOUT_MS, reads) });
+  const proxies = new Map<string, ProxyAgent>();
+  return {
+    to(url) {
+      const proxy = policy.proxyFor?.(url);
+      if (!proxy) return direct;
+      const agent = proxies.get(proxy.href) ?? new ProxyAgent(proxy.href);
+      proxies.set(proxy.href, agent);
+      return agent;
+    },
+    async destroy() {
+      await Promise.all([direct, ...proxies.values()].map((agent) => agent.destroy()));
+    },
+  };
 }
 
 /**
@@ -27,17 +42,24 @@ export function linkDispatcher(policy: LinkPolicy): Dispatcher {
 export async function requestObject(
   link: string,
   headers: Record<string, string>,
-  options: { policy: LinkPolicy; dispatcher: Dispatcher; idleTimeoutMs: number; signal?: AbortSignal | undefined },
+  options: {
+    policy: LinkPolicy;
+    connections: LinkConnections;
+    idleTimeoutMs: number;
+    signal?: AbortSignal | undefined;
+  },
 ): Promise<ObjectResponse> {
   let url = checkLink(link, options.policy);
   for (let redirects = 0; ; redirects += 1) {
     const response = await request(url, {
-      dispatcher: options.dispatcher,
+      dispatcher: options.connections.to(url),
       headers: { 'accept-encoding': 'identity', ...headers },
       headersTimeout: options.idleTimeoutMs,
       bodyTimeout: options.idleTimeoutMs,
       ...(options.signal ? { signal: options.signal } : {}),
     });
+    // Whoever reads the body listens for themselves; until then its end harms nobody.
+    response.body.on('error', () => undefined);
     const location = headerOf(response, 'location');
     if (!REDIRECTS.includes(response.statusCode) || location === null) return response;
     await drop(response);
@@ -47,8 +69,21 @@ export async function requestObject(
   }
 }
 
+/** What is looked at of an answer to judge it. */
+export function answerOf(response: ObjectResponse): Answer {
+  return {
+    status: response.statusCode,
+    etag: headerOf(response, 'etag'),
+    contentLength: headerOf(response, 'content-length'),
+    contentRange: headerOf(response, 'content-range'),
+    contentEncoding: headerOf(response, 'content-encoding'),
+    retryAfter: headerOf(response, 'retry-after'),
+    date: headerOf(response, 'date'),
+  };
+}
+
 /** The value of a header that is sent once; null when absent or repeated. */
-export function headerOf(response: ObjectResponse, name: string): string | null {
+function headerOf(response: ObjectResponse, name: string): string | null {
   const value = response.headers[name];
   return typeof value === 'string' ? value : null;
 }

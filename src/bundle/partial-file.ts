@@ -1,118 +1,196 @@
-import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
-import { writeDurably } from './durable-file.ts';
-import { hashPrefix } from './hash-file.ts';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { type ByteSpan, ByteSpans } from './byte-spans.ts';
+import { PrefixHash } from './prefix-hash.ts';
+import { forget, type ObjectIdentity, ResumeJournal, recover } from './resume-journal.ts';
 
-/** Proof that bytes on disk belong to an object: its strong ETag and its length in bytes. */
-export interface ResumePoint {
-  etag: string;
-  total: number;
+const OPEN_END = Number.MAX_SAFE_INTEGER;
+
+/** Bytes of one connection on their way to the disk. */
+export interface PieceWriter {
+  /** Where the next byte goes. */
+  readonly position: number;
+  /** Takes the next bytes; `written` is called when they are on disk. */
+  write(chunk: Uint8Array, written: () => void): void;
+  /** Bytes taken that are not on disk yet. */
+  readonly pending: number;
+  /** Waits until all bytes taken are on disk. Throws the disk's first error. */
+  settled(): Promise<void>;
 }
 
 /**
- * A file being downloaded, its running SHA-256, and beside it `<file>.resume.json` with the resume point. The bytes on
- * disk are the truth: their number and digest are read back when an earlier process left some.
+ * A file being downloaded in any order, its running SHA-256, and beside it `<file>.resume` with the journal of what is
+ * on disk (`resume-journal.ts`). Another object goes into a new file: whoever still writes to the old one is harmless.
  */
 export class PartialFile {
-  readonly #handle: FileHandle;
-  readonly #sidecar: string;
-  #hash: Hash;
-  #offset: number;
-  #resume: ResumePoint | null;
-  #writing: Promise<unknown> = Promise.resolve();
+  readonly #path: string;
+  #handle: FileHandle;
+  #journal: ResumeJournal | null = null;
+  #identity: ObjectIdentity | null = null;
+  #done = new ByteSpans();
+  #hash = new PrefixHash();
 
-  private constructor(handle: FileHandle, sidecar: string, hash: Hash, offset: number, resume: ResumePoint | null) {
+  private constructor(path: string, handle: FileHandle) {
+    this.#path = path;
     this.#handle = handle;
-    this.#sidecar = sidecar;
-    this.#hash = hash;
-    this.#offset = offset;
-    this.#resume = resume;
   }
 
-  /** Opens or makes the file. Bytes without a resume point prove nothing and are not counted. */
-  static async open(file: string, signal?: AbortSignal): Promise<PartialFile> {
-    const sidecar = `${file}.resume.json`;
-    const handle = await open(file, constants.O_RDWR | constants.O_CREAT, 0o644);
+  /** Opens or makes the file. Bytes that nothing proves are not counted. */
+  static async open(path: string, signal?: AbortSignal): Promise<PartialFile> {
+    const handle = await open(path, constants.O_RDWR | constants.O_CREAT, 0o644);
     try {
-      const resume = await readResumePoint(sidecar);
-      const { size } = await handle.stat();
-      // The last byte of a complete file is fetched again: the answer proves that the object is still the same.
-      const offset = resume && size <= resume.total ? Math.max(0, Math.min(size, resume.total - 1)) : 0;
-      return new PartialFile(handle, sidecar, await hashPrefix(file, offset, signal), offset, resume);
+      const file = new PartialFile(path, handle);
+      await file.#resume(signal);
+      return file;
     } catch (error) {
       await handle.close();
       throw error;
     }
   }
 
+  /** What the bytes belong to; null when nothing proves it: a cut then means starting over. */
+  get identity(): ObjectIdentity | null {
+    return this.#identity;
+  }
+
   /** Bytes on disk that belong to the object. */
-  get offset(): number {
-    return this.#offset;
+  get bytes(): number {
+    return this.#done.count;
   }
 
-  /** Null when nothing proves what the bytes belong to: a cut then means starting over. */
-  get resume(): ResumePoint | null {
-    return this.#offset > 0 ? this.#resume : null;
+  /** What is not on disk yet, in order; open-ended when the length is unknown. */
+  gaps(): ByteSpan[] {
+    return this.#done.gaps(this.#identity?.total ?? OPEN_END);
   }
 
-  /** Forgets all bytes and begins with another object; the proof is on disk before the first byte is. */
-  async startOver(resume: ResumePoint | null): Promise<void> {
-    await this.#settle();
-    await rm(this.#sidecar, { force: true });
-    await this.#handle.truncate(0);
-    this.#hash = createHash('sha256');
-    this.#offset = 0;
-    this.#resume = resume;
-    if (resume) await writeDurably(this.#sidecar, `${JSON.stringify(resume)}\n`);
+  /** Forgets all bytes and begins with another object. */
+  async startOver(identity: ObjectIdentity | null): Promise<void> {
+    await this.close();
+    await forget(journalOf(this.#path));
+    await rm(this.#path, { force: true });
+    this.#handle = await open(this.#path, constants.O_RDWR | constants.O_CREAT, 0o644);
+    this.#hash = new PrefixHash();
+    this.#done = new ByteSpans();
+    this.#identity = identity;
+    this.#journal = identity && (await ResumeJournal.begin(journalOf(this.#path), identity, []));
   }
 
-  /** Takes the next bytes; hashing them overlaps with writing them. */
-  async append(chunk: Uint8Array): Promise<void> {
-    await this.#writing;
-    this.#writing = this.#write(chunk, this.#offset);
-    // A failed write is thrown by the next call; until then nobody waits for it.
-    this.#writing.catch(() => undefined);
-    this.#hash.update(chunk);
-    this.#offset += chunk.length;
+  /** Writes what one connection brings, from `start` on. */
+  writerFrom(start: number): PieceWriter {
+    return new Piece(start, this.#handle, {
+      taken: (chunk, position) => this.#hash.offer(chunk, position),
+      written: async (end, crc) => {
+        await this.#journal?.append({ start, end, crc });
+        this.#done.add({ start, end });
+        this.#hash.follow(this.#handle, () => this.#done.prefix);
+      },
+    });
   }
 
-  /** Waits for the last write. */
-  async flush(): Promise<void> {
-    await this.#writing;
-  }
-
-  /** Lowercase hex SHA-256 of the whole file, once it is on the disk for good. */
+  /** Lowercase hex SHA-256 of the whole file, all of whose bytes have been written. */
   async finish(): Promise<string> {
-    await this.#writing;
-    await this.#handle.truncate(this.#offset);
-    await this.#handle.sync();
-    return this.#hash.copy().digest('hex');
+    const length = this.#done.prefix;
+    await this.#handle.truncate(length);
+    return this.#hash.digest(this.#handle, length);
   }
 
   async close(): Promise<void> {
-    await this.#settle();
+    await this.#journal?.close();
+    this.#journal = null;
     await this.#handle.close();
   }
 
-  async #write(chunk: Uint8Array, position: number): Promise<void> {
-    for (let done = 0; done < chunk.length; ) {
-      const { bytesWritten } = await this.#handle.write(chunk, done, chunk.length - done, position + done);
-      done += bytesWritten;
-    }
-  }
-
-  async #settle(): Promise<void> {
-    await this.#writing.catch(() => undefined);
+  async #resume(signal: AbortSignal | undefined): Promise<void> {
+    const journal = journalOf(this.#path);
+    const found = await recover(journal, this.#handle, signal);
+    if (!found) return;
+    const { total } = found.identity;
+    for (const checkpoint of found.proved) this.#done.add(checkpoint);
+    // The last byte of a complete file is fetched again: the answer proves that the object is still the same.
+    if (this.#done.count === total) this.#done.remove({ start: total - 1, end: total });
+    this.#identity = found.identity;
+    this.#journal = await ResumeJournal.begin(journal, found.identity, found.proved);
+    this.#hash.follow(this.#handle, () => this.#done.prefix);
   }
 }
 
-/** Anything unreadable means starting over, never failing. */
-async function readResumePoint(sidecar: string): Promise<ResumePoint | null> {
-  try {
-    const { etag, total } = JSON.parse(await readFile(sidecar, 'utf8'));
-    return typeof etag === 'string' && Number.isSafeInteger(total) && total > 0 ? { etag, total } : null;
-  } catch {
-    return null;
+interface PieceCallbacks {
+  taken(chunk: Uint8Array, position: number): void;
+  written(end: number, crc: number): Promise<void>;
+}
+
+/** What arrives while a write is under way goes with the next one: few and large ones, whatever the chunks. */
+class Piece implements PieceWriter {
+  readonly #handle: FileHandle;
+  readonly #callbacks: PieceCallbacks;
+  #position: number;
+  #waiting: { chunk: Uint8Array; written: () => void }[] = [];
+  #pending = 0;
+  #crc = 0;
+  #writing: Promise<void> | null = null;
+  #failure: { error: unknown } | null = null;
+
+  constructor(start: number, handle: FileHandle, callbacks: PieceCallbacks) {
+    this.#position = start;
+    this.#handle = handle;
+    this.#callbacks = callbacks;
   }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  get pending(): number {
+    return this.#pending;
+  }
+
+  write(chunk: Uint8Array, written: () => void): void {
+    this.#callbacks.taken(chunk, this.#position);
+    this.#position += chunk.length;
+    this.#pending += chunk.length;
+    this.#waiting.push({ chunk, written });
+    this.#writing ??= this.#writeAll();
+  }
+
+  async settled(): Promise<void> {
+    await this.#writing;
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0 && !this.#failure) await this.#writeWaiting(this.#waiting.splice(0));
+    } catch (error) {
+      this.#failure = { error };
+    } finally {
+      this.#writing = null;
+    }
+  }
+
+  async #writeWaiting(batch: { chunk: Uint8Array; written: () => void }[]): Promise<void> {
+    const chunks = batch.map(({ chunk }) => chunk);
+    const start = this.#position - this.#pending;
+    const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    for (const chunk of chunks) this.#crc = crc32(chunk, this.#crc);
+    await writeFully(this.#handle, chunks, start);
+    await this.#callbacks.written(start + bytes, this.#crc);
+    this.#pending -= bytes;
+    for (const { written } of batch) written();
+  }
+}
+
+async function writeFully(handle: FileHandle, chunks: readonly Uint8Array[], position: number): Promise<void> {
+  let at = position;
+  let left = [...chunks];
+  while (left.length > 0) {
+    let { bytesWritten } = await handle.writev(left, at);
+    at += bytesWritten;
+    while (left[0] && bytesWritten >= left[0].length) bytesWritten -= left.shift()?.length ?? 0;
+    left = left.map((chunk, index) => (index === 0 ? chunk.subarray(bytesWritten) : chunk));
+  }
+}
+
+function journalOf(path: string): string {
+  return `${path}.resume`;
 }

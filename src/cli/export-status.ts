@@ -3,6 +3,7 @@ import type { ExportRunRow } from '../feedback/feedback-store.ts';
 import { changesText } from '../model/content-changes.ts';
 import { clockTime, spanText } from '../model/details-text.ts';
 import type { ExportProgress, ExportState } from '../model/site-export.ts';
+import { transferFacts } from '../model/transfer.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findSite } from './find-configured.ts';
@@ -78,6 +79,7 @@ function documentOf({ state, runs, ...status }: Status): object {
         startedAt: isoTime(state.progress.startedAt),
         jobStartedAt: isoTime(state.progress.jobStartedAt),
       },
+      download: state.download && { ...state.download, at: isoTime(state.download.at) },
       nextPoll: state.nextPoll && {
         ...state.nextPoll,
         at: isoTime(state.nextPoll.at),
@@ -107,7 +109,7 @@ function textOf({ domain, workflowId, status, state, runs }: Status, paint: Pain
 }
 
 function stateFacts(
-  { phase, progress, nextPoll, version, approval, parameters }: ExportState,
+  { phase, progress, nextPoll, download, version, approval, parameters }: ExportState,
   workflowId: string,
 ): [string, string][] {
   const facts: [string, string][] = [
@@ -127,6 +129,7 @@ function stateFacts(
     if (percent !== null) facts.push(['progress', `${Math.floor(percent)} %`]);
     if (pageCount !== null) facts.push(['pages', `${pageCount}`]);
   }
+  if (download) facts.push(['download', transferFacts(download).join(', ')]);
   if (nextPoll) facts.push(['next poll', `${clockTime(nextPoll.at)} (${nextPoll.reason})`]);
   if (parameters.rollback !== undefined) facts.push(['rollback', `to ${parameters.rollback}`]);
   else if (version !== null) facts.push(['version', version]);

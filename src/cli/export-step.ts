@@ -1,6 +1,7 @@
 import { changesText } from '../model/content-changes.ts';
 import { clockTime, spanText } from '../model/details-text.ts';
 import type { ExportState } from '../model/site-export.ts';
+import { type Transfer, transferFacts, transferPercent } from '../model/transfer.ts';
 import { bar } from './bar.ts';
 import type { Step } from './live-lines.ts';
 import type { Paint } from './output.ts';
@@ -19,6 +20,7 @@ export function exportStep(state: ExportState, now: number, paint: Paint): Step 
     const what = `${version} waits for approval until ${until} (${changesText(changes)}): ${how}`;
     return { key: `${phase} ${version}`, text: `${paint.yellow(phase)}  ${what}` };
   }
+  if (phase === 'fetching' && state.download !== null) return downloadStep(state.download, paint);
   if (phase !== 'rendering' || progress === null)
     return { key: phase, text: `${paint.bold(phase)}${versionText(state)}` };
   const { percent, pageCount, polls, jobsStarted } = progress;
@@ -33,6 +35,17 @@ export function exportStep(state: ExportState, now: number, paint: Paint): Step 
     key: `${phase} ${jobsStarted} ${percent === null ? (polls > 0 ? 'asked' : 'new') : Math.floor(percent / 10)}`,
     text: [paint.bold(phase), bar(percent, paint), ...facts, ...pollIn].join('  '),
     line: [phase, ...percentText, ...facts, ...pollAt].join(', '),
+  };
+}
+
+/** A line in a log for each tenth of the way. */
+function downloadStep(download: Transfer, paint: Paint): Step {
+  const percent = transferPercent(download);
+  const facts = transferFacts(download);
+  return {
+    key: `fetching ${percent === null ? 'unknown' : Math.floor(percent / 10)}`,
+    text: [paint.bold('fetching'), bar(percent, paint), ...facts].join('  '),
+    line: ['fetching', ...(percent === null ? [] : [`${Math.floor(percent)} %`]), ...facts].join(', '),
   };
 }
 

@@ -1,9 +1,11 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import type { ExportPhase } from '../model/cargo.ts';
 import { type ExportInput, type ExportState, sameParameters } from '../model/site-export.ts';
+import type { Transfer } from '../model/transfer.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
-import { exportStateQuery, phaseSignal, pollNowUpdate } from '../workflows/definitions.ts';
+import { downloadSignal, exportStateQuery, phaseSignal, pollNowUpdate } from '../workflows/definitions.ts';
 import type { exportSite } from '../workflows/export-site.ts';
+import { downloadNow } from './download-now.ts';
 import { attributesOf } from './search-attributes.ts';
 
 export type ExportHandle = WorkflowHandle<typeof exportSite>;
@@ -54,8 +56,12 @@ export function exportHandle(client: Client, org: string, domain: string): Expor
   return client.workflow.getHandle<typeof exportSite>(exportWorkflowId(org, domain));
 }
 
+/** How an export stands; how far a download is comes from its heartbeats, which are newer than what the workflow knows. */
 export async function exportState(client: Client, org: string, domain: string): Promise<ExportState> {
-  return exportHandle(client, org, domain).query(exportStateQuery);
+  const handle = exportHandle(client, org, domain);
+  const state = await handle.query(exportStateQuery);
+  if (state.phase !== 'fetching') return state;
+  return { ...state, download: (await downloadNow(client, handle)) ?? state.download };
 }
 
 /** Brings the next poll forward; refused when the export does not wait for its job. */
@@ -65,6 +71,10 @@ export async function pollNow(client: Client, org: string, domain: string): Prom
 
 export async function announcePhase(client: Client, workflowId: string, phase: ExportPhase): Promise<void> {
   await client.workflow.getHandle(workflowId).signal(phaseSignal, { phase });
+}
+
+export async function announceDownload(client: Client, workflowId: string, transfer: Transfer): Promise<void> {
+  await client.workflow.getHandle(workflowId).signal(downloadSignal, transfer);
 }
 
 /** What was asked for, for people. */

@@ -88,6 +88,8 @@ export interface SiteConfig {
   bundle: {
     maxBytes: number;
     maxFiles: number;
+    connections: number;
+    timeoutMs: number;
     /** By the name of a rule about the content of a site; those not listed have their own level. */
     rules: SiteRulesInput;
     /** Null when no page is opened in a browser. `browser` is null for the one of the machine. */

@@ -1,7 +1,12 @@
 import path from 'node:path';
-import type { Finding } from './availability.ts';
 import { isSecure } from './is-secure.ts';
 import type { ConfigInput } from './schema.ts';
+
+/** A problem before its place in the file is looked up. */
+interface Finding {
+  path: PropertyKey[];
+  message: string;
+}
 
 /** Problems that only several fields together show. */
 export function findContradictions(config: ConfigInput): Finding[] {

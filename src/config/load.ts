@@ -1,6 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
-import { findUnavailable } from './availability.ts';
 import type { Config } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { findContradictions } from './consistency.ts';
@@ -42,7 +41,7 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   if (yaml.value === null) refuse([{ path: '', position: null, message: 'the file is empty' }], EXAMPLE_HINT);
   const checked = configSchema.safeParse(yaml.value);
   if (!checked.success) return refuse(describeIssues(checked.error.issues, yaml));
-  const findings = [...findUnavailable(checked.data), ...findContradictions(checked.data)];
+  const findings = findContradictions(checked.data);
   if (findings.length > 0) refuse(findings.map((finding) => problemAt(finding.path, finding.message, yaml)));
   const config = resolveConfig(checked.data, absolute, env);
   const missing = findMissingSecrets(config, yaml, secrets);

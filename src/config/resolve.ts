@@ -160,6 +160,8 @@ function resolveSite(site: OrganizationInput['sites'][number], absolute: (relati
     bundle: {
       maxBytes: bundle.maxBytes,
       maxFiles: bundle.maxFiles,
+      connections: bundle.connections,
+      timeoutMs: bundle.timeout,
       rules: bundle.rules,
       render: resolveRender(bundle.render, absolute),
     },

@@ -5,7 +5,7 @@ import { parsePostgresAddress } from './postgres-address.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 
 /*
- * All of `docferry.yaml` (DESIGN §5), also what a later version brings (`availability.ts`). Strict: an unknown key is
+ * All of `docferry.yaml` (DESIGN §5). Strict: an unknown key is
  * an error. Only shapes and single values are checked here; what concerns several fields is in `consistency.ts`. The
  * descriptions become the JSON Schema that editors read (`json-schema.ts`) and `docs/configuration.md`.
  */
@@ -112,7 +112,10 @@ const site = z.strictObject({
       maxFiles: wholeNumber(1, 10_000_000).default(200_000).describe('An archive with more files is refused.'),
       connections: wholeNumber(1, 64)
         .default(1)
-        .describe('Connections a download uses; more than 1 in a later version.'),
+        .describe('Connections a download uses; more than 1 pays where the source limits each.'),
+      timeout: duration({ min: '1s', max: '12h' })
+        .prefault('6h')
+        .describe('A download that takes longer, all attempts together, is given up.'),
       rules: siteRules
         .prefault({})
         .describe('What becomes of a site that breaks a rule about its content; see verification.md.'),

@@ -2,6 +2,7 @@ import type { ProgressSample } from './cadence.ts';
 import type { ArchiveFacts, ExportPhase, Reason, RolloutResult } from './cargo.ts';
 import type { ContentChanges } from './content-changes.ts';
 import type { RefusedKey } from './key-tries.ts';
+import type { Transfer } from './transfer.ts';
 
 /** What a person can ask of an export; two requests with equal parameters are the same request (DESIGN E1). */
 export interface ExportParameters {
@@ -115,6 +116,8 @@ export interface ExportState {
   nextPoll: { at: number; reason: string; expectedAt: number | null } | null;
   /** Set while the service refuses the key (401); the export goes on by itself when it works. */
   unauthorized: RefusedKey | null;
+  /** Set while the archive is fetched and something is known of it. */
+  download: Transfer | null;
   version: string | null;
   /** Set while a person is waited for. */
   approval: AwaitedApproval | null;

@@ -1,4 +1,5 @@
 import type tls from 'node:tls';
+import { readHttpDate } from '../model/retry-after.ts';
 import type { DocumentationService, FeedbackQuery, RequestOptions } from './documentation-service.ts';
 import { errorFor } from './error-response.ts';
 import { BadRequest, Unauthorized } from './errors.ts';
@@ -7,7 +8,6 @@ import { readBundleLink, readJobStatus, readStartedJob } from './export-job.ts';
 import { readFeedbackPage } from './feedback-page.ts';
 import { isLoopback } from './loopback.ts';
 import { proxyFor } from './proxy.ts';
-import { readHttpDate } from './retry-after.ts';
 import { ServiceAgent } from './service-agent.ts';
 
 export interface DocumentationServiceOptions {

@@ -1,3 +1,4 @@
+import { readRetryAfter } from '../model/retry-after.ts';
 import {
   BadRequest,
   MalformedResponse,
@@ -9,7 +10,6 @@ import {
   type ServiceError,
   Unauthorized,
 } from './errors.ts';
-import { readRetryAfter } from './retry-after.ts';
 import { safeText } from './safe-text.ts';
 import { errorResponseSchema } from './schemas.ts';
 

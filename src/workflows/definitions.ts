@@ -11,6 +11,7 @@ import type {
 } from '../model/permits.ts';
 import type { ExportState } from '../model/site-export.ts';
 import type { SyncState } from '../model/sync.ts';
+import type { Transfer } from '../model/transfer.ts';
 import type { ApprovalAnswer, RejectionAnswer } from './approval.ts';
 
 export const exportStateQuery = defineQuery<ExportState>('state');
@@ -20,6 +21,8 @@ export const approveUpdate = defineUpdate<{ version: string }, [ApprovalAnswer]>
 export const rejectUpdate = defineUpdate<{ version: string }, [RejectionAnswer]>('reject');
 /** Sent by the long bundle activity when it enters another phase. */
 export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
+/** Sent by the long bundle activity now and then. */
+export const downloadSignal = defineSignal<[Transfer]>('download');
 
 /** The key may have been changed: whatever waits for it tries it at once. Taken by exports and budgets. */
 export const retryKeySignal = defineSignal('retryKey');

@@ -22,6 +22,7 @@ import { announce } from './announce.ts';
 import { Approval } from './approval.ts';
 import {
   approveUpdate,
+  downloadSignal,
   exportStateQuery,
   phaseSignal,
   pollNowUpdate,
@@ -55,6 +56,7 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
   const run = new SiteExport(input);
   setHandler(exportStateQuery, () => run.state(), { description: 'Phase, progress, next poll and rollouts.' });
   setHandler(phaseSignal, ({ phase }) => run.view.announce(phase), { description: 'A long activity entered a phase.' });
+  setHandler(downloadSignal, (transfer) => run.view.downloading(transfer), { description: 'How far the download is.' });
   setHandler(
     pollNowUpdate,
     () => {

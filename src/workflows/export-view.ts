@@ -3,6 +3,7 @@ import type { ExportPhase, RolloutResult } from '../model/cargo.ts';
 import { changesMarkdown } from '../model/content-changes.ts';
 import { barText, clockTime, factsTable } from '../model/details-text.ts';
 import type { AwaitedApproval, ExportInput, ExportProgress, ExportState } from '../model/site-export.ts';
+import { type Transfer, transferTableRows } from '../model/transfer.ts';
 import { showPhase } from './search-attributes.ts';
 
 /** What people see of an export: the query `state`, the current details and the phase as a search attribute. */
@@ -13,6 +14,7 @@ export class ExportView {
   #nextPoll: ExportState['nextPoll'] = null;
   #unauthorized: ExportState['unauthorized'] = null;
   #approval: AwaitedApproval | null = null;
+  #download: Transfer | null = null;
   version: string | null = null;
   readonly rollouts: RolloutResult[] = [];
 
@@ -38,6 +40,7 @@ export class ExportView {
       progress: this.#progress,
       nextPoll: this.#nextPoll,
       unauthorized: this.#unauthorized,
+      download: this.#download,
       version: this.version,
       approval: this.#approval,
       rollouts: this.rollouts,
@@ -47,6 +50,7 @@ export class ExportView {
   enter(phase: ExportPhase): void {
     if (phase === this.#phase) return;
     this.#phase = phase;
+    if (phase !== 'fetching') this.#download = null;
     showPhase(phase);
     this.show();
   }
@@ -54,6 +58,13 @@ export class ExportView {
   /** The long activity's own word for its phase; a late one of an ended attempt changes nothing. */
   announce(phase: ExportPhase): void {
     if (this.#phase === 'fetching' && phase === 'verifying') this.enter(phase);
+  }
+
+  /** How far the download is; a late word changes nothing. */
+  downloading(transfer: Transfer): void {
+    if (this.#phase !== 'fetching') return;
+    this.#download = transfer;
+    this.show();
   }
 
   waitForPoll(poll: ExportState['nextPoll']): void {
@@ -91,6 +102,7 @@ export class ExportView {
       facts.push(['next poll', `${clockTime(at)} (${reason})`]);
       if (expectedAt !== null) facts.push(['done at about', clockTime(expectedAt)]);
     }
+    if (this.#download) facts.push(...transferTableRows(this.#download));
     facts.push(['job', `${jobId ?? 'none yet'}, asked ${polls} times`]);
     if (jobsStarted > 1) facts.push(['jobs started', `${jobsStarted}`]);
     if (possibleDuplicates > 0) {

@@ -61,6 +61,7 @@ class Rollback {
       progress: null,
       nextPoll: null,
       unauthorized: null,
+      download: null,
       version,
       approval: null,
       rollouts: this.#rollouts,

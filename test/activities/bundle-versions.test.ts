@@ -1,4 +1,5 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -6,7 +7,10 @@ import type { SandboxOptions } from '../../sandbox/index.ts';
 import { createBundleActivities, type FetchBundleResult } from '../../src/activities/bundle-versions.ts';
 import type { Site } from '../../src/activities/dependencies.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { DirectoryBundleStore } from '../../src/bundle/directory-store.ts';
+import { hashFile } from '../../src/bundle/hash-file.ts';
 import { SITE, zip } from '../bundle/build-archive.ts';
+import { tempFolder } from '../bundle/temp-folder.ts';
 import { json, serviceWith } from '../service/http-server.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
 import { chromiumProgram } from '../support/chromium.ts';
@@ -14,7 +18,9 @@ import { chromiumProgram } from '../support/chromium.ts';
 const domain = 'docs.acme.example';
 const chromium = await chromiumProgram();
 let scene: ActivityScene;
+const mounted: string[] = [];
 afterEach(async () => {
+  for (const disk of mounted.splice(0)) spawnSync('umount', [disk]);
   await scene?.end();
 });
 
@@ -27,7 +33,8 @@ async function exported(options: SandboxOptions = {}): Promise<string> {
   scene = await activityScene({ jobSeconds: 0, pages: 4, ...options });
   const jobs = createJobActivities(scene.deps);
   const { jobId } = await run(() => jobs.startJob({ org: 'acme', domain, parameters: {} }));
-  await expect.poll(async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state).toBe('completed');
+  const stateOf = async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state;
+  await expect.poll(stateOf, { timeout: 20_000 }).toBe('completed');
   return jobId;
 }
 
@@ -39,6 +46,13 @@ async function fetchBundle(jobId: string, env = attempt()): Promise<FetchBundleR
 }
 
 const downloads = () => scene.sandbox.log().filter((entry) => entry.kind === 'storage');
+
+/** Each request goes on where the one before was reset, but for what was on the way then. */
+function expectNothingTwice(resetEvery: number): void {
+  const starts = downloads().map(({ range }) => Number(range?.match(/^bytes=(\d+)-/)?.[1] ?? 0));
+  expect(starts.length).toBeGreaterThan(2);
+  for (const [index, start] of starts.entries()) expect(start).toBe(index * resetEvery);
+}
 
 const workerShutdown = new ActivityCancellationDetails({ workerShutdown: true });
 
@@ -58,7 +72,14 @@ describe('fetchBundle', () => {
       if (details.offset > 0) first.cancel('WORKER_SHUTDOWN', workerShutdown);
     });
     expect(await failureOf(fetchBundle(jobId, first))).toMatchObject({ type: 'WorkerShutdown', nonRetryable: false });
-    const details = { phase: 'fetching', linksRequested: 1, offset: 1, total: 1 };
+    const details = {
+      phase: 'fetching',
+      linksRequested: 1,
+      offset: 1,
+      total: 1,
+      bytesPerSecond: 1,
+      startedAt: Date.now(),
+    };
     const second = await fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: details }));
     expect(second).toMatchObject({ ok: true, linksRequested: 2 });
     const [whole, rest, ...more] = downloads();
@@ -67,15 +88,62 @@ describe('fetchBundle', () => {
     expect(more).toEqual([]);
   });
 
-  it('asks for a new link when one expires in the middle, and goes on behind the bytes it has', async () => {
-    const jobId = await exported({ padBytes: 3_000_000, storageRate: 1_000_000 });
-    scene.sandbox.setFaults({ linkLifetimeMs: 1_000, storageResetEvery: 1_200_000 });
+  it('replaces links that end soon before it uses them, and goes on behind the bytes it has', async () => {
+    const jobId = await exported({ padBytes: 12_000_000, storageRate: 2_000_000, clockSkewMs: 3_600_000 });
+    // Each link lives for less than the second reset takes, by a clock that is an hour ahead.
+    scene.sandbox.setFaults({ linkLifetimeMs: 2_000, storageResetEvery: 2_200_000 });
     const result = await fetchBundle(jobId);
     expect(result.ok).toBe(true);
-    expect(result.linksRequested).toBeGreaterThan(1);
-    expect(downloads().some((entry) => entry.status === 403)).toBe(true);
-    expect(downloads().some((entry) => entry.range?.match(/^bytes=[1-9]/))).toBe(true);
+    expect(result.linksRequested).toBeGreaterThan(2);
+    expect(downloads().map((entry) => entry.status)).not.toContain(403);
+    expectNothingTwice(2_200_000);
     expect(downloads().some((entry) => entry.hadAuthorization)).toBe(false);
+  });
+
+  it('fetches with several connections what a source gives slowly to each, nothing twice', async () => {
+    const jobId = await exported({ padBytes: 24_000_000, storageRate: 6_000_000 });
+    scene.deps.organizations = scene.deps.organizations.map((organization) => ({
+      ...organization,
+      sites: organization.sites.map((site) => ({ ...site, connections: 4 })),
+    }));
+    expect(await fetchBundle(jobId)).toMatchObject({ ok: true, linksRequested: 1 });
+    expect(downloads().length).toBeGreaterThan(4);
+    expect(downloads().every(({ status }) => status === 206)).toBe(true);
+    const sent = downloads().reduce((sum, { bytes }) => sum + bytes, 0);
+    const { size } = await stat(join(scene.folder, 'bundles', '.staging', 'stage-1', 'archive'));
+    expect(sent).toBe(size);
+  });
+
+  it('tells a full disk, leaves nothing of the download there, and the published version as it is', async ({
+    skip,
+  }) => {
+    const jobId = await exported();
+    const disk = await tempFolder();
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', disk]).status !== 0)
+      return skip('needs a mount');
+    mounted.push(disk);
+    scene.deps.bundles = await DirectoryBundleStore.open({ root: disk, publicUrl: 'http://localhost:8090' });
+    expect(await fetchBundle(jobId)).toMatchObject({ ok: true });
+    const version = '20261121T040200Z-3f9a2c1b8e7d';
+    await scene.deps.bundles.publish('stage-1', version);
+    const current = await scene.deps.bundles.moveCurrent(domain, version, 0, new Date());
+    spawnSync('mount', ['-o', 'remount,size=20m', disk]);
+    const failure = await failureOf(fetchBundle(jobId));
+    expect(failure).toMatchObject({ type: 'StoreUnavailable', nonRetryable: false });
+    expect(failure?.message).toMatch(/^\d+ MB are needed in .* and \d+ MB are free: make room/);
+    expect(await readdir(join(disk, '.staging'))).toEqual([]);
+    expect(await scene.deps.bundles.current(domain)).toEqual(current);
+    await scene.deps.bundles.withArchive(domain, version, async (file) => {
+      expect(await hashFile(file)).toBe((await scene.deps.bundles.manifest(domain, version)).archive.sha256);
+    });
+  });
+
+  it('gives up a download that takes longer than the site allows', async () => {
+    const jobId = await exported({ padBytes: 4_000_000, storageRate: 200_000 });
+    const details = { phase: 'fetching', linksRequested: 1, offset: 0, total: 1, bytesPerSecond: 0, startedAt: 1 };
+    const failure = await failureOf(fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: details })));
+    expect(failure).toMatchObject({ type: 'DownloadFailed', nonRetryable: true });
+    expect(failure?.message).toMatch(/^the download took longer than/);
   });
 
   it('knows a zip by its bytes, whatever the link calls it', async () => {

@@ -1,11 +1,14 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type DownloadOptions, type DownloadProgress, download } from '../../src/bundle/download.ts';
+import type { LinkSource } from '../../src/bundle/link-supply.ts';
 import {
   answer,
   cutAfter,
   type Handler,
+  linksTo,
   randomObject,
   type StoredObject,
   serve,
@@ -37,9 +40,16 @@ async function expectWhole(file: string, result: { sha256: string; bytes: number
 /** A partial download left by a process that was killed after `offset` bytes. */
 async function leftBehind(object: StoredObject, offset: number, bytes = object.bytes): Promise<string> {
   const file = join(await tempFolder(), 'archive');
-  await writeFile(file, bytes.subarray(0, offset));
-  await writeFile(`${file}.resume.json`, JSON.stringify({ etag: object.etag, total: object.bytes.length }));
+  const part = bytes.subarray(0, offset);
+  await writeFile(file, part);
+  const journal = [JSON.stringify({ etag: object.etag, total: object.bytes.length }), lineOf(0, part), ''];
+  await writeFile(`${file}.resume`, journal.join('\n'));
   return file;
+}
+
+/** The journal's word for a piece that is on disk. */
+function lineOf(start: number, piece: Buffer): string {
+  return `${start} ${start + piece.length} ${crc32(piece).toString(16).padStart(8, '0')}`;
 }
 
 describe('download', () => {
@@ -47,9 +57,9 @@ describe('download', () => {
     const object = randomObject(SIZE);
     const server = await serve(store(object));
     const options = await optionsFor();
-    const result = await download(server.link, options);
+    const result = await download(server.links, options);
     await expectWhole(options.file, result, object);
-    expect(result).toMatchObject({ etag: object.etag, resumedFrom: [] });
+    expect(result).toMatchObject({ etag: object.etag, resumedFrom: [], announcedBytes: null });
     expect(options.seen.at(-1)).toEqual({ offset: SIZE, total: SIZE, etag: object.etag });
     expect(server.requests).toHaveLength(1);
     const { headers } = server.requests[0] ?? { headers: {} };
@@ -61,7 +71,7 @@ describe('download', () => {
     const object = randomObject(SIZE);
     const server = await serve(cutAfter(100_000, object), cutAfter(70_000, object), store(object));
     const options = await optionsFor();
-    const result = await download(server.link, options);
+    const result = await download(server.links, options);
     await expectWhole(options.file, result, object);
     expect(result.resumedFrom).toEqual([100_000, 170_000]);
     expect(server.requests.map(({ headers }) => headers.range)).toEqual([undefined, 'bytes=100000-', 'bytes=170000-']);
@@ -72,7 +82,7 @@ describe('download', () => {
     const object = randomObject(SIZE);
     const server = await serve(store(object));
     const file = await leftBehind(object, 123_456);
-    const result = await download(server.link, await optionsFor(file));
+    const result = await download(server.links, await optionsFor(file));
     await expectWhole(file, result, object);
     expect(result.resumedFrom).toEqual([123_456]);
   });
@@ -81,7 +91,7 @@ describe('download', () => {
     const object = randomObject(SIZE);
     const server = await serve(store(object));
     const file = await leftBehind(object, SIZE);
-    await expectWhole(file, await download(server.link, await optionsFor(file)), object);
+    await expectWhole(file, await download(server.links, await optionsFor(file)), object);
     expect(server.requests.map(({ headers }) => headers.range)).toEqual([`bytes=${SIZE - 1}-`]);
   });
 
@@ -90,8 +100,8 @@ describe('download', () => {
     for (const sidecar of ['', 'null', '{"etag":5}', '{"etag":"\\"x\\"","total":-1}']) {
       const server = await serve(store(object));
       const file = await leftBehind(object, 1000, Buffer.alloc(1000));
-      await writeFile(`${file}.resume.json`, sidecar);
-      const result = await download(server.link, await optionsFor(file));
+      await writeFile(`${file}.resume`, sidecar);
+      const result = await download(server.links, await optionsFor(file));
       await expectWhole(file, result, object);
       expect(result.resumedFrom).toEqual([]);
     }
@@ -102,7 +112,7 @@ describe('download', () => {
     for (const after of [randomObject(SIZE), randomObject(50_000), randomObject(SIZE + 9)]) {
       const server = await serve(cutAfter(100_000, before), store(after));
       const options = await optionsFor();
-      const result = await download(server.link, options);
+      const result = await download(server.links, options);
       await expectWhole(options.file, result, after);
       expect(result.resumedFrom).toEqual([]);
     }
@@ -129,7 +139,7 @@ describe('download', () => {
     for (const liar of liars) {
       const server = await serve(cutAfter(100_000, before), liar, store(after));
       const options = await optionsFor();
-      await expectWhole(options.file, await download(server.link, options), after);
+      await expectWhole(options.file, await download(server.links, options), after);
     }
   });
 
@@ -137,7 +147,7 @@ describe('download', () => {
     const object = { ...randomObject(SIZE), etag: 'W/"weak"' };
     const server = await serve(cutAfter(100_000, object), store(object));
     const options = await optionsFor();
-    const result = await download(server.link, options);
+    const result = await download(server.links, options);
     await expectWhole(options.file, result, object);
     expect(result).toMatchObject({ etag: null, resumedFrom: [] });
     expect(server.requests[1]?.headers.range).toBeUndefined();
@@ -148,7 +158,7 @@ describe('download', () => {
     const reset: Handler = (request) => void request.socket.resetAndDestroy();
     const server = await serve(reset, answer(503), answer(429), reset, store(object));
     const options = await optionsFor();
-    await expectWhole(options.file, await download(server.link, options), object);
+    await expectWhole(options.file, await download(server.links, options), object);
   });
 
   it('goes on after silence', async () => {
@@ -159,14 +169,14 @@ describe('download', () => {
     };
     const server = await serve(stall, store(object));
     const options = { ...(await optionsFor()), idleTimeoutMs: 50 };
-    const result = await download(server.link, options);
+    const result = await download(server.links, options);
     await expectWhole(options.file, result, object);
     expect(result.resumedFrom).toEqual([1000]);
   });
 
   it('gives up when nothing moves, as a failure that may pass', async () => {
     const server = await serve(answer(500, {}, 'secret body'));
-    await expect(download(server.link, await optionsFor())).rejects.toMatchObject({
+    await expect(download(server.links, await optionsFor())).rejects.toMatchObject({
       name: 'DownloadFailed',
       retryable: true,
       message: 'the download failed: HTTP 500',
@@ -177,19 +187,39 @@ describe('download', () => {
   it('gives up on a source that is always cut and can never be resumed', async () => {
     const object = { ...randomObject(SIZE), etag: '' };
     const server = await serve(cutAfter(100_000, object));
-    await expect(download(server.link, await optionsFor())).rejects.toMatchObject({
+    await expect(download(server.links, await optionsFor())).rejects.toMatchObject({
       name: 'DownloadFailed',
       retryable: true,
     });
     expect(server.requests.length).toBeLessThan(10);
   });
 
-  it.each([400, 401, 403])('asks for a new link on %i, with which the same file goes on', async (status) => {
+  it.each([400, 401, 403])('asks for a new link on %i, and goes on where it was', async (status) => {
     const object = randomObject(SIZE);
     const server = await serve(cutAfter(100_000, object), answer(status, {}, '<Error/>'), store(object));
     const options = await optionsFor();
-    await expect(download(server.link, options)).rejects.toMatchObject({ name: 'LinkExpired' });
-    const result = await download(server.link, options);
+    let asked = 0;
+    const links: LinkSource = () => {
+      asked += 1;
+      return linksTo(`${server.link}&link=${asked}`)();
+    };
+    const result = await download(links, options);
+    await expectWhole(options.file, result, object);
+    expect(result.resumedFrom).toEqual([100_000]);
+    expect(server.requests.map(({ url }) => url?.at(-1))).toEqual(['1', '1', '2']);
+  });
+
+  it('gives up when no link is taken, and keeps what it has', async () => {
+    const object = randomObject(SIZE);
+    const options = await optionsFor();
+    const forbidden = await serve(cutAfter(100_000, object), answer(403, {}, '<Error>SECRET</Error>'));
+    await expect(download(forbidden.links, options)).rejects.toMatchObject({
+      name: 'LinkExpired',
+      message: '3 links in a row are not taken (HTTP 403)',
+    });
+    expect(forbidden.requests).toHaveLength(4);
+    const server = await serve(store(object));
+    const result = await download(server.links, options);
     await expectWhole(options.file, result, object);
     expect(result.resumedFrom).toEqual([100_000]);
   });
@@ -200,7 +230,7 @@ describe('download', () => {
     ['an empty answer', answer(204), false],
   ])('refuses %s at once', async (_what, handler, retryable) => {
     const server = await serve(handler);
-    await expect(download(server.link, await optionsFor())).rejects.toMatchObject({
+    await expect(download(server.links, await optionsFor())).rejects.toMatchObject({
       name: 'DownloadFailed',
       retryable,
     });
@@ -219,7 +249,7 @@ describe('download', () => {
     for (const handler of [store(object), endless]) {
       const server = await serve(handler);
       const options = { ...(await optionsFor()), maxBytes: 200_000 };
-      await expect(download(server.link, options)).rejects.toMatchObject({ name: 'ArchiveTooLarge' });
+      await expect(download(server.links, options)).rejects.toMatchObject({ name: 'ArchiveTooLarge' });
       expect((await stat(options.file)).size).toBeLessThanOrEqual(200_000);
     }
   });
@@ -230,12 +260,14 @@ describe('download', () => {
     const reason = new Error('cancelled');
     const server = await serve(cutAfter(100_000, object));
     const options = { ...(await optionsFor()), signal: controller.signal, onProgress: () => controller.abort(reason) };
-    await expect(download(server.link, options)).rejects.toBe(reason);
+    await expect(download(server.links, options)).rejects.toBe(reason);
   });
 
   it('throws the error of the disk', async () => {
     const server = await serve(store(randomObject(SIZE)));
-    await expect(download(server.link, await optionsFor(await tempFolder()))).rejects.toMatchObject({ code: 'EISDIR' });
+    await expect(download(server.links, await optionsFor(await tempFolder()))).rejects.toMatchObject({
+      code: 'EISDIR',
+    });
     expect(server.requests).toHaveLength(0);
   });
 
@@ -246,10 +278,10 @@ describe('download', () => {
     const relative = answer(307, { location: '/again' });
     const options = await optionsFor();
     const server = await serve(relative, relative, hop);
-    await expectWhole(options.file, await download(server.link, options), object);
+    await expectWhole(options.file, await download(server.links, options), object);
     expect(server.requests[1]?.url).toBe('/again');
     const circle = await serve(relative);
-    await expect(download(circle.link, options)).rejects.toMatchObject({ name: 'DownloadFailed', retryable: false });
+    await expect(download(circle.links, options)).rejects.toMatchObject({ name: 'DownloadFailed', retryable: false });
     expect(circle.requests).toHaveLength(4);
   });
 });
@@ -266,7 +298,7 @@ describe('the link policy, over the wire', () => {
     const server = await serve(store(randomObject(10)));
     const options = { ...(await optionsFor()), policy: { allowInsecure: true, linkHosts: ['other.example'] } };
     const link = `http://${host}:${server.port}/b?signature=SECRET`;
-    const error: Error = await download(link, options).then(
+    const error: Error = await download(linksTo(link), options).then(
       () => new Error('downloaded'),
       (refused) => refused,
     );
@@ -279,7 +311,7 @@ describe('the link policy, over the wire', () => {
     const inside = await serve(store(randomObject(10)));
     const server = await serve(answer(302, { location: `http://localhost:${inside.port}/` }));
     const policy = { allowInsecure: true, linkHosts: [`127.0.0.1:${server.port}`] };
-    await expect(download(server.link, { ...(await optionsFor()), policy })).rejects.toMatchObject({
+    await expect(download(server.links, { ...(await optionsFor()), policy })).rejects.toMatchObject({
       name: 'LinkRefused',
     });
     expect(inside.requests).toHaveLength(0);

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach } from 'vitest';
+import type { LinkSource } from '../../src/bundle/link-supply.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -25,7 +26,13 @@ export async function serve(...handlers: Handler[]) {
     await new Promise((done) => server.close(done));
   });
   const { port } = server.address() as AddressInfo;
-  return { port, link: `http://127.0.0.1:${port}/bundle?signature=SECRET`, requests };
+  const link = `http://127.0.0.1:${port}/bundle?signature=SECRET`;
+  return { port, link, links: linksTo(link), requests };
+}
+
+/** A service that gives the same link each time and says nothing else. */
+export function linksTo(href: string): LinkSource {
+  return async () => ({ href, sizeBytes: null, expiresAtMs: null, serviceNowMs: null });
 }
 
 export interface StoredObject {
@@ -45,27 +52,29 @@ export function sha256(bytes: Buffer): string {
 /** Answers as an object store does: Range, If-Match, ETag. */
 export function store({ bytes, etag }: StoredObject): Handler {
   return (request, response) => {
-    const start = startOf(request);
+    const part = partOf(request, bytes.length);
     const wanted = request.headers['if-match'];
     if (wanted !== undefined && wanted !== etag) return void response.writeHead(412).end();
-    if (start === null) return void response.writeHead(200, { etag, 'content-length': bytes.length }).end(bytes);
+    if (part === null) return void response.writeHead(200, { etag, 'content-length': bytes.length }).end(bytes);
+    const { start, end } = part;
     if (start >= bytes.length)
       return void response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end();
-    const range = `bytes ${start}-${bytes.length - 1}/${bytes.length}`;
-    const headers = { etag, 'content-range': range, 'content-length': bytes.length - start };
-    response.writeHead(206, headers).end(bytes.subarray(start));
+    const range = `bytes ${start}-${end - 1}/${bytes.length}`;
+    const headers = { etag, 'content-range': range, 'content-length': end - start };
+    response.writeHead(206, headers).end(bytes.subarray(start, end));
   };
 }
 
 /** As `store`, but the connection is cut after `sent` bytes of body. */
 export function cutAfter(sent: number, { bytes, etag }: StoredObject): Handler {
   return (request, response) => {
-    const start = startOf(request);
-    const headers = { etag, 'content-length': bytes.length - (start ?? 0) };
-    const range = { 'content-range': `bytes ${start}-${bytes.length - 1}/${bytes.length}` };
-    if (start === null) response.writeHead(200, headers);
+    const part = partOf(request, bytes.length);
+    const { start, end } = part ?? { start: 0, end: bytes.length };
+    const headers = { etag, 'content-length': end - start };
+    const range = { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` };
+    if (part === null) response.writeHead(200, headers);
     else response.writeHead(206, { ...headers, ...range });
-    response.write(bytes.subarray(start ?? 0, (start ?? 0) + sent), () => {
+    response.write(bytes.subarray(start, start + sent), () => {
       // What the other side has not taken out of its buffers by then is lost to it, and no cut at this place.
       setTimeout(() => response.destroy(), 250);
     });
@@ -76,7 +85,9 @@ export function answer(status: number, headers: Record<string, string> = {}, bod
   return (_request, response) => void response.writeHead(status, headers).end(body);
 }
 
-function startOf(request: IncomingMessage): number | null {
-  const match = /^bytes=(\d+)-$/.exec(request.headers.range ?? '');
-  return match ? Number(match[1]) : null;
+/** What a request asks for; null for everything. */
+export function partOf(request: IncomingMessage, length: number): { start: number; end: number } | null {
+  const [, start, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
+  if (start === undefined) return null;
+  return { start: Number(start), end: last ? Math.min(Number(last) + 1, length) : length };
 }

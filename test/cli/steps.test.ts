@@ -31,6 +31,7 @@ const rendering: ExportState = {
   progress,
   nextPoll: { at: now + 90_000, reason: '42 % after 60 s', expectedAt: null },
   unauthorized: null,
+  download: null,
   version: null,
   approval: null,
   rollouts: [],
@@ -72,6 +73,16 @@ describe('a step of an export', () => {
     const { text, line } = exportStep(rendering, now, plain);
     expect(text).toBe('rendering  ████████▌░░░░░░░░░░░ 42 %  9 pages  next poll in 1 min 30 s'.replace('▌', '█'));
     expect(line).toBe('rendering, 42 %, 9 pages, next poll 04:01:30 UTC (42 % after 60 s)');
+  });
+
+  it('shows how far the download is, with speed and time left', () => {
+    const download = { offset: 45_000_000, total: 120_000_000, bytesPerSecond: 12_500_000, at: now };
+    const { text, line, key } = exportStep({ ...rendering, phase: 'fetching', download }, now, plain);
+    expect(text).toBe('fetching  ████████░░░░░░░░░░░░ 37 %  45 of 120 MB  12.5 MB/s  6 s left');
+    expect(line).toBe('fetching, 37 %, 45 of 120 MB, 12.5 MB/s, 6 s left');
+    const later = { ...download, offset: 47_000_000, bytesPerSecond: 1 };
+    expect(exportStep({ ...rendering, phase: 'fetching', download: later }, now, plain).key).toBe(key);
+    expect(exportStep({ ...rendering, phase: 'verifying', download }, now, plain).text).toBe('verifying');
   });
 
   it('is a new one with each phase, tenth and job, and not in between', () => {

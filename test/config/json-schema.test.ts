@@ -53,21 +53,6 @@ describe('the JSON Schema for editors', () => {
   });
 });
 
-describe('descriptions', () => {
-  const later: Record<string, string> = {
-    'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
-  };
-
-  it('say "later version" of these fields', () => {
-    const said = fields().filter(({ schema }) => schema.description?.includes('later version'));
-    expect(said.map(({ path }) => path)).toEqual(Object.keys(later));
-  });
-
-  it.each(Object.entries(later))('and %s is indeed refused by this one', (_path, yaml) => {
-    expect(problemsOf(yaml).join()).toContain('is not available in this version');
-  });
-});
-
 function fields(schema: JsonSchema = fieldSchema(), at = ''): { path: string; schema: JsonSchema }[] {
   if (schema.items) return fields(schema.items, `${at}[]`);
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {

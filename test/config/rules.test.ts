@@ -188,15 +188,3 @@ describe('values', () => {
     expect(load(yaml).service.analyticsBaseUrl).toBe('https://analytics.example/api');
   });
 });
-
-describe('what comes in a later version', () => {
-  it.each([['organizations[0].sites[0].bundle.connections', site('bundle: { connections: 4 }')]])(
-    'refuses %s and says so',
-    (field, yaml) => {
-      const [problem, ...more] = problemsOf(yaml);
-      expect(more).toEqual([]);
-      expect(problem).toMatch(/ is not available in this version$/);
-      expect(problem?.startsWith(`${field}: `)).toBe(true);
-    },
-  );
-});

@@ -58,6 +58,8 @@ export async function activityScene(
             approvalTimeoutMs: null,
             maxBytes: 1_000_000_000,
             maxFiles: 10_000,
+            connections: 1,
+            downloadTimeoutMs: 3_600_000,
             siteRules: {},
             render: null,
             targets: [],
@@ -82,6 +84,7 @@ export async function activityScene(
       },
     },
     async announcePhase() {},
+    async announceDownload() {},
   };
   return {
     deps,

@@ -1,10 +1,11 @@
+import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobReading } from '../../src/activities/export-jobs.ts';
-import { ExportRunning, exportState, pollNow, startExport } from '../../src/client/exports.ts';
+import { announceDownload, ExportRunning, exportState, pollNow, startExport } from '../../src/client/exports.ts';
 import type { ExportInput } from '../../src/model/site-export.ts';
-import { retryKeySignal } from '../../src/workflows/definitions.ts';
+import { exportStateQuery, retryKeySignal } from '../../src/workflows/definitions.ts';
 import { timeSkippingEnvironment } from '../support/temporal.ts';
 import { withWorker } from '../support/workflow-run.ts';
 import { bundle, completed, digest, exportActivities, input, reading } from './export-activities.ts';
@@ -271,6 +272,39 @@ describe('exportSite', () => {
       await ended;
     });
     expect(order).toEqual(['fetched', 'cancelled', 'discarded']);
+  });
+
+  it('shows how far the download is: by its heartbeats at once, in its details when it is told', async () => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { activities } = exportActivities({
+      fetchBundle: async () => {
+        Context.current().heartbeat({ phase: 'fetching', offset: 300, total: 1_000, bytesPerSecond: 50 });
+        await released;
+        return bundle;
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      const now = () => exportState(env.client, request.org, request.domain);
+      await expect
+        .poll(now, { timeout: 20_000 })
+        .toMatchObject({ download: { offset: 300, total: 1_000, bytesPerSecond: 50 } });
+      const told = {
+        offset: 45_000_000,
+        total: 120_000_000,
+        bytesPerSecond: 12_500_000,
+        at: Date.UTC(2026, 10, 21, 4),
+      };
+      await announceDownload(env.client, handle.workflowId, told);
+      await expect.poll(() => handle.query(exportStateQuery), { timeout: 20_000 }).toMatchObject({ download: told });
+      release();
+      await handle.result();
+      expect((await handle.query(exportStateQuery)).download).toBeNull();
+    });
   });
 
   it('leaves its record and its own failure even when cleaning up fails', async () => {

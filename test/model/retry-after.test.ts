@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readRetryAfter } from '../../src/service/retry-after.ts';
+import { readRetryAfter } from '../../src/model/retry-after.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const DAY = 24 * 3_600_000;

@@ -1,0 +1,113 @@
+import { dirname } from 'node:path';
+import { Context, log } from '@temporalio/activity';
+import { type DownloadResult, download } from '../bundle/download.ts';
+import { changing } from '../bundle/store-errors.ts';
+import { TransferSpeed } from '../bundle/transfer-speed.ts';
+import type { Transfer } from '../model/transfer.ts';
+import { type ActivityDependencies, organizationOf, type Site } from './dependencies.ts';
+
+/** What a heartbeat shows of a download: never the link. */
+export interface FetchDetails {
+  phase: string;
+  linksRequested: number;
+  offset: number;
+  /** 0 when unknown. */
+  total: number;
+  /** 0 when unknown. */
+  bytesPerSecond: number;
+  /** When the first attempt began, in milliseconds. */
+  startedAt: number;
+}
+
+export const noFetchYet: FetchDetails = {
+  phase: 'fetching',
+  linksRequested: 0,
+  offset: 0,
+  total: 0,
+  bytesPerSecond: 0,
+  startedAt: 0,
+};
+
+const speedEveryMs = 1_000;
+/** The workflow is told seldom, twice as long each time: each word costs it events of its history. */
+const firstTellMs = 10_000;
+
+export interface Fetch {
+  input: { org: string; domain: string; jobId: string };
+  site: Site;
+  /** Where the archive goes. */
+  file: string;
+  /** Shown in heartbeats, and kept from attempt to attempt. */
+  details: FetchDetails;
+  signal: AbortSignal;
+}
+
+/** Downloads a job's archive by links of its own, showing how far it is. Throws what `download` and the service throw. */
+export async function fetchArchive(deps: ActivityDependencies, fetch: Fetch): Promise<DownloadResult> {
+  const { input, site, file, details, signal } = fetch;
+  const { service } = organizationOf(deps, input.org);
+  details.phase = 'fetching';
+  if (details.startedAt === 0) details.startedAt = Date.now();
+  const watch = watchTransfer(deps, details);
+  try {
+    const work = () =>
+      download(
+        async () => {
+          let serviceNowMs: number | null = null;
+          const onDate = (ms: number) => {
+            serviceNowMs = ms;
+          };
+          const link = await service.createBundleLink(input.jobId, { signal, onDate });
+          details.linksRequested += 1;
+          return { href: link.url.href, sizeBytes: link.sizeBytes, expiresAtMs: link.expiresAtMs, serviceNowMs };
+        },
+        {
+          file,
+          policy: deps.linkPolicy,
+          maxBytes: site.maxBytes,
+          connections: site.connections,
+          timeLimitMs: Math.max(0, details.startedAt + site.downloadTimeoutMs - Date.now()),
+          signal,
+          onProgress: ({ offset, total }) => {
+            details.offset = offset;
+            details.total = total ?? 0;
+          },
+        },
+      );
+    // What the disk refuses is the store's failure, not the service's.
+    const downloaded = await changing(dirname(file), work);
+    noteAnnounced(input.domain, downloaded);
+    return downloaded;
+  } finally {
+    watch.end();
+  }
+}
+
+/** The length of what came counts, and whether it is a whole archive its format tells. */
+function noteAnnounced(domain: string, { bytes, announcedBytes }: DownloadResult): void {
+  if (announcedBytes === null || announcedBytes === bytes) return;
+  log.warn('the service announced another length than the archive has', { domain, announcedBytes, bytes });
+}
+
+function watchTransfer(deps: ActivityDependencies, details: FetchDetails): { end(): void } {
+  const { workflowId } = Context.current().info.workflowExecution ?? {};
+  const speed = new TransferSpeed();
+  let tellIn = firstTellMs;
+  let tellAt = Date.now() + tellIn;
+  const timer = setInterval(() => {
+    const at = Date.now();
+    speed.add(at, details.offset);
+    details.bytesPerSecond = Math.round(speed.bytesPerSecond ?? 0);
+    if (at < tellAt || workflowId === undefined) return;
+    tellIn *= 2;
+    tellAt = at + tellIn;
+    deps.announceDownload(workflowId, transferOf(details, at)).catch(() => {
+      log.info('the workflow could not be told of the download');
+    });
+  }, speedEveryMs);
+  return { end: () => clearInterval(timer) };
+}
+
+function transferOf({ offset, total, bytesPerSecond }: FetchDetails, at: number): Transfer {
+  return { offset, total: total || null, bytesPerSecond: bytesPerSecond || null, at };
+}

@@ -1,0 +1,21 @@
+/** A transfer stopped; what is on disk stands. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  readonly retry: 'now' | 'later' | 'never';
+  /** When the store asked to come again, in milliseconds from then; null when it did not. */
+  readonly retryAfterMs: number | null;
+
+  constructor(why: string, retry: 'now' | 'later' | 'never', retryAfterMs: number | null = null) {
+    super(why);
+    this.retry = retry;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+const NEVER_BETTER = /^(ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
+
+/** Only the code of a network error is kept: its message and fields may hold addresses and headers. */
+export function interruption(error: unknown): Interrupted {
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
+  return new Interrupted(`the connection failed (${code})`, NEVER_BETTER.test(code) ? 'never' : 'now');
+}

@@ -1,0 +1,285 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ByteSpan, ByteSpans } from './byte-spans.ts';
+import type { DownloadOptions } from './download.ts';
+import { ArchiveTooLarge, DownloadFailed } from './download-errors.ts';
+import { Interrupted, interruption } from './interrupted.ts';
+import { LinkRefused } from './link-policy.ts';
+import type { LinkSupply } from './link-supply.ts';
+import { type Asked, judgeAnswer, type Verdict } from './object-answer.ts';
+import { answerOf, drop, type LinkConnections, type ObjectResponse, requestObject } from './object-request.ts';
+import type { PartialFile } from './partial-file.ts';
+import { receive } from './receive.ts';
+import type { ObjectIdentity } from './resume-journal.ts';
+import type { WideReads } from './wide-reads.ts';
+
+const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
+const DEFAULT_RETRY_DELAY_MS = 200;
+const MAX_RETRY_DELAY_MS = 5_000;
+/** A source that asks for a longer pause gets it from whoever called. */
+const LONGEST_PAUSE_MS = 30_000;
+/** Failures in a row, for each connection, without a single new byte. */
+const MAX_FRUITLESS = 5;
+/** Failures in all, for sources that give a byte at a time; one more for each megabyte that came. */
+const MAX_FAILURES = 100;
+/** Times that bytes on disk had to be given up. */
+const MAX_START_OVERS = 5;
+/** The first request of several connections: enough to be worth one, whatever the length turns out to be. */
+const OPENING_BYTES = 8 * 1024 ** 2;
+/** Parts become smaller towards the end, so that the connections end together. */
+const SMALLEST_PART = 2 * 1024 ** 2;
+const LARGEST_PART = 64 * 1024 ** 2;
+const MEGABYTE = 1e6;
+
+export interface TransferParts extends Omit<DownloadOptions, 'file' | 'freeBytes'> {
+  connections: number;
+  signal: AbortSignal;
+  reads: WideReads;
+  ways: LinkConnections;
+  file: PartialFile;
+  supply: LinkSupply;
+  /** Throws `NoRoom` unless so many bytes fit on the disk. */
+  roomFor: (bytes: number) => Promise<void>;
+}
+
+/** What is on disk is not, or cannot be proved to be, of the object that is there now. */
+class ObjectChanged extends Error {}
+
+/** Brings one object to the disk, over as many connections as allowed and useful, until it is there whole. */
+export class ObjectTransfer {
+  readonly #parts: TransferParts;
+  readonly #file: PartialFile;
+  readonly #claimed = new ByteSpans();
+  readonly resumedFrom: number[] = [];
+  etag: string | null;
+  #total: number | null;
+  /** The source gives no parts that could be proved to belong together. */
+  #wholeOnly = false;
+  /** The object's identity was learned by this call, not found on disk. */
+  #opened = false;
+  /** A body without proof of what it belongs to ended as it should. */
+  #complete = false;
+  #received = 0;
+  #receivedAtFailure = 0;
+  #failures = 0;
+  #fruitless = 0;
+  #startOvers = 0;
+
+  constructor(parts: TransferParts) {
+    this.#parts = parts;
+    this.#file = parts.file;
+    this.etag = parts.file.identity?.etag ?? null;
+    this.#total = parts.file.identity?.total ?? null;
+  }
+
+  /** Bytes still to come, as far as that is known. */
+  get left(): number {
+    return Math.max(0, (this.#total ?? this.#parts.supply.sizeBytes ?? 0) - this.#file.bytes);
+  }
+
+  async run(): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#runLanes();
+      } catch (error) {
+        if (!(error instanceof ObjectChanged)) throw error;
+        this.#countStartOver();
+        await this.#file.startOver(null);
+        await this.#pause(new Interrupted(error.message, 'now'), this.#parts.signal);
+      }
+    }
+  }
+
+  get #alone(): boolean {
+    return this.#parts.connections === 1 || this.#wholeOnly;
+  }
+
+  /** The first failure of a lane ends them all. */
+  async #runLanes(): Promise<void> {
+    const stop = new AbortController();
+    const signal = AbortSignal.any([this.#parts.signal, stop.signal]);
+    const lanes: Promise<void>[] = [];
+    const failures: unknown[] = [];
+    const openLanes = () => {
+      const wanted = this.#file.identity && !this.#alone ? this.#parts.connections : 1;
+      while (lanes.length < wanted) {
+        lanes.push(
+          this.#runLane(signal, openLanes).catch((error: unknown) => {
+            failures.push(error);
+            stop.abort();
+          }),
+        );
+      }
+    };
+    openLanes();
+    // Lanes are added while the first one runs.
+    for (const lane of lanes) await lane;
+    this.#parts.signal.throwIfAborted();
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #runLane(signal: AbortSignal, openLanes: () => void): Promise<void> {
+    for (let asked = this.#next(); asked !== null; asked = this.#next()) {
+      const claim = spanOf(asked);
+      this.#claimed.add(claim);
+      try {
+        await this.#fetch(asked, signal, openLanes);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof Interrupted)) throw error;
+        await this.#pause(error, signal);
+      } finally {
+        this.#claimed.remove(claim);
+      }
+    }
+  }
+
+  /** What to ask for next; null when everything is there or somebody's task. */
+  #next(): Asked | null {
+    if (this.#complete) return null;
+    const { identity } = this.#file;
+    if (!identity) return this.#alone ? { kind: 'whole' } : { kind: 'opening', end: OPENING_BYTES };
+    const open = new ByteSpans();
+    for (const gap of this.#file.gaps()) open.add(gap);
+    for (const claim of this.#claimed.spans) open.remove(claim);
+    const [gap] = open.spans;
+    if (!gap) return null;
+    const share = Math.ceil(open.count / (2 * this.#parts.connections));
+    const size = this.#alone ? identity.total : Math.min(LARGEST_PART, Math.max(SMALLEST_PART, share));
+    return { kind: 'part', start: gap.start, end: Math.min(gap.end, gap.start + size), identity };
+  }
+
+  async #fetch(asked: Asked, signal: AbortSignal, openLanes: () => void): Promise<void> {
+    const { supply } = this.#parts;
+    const href = await supply.take();
+    const response = await this.#ask(href, headersOf(asked), signal);
+    const answer = answerOf(response);
+    supply.observe(answer.date);
+    const verdict = judgeAnswer(answer, asked);
+    if (verdict.kind === 'continue' && asked.kind === 'part') {
+      await this.#goOn(asked.identity);
+      return this.#receive(response, asked.start, asked.end);
+    }
+    if (verdict.kind === 'opened') {
+      await this.#begin(response, verdict.identity.total, verdict.identity);
+      openLanes();
+      return this.#receive(response, 0, verdict.end);
+    }
+    if (verdict.kind === 'from-start' && this.#isOnlyClaim(asked)) return this.#receiveWhole(response, asked, verdict);
+    await drop(response);
+    if (verdict.kind === 'expired') return supply.refuse(href, response.statusCode);
+    if (verdict.kind === 'failed') throw new Interrupted(verdict.why, verdict.retry, verdict.retryAfterMs);
+    this.#wholeOnly ||= verdict.kind !== 'start-over';
+    // Asked again at once, for the whole.
+    if (verdict.kind === 'no-parts') return;
+    throw new ObjectChanged(verdict.kind === 'start-over' ? verdict.why : 'the source no longer gives parts');
+  }
+
+  async #ask(href: string, headers: Record<string, string>, signal: AbortSignal): Promise<ObjectResponse> {
+    const { policy, ways, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = this.#parts;
+    try {
+      return await requestObject(href, headers, { policy, connections: ways, idleTimeoutMs, signal });
+    } catch (error) {
+      throw error instanceof LinkRefused || error instanceof DownloadFailed ? error : interruption(error);
+    }
+  }
+
+  async #goOn({ etag, total }: ObjectIdentity): Promise<void> {
+    if (total > this.#parts.maxBytes) throw this.#tooLarge();
+    this.etag = etag;
+    this.#total = total;
+    if (this.#alone || (!this.#opened && this.resumedFrom.length === 0)) this.resumedFrom.push(this.#file.bytes);
+    await this.#parts.roomFor(this.left);
+    this.#report();
+  }
+
+  async #begin(response: ObjectResponse, total: number | null, identity: ObjectIdentity | null): Promise<void> {
+    try {
+      if (total !== null && total > this.#parts.maxBytes) throw this.#tooLarge();
+      if (this.#file.bytes > 0) this.#countStartOver();
+      await this.#file.startOver(identity);
+      this.#total = total;
+      this.etag = identity?.etag ?? null;
+      this.#opened = true;
+      await this.#parts.roomFor(this.left);
+    } catch (error) {
+      response.body.destroy();
+      throw error;
+    }
+    this.#report();
+  }
+
+  async #receiveWhole(
+    response: ObjectResponse,
+    asked: Asked,
+    { total, etag }: Verdict & { kind: 'from-start' },
+  ): Promise<void> {
+    this.#wholeOnly ||= asked.kind !== 'whole';
+    const identity = etag !== null && total !== null && total > 0 ? { etag, total } : null;
+    await this.#begin(response, total, identity);
+    await this.#receive(response, 0, total);
+    this.#complete = true;
+  }
+
+  /** `end` is null when the length is unknown. */
+  async #receive({ body }: ObjectResponse, start: number, end: number | null): Promise<void> {
+    const { reads, supply, maxBytes } = this.#parts;
+    const writer = this.#file.writerFrom(start);
+    const onChunk = (bytes: number) => {
+      if (writer.position + bytes > maxBytes) throw this.#tooLarge();
+      if (end !== null && writer.position + bytes > end) throw new Interrupted('more came than was announced', 'now');
+      this.#received += bytes;
+      supply.serves();
+    };
+    await receive(body, writer, { reads, onChunk, onWritten: () => this.#report() });
+    if (end !== null && writer.position !== end) throw new Interrupted('the body was cut', 'now');
+  }
+
+  #isOnlyClaim(asked: Asked): boolean {
+    return this.#claimed.count === spanOf(asked).end - spanOf(asked).start;
+  }
+
+  #countStartOver(): void {
+    this.#startOvers += 1;
+    if (this.#startOvers > MAX_START_OVERS) {
+      throw new DownloadFailed('the download had to start over too often: the source cannot resume it', true);
+    }
+  }
+
+  async #pause(error: Interrupted, signal: AbortSignal): Promise<void> {
+    const { connections, retryDelayMs = DEFAULT_RETRY_DELAY_MS } = this.#parts;
+    const lanes = this.#alone ? 1 : connections;
+    this.#failures += 1;
+    this.#fruitless = this.#received > this.#receivedAtFailure ? 1 : this.#fruitless + 1;
+    this.#receivedAtFailure = this.#received;
+    const spent =
+      this.#fruitless >= MAX_FRUITLESS * lanes || this.#failures >= MAX_FAILURES + this.#received / MEGABYTE;
+    const wait = error.retryAfterMs ?? 0;
+    if (error.retry !== 'now' || spent || wait > LONGEST_PAUSE_MS) {
+      throw new DownloadFailed(`the download failed: ${error.message}`, error.retry !== 'never', error.retryAfterMs);
+    }
+    const delay = Math.min(retryDelayMs * 2 ** Math.floor((this.#fruitless - 1) / lanes), MAX_RETRY_DELAY_MS);
+    await sleep(Math.max(delay, wait), undefined, { signal }).catch(() => signal.throwIfAborted());
+  }
+
+  #report(): void {
+    const total = this.#total ?? this.#parts.supply.sizeBytes;
+    this.#parts.onProgress?.({ offset: this.#file.bytes, total, etag: this.etag });
+  }
+
+  #tooLarge(): ArchiveTooLarge {
+    return new ArchiveTooLarge(`the archive is larger than ${this.#parts.maxBytes} bytes`);
+  }
+}
+
+function spanOf(asked: Asked): ByteSpan {
+  if (asked.kind === 'part') return { start: asked.start, end: asked.end };
+  return { start: 0, end: asked.kind === 'opening' ? asked.end : Number.MAX_SAFE_INTEGER };
+}
+
+function headersOf(asked: Asked): Record<string, string> {
+  if (asked.kind === 'whole') return {};
+  if (asked.kind === 'opening') return { range: `bytes=0-${asked.end - 1}` };
+  const { start, end, identity } = asked;
+  const last = end === identity.total ? '' : `${end - 1}`;
+  return { range: `bytes=${start}-${last}`, 'if-match': identity.etag };
+}

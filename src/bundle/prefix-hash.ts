@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+
+const READ_BYTES = 1024 ** 2;
+
+/**
+ * The SHA-256 of a file that is being written: of bytes as they come while these are the next ones, and behind a gap
+ * that was filled in a pass over the file that goes on beside the writing.
+ */
+export class PrefixHash {
+  readonly #hash = createHash('sha256');
+  #position = 0;
+  #reading: Promise<void> | null = null;
+
+  /** Takes bytes that are about to be written, if they are the next ones. */
+  offer(chunk: Uint8Array, position: number): void {
+    if (this.#reading || position !== this.#position) return;
+    this.#hash.update(chunk);
+    this.#position += chunk.length;
+  }
+
+  /** Reads what is on disk up to where `prefixOf` says that it has no gap; nothing when that is done or being done. */
+  follow(file: FileHandle, prefixOf: () => number): void {
+    if (this.#reading || prefixOf() <= this.#position) return;
+    this.#reading = this.#read(file, prefixOf).finally(() => {
+      this.#reading = null;
+    });
+    // The next call, and `digest`, read on from where this one failed, and throw.
+    this.#reading.catch(() => undefined);
+  }
+
+  /** Lowercase hex SHA-256 of the first `length` bytes, all of them on disk. Throws system errors. */
+  async digest(file: FileHandle, length: number): Promise<string> {
+    await this.#reading?.catch(() => undefined);
+    await this.#read(file, () => length);
+    return this.#hash.copy().digest('hex');
+  }
+
+  async #read(file: FileHandle, prefixOf: () => number): Promise<void> {
+    const buffer = Buffer.allocUnsafe(READ_BYTES);
+    for (;;) {
+      const length = Math.min(buffer.length, prefixOf() - this.#position);
+      if (length <= 0) return;
+      const { bytesRead } = await file.read(buffer, 0, length, this.#position);
+      if (bytesRead === 0) throw new Error('the download became shorter while it was read');
+      this.#hash.update(buffer.subarray(0, bytesRead));
+      this.#position += bytesRead;
+    }
+  }
+}

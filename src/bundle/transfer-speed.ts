@@ -1,0 +1,22 @@
+const WINDOW_MS = 10_000;
+const SHORTEST_MS = 500;
+
+/** Bytes per second over the last ten seconds of a download. */
+export class TransferSpeed {
+  #samples: { at: number; offset: number }[] = [];
+
+  /** Takes the bytes there are at a moment in milliseconds. Fewer than before is another beginning. */
+  add(at: number, offset: number): void {
+    const last = this.#samples.at(-1);
+    if (last && offset < last.offset) this.#samples = [];
+    this.#samples = [...this.#samples.filter((sample) => at - sample.at <= WINDOW_MS), { at, offset }];
+  }
+
+  /** Null until there is enough to tell. */
+  get bytesPerSecond(): number | null {
+    const [first] = this.#samples;
+    const last = this.#samples.at(-1);
+    if (!first || !last || last.at - first.at < SHORTEST_MS) return null;
+    return ((last.offset - first.offset) * 1000) / (last.at - first.at);
+  }
+}
