@@ -17,6 +17,7 @@ import {
 } from './passes.ts';
 import { projectActivity } from './project-activity.ts';
 import { cutSlice, endCheck } from './read-slice.ts';
+import { reportFigures } from './report-figures.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices } from './slices.ts';
 import { upsertPage } from './upsert-page.ts';
@@ -51,6 +52,7 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     exportRows: (filter) => exportRows(db, filter),
     countUndated: (filter) => countUndated(db, filter),
     stats: (org, project) => feedbackStats(db, org, project),
+    reportFigures: (query) => reportFigures(db, query),
     projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),

@@ -13,6 +13,7 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'page-sequence.test.ts': () => import('./page-sequence.test.ts'),
   'passes.test.ts': () => import('./passes.test.ts'),
   'project-activity.test.ts': () => import('./project-activity.test.ts'),
+  'report-figures.test.ts': () => import('./report-figures.test.ts'),
   'several-writers.test.ts': () => import('./several-writers.test.ts'),
   'slices.test.ts': () => import('./slices.test.ts'),
 };
