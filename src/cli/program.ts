@@ -21,6 +21,7 @@ import { addExportVerify } from './export-verify.ts';
 import { addExportVersions } from './export-versions.ts';
 import { addFeedbackCancel } from './feedback-cancel.ts';
 import { addFeedbackExport } from './feedback-export.ts';
+import { addFeedbackReport } from './feedback-report.ts';
 import { addFeedbackStats } from './feedback-stats.ts';
 import { addFeedbackStatus } from './feedback-status.ts';
 import { addFeedbackSync } from './feedback-sync.ts';
@@ -90,6 +91,7 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
   for (const add of [addFeedbackSync, addFeedbackStatus, addFeedbackCancel, addFeedbackExport, addFeedbackStats]) {
     add(feedback, run);
   }
+  addFeedbackReport(feedback, run);
   const budget = program.command('budget').description('Budgets of organizations');
   for (const add of [addBudgetShow, addBudgetWatch, addBudgetPlan, addBudgetSet]) add(budget, run);
   for (const add of [addBudgetReset, addBudgetPause, addBudgetResume]) add(budget, run);
