@@ -26,7 +26,7 @@ export const light: Palette = {
   rule: '#dcd7cd',
   focus: '#1f5f99',
   good: '#1a7a6c',
-  bad: '#bd4a28',
+  bad: '#b54524',
   blue: '#2b6597',
   ochre: '#b0761b',
   plum: '#7d4a96',

@@ -61,7 +61,7 @@ thead th{color:var(--quiet);font-weight:400}
 .quotes{display:grid;gap:1.75rem 2.5rem}
 .quotes h4{font:600 .875rem/1.4 var(--sans);margin-bottom:.375rem}
 .quotes blockquote,.comments blockquote{unicode-bidi:isolate;white-space:pre-line;max-width:40rem}
-.quotes blockquote{font:400 1.0625rem/1.5 var(--serif);max-height:18rem;overflow-y:auto}
+.quotes blockquote{font:400 1.0625rem/1.5 var(--serif)}
 .quotes blockquote:not(:first-of-type){margin-top:.5rem;padding-top:.5rem;border-top:1px solid var(--rule)}
 .times{color:var(--quiet);font-size:.875rem}
 .cut{color:var(--quiet);font-style:normal;font-family:var(--sans);font-size:.875rem}
@@ -82,7 +82,7 @@ thead th{color:var(--quiet);font-weight:400}
 .vote::before{content:"· ";color:var(--quiet)}
 .vote.yes{color:var(--good)}
 .vote.no{color:var(--bad)}
-.comments blockquote{font:400 1.125rem/1.5 var(--serif);max-height:24rem;overflow-y:auto}
+.comments blockquote{font:400 1.125rem/1.5 var(--serif)}
 @media (min-width:35rem){
 figure>svg.wide{display:block}
 figure>svg.narrow{display:none}
@@ -115,6 +115,6 @@ figure,.comments li,.quotes li,.key-figures{break-inside:avoid}
 figure>svg.wide{display:block}
 figure>svg.narrow{display:none}
 .filters,.numbers:not([open]){display:none}
-.scroll,.comments blockquote,.quotes blockquote{max-height:none;overflow:visible}
+.scroll{max-height:none;overflow:visible}
 }
 `;
