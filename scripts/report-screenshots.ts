@@ -10,8 +10,8 @@ import { fillStore } from './report-scene/fill.ts';
 
 const scene = { org: 'acme', project: 'queue-docs', until: new Date('2026-11-21T08:00:00Z'), seed: 7 };
 const views = [
-  { device: 'laptop', viewport: { width: 1280, height: 2360 }, deviceScaleFactor: 1 },
-  { device: 'phone', viewport: { width: 360, height: 2360 }, deviceScaleFactor: 2 },
+  { device: 'laptop', viewport: { width: 1280, height: 1530 }, deviceScaleFactor: 1 },
+  { device: 'phone', viewport: { width: 360, height: 1350 }, deviceScaleFactor: 2 },
 ] as const;
 
 /**

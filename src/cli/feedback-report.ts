@@ -40,7 +40,10 @@ export function addFeedbackReport(parent: Command, run: RunCommand): void {
     .option('--from <date>', 'only entries created from this ISO 8601 date or date-time on')
     .option('--to <date>', 'only entries created before this ISO 8601 date or date-time')
     .addOption(
-      new Option('--comments <number>', `how many of the newest comments of a project to show, 0 to ${mostComments}`)
+      new Option(
+        '--comments <number>',
+        `how many of the newest comments of a project to show, up to ${mostComments}; 0: nothing of what was written`,
+      )
         .argParser(commentCount)
         .default(defaultComments),
     )

@@ -10,8 +10,8 @@ import { reportWaits } from './report-waits.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 /**
- * What `feedback report` shows of a project (DESIGN §5), counted by the database in one snapshot: what is held in
- * memory does not grow with the entries.
+ * What `feedback report` shows of a project (DESIGN §5), counted by the database in one snapshot: however many entries
+ * there are, few rows reach this process.
  */
 export async function reportFigures(db: Kysely<FeedbackDatabase>, query: ReportQuery): Promise<ReportFigures> {
   const snapshot = await db

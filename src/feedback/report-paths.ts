@@ -45,10 +45,7 @@ export async function agentPages(scope: ReportScope): Promise<ReportFigures['age
     .orderBy('path')
     .limit(shownAgentPaths)
     .execute();
-  const complaints = await complaintsOn(
-    scope,
-    rows.map(({ path }) => path),
-  );
+  const complaints = await complaintsOn(scope, scope.query.comments === 0 ? [] : rows.map(({ path }) => path));
   const pages = rows.map(
     ({ path, entries, open }): AgentPage => ({
       path,

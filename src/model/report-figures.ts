@@ -6,7 +6,7 @@ export interface ReportQuery {
   project: string;
   from?: string;
   to?: string;
-  /** At most so many recent comments. */
+  /** At most so many recent comments; with 0 nothing of what was written is read at all. */
   comments: number;
   now: Date;
 }

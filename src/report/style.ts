@@ -17,7 +17,7 @@ a:hover{color:var(--focus)}
 :focus-visible{outline:3px solid var(--focus);outline-offset:3px;border-radius:2px}
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .page{max-width:73rem;margin:0 auto;padding:0 1.25rem}
-.top,.bottom{display:flex;justify-content:space-between;gap:1rem;flex-wrap:wrap;color:var(--quiet);font-size:.875rem}
+.top,.bottom{display:flex;justify-content:space-between;gap:.125rem 1rem;flex-wrap:wrap;color:var(--quiet);font-size:.875rem}
 .top{padding:1rem 0;border-bottom:1px solid var(--rule)}
 .top h1{font:600 .875rem/1.55 var(--sans);color:var(--ink);letter-spacing:.01em}
 .bottom{padding:1.5rem 0 3rem;border-top:1px solid var(--rule)}
@@ -34,7 +34,7 @@ a:hover{color:var(--focus)}
 .key-figures div{padding:.875rem 1rem 1.125rem 0;border-bottom:1px solid var(--rule);display:flex;flex-direction:column}
 .key-figures dt{font-size:.875rem;color:var(--quiet)}
 .key-figures strong{display:block;font:500 clamp(1.75rem,1.4rem + 1.6vw,2.5rem)/1.2 var(--serif);font-variant-numeric:lining-nums;letter-spacing:-.01em}
-.key-figures dd span{font-size:.875rem;color:var(--quiet)}
+.key-figures dd span{display:block;font-size:.875rem;line-height:1.4;color:var(--quiet)}
 .part,.words{padding:2.75rem 0 3rem;border-top:1px solid var(--rule)}
 .key-figures+.part{border-top:0}
 .part h3,.words h3{font:500 1.625rem/1.2 var(--serif);letter-spacing:-.005em;margin-bottom:.625rem;text-wrap:balance}

@@ -22,6 +22,7 @@ const offline = [
   'export verify',
   'export versions',
   'feedback export',
+  'feedback report',
   'feedback stats',
 ];
 

@@ -147,6 +147,8 @@ describe('reportFigures', () => {
       entry('7', { path: '/a', comment: 'not an agent' }),
     ]);
     const { agents } = await at.store.reportFigures(query);
+    const silent = await at.store.reportFigures({ ...query, comments: 0 });
+    expect(silent.agents.pages.flatMap(({ complaints }) => complaints)).toEqual([]);
     expect(agents).toEqual({
       entries: 6,
       paths: 3,
