@@ -11,7 +11,7 @@ export const waitText: Record<WaitReason, string> = {
 };
 
 /** Why nobody is served, in words; null when only the window decides. */
-export function pauseText({ pausedBy, pausedUntil }: Pick<WindowView, 'pausedBy' | 'pausedUntil'>): string | null {
+function pauseText({ pausedBy, pausedUntil }: Pick<WindowView, 'pausedBy' | 'pausedUntil'>): string | null {
   const until = pausedUntil === null ? 'until resumed' : `until ${clockTime(pausedUntil)}`;
   switch (pausedBy) {
     case null:
@@ -26,7 +26,7 @@ export function pauseText({ pausedBy, pausedUntil }: Pick<WindowView, 'pausedBy'
 }
 
 /** What a person set by hand, in words. */
-export function overrideText({ requests, reserve, until }: NonNullable<WindowView['override']>): string {
+function overrideText({ requests, reserve, until }: NonNullable<WindowView['override']>): string {
   const parts = [
     ...(requests === undefined ? [] : [`${requests} requests`]),
     ...(reserve === undefined ? [] : [`reserve ${reserve}`]),
