@@ -2,13 +2,14 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { ReportProject } from '../report/project-part.ts';
-import { usageFailure } from './cli-failure.ts';
+import { CliFailure, usageFailure } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProjects } from './find-configured.ts';
 import type { Output } from './output.ts';
 import { recordFilter } from './record-filter.ts';
 import { replaceFile } from './replace-file.ts';
+import { onInterrupt } from './signals.ts';
 import { sizeText } from './text.ts';
 
 interface ReportFlags {
@@ -69,7 +70,7 @@ async function report(context: CommandContext, name: string | undefined, flags: 
     const text = reportPage({ madeAt, bounds, names }, projects);
     const bytes = toStdout
       ? await writeToStdout(output, text)
-      : await replaceFile('--out', resolve(context.cwd, flags.out), text);
+      : await writeToFile(resolve(context.cwd, flags.out), text);
     if (bytes === null) return exitCodes.done;
     const summary = summaryOf(toStdout ? 'stdout' : flags.out, bytes, reported);
     const document = { out: flags.out, bytes, from: from ?? null, to: to ?? null, projects: reported };
@@ -91,6 +92,25 @@ async function* readProjects(
     const { entries, recent, undatedLeftOut } = figures;
     reported.push({ org, project, entries, comments: recent.length, undatedLeftOut });
     yield { org, project, readUpTo, figures };
+  }
+}
+
+/** A Ctrl-C leaves the file as it was, and nothing beside it. Returns the bytes written. */
+async function writeToFile(path: string, text: AsyncIterable<string>): Promise<number> {
+  const interrupt = onInterrupt();
+  const watched = async function* (): AsyncGenerator<string, void, undefined> {
+    for await (const piece of text) {
+      if (interrupt.signal.aborted) {
+        const message = `stopped before the end; ${path} is as it was`;
+        throw new CliFailure({ code: 'Interrupted', message, hint: null, exitCode: exitCodes.failed });
+      }
+      yield piece;
+    }
+  };
+  try {
+    return await replaceFile('--out', path, watched());
+  } finally {
+    interrupt.dispose();
   }
 }
 
