@@ -1,5 +1,6 @@
-import type { Organization, Site } from './activities/dependencies.ts';
-import type { Config, SiteConfig } from './config/config.ts';
+import type { Organization, Site, SpareUse } from './activities/dependencies.ts';
+import type { Config, OrganizationConfig, SiteConfig } from './config/config.ts';
+import { desiredSchedules } from './model/desired-schedules.ts';
 import { rolloutTargets } from './rollout-targets.ts';
 import { createDocumentationService } from './service/client.ts';
 
@@ -15,8 +16,26 @@ export function organizationsOf(config: Config): Organization[] {
       timeouts: timeoutsFor(organization.budget.arrivalMs),
     }),
     projects: organization.projects.map((project) => project.id),
+    spare: spareOf(organization, config.temporal.taskQueue),
+    webhooks: organization.webhooks.map(({ name, url, secret, events }) => ({
+      name,
+      events,
+      url: () => url.read(),
+      secret: () => secret.read(),
+    })),
     sites: organization.sites.map((site) => siteOf(site, config.store.bundles.publicUrl)),
   }));
+}
+
+/** What the schedules of the organization start, at the offsets they have on the server. */
+function spareOf(organization: OrganizationConfig, taskQueue: string): SpareUse | null {
+  if (organization.spare !== 'verify') return null;
+  const scheduled = desiredSchedules(taskQueue, [organization]).flatMap(({ target, settings }) =>
+    target.kind === 'sync' && target.pass !== 'verify'
+      ? [{ project: target.project, pass: target.pass, times: settings }]
+      : [],
+  );
+  return { windowMs: organization.budget.windowMs, scheduled };
 }
 
 /** Nothing of a request is on its way any more after D: whatever is not answered by then is broken off (DESIGN B1). */

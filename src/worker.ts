@@ -9,6 +9,7 @@ import { connectClient, connectOptions, TemporalUnreachable } from './client/con
 import { announcePhase } from './client/exports.ts';
 import { retryKey } from './client/retry-key.ts';
 import type { Config } from './config/config.ts';
+import type { FeedbackStore } from './feedback/feedback-store.ts';
 import { temporalLogger } from './log.ts';
 import { organizationsOf } from './organizations.ts';
 import { openStores } from './stores.ts';
@@ -52,6 +53,7 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
   try {
     const stores = await openStores(config);
     opened.push(() => stores.feedback.close());
+    await applyPrivacy(stores.feedback, settings.log);
     const client = await connectClient(config.temporal);
     opened.push(() => client.connection.close());
     const connection = await connectNatively(config);
@@ -70,6 +72,12 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
     await closeAll();
     throw error;
   }
+}
+
+/** What was stored under other settings is treated before anything new is read. */
+async function applyPrivacy(feedback: FeedbackStore, log: Logger): Promise<void> {
+  const treated = await feedback.applyPrivacy(new Date());
+  if (treated.entries + treated.rejects > 0) log.info(treated, 'personal data in the store is now as privacy asks for');
 }
 
 interface Parts {

@@ -3,8 +3,11 @@ import type { LinkPolicy } from '../bundle/link-policy.ts';
 import type { SiteRuleLevels } from '../bundle/site/site-rules.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { ExportPhase } from '../model/cargo.ts';
+import type { ScheduledDemand } from '../model/expected-demand.ts';
+import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { RolloutTarget } from '../rollout/rollout-target.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
+import { subscribedTo, type Webhook } from '../webhooks/webhook.ts';
 import { permanent } from './failures.ts';
 import type { PermitSource } from './permits.ts';
 
@@ -26,6 +29,17 @@ export interface Organization {
   service: DocumentationService;
   projects: readonly string[];
   sites: readonly Site[];
+  /** The use of spare requests; null unless configured. */
+  spare: SpareUse | null;
+  /** Who is told of finished passes and exports. */
+  webhooks: readonly Webhook[];
+}
+
+/** How spare requests are used (`budget.spare: verify`). */
+export interface SpareUse {
+  /** The budget's window: what was read within it is left alone, and what schedules start within it is not spare. */
+  windowMs: number;
+  scheduled: readonly ScheduledDemand[];
 }
 
 /** Everything activities touch; made once by the worker. */
@@ -45,6 +59,13 @@ export function organizationOf(deps: ActivityDependencies, org: string): Organiz
   const found = deps.organizations.find((candidate) => candidate.id === org);
   if (!found) throw permanent('InvalidInput', `organization ${org} is not in this worker's configuration`);
   return found;
+}
+
+/** The webhooks of an organization that are told of such events, for the result of an activity; nothing for none. */
+export function toldOf(deps: ActivityDependencies, org: string, type: WebhookEventType): { webhooks?: string[] } {
+  const { webhooks = [] } = deps.organizations.find((candidate) => candidate.id === org) ?? {};
+  const names = subscribedTo(webhooks, type);
+  return names.length === 0 ? {} : { webhooks: names };
 }
 
 export function siteOf(deps: ActivityDependencies, org: string, domain: string): Site {

@@ -2,7 +2,7 @@ import { CancelledFailure } from '@temporalio/common';
 import type { ExportParameters } from '../model/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
 import { NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
-import { type ActivityDependencies, organizationOf, siteOf } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, siteOf, toldOf } from './dependencies.ts';
 import { isTemporalFailure, permanent, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { serviceFailure } from './service-failures.ts';
@@ -13,6 +13,8 @@ export interface SitePlan {
   jobAttempts: number;
   /** Names of the rollout targets, in the order of the configuration. */
   targets: string[];
+  /** Names of the webhooks that are to be told, if any. */
+  webhooks?: string[];
 }
 
 interface SiteInput {
@@ -30,6 +32,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       jobTimeoutMs: site.jobTimeoutMs,
       jobAttempts: site.jobAttempts,
       targets: site.targets.map((target) => target.name),
+      ...toldOf(deps, org, 'export.finished'),
     };
   },
 

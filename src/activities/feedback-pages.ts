@@ -4,18 +4,22 @@ import type { PageCommit, PassRow, PassSlice } from '../feedback/feedback-store.
 import { CannotResume, GapInDates, RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
 import { digestOfIds } from '../feedback/page-digest.ts';
 import type { EntryCounts } from '../model/cargo.ts';
+import { expectedDemand } from '../model/expected-demand.ts';
 import { maxLease, type PermitClass, type PermitWait } from '../model/permits.ts';
 import type { SyncState } from '../model/sync.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
 import { BadRequest, ServiceError } from '../service/errors.ts';
 import { refusalOf } from './answers.ts';
-import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, type SpareUse } from './dependencies.ts';
 import { permanent } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { askForLease, type Refusal, settleLease } from './lease-desk.ts';
 import { BrokenPage, PageReader } from './page-reader.ts';
 import { Lease } from './permits.ts';
 import { serviceFailure } from './service-failures.ts';
+
+/** Leases of one page that one run takes: a run must end well within its time. */
+const mostLeases = 20;
 
 export interface FetchPagesInput {
   org: string;
@@ -51,7 +55,7 @@ export const createPageActivities = (deps: ActivityDependencies) => ({
     const progress = { pages: 0 };
     return withHeartbeats(
       () => progress,
-      (signal) => new LeaseOfPages(deps, input, progress, signal).read(),
+      (signal) => new LeaseOfPages(deps, input, progress, signal).run(),
     );
   },
 });
@@ -77,13 +81,21 @@ class LeaseOfPages {
     this.#reader = new PageReader(service, input.project, signal, input.tries);
   }
 
-  async read(): Promise<FetchPagesResult> {
+  /** Leases of one page follow each other while one is granted at once, so that waiting for the next ends the run. */
+  async run(): Promise<FetchPagesResult> {
+    for (let leases = 1; ; leases += 1) {
+      const result = await this.#read();
+      if (this.#input.class !== 'verify' || result.outcome !== 'more' || leases >= mostLeases) return result;
+    }
+  }
+
+  async #read(): Promise<FetchPagesResult> {
     let row = await this.#reload();
     if (row.position.complete) return this.#result('complete');
     const lease = await this.#ask();
     if (!(lease instanceof Lease)) {
-      // A check is worth the request it needs, not a wait for the budget.
-      row = await this.#endCheck(row, null);
+      // A check is worth the request it needs, not a wait for the budget; with spare requests there is time.
+      if (this.#input.class !== 'verify') row = await this.#endCheck(row, null);
       return row.position.complete ? this.#result('complete') : this.#waiting(lease);
     }
     this.#forecast = lease.forecast;
@@ -111,7 +123,24 @@ class LeaseOfPages {
     this.#row = row;
     this.#slice = await this.#deps.feedback.currentSlice(this.#input.passId);
     this.#progress.pages = row.pages;
-    return row;
+    if (row.pass !== 'verify' || row.position.complete || this.#slice !== null) return row;
+    await this.#deps.feedback.planSpare(row.passId, { at: new Date(), restMs: this.#spare().windowMs });
+    return this.#reload();
+  }
+
+  /** Throws when the configuration no longer asks for it: a worker may be older than the schedule. */
+  #spare(): SpareUse {
+    const { spare } = organizationOf(this.#deps, this.#input.org);
+    if (spare === null) throw permanent('InvalidInput', 'spare requests are not used: budget.spare is not configured');
+    return spare;
+  }
+
+  /** Requests that schedules are going to need, by what their latest runs have cost. */
+  async #notSpare(): Promise<number> {
+    const { windowMs, scheduled } = this.#spare();
+    const costs = await this.#deps.feedback.latestCosts(this.#input.org);
+    const demand = expectedDemand(scheduled, costs, { atMs: Date.now(), windowMs });
+    return Math.min(demand, Number.MAX_SAFE_INTEGER);
   }
 
   /** One request, and what it brought in the store. */
@@ -180,6 +209,9 @@ class LeaseOfPages {
 
   async #ask(): Promise<Lease | PermitWait> {
     const { org, project, class: kind } = this.#input;
+    if (kind === 'verify') {
+      return askForLease(this.#deps.permits, org, { project, class: kind, wants: 1, leave: await this.#notSpare() });
+    }
     const expectedPages = this.#row?.expectedPages ?? null;
     const read = this.#row?.pages ?? 0;
     return askForLease(this.#deps.permits, org, {

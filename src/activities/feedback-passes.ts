@@ -1,15 +1,16 @@
 import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/feedback-store.ts';
-import { planFor } from '../feedback/plan-for.ts';
-import type { PassKind } from '../model/cargo.ts';
+import { type PlannedPass, planFor } from '../feedback/plan-for.ts';
+import type { ReadingKind } from '../model/cargo.ts';
+import type { PassBounds } from '../model/pass-slices.ts';
 import type { SyncProgress } from '../model/sync.ts';
-import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, toldOf } from './dependencies.ts';
 import { permanent } from './failures.ts';
 
 export interface BeginPassInput {
   org: string;
   project: string;
-  pass: PassKind;
+  pass: ReadingKind;
   passId: string;
   from?: string;
   to?: string;
@@ -35,6 +36,8 @@ export interface BegunPass {
 export interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
   watermark: string | null;
   verifiedUpTo: string | null;
+  /** Names of the webhooks that are to be told, if any. */
+  webhooks?: string[];
 }
 
 /** The beginning and the end of a pass in the store (DESIGN S2, S4, X4). */
@@ -48,7 +51,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       throw permanent('UnknownProject', `project ${project} is not in the worker's configuration of ${org}`);
     }
     const { workflowExecution } = Context.current().info;
-    const { bounds, slices } = await planFor(deps.feedback, input);
+    const { bounds, slices } = await firstPlan(deps, input);
     const row = await deps.feedback.beginPass({
       passId,
       org,
@@ -65,7 +68,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     return { storeId: deps.feedback.identity, dateFrom, dateTo };
   },
 
-  /** Closes the pass's row and tells the watermark after it. Safe to repeat. */
+  /** Closes the pass's row, lets personal data go that is too old, and tells the watermark. Safe to repeat. */
   async finishPass(input: FinishPassInput): Promise<PassTotals> {
     requireStore('feedback', input.storeId, deps.feedback.identity);
     const row = await deps.feedback.finishPass(input.passId, {
@@ -74,6 +77,8 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       waitedMs: input.waitedMs,
       finishedAt: new Date(input.finishedAt),
     });
+    // Personal data may have become too old since the last pass.
+    await deps.feedback.expire(input.project, new Date());
     const { pages, requests, throttled, entries } = row;
     return {
       watermark: await deps.feedback.watermark(input.org, input.project),
@@ -82,9 +87,19 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       requests,
       throttled,
       entries,
+      ...toldOf(deps, input.org, 'feedback.pass.finished'),
     };
   },
 });
+
+/** With spare requests nothing is planned ahead: what is read next is chosen when it can be read. */
+async function firstPlan(
+  deps: ActivityDependencies,
+  { pass, ...question }: BeginPassInput,
+): Promise<Pick<PlannedPass, 'slices'> & { bounds: PassBounds }> {
+  if (pass === 'verify') return { bounds: { dateFrom: null, dateTo: null }, slices: [] };
+  return planFor(deps.feedback, { ...question, pass });
+}
 
 async function recordRefusal(deps: ActivityDependencies, input: BeginPassInput): Promise<void> {
   const { workflowExecution } = Context.current().info;

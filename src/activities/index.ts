@@ -6,6 +6,7 @@ import { createPageActivities } from './feedback-pages.ts';
 import { createPassActivities } from './feedback-passes.ts';
 import { createKeyActivities } from './key-checks.ts';
 import { createRolloutActivities } from './site-rollouts.ts';
+import { createWebhookActivities } from './webhook-deliveries.ts';
 
 /** All activities of a worker. Workflows import this function's type only. */
 export const createActivities = (deps: ActivityDependencies) => ({
@@ -16,6 +17,7 @@ export const createActivities = (deps: ActivityDependencies) => ({
   ...createRolloutActivities(deps),
   ...createRecordActivities(deps),
   ...createKeyActivities(deps),
+  ...createWebhookActivities(deps),
 });
 
 export type Activities = ReturnType<typeof createActivities>;

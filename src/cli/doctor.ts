@@ -42,6 +42,7 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
   const { proxyCheck } = await import('./doctor/proxy.ts');
   const { linksCheck } = await import('./doctor/links.ts');
   const { askService, keyCheck } = await import('./doctor/keys.ts');
+  const { webhookChecks } = await import('./doctor/webhooks.ts');
   const { checkStores } = await import('./doctor/stores.ts');
   const { checkTargets } = await import('./doctor/rollout-targets.ts');
   const { checkTemporal } = await import('./doctor/temporal.ts');
@@ -65,9 +66,10 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
     return [
       ...general,
       ...config.organizations.map(keyCheck),
+      ...config.organizations.flatMap(webhookChecks),
       ...(askTheService ? await askService(config, temporal) : []),
       linksCheck(config.service),
-      ...(await checkStores(config.store)),
+      ...(await checkStores(config)),
       ...(await Promise.all(sites.map(checkTargets))).flat(),
     ];
   } finally {

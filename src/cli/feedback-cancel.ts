@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { PassKind } from '../model/cargo.ts';
+import { type ReadingKind, readingKinds } from '../model/cargo.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProject } from './find-configured.ts';
@@ -9,13 +9,11 @@ export function addFeedbackCancel(parent: Command, run: RunCommand): void {
     .command('cancel')
     .description('Cancel a running pass of a project; what it has read stays')
     .argument('<project>', 'id of a configured project, or org/project')
-    .addOption(
-      new Option('--pass <kind>', 'which pass').choices(['incremental', 'review', 'sweep']).makeOptionMandatory(),
-    )
-    .action((project: string, { pass }: { pass: PassKind }) => run((context) => cancel(context, project, pass)));
+    .addOption(new Option('--pass <kind>', 'which pass').choices(readingKinds).makeOptionMandatory())
+    .action((project: string, { pass }: { pass: ReadingKind }) => run((context) => cancel(context, project, pass)));
 }
 
-async function cancel(context: CommandContext, name: string, pass: PassKind): Promise<ExitCode> {
+async function cancel(context: CommandContext, name: string, pass: ReadingKind): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { org, project } = findProject(config, name);
   const { syncHandle } = await import('../client/syncs.ts');

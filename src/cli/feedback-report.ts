@@ -65,7 +65,9 @@ async function report(context: CommandContext, name: string | undefined, flags: 
   return withFeedbackStore(config, async (store) => {
     const madeAt = new Date();
     const reported: ReportedProject[] = [];
-    const query = { ...bounds, comments: flags.comments, now: madeAt };
+    // What is hashed is nothing to look at, and dropped comments may still be there from before.
+    const comments = config.privacy.comments === 'keep' ? flags.comments : 0;
+    const query = { ...bounds, comments, now: madeAt };
     const projects = readProjects(store, names, query, reported);
     const text = reportPage({ madeAt, bounds, names }, projects);
     const bytes = toStdout

@@ -1,23 +1,24 @@
 import type { Command } from 'commander';
+import type { PrivacyConfig } from '../config/config.ts';
 import type { FeedbackStore, PassRow } from '../feedback/feedback-store.ts';
-import type { PassKind } from '../model/cargo.ts';
+import { type ReadingKind, readingKinds } from '../model/cargo.ts';
 import type { SyncState } from '../model/sync.ts';
 import { forecastDocument } from './budget-view.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProjects } from './find-configured.ts';
 import type { Paint } from './output.ts';
+import { privacyText } from './privacy-text.ts';
 import type { Session } from './session.ts';
 import { syncStep } from './sync-step.ts';
 import { indent, isoTime, tableLines, timeText } from './text.ts';
 
 const shownPasses = 5;
-const passes: readonly PassKind[] = ['incremental', 'review', 'sweep'];
 
 interface RunningPass {
   workflowId: string;
   runId: string;
-  pass: PassKind;
+  pass: ReadingKind;
   /** Null when no worker answers. */
   state: SyncState | null;
 }
@@ -34,6 +35,8 @@ interface ProjectStatus {
   /** The same for each stretch of dates, and for entries without a date. */
   verified: Awaited<ReturnType<FeedbackStore['verifiedRanges']>>;
   everSwept: boolean;
+  /** The oldest date of an entry that holds something personal; null where none with a date does. */
+  personalSince: string | null;
   running: RunningPass[];
   /** Newest first. */
   passes: PassRow[];
@@ -58,8 +61,12 @@ async function status(context: CommandContext, name: string | undefined): Promis
   if (statuses.some(({ running }) => running.some(({ state }) => state === null))) {
     context.output.warn('no worker answers, so a running pass cannot say how it stands: start `docferry worker`');
   }
-  const text = statuses.map((project) => textOf(project, context.output.paint)).join('\n\n');
-  context.output.result({ projects: statuses.map(documentOf) }, text === '' ? 'no projects are configured' : text);
+  const { contacts, comments, retentionMs } = config.privacy;
+  const text = statuses.map((project) => textOf(project, config.privacy, context.output.paint)).join('\n\n');
+  context.output.result(
+    { privacy: { contacts, comments, retentionMs }, projects: statuses.map(documentOf) },
+    text === '' ? 'no projects are configured' : text,
+  );
   return exitCodes.done;
 }
 
@@ -69,7 +76,7 @@ async function readStatus(
   ids: { org: string; project: string },
 ): Promise<ProjectStatus> {
   const { org, project } = ids;
-  const running = await Promise.all(passes.map((pass) => readRunning(session, { ...ids, pass })));
+  const running = await Promise.all(readingKinds.map((pass) => readRunning(session, { ...ids, pass })));
   return {
     ...ids,
     ...(await store.countEntries(org, project)),
@@ -77,6 +84,7 @@ async function readStatus(
     verifiedUpTo: await store.verifiedUpTo(org, project),
     verified: await store.verifiedRanges(org, project),
     everSwept: await store.everSwept(org, project),
+    personalSince: await store.personalSince(project),
     running: running.filter((pass) => pass !== null),
     passes: await store.listPasses({ ...ids, limit: shownPasses }),
   };
@@ -84,7 +92,7 @@ async function readStatus(
 
 async function readRunning(
   { client, config }: Session,
-  input: { org: string; project: string; pass: PassKind },
+  input: { org: string; project: string; pass: ReadingKind },
 ): Promise<RunningPass | null> {
   const { syncHandle, syncState } = await import('../client/syncs.ts');
   const { describeWorkflow } = await import('./running-workflow.ts');
@@ -111,7 +119,7 @@ function documentOf({ running, passes: ended, ...project }: ProjectStatus): obje
   };
 }
 
-function textOf(project: ProjectStatus, paint: Paint): string {
+function textOf(project: ProjectStatus, privacy: PrivacyConfig, paint: Paint): string {
   const { org, entries, rejects, tombstones, watermark, verifiedUpTo, running, passes: last } = project;
   const stored = [
     `${entries} entries`,
@@ -121,12 +129,18 @@ function textOf(project: ProjectStatus, paint: Paint): string {
     verifiedUpTo === null ? '' : `all proved as of ${verifiedUpTo}`,
   ].filter((part) => part !== '');
   const lines = [`${paint.bold(project.project)} (${org}): ${stored.join(', ')}`];
+  const personal = privacyText(privacy);
+  if (personal !== null) lines.push(indent(`personal data: ${personal}${sinceText(project)}`));
   for (const { pass, state } of running) {
     const step = state === null ? paint.yellow('running') : syncStep(state, Date.now(), paint).text;
     lines.push(indent(`${pass}: ${step}`));
   }
   if (last.length > 0) lines.push(indent(passesTable(last)));
   return lines.join('\n');
+}
+
+function sinceText({ personalSince }: ProjectStatus): string {
+  return personalSince === null ? '; none held' : `; oldest held ${timeText(personalSince)}`;
 }
 
 function passesTable(rows: readonly PassRow[]): string {

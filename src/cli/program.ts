@@ -20,6 +20,7 @@ import { addExportStatus } from './export-status.ts';
 import { addExportVerify } from './export-verify.ts';
 import { addExportVersions } from './export-versions.ts';
 import { addFeedbackCancel } from './feedback-cancel.ts';
+import { addFeedbackErase } from './feedback-erase.ts';
 import { addFeedbackExport } from './feedback-export.ts';
 import { addFeedbackReport } from './feedback-report.ts';
 import { addFeedbackStats } from './feedback-stats.ts';
@@ -92,6 +93,7 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
     add(feedback, run);
   }
   addFeedbackReport(feedback, run);
+  addFeedbackErase(feedback, run);
   const budget = program.command('budget').description('Budgets of organizations');
   for (const add of [addBudgetShow, addBudgetWatch, addBudgetPlan, addBudgetSet]) add(budget, run);
   for (const add of [addBudgetReset, addBudgetPause, addBudgetResume]) add(budget, run);

@@ -26,6 +26,8 @@ const hints: Readonly<Record<FailureType, string>> = {
   ArchiveTooLarge: 'raise bundle.maxBytes of the site if the size is right',
   PublishRefused: 'start it again with --force; `docferry export versions` shows what is published',
   JobFailed: 'start it again; the last published version keeps serving',
+  WebhookRefused: 'see what the receiver says about it; nothing else waits for it',
+  WebhookUnreachable: 'see whether the receiver runs; nothing else waits for it',
   WorkerShutdown: 'start it again when a worker runs: what was stored stays',
   RolloutFailed: 'mend the target, then start it again: nothing is published twice',
 };

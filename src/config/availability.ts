@@ -12,13 +12,8 @@ export function findUnavailable(config: ConfigInput): Finding[] {
   const refuse = (unavailable: boolean, path: PropertyKey[], what: string) => {
     if (unavailable) findings.push({ path, message: `${what} is not available in this version` });
   };
-  for (const field of ['contacts', 'comments'] as const) {
-    refuse(config.privacy[field] !== 'keep', ['privacy', field], `"${config.privacy[field]}"`);
-  }
-  refuse(config.privacy.hashKey !== undefined, ['privacy', 'hashKey'], 'hashing');
   for (const [o, organization] of config.organizations.entries()) {
     const at = ['organizations', o];
-    refuse(organization.budget.spare !== undefined, [...at, 'budget', 'spare'], 'the use of spare requests');
     for (const [s, site] of organization.sites.entries()) {
       const siteAt = [...at, 'sites', s];
       refuse(site.approval === 'manual', [...siteAt, 'approval'], '"manual"');

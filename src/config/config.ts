@@ -1,3 +1,4 @@
+import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import type { SiteRulesInput } from './schema.ts';
 import type { SecretSource } from './secret-source.ts';
@@ -15,6 +16,7 @@ export interface Config {
   service: ServiceConfig;
   organizations: OrganizationConfig[];
   store: StoreConfig;
+  privacy: PrivacyConfig;
 }
 
 export interface TemporalConfig {
@@ -41,8 +43,20 @@ export interface OrganizationConfig {
   id: string;
   apiKey: SecretSource;
   budget: BudgetConfig;
+  /** What is done with requests that would expire unused. */
+  spare?: 'verify';
+  webhooks: WebhookConfig[];
   projects: ProjectConfig[];
   sites: SiteConfig[];
+}
+
+export interface WebhookConfig {
+  /** Unique within the organization. */
+  name: string;
+  /** Secret too: an address may hold a token. */
+  url: SecretSource;
+  secret: SecretSource;
+  events: readonly WebhookEventType[];
 }
 
 export interface BudgetConfig {
@@ -90,6 +104,18 @@ export interface StoreConfig {
   bundles: BundleStoreConfig;
   /** Versions kept of each site. */
   keep: number;
+}
+
+/** What becomes of personal data (docs/privacy.md). */
+export interface PrivacyConfig {
+  contacts: 'keep' | 'hash' | 'drop';
+  comments: 'keep' | 'hash' | 'drop';
+  /** Null unless something is hashed. */
+  hashKey: SecretSource | null;
+  /** Unknown fields that are kept in spite of `hash` and `drop`. */
+  keepFields: string[];
+  /** Null: personal data never becomes too old. */
+  retentionMs: number | null;
 }
 
 export type BundleStoreConfig = { publicUrl: string } & (

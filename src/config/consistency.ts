@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Finding } from './availability.ts';
+import { isSecure } from './is-secure.ts';
 import type { ConfigInput } from './schema.ts';
 
 /** Problems that only several fields together show. */
@@ -28,6 +29,11 @@ export function findContradictions(config: ConfigInput): Finding[] {
         message: `expected less than requests, which is ${requests}`,
       });
     }
+    for (const [w, { name }] of organization.webhooks.entries()) {
+      const isTwice = organization.webhooks.findIndex((other) => other.name === name) < w;
+      const message = `another webhook is called ${name} too: give each a name of its own`;
+      if (isTwice) findings.push({ path: [...at, 'webhooks', w], message });
+    }
     for (const [p, project] of organization.projects.entries())
       once('project', project.id, [...at, 'projects', p, 'id']);
     for (const [s, site] of organization.sites.entries()) {
@@ -39,10 +45,27 @@ export function findContradictions(config: ConfigInput): Finding[] {
       }
     }
   }
-  return findings;
+  return [...findings, ...privacyContradictions(config.privacy)];
 }
 
-function isSecure(url: URL): boolean {
-  const { hostname } = url;
-  return url.protocol === 'https:' || /^(localhost|.+\.localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
+/** Fields of an entry that INTERFACE names. */
+const interfaceFields = new Set(
+  'id path comment createdAt source status helpful contact code filename lang'.split(' '),
+);
+
+function privacyContradictions({ contacts, comments, hashKey, keepFields }: ConfigInput['privacy']): Finding[] {
+  const findings: Finding[] = [];
+  const refuse = (wrong: boolean, field: string, message: string, ...index: number[]) => {
+    if (wrong) findings.push({ path: ['privacy', field, ...index], message });
+  };
+  const hashed = contacts === 'hash' ? 'contacts' : comments === 'hash' ? 'comments' : null;
+  refuse(hashed !== null && hashKey === undefined, 'hashKey', `expected a key, because privacy.${hashed} is hash`);
+  refuse(hashed === null && hashKey !== undefined, 'hashKey', 'goes with contacts: hash or comments: hash');
+  const isRestricted = contacts !== 'keep' || comments !== 'keep';
+  refuse(!isRestricted && keepFields.length > 0, 'keepFields', 'goes with hash or drop: with keep all fields are kept');
+  for (const [index, name] of keepFields.entries()) {
+    const message = 'expected the name of a field that the interface does not name';
+    refuse(isRestricted && interfaceFields.has(name), 'keepFields', message, index);
+  }
+  return findings;
 }

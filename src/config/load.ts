@@ -6,6 +6,7 @@ import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { findContradictions } from './consistency.ts';
 import type { Environment } from './environment.ts';
 import { formatPath } from './format-path.ts';
+import { readHashKey } from './hash-key.ts';
 import { resolveConfig } from './resolve.ts';
 import { configSchema } from './schema.ts';
 import { describeIssues, problemAt } from './schema-problems.ts';
@@ -44,7 +45,7 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const findings = [...findUnavailable(checked.data), ...findContradictions(checked.data)];
   if (findings.length > 0) refuse(findings.map((finding) => problemAt(finding.path, finding.message, yaml)));
   const config = resolveConfig(checked.data, absolute, env);
-  const missing = secrets === 'required' ? findMissingSecrets(config, yaml) : [];
+  const missing = findMissingSecrets(config, yaml, secrets);
   if (missing.length > 0) refuse(missing);
   return config;
 }
@@ -86,16 +87,29 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
   return isSyntax && text.includes('${') ? `inside { } and [ ] write "\${NAME}" with quotes` : null;
 }
 
-function findMissingSecrets({ organizations, store }: Config, yaml: YamlFile): ConfigProblem[] {
-  const problemOf = (secret: SecretSource, path: PropertyKey[]): ConfigProblem[] => {
+/** What is written in the file itself is looked at in any case. */
+function findMissingSecrets(
+  { organizations, store, privacy }: Config,
+  yaml: YamlFile,
+  secrets: LoadOptions['secrets'],
+): ConfigProblem[] {
+  const problemOf = (secret: SecretSource, path: PropertyKey[], read = () => secret.read()): ConfigProblem[] => {
     try {
-      secret.read();
+      read();
       return [];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       return [{ path: formatPath(path), position: yaml.position(path), message: error.message }];
     }
   };
+  const webhooks = organizations.flatMap((organization, o) =>
+    organization.webhooks.flatMap((webhook, w) =>
+      (['url', 'secret'] as const)
+        .filter((field) => secrets === 'required' || !webhook[field].describe().startsWith('the environment'))
+        .flatMap((field) => problemOf(webhook[field], ['organizations', o, 'webhooks', w, field])),
+    ),
+  );
+  if (secrets === 'deferred') return webhooks;
   const keys = organizations.flatMap(({ apiKey }, index) => {
     const at = ['organizations', index];
     const field =
@@ -103,5 +117,11 @@ function findMissingSecrets({ organizations, store }: Config, yaml: YamlFile): C
     return problemOf(apiKey, [...at, field]);
   });
   const password = store.feedback.kind === 'postgres' ? store.feedback.password : null;
-  return password === null ? keys : [...keys, ...problemOf(password, ['store', 'feedback'])];
+  const { hashKey } = privacy;
+  return [
+    ...keys,
+    ...webhooks,
+    ...(password === null ? [] : problemOf(password, ['store', 'feedback'])),
+    ...(hashKey === null ? [] : problemOf(hashKey, ['privacy', 'hashKey'], () => readHashKey(hashKey))),
+  ];
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { webhookEventTypes } from '../model/webhook-event.ts';
 import type {
   BundleStoreConfig,
   Config,
@@ -8,12 +9,14 @@ import type {
   RolloutConfig,
   Schedule,
   SiteConfig,
+  WebhookConfig,
 } from './config.ts';
 import type { Environment } from './environment.ts';
 import { parsePostgresAddress, shownAddress } from './postgres-address.ts';
 import type { ScheduleInput } from './schedule-schema.ts';
 import type { ConfigInput } from './schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
+import { SigningSecret, WebhookAddress } from './webhook-secrets.ts';
 
 type OrganizationInput = ConfigInput['organizations'][number];
 
@@ -21,7 +24,7 @@ type OrganizationInput = ConfigInput['organizations'][number];
 export function resolveConfig(input: ConfigInput, file: string, environment: Environment): Config {
   const directory = path.dirname(file);
   const absolute = (relative: string) => path.resolve(directory, relative);
-  const { temporal, service, store } = input;
+  const { temporal, service, store, privacy } = input;
   const baseUrl = trimSlash(service.baseUrl);
   return {
     file,
@@ -39,11 +42,21 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       linkHosts: service.linkHosts,
       allowInsecure: service.allowInsecure,
     },
-    organizations: input.organizations.map((organization) => resolveOrganization(organization, absolute, environment)),
+    organizations: input.organizations.map((organization) => ({
+      ...resolveOrganization(organization, absolute, environment),
+      webhooks: organization.webhooks.map((webhook) => resolveWebhook(webhook, environment, service.allowInsecure)),
+    })),
     store: {
       feedback: resolveFeedback(store.feedback, absolute, environment),
       bundles: resolveBundles(store.bundles, absolute),
       keep: store.keep,
+    },
+    privacy: {
+      contacts: privacy.contacts,
+      comments: privacy.comments,
+      hashKey: privacy.hashKey === undefined ? null : new TextSecret('hash key', privacy.hashKey, environment),
+      keepFields: privacy.keepFields,
+      retentionMs: privacy.retention ?? null,
     },
   };
 }
@@ -92,15 +105,29 @@ function resolveOrganization(
   input: OrganizationInput,
   absolute: (relative: string) => string,
   environment: Environment,
-): OrganizationConfig {
-  const { requests, window, reserve, arrival } = input.budget;
+): Omit<OrganizationConfig, 'webhooks'> {
+  const { requests, window, reserve, arrival, spare } = input.budget;
   return {
     id: input.id,
     apiKey: secretOf(input, absolute, environment),
     // "auto" has been refused by now (`availability.ts`).
     budget: { requests, windowMs: window, reserve: reserve === 'auto' ? 0 : reserve, arrivalMs: arrival },
+    ...(spare === undefined ? {} : { spare }),
     projects: input.projects.map(resolveProject),
     sites: input.sites.map((site) => resolveSite(site, absolute)),
+  };
+}
+
+function resolveWebhook(
+  { name, url, secret, events }: OrganizationInput['webhooks'][number],
+  environment: Environment,
+  allowInsecure: boolean,
+): WebhookConfig {
+  return {
+    name,
+    url: new WebhookAddress(url, environment, allowInsecure),
+    secret: new SigningSecret(secret, environment),
+    events: events ?? webhookEventTypes,
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { webhookEventTypes } from '../model/webhook-event.ts';
 import { address, domain, duration, hostName, id, size, text, wholeNumber } from './field-schemas.ts';
 import { parsePostgresAddress } from './postgres-address.ts';
 import { scheduleSchema } from './schedule-schema.ts';
@@ -29,7 +30,10 @@ const budget = z.strictObject({
   spare: z
     .literal('verify', 'expected verify')
     .optional()
-    .describe('What to do with requests that would expire unused (later version).'),
+    .describe(
+      'What to do with requests that would expire unused: `verify` reads again what was proved least recently. Absent: ' +
+        'nothing.',
+    ),
 });
 
 const project = z.strictObject({
@@ -115,6 +119,23 @@ const site = z.strictObject({
   rollout: z.array(rollout, 'expected a list of targets').default([]).describe('Where a published version goes.'),
 });
 
+const webhook = z.strictObject({
+  name: id('a name')
+    .default('default')
+    .describe('What it is called in workflows and in the UI; each webhook of an organization has its own.'),
+  url: text('an https:// address')
+    .meta({ title: 'text' })
+    .describe('Address that is sent a POST; counts as a secret, so that it may hold a token from the environment.'),
+  secret: text(`\${NAME} of an environment variable`)
+    .meta({ title: 'text' })
+    .describe('Key of the signature: `whsec_` and at least 24 random bytes in base64.'),
+  events: z
+    .array(z.enum(webhookEventTypes, `expected ${webhookEventTypes.join(' or ')}`), 'expected a list of events')
+    .min(1, 'expected at least one event')
+    .optional()
+    .describe('Events it is told of. Absent: all.'),
+});
+
 const organization = z
   .strictObject({
     id: id('an organization id').describe('A name of your choice; part of workflow ids, so do not change it later.'),
@@ -126,6 +147,10 @@ const organization = z
       .optional()
       .describe('File that holds the admin API key, read again when it changes.'),
     budget: budget.prefault({}).describe('Requests an hour, shared by all projects of the organization.'),
+    webhooks: z
+      .array(webhook, 'expected a list of webhooks')
+      .default([])
+      .describe('Who is told of finished passes and exports, in counts; see webhooks.md.'),
     projects: z.array(project, 'expected a list of projects').default([]).describe('Projects whose feedback is read.'),
     sites: z.array(site, 'expected a list of sites').default([]).describe('Sites that are exported.'),
   })
@@ -219,11 +244,19 @@ const store = z.strictObject({
 });
 
 const privacy = z.strictObject({
-  contacts: handling.describe(
-    'What to do with the e-mail addresses people left; `hash` and `drop` in a later version.',
-  ),
-  comments: handling.describe('What to do with what people wrote; `hash` and `drop` in a later version.'),
-  hashKey: text('a key').optional().describe('Key under which values are hashed (later version).'),
+  contacts: handling.describe('What to do with the e-mail addresses people left.'),
+  comments: handling.describe('What to do with what people wrote: comments and code.'),
+  hashKey: text(`\${NAME} of an environment variable`)
+    .meta({ title: 'text' })
+    .optional()
+    .describe('Key of `hash`, at least 32 characters, best by reference to an environment variable.'),
+  keepFields: z
+    .array(text('the name of a field'), 'expected a list of names')
+    .default([])
+    .describe('With `hash` or `drop`: fields unknown to the interface that are kept, such as `locale`.'),
+  retention: duration({ min: '1d', max: '36500d' })
+    .optional()
+    .describe('Age at which an entry loses contact, comment, code and unknown fields. Absent: never.'),
 });
 
 export const configSchema = z.strictObject(

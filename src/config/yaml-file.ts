@@ -20,7 +20,7 @@ import { passwordSpan } from './postgres-address.ts';
 const MAX_ALIASES = 100;
 
 /** Values of these keys are secrets: neither expanded on loading nor ever shown. */
-const SECRET_KEYS = new Set(['apiKey', 'hashKey']);
+const SECRET_KEYS = new Set(['apiKey', 'hashKey', 'secret', 'url']);
 
 /** A YAML file as plain values, each of which can be found again in the text. */
 export class YamlFile {

@@ -12,8 +12,10 @@ import {
   shifted,
 } from '../model/slice.ts';
 import type { PassSlice } from './feedback-store.ts';
+import { heldEntries } from './held-entries.ts';
 import { knownEntries } from './known-entries.ts';
 import { countDated, missingEntries } from './missing-entries.ts';
+import { watermark } from './passes.ts';
 import type { FeedbackDatabase, SyncPassesTable } from './schema.ts';
 import { currentSlice, dropPlanned, listSlices, planSlices } from './slices.ts';
 import { datesAreCoarse } from './sync-traits.ts';
@@ -29,6 +31,8 @@ const mostWideWindows = 200;
  * have left open, or notes that it is complete.
  */
 export async function advancePass(db: Db, pass: Pass): Promise<void> {
+  // What it reads next is looked for apart from the page's transaction (`planSpare`).
+  if (pass.pass === 'verify') return;
   const coarse = await datesAreCoarse(db, pass.org_id, pass.project_id);
   if (coarse) for (const stage of ['look', 'again'] as const) await dropPlanned(db, pass.pass_id, stage);
   if ((await currentSlice(db, pass.pass_id)) !== null) return;
@@ -53,13 +57,7 @@ async function nextSlices(db: Db, pass: Pass, slices: PassSlice[], coarse: boole
  * service took the lower bound for a later one, and the pass begins earlier.
  */
 async function missedBefore(db: Db, pass: Pass, slices: PassSlice[]): Promise<PlannedSlice[]> {
-  const { greatest } = await db
-    .selectFrom('sync_passes')
-    .select((row) => row.fn.max('watermark').as('greatest'))
-    .where('org_id', '=', pass.org_id)
-    .where('project_id', '=', pass.project_id)
-    .where('outcome', '=', 'completed')
-    .executeTakeFirstOrThrow();
+  const greatest = await watermark(db, pass.org_id, pass.project_id);
   const from = pass.date_from;
   if (from === null || greatest === null || from > greatest) return [];
   if (slices.some(({ dateFrom }) => dateFrom !== null && dateFrom < from)) return [];
@@ -142,12 +140,8 @@ function leavesUndated(slices: readonly PassSlice[]): boolean {
 }
 
 async function undatedAfter(db: Db, pass: Pass): Promise<PlannedSlice[]> {
-  const rows = await db
-    .selectFrom('feedback')
+  const rows = await heldEntries(db, keyOf(pass))
     .select((row) => ['source', 'status', row.fn.countAll().as('entries')])
-    .where('project_id', '=', pass.project_id)
-    .where('org_id', '=', pass.org_id)
-    .where('deleted_at', 'is', null)
     .where('status', 'in', knownStatuses)
     .groupBy(['source', 'status'])
     .execute();

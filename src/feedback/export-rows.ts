@@ -1,5 +1,6 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely';
 import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
+import { storedEntries } from './held-entries.ts';
 import { preferIndexes } from './query-plans.ts';
 import type { FeedbackDatabase, FeedbackTable } from './schema.ts';
 
@@ -74,11 +75,8 @@ function undatedRows(db: Db, filter: RecordFilter): Rows {
 }
 
 function matching(db: Db, { org, project, sources, statuses, includeDeleted }: RecordFilter): Rows {
-  return db
-    .selectFrom('feedback')
+  return storedEntries(db, { org, project })
     .selectAll()
-    .where('project_id', '=', project)
-    .where('org_id', '=', org)
     .$if(sources !== undefined, (rows) => rows.where('source', 'in', sources ?? []))
     .$if(statuses !== undefined, (rows) => rows.where('status', 'in', statuses ?? []))
     .$if(!includeDeleted, (rows) => rows.where('deleted_at', 'is', null));

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { heldEntries, storedEntries } from './held-entries.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -33,13 +34,12 @@ const shownPaths = 10;
 
 /** Counts the entries of a project (DESIGN §5 `feedback stats`). */
 export async function feedbackStats(db: Db, org: string, project: string): Promise<FeedbackStats> {
-  const all = db.selectFrom('feedback').where('project_id', '=', project).where('org_id', '=', org);
-  const live = all.where('deleted_at', 'is', null);
+  const live = heldEntries(db, { org, project });
   const contextual = live.where('source', '=', 'contextual');
   const yes = sql<number>`count(case when helpful = 1 then 1 end)`;
   const no = sql<number>`count(case when helpful = 0 then 1 end)`;
 
-  const totals = await all
+  const totals = await storedEntries(db, { org, project })
     .select((row) => [row.fn.countAll().as('stored'), row.fn.count('deleted_at').as('tombstones')])
     .executeTakeFirstOrThrow();
   const { rejects } = await db

@@ -1,9 +1,10 @@
-import type { EntryCounts, PassKind } from '../model/cargo.ts';
+import type { EntryCounts, ReadingKind } from '../model/cargo.ts';
 import type { ProjectActivity } from '../model/observed-load.ts';
 import type { KnownEntries, PassBounds } from '../model/pass-slices.ts';
 import type { ReportFigures, ReportQuery } from '../model/report-figures.ts';
 import type { EntryOrder, PlannedSlice } from '../model/slice.ts';
 import type { VerifiedRange } from '../model/verified-ranges.ts';
+import type { Treated } from './apply-privacy.ts';
 import type { FeedbackEntry, RejectedEntry } from './feedback-entry.ts';
 import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
 import type { FeedbackStats } from './feedback-stats.ts';
@@ -22,7 +23,7 @@ export interface PassRow {
   passId: string;
   org: string;
   project: string;
-  pass: PassKind;
+  pass: ReadingKind;
   workflowId: string;
   runId: string;
   /** Bounds of the pass as sent to the service. */
@@ -99,6 +100,13 @@ export interface PageCommit {
   askedAt?: Date;
 }
 
+/** What a pass has cost last. */
+export interface LatestCost {
+  project: string;
+  pass: ReadingKind;
+  requests: number;
+}
+
 export interface ExportRunRow {
   workflowId: string;
   runId: string;
@@ -116,7 +124,28 @@ export interface ExportRunRow {
   detail: string;
 }
 
-/** The team's own database (DESIGN §5 "database"). Every method is one transaction; all are safe to repeat. */
+export interface ErasureRequest {
+  /** As a person writes it. */
+  contact: string;
+  /** Only of this project; of all, those to come included, by default. */
+  project?: string;
+  at: Date;
+}
+
+/** What an erasure removed. */
+export interface Erasure {
+  /** Keyed hash of the contact, by which it is kept out. */
+  contact: string;
+  entries: number;
+  changes: number;
+  rejects: number;
+  /** Those in which there was anything of the person. */
+  projects: { project: string; entries: number; changes: number; rejects: number }[];
+  /** Whether what was removed is gone from the database's files too, as far as the database itself holds them. */
+  scrubbed: boolean;
+}
+
+/** The team's own database (DESIGN §5 "database"). Every method is one transaction unless it says so; all are safe to repeat. */
 export interface FeedbackStore {
   /** Random id written when the database was made; workflows pin it (`StoreMismatch`). */
   readonly identity: string;
@@ -147,6 +176,11 @@ export interface FeedbackStore {
   cutSlice(passId: string, cursor: string): Promise<void>;
   /** Ends the check of a slice: true when its last page was the same once more, null when it was not asked for. */
   endCheck(passId: string, same: boolean | null, at: Date): Promise<void>;
+  /**
+   * Plans what a pass of kind `verify` reads next when nothing is left to read, or completes it: windows of dates that
+   * were not checked for `restMs`, those most worth it first (`worthReading`).
+   */
+  planSpare(passId: string, how: { at: Date; restMs: number }): Promise<void>;
   /** Counts for the plan of a pass (DESIGN S4). */
   knownEntries(org: string, project: string, bounds: PassBounds): Promise<KnownEntries>;
   /** Since when which dates are proved; `undated` of entries without one. */
@@ -181,11 +215,26 @@ export interface FeedbackStore {
   stats(org: string, project: string): Promise<FeedbackStats>;
   /** What `feedback report` shows of a project, in one snapshot; nothing of contacts or code. */
   reportFigures(query: ReportQuery): Promise<ReportFigures>;
+  /** Requests that the latest completed run of each kind took, by project; those with bounds of a person left out. */
+  latestCosts(org: string): Promise<LatestCost[]>;
   /** What a plan of the budget is made from: sizes, new entries, what past passes cost. */
   projectActivity(org: string, project: string): Promise<ProjectActivity>;
   /** Inserts or replaces the row of a run. */
   recordExportRun(row: ExportRunRow): Promise<void>;
   listExportRuns(filter: { org?: string; domain?: string; limit?: number }): Promise<ExportRunRow[]>;
+  /**
+   * Removes a person from every table and keeps them out of what later pages bring (docs/privacy.md). Safe to repeat:
+   * one who was not there is kept out as well.
+   */
+  erase(request: ErasureRequest): Promise<Erasure>;
+  /** Takes out of everything stored what `privacy` does not let stay. Many transactions, safe to repeat. */
+  applyPrivacy(at: Date): Promise<Treated>;
+  /** The same for what has become too old in one project. */
+  expire(project: string, at: Date): Promise<Treated>;
+  /** Rows that are not yet as `privacy` asks for. */
+  countUntreated(at: Date): Promise<Treated>;
+  /** The oldest date of an entry that holds something personal; null where none with a date does. */
+  personalSince(project: string): Promise<string | null>;
   /** Writes and removes a row, to show that the store is writable. */
   checkWritable(): Promise<void>;
   close(): Promise<void>;

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { openStatuses } from '../model/feedback-values.ts';
 import type { KnownEntries, PassBounds } from '../model/pass-slices.ts';
+import { heldEntries } from './held-entries.ts';
 import { everSwept } from './passes.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
@@ -11,12 +12,7 @@ export async function knownEntries(
   project: string,
   { dateFrom, dateTo }: PassBounds,
 ): Promise<KnownEntries> {
-  const live = db
-    .selectFrom('feedback')
-    .select((row) => row.fn.countAll().as('rows'))
-    .where('project_id', '=', project)
-    .where('org_id', '=', org)
-    .where('deleted_at', 'is', null);
+  const live = heldEntries(db, { org, project }).select((row) => row.fn.countAll().as('rows'));
   const inBounds = live
     .$if(dateFrom !== null, (query) => query.where('created_at_utc', '>=', dateFrom ?? ''))
     .$if(dateTo !== null, (query) => query.where('created_at_utc', '<', dateTo ?? ''));

@@ -2,6 +2,8 @@ import { type Kysely, type Migration, Migrator } from 'kysely';
 import { firstTables } from './migrations/0001-first-tables.ts';
 import { feedbackByDate } from './migrations/0002-feedback-by-date.ts';
 import { slices } from './migrations/0004-slices.ts';
+import { erasures } from './migrations/0007-erasures.ts';
+import { personalByDate } from './migrations/0008-personal-by-date.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 /** Where the query builder's migrator keeps what it has done. */
@@ -12,6 +14,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0001-first-tables': firstTables,
   '0002-feedback-by-date': feedbackByDate,
   '0004-slices': slices,
+  '0007-erasures': erasures,
+  '0008-personal-by-date': personalByDate,
 };
 
 /** What a database holds before it is migrated. `behind`: tables of ours that lack a migration of this version. */

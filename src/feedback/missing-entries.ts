@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { closedStatuses, openStatuses } from '../model/feedback-values.ts';
 import { type DatedList, edgesOf, type Target } from '../model/pass-slices.ts';
+import { heldEntries, type ProjectKey } from './held-entries.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -9,9 +10,7 @@ type Db = Kysely<FeedbackDatabase>;
 const placesPerStatement = 500;
 
 /** Which entries are missing, and of which list they have their places. */
-export interface MissingQuestion {
-  org: string;
-  project: string;
+export interface MissingQuestion extends ProjectKey {
   /** Those last seen before; the start of the pass. */
   unseenSince: string;
   /** Only those held as open. */
@@ -53,15 +52,11 @@ export async function missingEntries(
 /** How many entries held have a date within the bounds. */
 export async function countDated(
   db: Db,
-  { org, project }: { org: string; project: string },
+  key: ProjectKey,
   { dateFrom, dateTo }: { dateFrom: string | null; dateTo: string | null },
 ): Promise<number> {
-  const { rows } = await db
-    .selectFrom('feedback')
+  const { rows } = await heldEntries(db, key)
     .select((row) => row.fn.countAll().as('rows'))
-    .where('project_id', '=', project)
-    .where('org_id', '=', org)
-    .where('deleted_at', 'is', null)
     .$if(dateFrom !== null, (query) => query.where('created_at_utc', '>=', dateFrom ?? ''))
     .$if(dateTo !== null, (query) => query.where('created_at_utc', '<', dateTo ?? ''))
     .executeTakeFirstOrThrow();
@@ -69,32 +64,25 @@ export async function countDated(
 }
 
 /** Places are worked out only where something is missing: that takes the whole list. */
-async function countMissing(db: Db, { org, project, unseenSince, open }: MissingQuestion): Promise<number> {
-  const { rows } = await db
-    .selectFrom('feedback')
+async function countMissing(db: Db, question: MissingQuestion): Promise<number> {
+  const { rows } = await heldEntries(db, question)
     .select((row) => row.fn.countAll().as('rows'))
-    .where('project_id', '=', project)
-    .where('org_id', '=', org)
-    .where('deleted_at', 'is', null)
     .where('created_at_utc', 'is not', null)
-    .where('last_seen_at', '<', unseenSince)
-    .$if(open, (query) => query.where('status', 'in', openStatuses))
+    .where('last_seen_at', '<', question.unseenSince)
+    .$if(question.open, (query) => query.where('status', 'in', openStatuses))
     .executeTakeFirstOrThrow();
   return Number(rows);
 }
 
-function ranked(db: Db, { org, project, unseenSince, open, among }: MissingQuestion) {
-  const list = db
-    .selectFrom('feedback')
+function ranked(db: Db, question: MissingQuestion) {
+  const { unseenSince, open, among } = question;
+  const list = heldEntries(db, question)
     .select([
       'created_at_utc',
       'status',
       'last_seen_at',
       sql<number | string>`row_number() over (order by created_at_utc, id)`.as('place'),
     ])
-    .where('project_id', '=', project)
-    .where('org_id', '=', org)
-    .where('deleted_at', 'is', null)
     .where('created_at_utc', 'is not', null)
     .$if(among === 'closed', (query) =>
       query.where((row) =>

@@ -1,12 +1,17 @@
 import type { FeedbackStore } from './feedback-store.ts';
 import type { PostgresPlace } from './postgres-place.ts';
+import { keepEverything, type Privacy } from './privacy.ts';
 
 /** Where a feedback store is. */
 export type FeedbackStorePlace = { kind: 'sqlite'; file: string } | ({ kind: 'postgres' } & PostgresPlace);
 
 /** Opens the feedback store, making its tables where they are missing. Throws `FeedbackStoreUnavailable`. */
-export async function openFeedbackStore(place: FeedbackStorePlace): Promise<FeedbackStore> {
+export async function openFeedbackStore(
+  place: FeedbackStorePlace,
+  privacy: Privacy = keepEverything,
+): Promise<FeedbackStore> {
   // Only the library that is used is loaded.
-  if (place.kind === 'sqlite') return await (await import('./sqlite-store.ts')).openSqliteFeedbackStore(place.file);
-  return await (await import('./postgres-store.ts')).openPostgresFeedbackStore(place);
+  if (place.kind === 'sqlite')
+    return await (await import('./sqlite-store.ts')).openSqliteFeedbackStore(place.file, privacy);
+  return await (await import('./postgres-store.ts')).openPostgresFeedbackStore(place, privacy);
 }

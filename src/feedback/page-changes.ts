@@ -1,10 +1,9 @@
 import type { EntryCounts } from '../model/cargo.ts';
-import { createdAtUtc } from './created-at.ts';
+import { type Content, entryContent, sameContent } from './entry-content.ts';
 import type { FeedbackEntry, RejectedEntry } from './feedback-entry.ts';
+import type { PersonalData } from './personal-data.ts';
 import type { FeedbackChangesTable, FeedbackTable } from './schema.ts';
-import { storedExtra, storedText, storedTextOrNull } from './stored-text.ts';
-
-type Content = Omit<FeedbackTable, 'first_seen_at' | 'last_seen_at' | 'deleted_at'>;
+import { storedText } from './stored-text.ts';
 
 /** What a page does to the table, worked out before anything is written. */
 export interface PageChanges {
@@ -27,12 +26,15 @@ export interface PageContext {
   latestBelievable: string;
   /** The rows held for the ids of this page. */
   held: ReadonlyMap<string, FeedbackTable>;
+  /** Takes out what must not be stored. */
+  personal: PersonalData;
 }
 
 /**
  * Compares the entries of a page with the rows held, in the order they were sent: an id that occurs twice is handled
  * twice, so that `seen = inserted + updated + unchanged + rejected` always holds. An entry that cannot be understood
- * leaves the last version that could be.
+ * leaves the last version that could be. What is held is compared as it would be stored today, so that another setting
+ * of `privacy`, or a date that has become too old, rewrites rows but does not count them as updated.
  *
  * History keeps every change of `status` (DESIGN S5) and the end of a deletion (`deleted_at`). Other fields are
  * replaced without history: they hold what people wrote, and old versions of it would outlive an erasure request.
@@ -69,15 +71,18 @@ export function pageChanges(
   };
 
   for (const entry of entries) {
-    const content = entryContent(entry, page.org, page.project);
-    const held = rows.get(content.id);
+    const sent = entryContent(entry, page.org, page.project);
+    const stored = rows.get(sent.id);
+    const content = page.personal.sent(sent, stored?.first_seen_at ?? page.seenAt);
+    const held = stored && page.personal.held(stored);
     const createdAt = content.created_at_utc;
     if (createdAt !== null && createdAt <= page.latestBelievable && createdAt > (greatestCreatedAt ?? '')) {
       greatestCreatedAt = createdAt;
     }
     if (held !== undefined && held.deleted_at === null && sameContent(held, content)) {
       counts.unchanged += 1;
-      seenAgain.add(content.id);
+      if (held === stored) seenAgain.add(content.id);
+      else write(content, held);
       continue;
     }
     counts[held === undefined ? 'inserted' : 'updated'] += 1;
@@ -88,7 +93,7 @@ export function pageChanges(
     const held = rows.get(storedText(id));
     if (held === undefined) continue;
     if (held.deleted_at === null) seenAgain.add(held.id);
-    else write(held, held);
+    else write(page.personal.held(held), held);
   }
 
   return {
@@ -106,28 +111,4 @@ function observed(held: FeedbackTable, content: Content, seenAt: string): Feedba
   if (held.deleted_at !== null) changes.push({ ...key, field: 'deleted_at', old: held.deleted_at, new: null });
   if (held.status !== content.status) changes.push({ ...key, field: 'status', old: held.status, new: content.status });
   return changes;
-}
-
-function sameContent(held: FeedbackTable, content: Content): boolean {
-  return (Object.keys(content) as (keyof Content)[]).every((column) => held[column] === content[column]);
-}
-
-function entryContent(entry: FeedbackEntry, org: string, project: string): Content {
-  return {
-    org_id: org,
-    project_id: project,
-    id: storedText(entry.id),
-    path: storedText(entry.path),
-    comment: storedTextOrNull(entry.comment),
-    created_at: storedTextOrNull(entry.createdAt),
-    created_at_utc: createdAtUtc(entry.createdAt),
-    source: storedText(entry.source),
-    status: storedText(entry.status),
-    helpful: entry.helpful === null ? null : Number(entry.helpful),
-    contact: storedTextOrNull(entry.contact),
-    code: storedTextOrNull(entry.code),
-    filename: storedTextOrNull(entry.filename),
-    lang: storedTextOrNull(entry.lang),
-    extra: storedExtra(entry.extra),
-  };
 }

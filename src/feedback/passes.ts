@@ -111,12 +111,12 @@ export async function watermark(db: Db, org: string, project: string): Promise<s
 
 /**
  * A pass moves the watermark only from where it joins on to what was read before: one that began later than the
- * watermark (`--from`) leaves a gap, and a review reads some statuses only.
+ * watermark (`--from`) leaves a gap, a review reads some statuses only, and a `verify` some dates.
  */
 function watermarkAfter(row: Row, held: string | null): string | null {
   const from = createdAtUtc(row.date_from);
   const joins = row.date_from === null || (from !== null && held !== null && from <= held);
-  if (row.pass === 'review' || !joins) return null;
+  if (row.pass === 'review' || row.pass === 'verify' || !joins) return null;
   return (row.greatest_created_at ?? '') > (held ?? '') ? row.greatest_created_at : held;
 }
 

@@ -5,6 +5,7 @@ import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
 import { migrate, migrationTable, type SchemaState, schemaState } from './migrations.ts';
 import type { PostgresPlace } from './postgres-place.ts';
 import { openPostgresPool } from './postgres-pool.ts';
+import { keepEverything, type Privacy } from './privacy.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { sqlFeedbackStore } from './sql-feedback-store.ts';
 
@@ -24,14 +25,28 @@ interface Sight {
  * may have it open. Throws `FeedbackStoreUnavailable`, and so do the store's methods while the server cannot be reached;
  * the store works again once it can.
  */
-export async function openPostgresFeedbackStore(place: PostgresPlace): Promise<FeedbackStore> {
+export async function openPostgresFeedbackStore(
+  place: PostgresPlace,
+  privacy: Privacy = keepEverything,
+): Promise<FeedbackStore> {
   return await withDatabase(place, async (db) => {
     const sight = await look(place, db);
     if (sight.state !== 'current') {
       await migrate(db.withPlugin(new BytewiseText()), sight.schema);
     }
-    return await sqlFeedbackStore(db);
+    return await sqlFeedbackStore(db, { privacy, scrub: () => scrub(db) });
   });
+}
+
+/** Old versions of rows go, though a page may hold their bytes until the room is used again (docs/privacy.md). */
+async function scrub(db: Kysely<FeedbackDatabase>): Promise<boolean> {
+  try {
+    await sql`vacuum feedback, feedback_changes, feedback_rejects`.execute(db);
+    return true;
+  } catch {
+    // The role may lack the right: the server's own autovacuum will do it.
+    return false;
+  }
 }
 
 /** Looks at a database and writes nothing. Throws as `openPostgresFeedbackStore` does. */
@@ -89,11 +104,13 @@ async function look(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Promise
 
 const ourTables: Record<keyof FeedbackDatabase | typeof migrationTable, true> = {
   [migrationTable]: true,
+  erasures: true,
   export_runs: true,
   feedback: true,
   feedback_changes: true,
   feedback_rejects: true,
   store_identity: true,
+  store_key: true,
   sync_cursors: true,
   sync_passes: true,
   sync_slices: true,

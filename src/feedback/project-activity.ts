@@ -1,7 +1,9 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { PassKind } from '../model/cargo.ts';
 import { openStatuses } from '../model/feedback-values.ts';
 import { type ObservedRun, observedDays, type ProjectActivity } from '../model/observed-load.ts';
+import type { LatestCost } from './feedback-store.ts';
+import { heldEntries, storedEntries } from './held-entries.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -10,8 +12,7 @@ const observedRuns = 20;
 
 /** What has been seen of a project, in numbers and times, for `budget plan` (docs/budget-plan.md). */
 export async function projectActivity(db: Db, org: string, project: string): Promise<ProjectActivity> {
-  const all = db.selectFrom('feedback').where('project_id', '=', project).where('org_id', '=', org);
-  const live = all.where('deleted_at', 'is', null);
+  const live = heldEntries(db, { org, project });
   const runs = {
     incremental: await runsOf(db, org, project, 'incremental'),
     review: await runsOf(db, org, project, 'review'),
@@ -23,7 +24,9 @@ export async function projectActivity(db: Db, org: string, project: string): Pro
     .where('status', 'in', openStatuses)
     .select((row) => row.fn.countAll().as('open'))
     .executeTakeFirstOrThrow();
-  const { oldest } = await all.select((row) => row.fn.min('created_at_utc').as('oldest')).executeTakeFirstOrThrow();
+  const { oldest } = await storedEntries(db, { org, project })
+    .select((row) => row.fn.min('created_at_utc').as('oldest'))
+    .executeTakeFirstOrThrow();
   return {
     entries: Number(entries),
     open: Number(open),
@@ -34,24 +37,42 @@ export async function projectActivity(db: Db, org: string, project: string): Pro
   };
 }
 
+/** What the latest completed run of each kind has cost, for each project of an organization. */
+export async function latestCosts(db: Db, org: string): Promise<LatestCost[]> {
+  const runs = db
+    .selectFrom('sync_passes')
+    .select([
+      'project_id',
+      'pass',
+      'requests',
+      sql<number | string>`row_number() over (partition by project_id, pass order by started_at desc, pass_id)`.as(
+        'place',
+      ),
+    ])
+    .where('org_id', '=', org)
+    .where('outcome', '=', 'completed')
+    .where('date_to', 'is', null)
+    .where((row) => row.or([row('pass', '!=', 'sweep'), row('date_from', 'is', null)]))
+    .where((row) => row.or([row('pass', '!=', 'incremental'), row('date_from', 'is not', null)]));
+  const rows = await db.selectFrom(runs.as('runs')).selectAll().where('place', '=', 1).execute();
+  return rows.map(({ project_id, pass, requests }) => ({ project: project_id, pass, requests: Number(requests) }));
+}
+
 /** Entries that came in the days before a moment, those that are gone since included. */
 async function countBefore(db: Db, org: string, project: string, until: string): Promise<number> {
   const since = new Date(Date.parse(until) - observedDays * 86_400_000).toISOString();
-  const { recent } = await db
-    .selectFrom('feedback')
+  const { recent } = await storedEntries(db, { org, project })
     .select((row) => row.fn.countAll().as('recent'))
-    .where('project_id', '=', project)
-    .where('org_id', '=', org)
     .where('created_at_utc', '>', since)
     .where('created_at_utc', '<=', until)
     .executeTakeFirstOrThrow();
   return Number(recent);
 }
 
-/** Entries that came later than this may not be stored yet. Reviews read some statuses only. */
+/** Entries that came later than this may not be stored yet. Other passes read a part only. */
 async function lastRead(db: Db, org: string, project: string): Promise<string | null> {
   const { last } = await completed(db, org, project)
-    .where('pass', '!=', 'review')
+    .where('pass', 'in', ['incremental', 'sweep'])
     .select((row) => row.fn.max('started_at').as('last'))
     .executeTakeFirstOrThrow();
   return last;

@@ -7,6 +7,7 @@ import { everSwept } from './passes.ts';
 import { lockProject } from './project-lock.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices, planSlices, updateSlice } from './slices.ts';
+import { confirmMissing } from './spare-reading.ts';
 import { storedText } from './stored-text.ts';
 import { isMeantOtherwise, noteCoarseDates } from './sync-traits.ts';
 import { tombstoneDated, tombstoneUndated } from './tombstones.ts';
@@ -76,8 +77,9 @@ export async function noteSlicePage(db: Db, pass: Pass, slice: PassSlice, page: 
   await endSlice(db, pass, read, page.at, read.pages === 1);
 }
 
-/** A sweep of several pages is; a first one may cost its pages and a tenth (DESIGN S3). */
+/** A sweep of several pages is; a first one may cost its pages and a tenth (DESIGN S3). Windows of spare requests are. */
 async function isWorthACheck(db: Db, pass: Pass, { stage, pages }: PassSlice): Promise<boolean> {
+  if (pass.pass === 'verify') return pages >= 2;
   if (pass.pass !== 'sweep' || stage !== 'read' || pages < 2) return false;
   return pages >= checkedPages || (await everSwept(db, pass.org_id, pass.project_id));
 }
@@ -174,6 +176,7 @@ async function endSlice(db: Db, pass: Pass, slice: PassSlice, at: Date, still: b
   if (still && read.repeats === 0 && isUnfiltered && covered !== null && read.startedAt !== null) {
     await noteVerified(db, { org, project }, { ...covered, undated: isWhole, at: read.startedAt });
   }
+  if (pass.pass === 'verify') await confirmMissing(db, pass, read, at);
   if (await isMeantOtherwise(db, pass, read)) await noteCoarseDates(db, org, project, true);
   await advancePass(db, pass);
 }

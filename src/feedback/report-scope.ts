@@ -1,6 +1,7 @@
 import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
 import type { ReportQuery } from '../model/report-figures.ts';
 import type { TimeAxis } from '../model/time-axis.ts';
+import { heldEntries } from './held-entries.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 export interface ReportScope {
@@ -11,11 +12,7 @@ export interface ReportScope {
 
 /** The project's entries that the service still has, whatever their date. */
 export function heldRows({ db, query }: ReportScope) {
-  return db
-    .selectFrom('feedback')
-    .where('project_id', '=', query.project)
-    .where('org_id', '=', query.org)
-    .where('deleted_at', 'is', null);
+  return heldEntries(db, query);
 }
 
 /** The entries the report is about. */

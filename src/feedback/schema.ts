@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { PassKind } from '../model/cargo.ts';
+import type { ReadingKind } from '../model/cargo.ts';
 import type { EntryOrder, SliceStage } from '../model/slice.ts';
 import type { ExportRunRow, PassRow, PassSlice } from './feedback-store.ts';
 
@@ -53,7 +53,7 @@ export interface SyncPassesTable {
   pass_id: string;
   org_id: string;
   project_id: string;
-  pass: PassKind;
+  pass: ReadingKind;
   workflow_id: string;
   run_id: string;
   date_from: string | null;
@@ -162,6 +162,24 @@ export interface StoreIdentityTable {
   identity: string;
 }
 
+/** One row: the store's own key (`storeKey`). */
+export interface StoreKeyTable {
+  only_row: number;
+  key: string;
+}
+
+/** One row an erasure: what was removed, and a keyed hash of whom it keeps out. */
+export interface ErasuresTable {
+  erasure_id: string;
+  contact: string;
+  /** Null: of all projects, those to come included. */
+  project_id: string | null;
+  erased_at: string;
+  entries: number;
+  changes: number;
+  rejects: number;
+}
+
 export interface FeedbackDatabase {
   feedback: FeedbackTable;
   feedback_changes: FeedbackChangesTable;
@@ -173,4 +191,6 @@ export interface FeedbackDatabase {
   verified_ranges: VerifiedRangesTable;
   export_runs: ExportRunsTable;
   store_identity: StoreIdentityTable;
+  store_key: StoreKeyTable;
+  erasures: ErasuresTable;
 }

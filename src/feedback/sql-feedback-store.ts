@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
+import { applyPrivacy, countUntreated, expire, personalSince } from './apply-privacy.ts';
+import { eraseContact } from './erase-contact.ts';
 import { countUndated, exportRows } from './export-rows.ts';
 import { listExportRuns, recordExportRun } from './export-runs.ts';
 import { feedbackStats } from './feedback-stats.ts';
@@ -15,18 +17,26 @@ import {
   lockedPass,
   watermark,
 } from './passes.ts';
-import { projectActivity } from './project-activity.ts';
+import type { Privacy } from './privacy.ts';
+import { latestCosts, projectActivity } from './project-activity.ts';
 import { cutSlice, endCheck } from './read-slice.ts';
 import { reportFigures } from './report-figures.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices } from './slices.ts';
+import { planSpare } from './spare-reading.ts';
 import { upsertPage } from './upsert-page.ts';
 import { verifiedRanges, verifiedUpTo } from './verified-ranges.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
+export interface StoreSettings {
+  privacy: Privacy;
+  /** Takes what was removed out of the database's files; false when others are in the way. */
+  scrub(how: 'all' | 'log'): Promise<boolean>;
+}
+
 /** The feedback store over a migrated database of any dialect. Everything that writes is one transaction. */
-export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
+export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
   // Named, because a database may have another default under which transactions fail for others' sake.
   const write = <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
     db.transaction().setIsolationLevel('read committed').execute(work);
@@ -35,11 +45,12 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     identity,
     beginPass: (pass) => write((trx) => beginPass(trx, pass)),
     getPass: (passId) => getPass(db, passId),
-    commitPage: (commit) => write((trx) => upsertPage(trx, commit)),
+    commitPage: (commit) => write((trx) => upsertPage(trx, commit, privacy)),
     currentSlice: (passId) => currentSlice(db, passId),
     listSlices: (passId) => listSlices(db, passId),
     cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
     endCheck: (passId, same, at) => write(async (trx) => endCheck(trx, await lockedPass(trx, passId), same, at)),
+    planSpare: (passId, how) => write(async (trx) => planSpare(trx, await lockedPass(trx, passId), how)),
     knownEntries: (org, project, bounds) => knownEntries(db, org, project, bounds),
     verifiedRanges: (org, project) => verifiedRanges(db, org, project),
     verifiedUpTo: (org, project) => verifiedUpTo(db, org, project),
@@ -53,9 +64,26 @@ export async function sqlFeedbackStore(db: Db): Promise<FeedbackStore> {
     countUndated: (filter) => countUndated(db, filter),
     stats: (org, project) => feedbackStats(db, org, project),
     reportFigures: (query) => reportFigures(db, query),
+    latestCosts: (org) => latestCosts(db, org),
     projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
+    async erase(request) {
+      const erased = await write((trx) => eraseContact(trx, privacy, request));
+      return { ...erased, scrubbed: await scrub('all') };
+    },
+    async applyPrivacy(at) {
+      const treated = await applyPrivacy(db, write, privacy, at);
+      if (treated.entries + treated.rejects > 0) await scrub('all');
+      return treated;
+    },
+    async expire(project, at) {
+      const treated = await expire(write, project, privacy, at);
+      if (treated.entries + treated.rejects > 0) await scrub('log');
+      return treated;
+    },
+    countUntreated: (at) => countUntreated(db, privacy, at),
+    personalSince: (project) => personalSince(db, project),
     checkWritable: () => write(writeAndRemoveRow),
     close: () => db.destroy(),
   };

@@ -1,10 +1,11 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
-import { Kysely } from 'kysely';
+import { Kysely, sql } from 'kysely';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
 import { migrate, schemaState } from './migrations.ts';
+import { keepEverything, type Privacy } from './privacy.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { sqlFeedbackStore } from './sql-feedback-store.ts';
 import { ImmediateSqliteDialect, whileBusy } from './sqlite-dialect.ts';
@@ -16,7 +17,7 @@ import { explainSqliteProblem } from './sqlite-problem.ts';
  * thread: a page of 100 entries blocks it for a few milliseconds. Throws `FeedbackStoreUnavailable`, and so do the
  * store's methods when the file becomes unusable later.
  */
-export async function openSqliteFeedbackStore(file: string): Promise<FeedbackStore> {
+export async function openSqliteFeedbackStore(file: string, privacy: Privacy = keepEverything): Promise<FeedbackStore> {
   const path = resolve(file);
   const explain = (error: unknown): unknown => explainSqliteProblem(path, error);
   try {
@@ -29,7 +30,7 @@ export async function openSqliteFeedbackStore(file: string): Promise<FeedbackSto
       await refuseStrangers(path, db);
       await whileBusy(() => configure(database));
       await migrate(db);
-      return await sqlFeedbackStore(db);
+      return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, how) });
     } catch (error) {
       database.close();
       throw error;
@@ -43,13 +44,26 @@ export async function openSqliteFeedbackStore(file: string): Promise<FeedbackSto
  * `synchronous = FULL`: in WAL mode a kill -9 loses nothing either way, but with NORMAL a power cut could take back
  * several committed pages, and even a pass reported as finished; DESIGN S2 allows the page in flight only. It costs one
  * fsync a page, which a budget of 100 requests an hour never notices. `fullfsync` makes macOS write through to the
- * medium; other systems ignore it.
+ * medium; other systems ignore it. `secure_delete`: what is removed or replaced is overwritten with zeros.
  */
 function configure(database: BetterSqlite3.Database): void {
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
   database.pragma('fullfsync = ON');
   database.pragma('foreign_keys = ON');
+  database.pragma('secure_delete = ON');
+}
+
+/** Writes the file anew, so that no page holds what was removed, and empties the write-ahead log. */
+async function scrub(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<boolean> {
+  try {
+    if (how === 'all') await sql`vacuum`.execute(db);
+    const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
+    return rows.every(({ busy }) => busy === 0);
+  } catch {
+    // Another process is in the way, or there is no room for a second file.
+    return false;
+  }
 }
 
 async function refuseFolder(path: string): Promise<void> {

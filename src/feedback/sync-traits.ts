@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { shifted } from '../model/slice.ts';
 import type { Pass } from './advance-pass.ts';
 import type { PassSlice } from './feedback-store.ts';
+import { heldEntries } from './held-entries.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 /** Dates may be written in whole seconds, and be out by so many milliseconds. */
@@ -20,12 +21,8 @@ export async function isMeantOtherwise(db: Kysely<FeedbackDatabase>, pass: Pass,
   if (dateFrom !== null && oldestSeen !== null && oldestSeen < shifted(dateFrom, -roundingMs)) return true;
   if (dateTo !== null && newestSeen !== null && newestSeen > shifted(dateTo, roundingMs)) return true;
   if (stage !== 'read' && slice.entries === 0) return true;
-  const { rows } = await db
-    .selectFrom('feedback')
+  const { rows } = await heldEntries(db, { org: pass.org_id, project: pass.project_id })
     .select((row) => row.fn.countAll().as('rows'))
-    .where('project_id', '=', pass.project_id)
-    .where('org_id', '=', pass.org_id)
-    .where('deleted_at', 'is', null)
     .where('last_seen_at', '<', slice.startedAt ?? pass.started_at)
     .where('created_at_utc', '>=', dateFrom ?? '')
     .$if(dateTo !== null, (query) => query.where('created_at_utc', '<', dateTo ?? ''))

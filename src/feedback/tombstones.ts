@@ -1,13 +1,12 @@
 import type { Transaction } from 'kysely';
 import type { Coverage } from '../model/slice.ts';
+import { heldEntries, type ProjectKey } from './held-entries.ts';
 import type { FeedbackDatabase } from './schema.ts';
 
 type Db = Transaction<FeedbackDatabase>;
 
-export interface Missing {
+export interface Missing extends ProjectKey {
   passId: string;
-  org: string;
-  project: string;
   /** Entries last seen before are missing from every reading since. */
   unseenSince: string;
   /** When they are noted as gone. */
@@ -37,14 +36,8 @@ export async function tombstoneUndated(db: Db, missing: Missing): Promise<void> 
   await tombstone(db, missing, await unseen(db, missing).where('created_at_utc', 'is', null).execute());
 }
 
-function unseen(db: Db, { org, project, unseenSince }: Missing) {
-  return db
-    .selectFrom('feedback')
-    .select('id')
-    .where('project_id', '=', project)
-    .where('org_id', '=', org)
-    .where('deleted_at', 'is', null)
-    .where('last_seen_at', '<', unseenSince);
+function unseen(db: Db, missing: Missing) {
+  return heldEntries(db, missing).select('id').where('last_seen_at', '<', missing.unseenSince);
 }
 
 async function tombstone(db: Db, { passId, project, at }: Missing, rows: readonly { id: string }[]): Promise<void> {

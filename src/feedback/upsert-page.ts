@@ -3,16 +3,22 @@ import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { EntryCounts } from '../model/cargo.ts';
 import type { Pass } from './advance-pass.ts';
+import { entryContent } from './entry-content.ts';
+import { erasedAmong } from './erased-people.ts';
 import type { FeedbackEntry, RejectedEntry } from './feedback-entry.ts';
 import { type PageCommit, type PassPosition, RepeatedCursor, StalePosition } from './feedback-store.ts';
 import { type PageChanges, pageChanges } from './page-changes.ts';
 import { digestOfIds } from './page-digest.ts';
+import { namesOfEntry, namesOfReject, PersonalData } from './personal-data.ts';
+import { isRestricted, type Privacy } from './privacy.ts';
 import { lockProject } from './project-lock.ts';
 import { refreshStatistics } from './query-plans.ts';
 import { noteSlicePage } from './read-slice.ts';
 import type { FeedbackDatabase, FeedbackTable } from './schema.ts';
 import { currentSlice } from './slices.ts';
+import { storeKey } from './store-key.ts';
 import { storedText } from './stored-text.ts';
+import { upsertRows } from './upsert-rows.ts';
 
 type Db = Transaction<FeedbackDatabase>;
 
@@ -24,12 +30,17 @@ const rowsPerStatement = 500;
 /**
  * The transaction of a page (DESIGN S2): the position moves first, which also locks the pass against anyone else who
  * read the same page; then rows, rejects, history and counters; then the page is noted in its slice, and after the last
- * page of a slice the pass goes on. Throws `StalePosition`, `RepeatedCursor` and `GapInDates`.
+ * page of a slice the pass goes on. Nothing is written that `privacy` keeps out, and nothing of people who were erased.
+ * Throws `StalePosition`, `RepeatedCursor` and `GapInDates`.
  *
  * A page far beyond the size asked for is written part by part, so that the thread is free in between (heartbeats), and
  * still in the one transaction (docs/decisions/0033).
  */
-export async function upsertPage(db: Db, commit: PageCommit): Promise<{ counts: EntryCounts; position: PassPosition }> {
+export async function upsertPage(
+  db: Db,
+  commit: PageCommit,
+  privacy: Privacy,
+): Promise<{ counts: EntryCounts; position: PassPosition }> {
   const position = positionAfter(commit);
   const pass = await movePosition(db, commit, position);
   const slice = await currentSlice(db, commit.passId);
@@ -53,10 +64,12 @@ export async function upsertPage(db: Db, commit: PageCommit): Promise<{ counts: 
   let repeats = 0;
   for (const [entries, rejected] of partsOf(commit)) {
     if (total !== nothing) await letOthersRun();
-    const held = await heldRows(db, context.project, [...entries, ...rejected]);
-    const changes = pageChanges(entries, rejected, { ...context, held });
+    const personal = await personalData(db, privacy, context, { entries, rejected, now: commit.seenAt });
+    const safe = rejected.map((reject) => personal.reject(reject));
+    const held = await heldRows(db, context.project, [...entries, ...safe]);
+    const changes = pageChanges(entries, safe, { ...context, held, personal });
     await writeRows(db, context.project, changes, seenAt);
-    await writeRejects(db, context.project, { entries, rejected }, seenAt);
+    await writeRejects(db, context.project, { entries, rejected: safe }, seenAt);
     repeats += [...held.values()].filter((row) => row.last_seen_at > started).length;
     total = sum(total, changes);
   }
@@ -70,6 +83,25 @@ export async function upsertPage(db: Db, commit: PageCommit): Promise<{ counts: 
   const page = { entries, rejected, digest, isNew, hasMore, mayCheck, cursor: from.cursor, askedAt: started, repeats };
   await noteSlicePage(db, pass, slice, { ...page, at: new Date(seenAt) });
   return { counts: total.counts, position: await positionOf(db, commit.passId) };
+}
+
+/** What must not be stored of these entries. */
+async function personalData(
+  db: Db,
+  privacy: Privacy,
+  { org, project }: { org: string; project: string },
+  { entries, rejected, now }: Pick<PageCommit, 'entries' | 'rejected'> & { now: Date },
+): Promise<PersonalData> {
+  const erased = await erasedAmong(db, project, function* names() {
+    for (const entry of entries) yield* namesOfEntry(entryContent(entry, org, project));
+    for (const reject of rejected) yield* namesOfReject(reject);
+  });
+  const takesOut = erased.size > 0 || isRestricted(privacy) || privacy.retentionMs !== null;
+  return new PersonalData(privacy, {
+    now,
+    erased,
+    storeKey: takesOut && rejected.length > 0 ? await storeKey(db) : '',
+  });
 }
 
 type Totals = Pick<PageChanges, 'counts' | 'greatestCreatedAt'>;
@@ -171,31 +203,7 @@ async function heldRows(db: Db, project: string, sent: readonly { id: string }[]
 
 async function writeRows(db: Db, project: string, changes: PageChanges, seenAt: string): Promise<void> {
   const { upserts, seenAgain, history } = changes;
-  if (upserts.length > 0) {
-    await db
-      .insertInto('feedback')
-      .values(upserts)
-      .onConflict((conflict) =>
-        conflict.columns(['project_id', 'id']).doUpdateSet((row) => ({
-          org_id: row.ref('excluded.org_id'),
-          path: row.ref('excluded.path'),
-          comment: row.ref('excluded.comment'),
-          created_at: row.ref('excluded.created_at'),
-          created_at_utc: row.ref('excluded.created_at_utc'),
-          source: row.ref('excluded.source'),
-          status: row.ref('excluded.status'),
-          helpful: row.ref('excluded.helpful'),
-          contact: row.ref('excluded.contact'),
-          code: row.ref('excluded.code'),
-          filename: row.ref('excluded.filename'),
-          lang: row.ref('excluded.lang'),
-          extra: row.ref('excluded.extra'),
-          last_seen_at: row.ref('excluded.last_seen_at'),
-          deleted_at: row.ref('excluded.deleted_at'),
-        })),
-      )
-      .execute();
-  }
+  await upsertRows(db, upserts);
   if (seenAgain.length > 0) {
     await db
       .updateTable('feedback')

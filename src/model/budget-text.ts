@@ -8,6 +8,7 @@ export const waitText: Record<WaitReason, string> = {
   probing: 'one request tries whether the service has room again',
   unauthorized: 'the service refuses the API key (401): correct it, and the pass goes on by itself',
   paused: 'the budget was paused by hand',
+  'kept-free': 'the requests that are free are kept for others',
 };
 
 /** Why nobody is served, in words; null when only the window decides. */

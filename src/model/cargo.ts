@@ -1,6 +1,11 @@
 /** What a sync pass reads (DESIGN §2 S4). */
 export type PassKind = 'incremental' | 'review' | 'sweep';
 
+/** All kinds of pass: `verify` reads again with requests that nobody else wants (`budget.spare`). */
+export type ReadingKind = PassKind | 'verify';
+
+export const readingKinds: readonly ReadingKind[] = ['incremental', 'review', 'sweep', 'verify'];
+
 /** Phases of an export in the order they are taken (DESIGN §4). */
 export type ExportPhase = 'starting' | 'rendering' | 'fetching' | 'verifying' | 'publishing' | 'rolling-out' | 'done';
 

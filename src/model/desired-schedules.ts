@@ -14,6 +14,9 @@ export type ConfiguredTimes = { jitterMs: number } & (
 /** What the configuration says about schedules, organization by organization (DESIGN §5). */
 export interface ConfiguredOrganization {
   id: string;
+  /** What is done with requests that would expire unused. */
+  spare?: 'verify';
+  budget?: { windowMs: number };
   projects: readonly ({ id: string } & { [Pass in PassKind]?: ConfiguredTimes })[];
   sites: readonly { domain: string; schedule?: ConfiguredTimes }[];
 }
@@ -28,6 +31,8 @@ export interface DesiredSchedule {
 
 const passes: readonly PassKind[] = ['incremental', 'review', 'sweep'];
 const dayMs = 86_400_000;
+/** A round of re-reading begins once a window, unless the one before it still runs. */
+const defaultWindowMs = 3_600_000;
 /** The server takes no shorter catch-up window. */
 const shortestCatchupMs = 10_000;
 
@@ -65,15 +70,15 @@ export function desiredSchedules(
 export function isConfigured(organizations: readonly ConfiguredOrganization[], target: ScheduleTarget): boolean {
   const organization = organizations.find(({ id }) => id === target.org);
   if (!organization) return false;
-  return target.kind === 'export'
-    ? organization.sites.some(({ domain }) => domain === target.domain)
-    : organization.projects.some(({ id }) => id === target.project);
+  if (target.kind === 'export') return organization.sites.some(({ domain }) => domain === target.domain);
+  if (target.pass === 'verify' && organization.spare !== 'verify') return false;
+  return organization.projects.some(({ id }) => id === target.project);
 }
 
 function scheduledTargets(
   organizations: readonly ConfiguredOrganization[],
 ): { target: ScheduleTarget; times: ConfiguredTimes }[] {
-  return organizations.flatMap(({ id: org, sites, projects }) => [
+  return organizations.flatMap(({ id: org, sites, projects, spare, budget }) => [
     ...sites.flatMap(({ domain, schedule }) =>
       schedule ? [{ target: { kind: 'export' as const, org, domain }, times: schedule }] : [],
     ),
@@ -83,7 +88,16 @@ function scheduledTargets(
         return times ? [{ target: { kind: 'sync' as const, org, project: project.id, pass }, times }] : [];
       }),
     ),
+    ...(spare === 'verify' ? projects : []).map(({ id: project }) => ({
+      target: { kind: 'sync' as const, org, project, pass: 'verify' as const },
+      times: roundsEvery(budget?.windowMs ?? defaultWindowMs),
+    })),
   ]);
+}
+
+/** In whole seconds, as the server counts. */
+function roundsEvery(windowMs: number): ConfiguredTimes {
+  return { everyMs: Math.max(1, Math.ceil(windowMs / 1_000)) * 1_000, jitterMs: 0 };
 }
 
 function timesOf(id: string, times: ConfiguredTimes): Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'> {

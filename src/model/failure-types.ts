@@ -27,6 +27,8 @@ export const failureTypes = [
   'PublishRefused',
   'JobFailed',
   'RolloutFailed',
+  'WebhookRefused',
+  'WebhookUnreachable',
   'WorkerShutdown',
 ] as const;
 

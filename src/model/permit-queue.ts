@@ -2,6 +2,9 @@
 
 import { type PermitClass, permitClasses } from './permits.ts';
 
+/** How long after its time a waiter keeps its place, in milliseconds: a worker may have died. */
+export const comeBackGraceMs = 5_000;
+
 export interface Waiter {
   holder: string;
   project: string;
@@ -11,6 +14,8 @@ export interface Waiter {
   since: number;
   /** When it was told to come back; it keeps its place for `comeBackGraceMs` longer. */
   expectedAt: number;
+  /** As in `PermitAsk`. */
+  leave?: number;
 }
 
 /** Whoever wants permits: enough of a waiter to find its place. */
@@ -25,8 +30,9 @@ export interface QueueRules {
   served: Readonly<Record<string, number>>;
 }
 
-/** 0 is the most urgent. */
+/** 0 is the most urgent. What only wants what is left over never rises. */
 export function rankOf(claim: Claim, { now, promotionMs }: QueueRules): number {
+  if (claim.class === 'verify') return permitClasses.indexOf(claim.class);
   const promoted = Math.floor(Math.max(0, now - claim.since) / promotionMs);
   return Math.max(0, permitClasses.indexOf(claim.class) - promoted);
 }

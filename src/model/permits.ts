@@ -10,12 +10,14 @@ export interface WindowSettings {
   arrivalMs: number;
 }
 
-/** Kinds of request in the order of their urgency (DESIGN B3). */
-export const permitClasses = ['on-demand', 'incremental', 'review', 'sweep'] as const;
+/** Kinds of request in the order of their urgency (DESIGN B3); `verify` gets what would be left over (spare-requests.ts). */
+export const permitClasses = ['on-demand', 'incremental', 'review', 'sweep', 'verify'] as const;
 export type PermitClass = (typeof permitClasses)[number];
 
 /** Why nobody gets a permit now. */
-export type WaitReason = 'window-full' | 'throttled' | 'probing' | 'unauthorized' | 'paused';
+export type BlockReason = 'window-full' | 'throttled' | 'probing' | 'unauthorized' | 'paused';
+/** Why an asker gets none; `kept-free`: what is free is not spare. */
+export type WaitReason = BlockReason | 'kept-free';
 
 /** When a pass will be done, should nothing change: pages still to read, and windows until then. */
 export interface Forecast {
@@ -39,6 +41,8 @@ export interface PermitAsk {
   attemptAt: number;
   /** False for an asker that will not come back: it gets no place in the queue. */
   mayWait?: boolean;
+  /** Of class `verify`: requests that schedules are expected to need within the next window; they are left alone. */
+  leave?: number;
 }
 
 export type PermitAnswer =
@@ -113,7 +117,7 @@ export interface WindowView {
   available: number;
   /** Nobody gets a permit before; null when nothing stands in the way but the window. */
   pausedUntil: number | null;
-  pausedBy: Exclude<WaitReason, 'window-full' | 'probing'> | null;
+  pausedBy: Exclude<BlockReason, 'window-full' | 'probing'> | null;
   nextFreeAt: number | null;
   /** Requests a window that other programs are seen to use; null when nothing is known of them. */
   strangers: number | null;

@@ -1,12 +1,10 @@
-import type { PassKind } from './cargo.ts';
+import { type ReadingKind, readingKinds } from './cargo.ts';
 import { exportWorkflowId, syncWorkflowId } from './workflow-ids.ts';
 
 /** What a schedule starts, and the input of `runScheduled` (DESIGN §4). */
 export type ScheduleTarget =
   | { kind: 'export'; org: string; domain: string }
-  | { kind: 'sync'; org: string; project: string; pass: PassKind };
-
-const passes: readonly string[] = ['incremental', 'review', 'sweep'] satisfies PassKind[];
+  | { kind: 'sync'; org: string; project: string; pass: ReadingKind };
 
 /** The fixed id of the workflow that does the work. */
 export function workflowIdOf(target: ScheduleTarget): string {
@@ -57,6 +55,6 @@ export function targetSummary(target: ScheduleTarget): string {
     : `${target.pass} of ${target.project} (${target.org})`;
 }
 
-function isPass(text: string | undefined): text is PassKind {
-  return text !== undefined && passes.includes(text);
+function isPass(text: string | undefined): text is ReadingKind {
+  return readingKinds.some((kind) => kind === text);
 }

@@ -11,8 +11,18 @@
 import { type Demand, forecastOf } from './forecast.ts';
 import { ascending, capacityOf, freeMoments, heldUntil, holdMs, limitOf, probablyHeldUntil } from './held-slots.ts';
 import { keyTryDelay, type RefusedKey } from './key-tries.ts';
-import { ahead, equals, inOrder, type QueueRules, slotsKeptFor, turnOf, type Waiter } from './permit-queue.ts';
 import {
+  ahead,
+  comeBackGraceMs,
+  equals,
+  inOrder,
+  type QueueRules,
+  slotsKeptFor,
+  turnOf,
+  type Waiter,
+} from './permit-queue.ts';
+import {
+  type BlockReason,
   type BudgetOverride,
   type Forecast,
   type LeaseReport,
@@ -22,8 +32,9 @@ import {
   type WaitReason,
   type WindowSettings,
 } from './permits.ts';
+import { spareFrom } from './spare-requests.ts';
 import { believed, corrected, nextForgotten, sighted } from './strangers.ts';
-import { type Lease, probeDue, type WindowState } from './window-state.ts';
+import { active, type Lease, probeDue, type WindowState } from './window-state.ts';
 
 /** Pages a lease has when nobody else wants any. */
 const leaseAlone = 10;
@@ -33,8 +44,6 @@ const leaseShared = 5;
 export const horizonMs = 1_500;
 /** Time a lease can be used in; what is left of it then is returned. */
 export const leaseMs = 15_000;
-/** How long after its time a waiter keeps its place: a worker may have died. */
-export const comeBackGraceMs = 5_000;
 /** Shortest time a refused asker is told to stay away: below a second server timers take a second anyway. */
 const minWaitMs = 1_000;
 /** Holders that left whose latest attempt is still known; turns of those that left. */
@@ -55,6 +64,14 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   const queue = ahead(claim, state.waiters, rulesOf(state));
   const blocked = blockedBy(state, question);
   if (blocked) return refuse(state, claim, queue, blocked, question.mayWait !== false);
+
+  if (claim.class === 'verify') {
+    const until = spareFrom(state, claim, queue);
+    if (until > state.now) {
+      return refuse(state, claim, queue, { until, reason: 'kept-free' }, question.mayWait !== false);
+    }
+    state.lastSpare = state.now;
+  }
 
   const kept = slotsKeptFor(claim, queue, rulesOf(state), leaseShared);
   const free = freeMoments(state, heldUntil(state), kept, permitsFor(state, claim));
@@ -132,9 +149,14 @@ export function earlierThanTold(before: WindowState, at: number): { state: Windo
   const rules = rulesOf(state);
   const holders: string[] = [];
   state.waiters = inOrder(state.waiters, rules).map((waiter) => {
-    const kept = slotsKeptFor(waiter, ahead(waiter, state.waiters, rules), rules, leaseShared);
-    const expectedAt = Math.max(expectedFor(state, kept), blocked?.until ?? 0);
-    if (expectedAt > waiter.expectedAt - minWaitMs) return waiter;
+    const before = ahead(waiter, state.waiters, rules);
+    const isSpare = waiter.class === 'verify';
+    const free = isSpare
+      ? spareFrom(state, waiter, before)
+      : expectedFor(state, slotsKeptFor(waiter, before, rules, leaseShared));
+    const expectedAt = Math.max(free, blocked?.until ?? 0);
+    // What is left over is not worth a wake-up for a better guess.
+    if (expectedAt > waiter.expectedAt - minWaitMs || (isSpare && expectedAt > state.now)) return waiter;
     holders.push(waiter.holder);
     return { ...waiter, expectedAt };
   });
@@ -143,12 +165,12 @@ export function earlierThanTold(before: WindowState, at: number): { state: Windo
 
 /**
  * When waiters may get permits without a message: one of several loses its place, a person's setting ends, or strangers
- * are believed gone. Null when nobody waits or nothing such is due.
+ * are believed gone. Null when nobody waits or nothing such is due. Who waits for what is left over can come when told.
  */
 export function nextChange(state: WindowState): number | null {
-  if (state.waiters.length === 0) return null;
-  const lapse =
-    state.waiters.length < 2 ? null : Math.min(...state.waiters.map(({ expectedAt }) => expectedAt)) + comeBackGraceMs;
+  const waiters = state.waiters.filter((waiter) => waiter.class !== 'verify');
+  if (waiters.length === 0) return null;
+  const lapse = waiters.length < 2 ? null : Math.min(...waiters.map(({ expectedAt }) => expectedAt)) + comeBackGraceMs;
   const moments = [lapse, state.override?.until ?? null, nextForgotten(state.strangers, state.settings.windowMs)];
   const due = moments.filter((moment) => moment !== null);
   return due.length === 0 ? null : Math.min(...due);
@@ -170,7 +192,7 @@ export function forecastFor(state: WindowState, holder: Waiter | Lease): Forecas
 export function blockedBy(
   state: WindowState,
   question: Pick<PermitAsk, 'class'> | null,
-): { until: number; reason: WaitReason } | null {
+): { until: number; reason: BlockReason } | null {
   const { paused, throttledUntil, refusedKey, forgotten, now } = state;
   if (paused) return { until: paused.until ?? now + state.settings.windowMs, reason: 'paused' };
   if (throttledUntil !== null) return { until: throttledUntil, reason: 'throttled' };
@@ -214,9 +236,6 @@ export function advance(before: WindowState, at: number): WindowState {
   };
 }
 
-/** Leases in use. */
-export const active = (state: WindowState): Lease[] => state.leases.filter((lease) => lease.useBy > state.now);
-
 /** Latest arrival among those that are no longer held. */
 function latestOf(state: WindowState, gone: (moment: number) => boolean): number | null {
   const moments = [...state.spent, ...state.leases.map(({ arrivesBy }) => arrivesBy)].filter(gone);
@@ -235,17 +254,28 @@ function rulesOf(state: WindowState): QueueRules {
 }
 
 /** The asker as a waiter; one that waits already keeps its place. */
-function claimOf(state: WindowState, { holder, project, class: kind, wants, remaining }: PermitAsk): Waiter {
+function claimOf(state: WindowState, { holder, project, class: kind, wants, remaining, leave }: PermitAsk): Waiter {
   const known = state.waiters.find((waiter) => waiter.holder === holder);
   const since = known?.since ?? state.now;
   const pages = Math.min(maxLease, Math.max(1, Math.floor(wants)));
-  return { holder, project, class: kind, wants: pages, remaining: remaining ?? null, since, expectedAt: state.now };
+  return {
+    holder,
+    project,
+    class: kind,
+    wants: pages,
+    remaining: remaining ?? null,
+    since,
+    expectedAt: state.now,
+    ...(leave === undefined ? {} : { leave }),
+  };
 }
 
 /** How many permits a claim can be granted at most, by who else is there. */
 function permitsFor(state: WindowState, claim: Waiter): number {
-  if (state.probe === probeDue) return 1;
-  const others = [...state.waiters, ...active(state)].some(({ holder }) => holder !== claim.holder);
+  if (state.probe === probeDue || claim.class === 'verify') return 1;
+  const others = [...state.waiters, ...active(state)].some(
+    (other) => other.holder !== claim.holder && other.class !== 'verify',
+  );
   // A limit below a lease's size must not be given away whole to one holder, or a crash would forfeit a whole window.
   return Math.min(claim.wants, others ? leaseShared : leaseAlone, Math.max(1, Math.ceil(capacityOf(state) / 2)));
 }

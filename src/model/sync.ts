@@ -1,11 +1,11 @@
-import type { EntryCounts, PassKind } from './cargo.ts';
+import type { EntryCounts, ReadingKind } from './cargo.ts';
 import type { Forecast, PermitClass, WaitReason } from './permits.ts';
 
 /** Input of `syncFeedback`. */
 export interface SyncInput {
   org: string;
   project: string;
-  pass: PassKind;
+  pass: ReadingKind;
   class: PermitClass;
   /** Bounds asked for by a person: ISO 8601 date-time or date. */
   from?: string;
@@ -32,7 +32,7 @@ export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId'> {
   runId: string;
   org: string;
   project: string;
-  pass: PassKind;
+  pass: ReadingKind;
   watermark: string | null;
   verifiedUpTo: string | null;
 }
@@ -41,7 +41,7 @@ export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId'> {
 export interface SyncState {
   org: string;
   project: string;
-  pass: PassKind;
+  pass: ReadingKind;
   /** `unauthorized`: the service refuses the key, and the pass waits until it works. */
   phase: 'starting' | 'reading' | 'waiting-for-budget' | 'unauthorized' | 'done';
   progress: SyncProgress | null;

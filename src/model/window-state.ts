@@ -40,6 +40,8 @@ export interface WindowState {
   attempts: Record<string, number>;
   /** When each turn (permit-queue.ts) was last granted a lease. */
   served: Record<string, number>;
+  /** When the last permit of class `verify` was granted. */
+  lastSpare: number | null;
   /** After a 429 nobody asks the service before. */
   throttledUntil: number | null;
   /** With the number of tries that were refused. */
@@ -55,6 +57,9 @@ export interface WindowState {
 
 export const probeDue = 'due';
 
+/** Leases in use. */
+export const active = (state: WindowState): Lease[] => state.leases.filter((lease) => lease.useBy > state.now);
+
 export function emptyWindow(settings: WindowSettings, now: number): WindowState {
   return {
     settings,
@@ -66,6 +71,7 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     waiters: [],
     attempts: {},
     served: {},
+    lastSpare: null,
     throttledUntil: null,
     refusedKey: null,
     paused: null,

@@ -1,8 +1,8 @@
 import { capacityOf, freeMoments, heldNow, heldUntil, limitOf, probablyHeldUntil, reserveOf } from './held-slots.ts';
 import type { WindowView } from './permits.ts';
-import { active, advance, blockedBy, forecastFor } from './sliding-window.ts';
+import { advance, blockedBy, forecastFor } from './sliding-window.ts';
 import { strangersOf } from './strangers.ts';
-import type { WindowState } from './window-state.ts';
+import { active, type WindowState } from './window-state.ts';
 
 /** The window at `at`, as people and programs look at it. */
 export function viewOf(before: WindowState, at: number): WindowView {

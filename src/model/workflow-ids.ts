@@ -1,14 +1,18 @@
-import type { PassKind } from './cargo.ts';
+import type { ReadingKind } from './cargo.ts';
 
 /** Workflow ids are the business keys of DESIGN §4: the id alone makes a second start join or be refused. */
 export const exportWorkflowId = (org: string, domain: string): string => `export:${org}:${domain}`;
 
-export const syncWorkflowId = (org: string, project: string, pass: PassKind): string =>
+export const syncWorkflowId = (org: string, project: string, pass: ReadingKind): string =>
   `sync:${org}:${project}:${pass}`;
 
 export const budgetWorkflowId = (org: string): string => `budget:${org}`;
 
 export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
+
+/** One workflow a message and receiver. */
+export const webhookWorkflowId = (org: string, webhook: string, messageId: string): string =>
+  `webhook:${org}:${webhook}:${messageId}`;
 
 /** Names under which the workflows are registered and started. */
 export const workflowTypes = {
@@ -17,6 +21,7 @@ export const workflowTypes = {
   rateBudget: 'rateBudget',
   runScheduled: 'runScheduled',
   checkKey: 'checkKey',
+  deliverWebhook: 'deliverWebhook',
 } as const;
 
 /** Search attributes every cluster must know (DESIGN §4); all of type Keyword. */

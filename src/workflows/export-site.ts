@@ -17,6 +17,7 @@ import {
   type ExportState,
 } from '../model/site-export.ts';
 import { versionName } from '../model/version-name.ts';
+import { announce } from './announce.ts';
 import { exportStateQuery, phaseSignal, pollNowUpdate, retryKeySignal } from './definitions.ts';
 import { ExportJob } from './export-job.ts';
 import { ExportView } from './export-view.ts';
@@ -25,6 +26,7 @@ import { KeyGate } from './key-gate.ts';
 import { recordOptions } from './record-options.ts';
 
 type FetchBundleResult = Awaited<ReturnType<Activities['fetchBundle']>>;
+type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'>;
 type VerifiedBundle = FetchBundleResult & { ok: true };
 
 const records =
@@ -87,7 +89,7 @@ class SiteExport {
   readonly key: KeyGate;
   readonly job: ExportJob;
   readonly progress: ExportProgress;
-  #published: Pick<ExportResult, 'version' | 'contentDigest'> | null = null;
+  #published: Published | null = null;
   #settings: Awaited<ReturnType<Activities['planExport']>> | null = null;
 
   constructor(input: ExportInput) {
@@ -183,7 +185,7 @@ class SiteExport {
       // Not before the publication is known to have succeeded: a repeated one needs the download.
       await this.#discardStaged();
     }
-    this.#published = { version, contentDigest: bundle.contentDigest };
+    this.#published = { version, contentDigest: bundle.contentDigest, url };
     if (promoted) await this.#rollOut(version);
     return this.#result(jobId, {
       outcome: unchanged ? 'unchanged' : 'published',
@@ -273,16 +275,17 @@ class SiteExport {
 
   async #record(
     outcome: ExportResult['outcome'] | 'failed' | 'cancelled',
-    result: Pick<ExportResult, 'version' | 'contentDigest'> | null,
+    result: Published | null,
     detail: object,
   ): Promise<void> {
     const { workflowId, runId } = workflowInfo();
+    const { org, domain } = this.#input;
     await records.recordExportRun.executeWithOptions({ ...recordOptions, summary: `record the run: ${outcome}` }, [
       {
         workflowId,
         runId,
-        org: this.#input.org,
-        domain: this.#input.domain,
+        org,
+        domain,
         startedAt: new Date(this.progress.startedAt).toISOString(),
         finishedAt: new Date().toISOString(),
         outcome,
@@ -294,5 +297,9 @@ class SiteExport {
         detail: JSON.stringify(detail),
       },
     ]);
+    const { version = null, contentDigest = null, url = null } = result ?? {};
+    const timestamp = new Date().toISOString();
+    const data = { org, domain, outcome, version, contentDigest, url, workflowId, runId };
+    await announce(org, this.#settings?.webhooks ?? [], { type: 'export.finished', timestamp, data });
   }
 }

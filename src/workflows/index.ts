@@ -1,4 +1,5 @@
 export { checkKey } from './check-key.ts';
+export { deliverWebhook } from './deliver-webhook.ts';
 export { exportSite } from './export-site.ts';
 export { rateBudget } from './rate-budget.ts';
 export { runScheduled } from './run-scheduled.ts';

@@ -14,6 +14,7 @@ import type { Activities } from '../activities/index.ts';
 import { waitText } from '../model/budget-text.ts';
 import { clockTime, factsTable, forecastText, spanText } from '../model/details-text.ts';
 import { noEntries, type SyncInput, type SyncProgress, type SyncResult, type SyncState } from '../model/sync.ts';
+import { announce } from './announce.ts';
 import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
 import { failureSummary } from './failure-summary.ts';
 import { recordOptions } from './record-options.ts';
@@ -158,7 +159,7 @@ class Sync {
     error: string | null,
   ): Promise<SyncResult> {
     const { org, project, pass } = this.#input;
-    const { watermark, verifiedUpTo, ...totals } = await records.finishPass.executeWithOptions(
+    const { watermark, verifiedUpTo, webhooks, ...totals } = await records.finishPass.executeWithOptions(
       { ...recordOptions, summary: `finish ${pass} of ${project}: ${outcome}` },
       [{ ...progress, org, project, outcome, error, finishedAt: Date.now() }],
     );
@@ -166,7 +167,11 @@ class Sync {
     this.#enter('done');
     const { passId: _passId, storeId: _storeId, ...counts } = this.#progress;
     const { workflowId, runId } = workflowInfo();
-    return { workflowId, runId, org, project, pass, ...counts, watermark, verifiedUpTo };
+    const result = { workflowId, runId, org, project, pass, ...counts, watermark, verifiedUpTo };
+    const { waitedMs: _waitedMs, ...told } = result;
+    const timestamp = new Date().toISOString();
+    await announce(org, webhooks ?? [], { type: 'feedback.pass.finished', timestamp, data: { ...told, outcome } });
+    return result;
   }
 
   /** The pass's own failure is what the workflow ends with, even if its row cannot be closed. */

@@ -8,6 +8,8 @@ import { verdictsOn } from '../../src/cli/doctor/keys.ts';
 import { linksCheck } from '../../src/cli/doctor/links.ts';
 import { proxyCheck } from '../../src/cli/doctor/proxy.ts';
 import { searchAttributesCheck, serverCheck } from '../../src/cli/doctor/temporal.ts';
+import { webhookChecks } from '../../src/cli/doctor/webhooks.ts';
+import { load, organizationWith } from '../config/config-folder.ts';
 import { certificate } from '../service/certificate.ts';
 
 const at = (address: string) => ({ baseUrl: address, analyticsBaseUrl: address, linkHosts: [], allowInsecure: false });
@@ -119,5 +121,29 @@ describe('what the service said to a key', () => {
     const clock = (clockAheadMs: number) => verdictsOn('acme', { outcome: 'accepted', ...asked, clockAheadMs })[1];
     expect([29_000, -29_000].map((ms) => clock(ms)?.level)).toEqual(['ok', 'ok']);
     expect([31_000, -31_000].map((ms) => clock(ms)?.level)).toEqual(['warning', 'warning']);
+  });
+});
+
+describe('webhooks', () => {
+  const yaml = organizationWith(`webhooks: [{ name: ops, url: "\${HOOK_URL}", secret: "\${HOOK_SECRET}" }]`);
+  const checks = (env: Record<string, string>) => {
+    const { organizations } = load(yaml, { env, secrets: 'deferred' });
+    return organizations.flatMap(webhookChecks);
+  };
+
+  it('are good when address and secret can be read, and nobody is called', () => {
+    const secret = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
+    const [check, ...more] = checks({ HOOK_URL: 'https://hooks.invalid/T0KEN', HOOK_SECRET: secret });
+    expect(more).toEqual([]);
+    expect(check).toMatchObject({ name: 'webhook:acme:ops', level: 'ok' });
+    expect(check?.detail).toContain('secret from the environment variable HOOK_SECRET');
+    expect(JSON.stringify(check)).not.toMatch(/T0KEN|whsec_/);
+  });
+
+  it('are bad without their variables, or with others than they need, which are not shown', () => {
+    expect(checks({})[0]).toMatchObject({ level: 'error', detail: 'the environment variable HOOK_URL is not set' });
+    const [wrong] = checks({ HOOK_URL: 'https://hooks.invalid/T0KEN', HOOK_SECRET: 'whsec_c2hvcnQ=' });
+    expect(wrong).toMatchObject({ level: 'error', detail: expect.stringMatching(/at least 24 random bytes/) });
+    expect(JSON.stringify(wrong)).not.toMatch(/T0KEN|c2hvcnQ/);
   });
 });

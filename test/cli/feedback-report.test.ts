@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FeedbackEntry } from '../../src/feedback/feedback-entry.ts';
@@ -84,6 +84,15 @@ describe('feedback report', () => {
     const without = await readFile(join(cwd, 'report.html'), 'utf8');
     expect(without).toContain('Comments were left out.');
     expect(without).not.toContain('Step 3');
+  });
+
+  it('shows no comment where the configuration does not keep them as they are', async () => {
+    const cwd = await scene();
+    await appendFile(join(cwd, 'docferry.yaml'), 'privacy: { comments: drop }\n');
+    const { document } = await docferryJson(args, { cwd });
+    expect(document).toMatchObject({ projects: [{ entries: 3, comments: 0 }] });
+    const page = await readFile(join(cwd, 'report.html'), 'utf8');
+    for (const text of ['Step 3', 'no import', 'a dead link']) expect(page).not.toContain(text);
   });
 
   it('writes to stdout with -, and nothing else there', async () => {

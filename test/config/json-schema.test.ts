@@ -20,6 +20,7 @@ describe('the JSON Schema for editors', () => {
     ['a key file', MINIMAL.replace(/apiKey: .*/, 'apiKeyFile: ./key')],
     ['a number from the environment', organizationWith(`budget: { requests: "\${REQUESTS}", window: "\${HOURS}h" }`)],
     ['a switch from the environment', MINIMAL.replace(' }', `, allowInsecure: "\${INSECURE}" }`)],
+    ['hashes', `${MINIMAL}privacy: { contacts: hash, hashKey: "\${KEY}", keepFields: [locale], retention: 400d }\n`],
     ['a choice from the environment', site(`approval: "\${APPROVAL}"`)],
   ])('accepts %s', (_what, yaml) => {
     expect([accepts(yaml), validate.errors]).toEqual([true, null]);
@@ -54,12 +55,8 @@ describe('the JSON Schema for editors', () => {
 
 describe('descriptions', () => {
   const later: Record<string, string> = {
-    'organizations[].budget.spare': organizationWith('budget: { spare: verify }'),
     'organizations[].sites[].bundle.connections': site('bundle: { connections: 4 }'),
     'organizations[].sites[].approval': site('approval: manual'),
-    'privacy.contacts': `${MINIMAL}privacy: { contacts: hash }\n`,
-    'privacy.comments': `${MINIMAL}privacy: { comments: drop }\n`,
-    'privacy.hashKey': `${MINIMAL}privacy: { hashKey: k }\n`,
   };
 
   it('say "later version" of these fields', () => {

@@ -21,6 +21,7 @@ const offline = [
   'config schema',
   'export verify',
   'export versions',
+  'feedback erase',
   'feedback export',
   'feedback report',
   'feedback stats',

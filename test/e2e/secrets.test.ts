@@ -1,19 +1,34 @@
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PLANTED_MARKERS } from '../../sandbox/index.ts';
 import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
 import { retryKey } from '../../src/client/retry-key.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
+import { bytesIn } from '../support/file-bytes.ts';
 import { histories } from '../support/histories.ts';
 import { type Scene, setScene } from '../support/scene.ts';
+import { startReceiver, type WebhookReceiver, webhookSecret } from '../support/webhook-receiver.ts';
 
 let scene: Scene;
+let receiver: WebhookReceiver | null = null;
 afterEach(async () => {
   await scene?.end();
+  await receiver?.stop();
+  receiver = null;
 });
+
+/** What a receiver answers is nobody else's business. */
+const innerWords = 'inner-words-of-a-receiver';
 
 /** What must never be found anywhere (DESIGN X1). */
 function planted(): string[] {
-  return [scene.sandbox.apiKey, ...scene.sandbox.linkSecrets(), ...Object.values(PLANTED_MARKERS).flat()];
+  const ofWebhooks = receiver === null ? [] : [receiver.token, webhookSecret, webhookSecret.slice(6), innerWords];
+  return [
+    scene.sandbox.apiKey,
+    ...scene.sandbox.linkSecrets(),
+    ...Object.values(PLANTED_MARKERS).flat(),
+    ...ofWebhooks,
+  ];
 }
 
 async function expectNothingPlanted(): Promise<void> {
@@ -52,6 +67,31 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     await expectNothingPlanted();
   });
 
+  it.each([
+    ['contacts: hash, comments: hash, hashKey: "hunter2-hunter2-hunter2-hunter2-"', 'hmac-sha256:'],
+    ['contacts: drop, comments: drop, keepFields: [score]', '{"score":'],
+  ])('nor in the files of the store with %s', async (privacy, stored) => {
+    scene = await setScene({
+      sandbox: { entries: 1_000, rejects: 0.05, drift: 0.2, oddText: 0.05 },
+      privacy: `{ ${privacy} }`,
+    });
+    await scene.startWorker();
+    const { client, taskQueue, org, project, folder } = scene;
+    for (const pass of ['incremental', 'sweep'] as const) {
+      const sync = await startSync(client, taskQueue, { org, project, pass, class: 'on-demand' });
+      const { entries } = await sync.result();
+      expect(entries).toMatchObject({ seen: 1_000, updated: 0, inserted: pass === 'sweep' ? 0 : expect.any(Number) });
+      expect(entries.rejected).toBeGreaterThan(0);
+    }
+    await expectNothingPlanted();
+    const bytes = bytesIn(join(folder, 'data'));
+    expect(bytes).toContain(stored);
+    expect(bytes).toContain('field names: id, path, comment');
+    for (const secret of [...PLANTED_MARKERS, 'hunter2', 'reviewer":']) {
+      expect(bytes.includes(secret), `${secret.slice(0, 12)}… stands in a file of the store`).toBe(false);
+    }
+  });
+
   it('when the key is refused and when a page cannot be read', async () => {
     scene = await setScene({ sandbox: { jobSeconds: 1, entries: 500 } });
     await scene.startWorker();
@@ -72,6 +112,27 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     await retryKey(client, org);
     await refused.result();
     await exportHandle(client, org, domain).result();
+    await expectNothingPlanted();
+  });
+
+  it('when webhooks are told, refused, and not reached', async () => {
+    receiver = await startReceiver();
+    receiver.answers.push({ status: 404, body: innerWords }, { status: 302, headers: { location: `/${innerWords}` } });
+    const down = `http://127.0.0.1:1/hooks/${receiver.token}`;
+    scene = await setScene({
+      sandbox: { entries: 300 },
+      webhooks: `[{ url: "${receiver.url}", secret: ${webhookSecret} }, { name: down, url: "${down}", secret: ${webhookSecret} }]`,
+    });
+    await scene.startWorker();
+    const { client, taskQueue, org, project } = scene;
+    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    await sync.result();
+    await expect.poll(() => receiver?.received.length, { timeout: 30_000 }).toBe(3);
+    await expect.poll(() => scene.logged().includes('the webhook down of'), { timeout: 20_000 }).toBe(true);
+    const { received } = receiver;
+    for (const { comment } of scene.sandbox.truth('prj_1') as Iterable<{ comment: string | null }>) {
+      if (comment) expect(received.some(({ body }) => body.includes(comment))).toBe(false);
+    }
     await expectNothingPlanted();
   });
 });

@@ -7,15 +7,18 @@ import { useStoreKind } from './temporary-store.ts';
 /** The same tests as on SQLite, of the same files. */
 const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'commit-page.test.ts': () => import('./commit-page.test.ts'),
+  'erase-contact.test.ts': () => import('./erase-contact.test.ts'),
   'export-rows.test.ts': () => import('./export-rows.test.ts'),
   'export-runs.test.ts': () => import('./export-runs.test.ts'),
   'feedback-stats.test.ts': () => import('./feedback-stats.test.ts'),
   'page-sequence.test.ts': () => import('./page-sequence.test.ts'),
   'passes.test.ts': () => import('./passes.test.ts'),
+  'privacy.test.ts': () => import('./privacy.test.ts'),
   'project-activity.test.ts': () => import('./project-activity.test.ts'),
   'report-figures.test.ts': () => import('./report-figures.test.ts'),
   'several-writers.test.ts': () => import('./several-writers.test.ts'),
   'slices.test.ts': () => import('./slices.test.ts'),
+  'spare-reading.test.ts': () => import('./spare-reading.test.ts'),
 };
 
 useStoreKind('postgres');

@@ -5,13 +5,14 @@ import BetterSqlite3 from 'better-sqlite3';
 import type { FeedbackEntry } from '../../src/feedback/feedback-entry.ts';
 import type { FeedbackStore, PageCommit, PassRow } from '../../src/feedback/feedback-store.ts';
 import { openPostgresFeedbackStore } from '../../src/feedback/postgres-store.ts';
+import type { Privacy } from '../../src/feedback/privacy.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
 import { createDatabase, type PostgresDatabase } from '../support/postgres-database.ts';
 
 export interface TemporaryStore extends AsyncDisposable {
   store: FeedbackStore;
-  /** Another store on the same database. */
-  open(): Promise<FeedbackStore>;
+  /** Another store on the same database, perhaps with other settings of privacy. */
+  open(privacy?: Privacy): Promise<FeedbackStore>;
   /** Reads the tables past the store, as another program would. */
   rows(sql: string): Promise<Record<string, unknown>[]>;
   run(sql: string): Promise<void>;
@@ -33,15 +34,17 @@ export async function temporaryFolder(): Promise<AsyncDisposable & { folder: str
   return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 
-export async function temporaryStore(): Promise<TemporaryStore> {
-  return kind === 'sqlite' ? await temporarySqliteStore() : await temporaryPostgresStore();
+export async function temporaryStore(privacy?: Privacy): Promise<TemporaryStore> {
+  return kind === 'sqlite' ? await temporarySqliteStore(privacy) : await temporaryPostgresStore(privacy);
 }
 
-export async function temporarySqliteStore(): Promise<TemporaryStore & { folder: string; file: string }> {
+export async function temporarySqliteStore(
+  privacy?: Privacy,
+): Promise<TemporaryStore & { folder: string; file: string }> {
   const temporary = await temporaryFolder();
   const { folder } = temporary;
   const file = join(folder, 'feedback.db');
-  const { open, close } = opener(() => openSqliteFeedbackStore(file));
+  const { open, close } = opener((settings) => openSqliteFeedbackStore(file, settings));
   const direct = async <T>(work: (database: BetterSqlite3.Database) => T): Promise<T> => {
     const database = new BetterSqlite3(file);
     try {
@@ -53,7 +56,7 @@ export async function temporarySqliteStore(): Promise<TemporaryStore & { folder:
   return {
     folder,
     file,
-    store: await open(),
+    store: await open(privacy),
     open,
     rows: (sql) => direct((database) => database.prepare<[], Record<string, unknown>>(sql).all()),
     run: (sql) => direct((database) => void database.exec(sql)),
@@ -65,12 +68,14 @@ export async function temporarySqliteStore(): Promise<TemporaryStore & { folder:
   };
 }
 
-export async function temporaryPostgresStore(): Promise<TemporaryStore & { database: PostgresDatabase }> {
+export async function temporaryPostgresStore(
+  privacy?: Privacy,
+): Promise<TemporaryStore & { database: PostgresDatabase }> {
   const database = await createDatabase();
-  const { open, close } = opener(() => openPostgresFeedbackStore(database.place));
+  const { open, close } = opener((settings) => openPostgresFeedbackStore(database.place, settings));
   return {
     database,
-    store: await open(),
+    store: await open(privacy),
     open,
     rows: database.rows,
     run: database.run,
@@ -82,14 +87,14 @@ export async function temporaryPostgresStore(): Promise<TemporaryStore & { datab
   };
 }
 
-function opener(openOne: () => Promise<FeedbackStore>): {
-  open(): Promise<FeedbackStore>;
+function opener(openOne: (privacy?: Privacy) => Promise<FeedbackStore>): {
+  open(privacy?: Privacy): Promise<FeedbackStore>;
   close(): Promise<void>;
 } {
   const opened: FeedbackStore[] = [];
   return {
-    open: async () => {
-      const store = await openOne();
+    open: async (privacy) => {
+      const store = await openOne(privacy);
       opened.push(store);
       return store;
     },

@@ -53,6 +53,15 @@ describe('schedules of the configuration', () => {
     ]);
   });
 
+  it('begin a round of re-reading once a window for each project, where spare requests are used', () => {
+    const [, , round, ...more] = desiredSchedules('q', [{ ...acme, spare: 'verify', budget: { windowMs: 90_500 } }]);
+    expect(more).toEqual([]);
+    expect(round).toMatchObject({
+      id: 'docferry:q:sync:acme:prj_1:verify',
+      settings: { intervals: [{ everyMs: 91_000 }], overlap: 'SKIP', action: { input: { pass: 'verify' } } },
+    });
+  });
+
   it('never overlap, and make up for a missed time of the last interval or day', () => {
     const [nightly, quarterly] = desiredSchedules('q', [acme]).map(({ settings }) => settings);
     expect(nightly).toMatchObject({ overlap: 'SKIP', catchupMs: 24 * 60 * minute, pauseOnFailure: false });
@@ -86,6 +95,19 @@ describe('the plan', () => {
 
   it('creates what is missing', () => {
     expect(plan([acme], {}).create.map(({ id }) => id)).toEqual([exportId, syncId]);
+  });
+
+  it('cancels re-reading that runs when spare requests are used no longer, but lets other passes end', () => {
+    const spare = { ...acme, spare: 'verify' as const };
+    const running = [
+      { workflowId: 'sync:acme:prj_1:verify', target: { kind: 'sync', org: 'acme', project: 'prj_1', pass: 'verify' } },
+      { workflowId: 'sync:acme:prj_1:sweep', target: { kind: 'sync', org: 'acme', project: 'prj_1', pass: 'sweep' } },
+    ] as const;
+    const found = { schedules: applied([spare]), running };
+    expect(isEmptyPlan(plan([spare], found))).toBe(true);
+    const without = plan([acme], found);
+    expect(without.delete.map(({ id }) => id)).toEqual(['docferry:q:sync:acme:prj_1:verify']);
+    expect(without.stop).toEqual(['sync:acme:prj_1:verify']);
   });
 
   const withSchedule = (schedule: NonNullable<ConfiguredOrganization['sites'][number]['schedule']>) => ({

@@ -8,7 +8,8 @@ describe('ids of schedules', () => {
   it('name the task queue and the target, and can be read back', () => {
     expect(scheduleId('docferry', site)).toBe('docferry:docferry:export:acme:docs.acme.example');
     expect(scheduleId('docferry', pass)).toBe('docferry:docferry:sync:acme:prj_1:sweep');
-    for (const target of [site, pass]) expect(targetOfScheduleId('q', scheduleId('q', target))).toEqual(target);
+    const verify: ScheduleTarget = { ...pass, pass: 'verify' };
+    for (const target of [site, pass, verify]) expect(targetOfScheduleId('q', scheduleId('q', target))).toEqual(target);
   });
 
   it('are told from those of other task queues, even of one whose name continues ours', () => {

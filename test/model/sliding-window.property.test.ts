@@ -142,7 +142,8 @@ describe('whatever askers, workers, operators and messages do', { timeout: 120_0
       fc.property(steps, fc.integer({ min: 1, max: 12 }), (taken, requests) => {
         const world = new World({ ...settings, requests }, t0);
         for (const step of taken) {
-          if (step.kind !== 'ask') {
+          // What only wants what is left over waits although slots are free.
+          if (step.kind !== 'ask' || step.class === 'verify') {
             take(world, step);
             continue;
           }

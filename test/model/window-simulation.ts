@@ -4,9 +4,11 @@ import { ask, earlierThanTold, nextChange, report } from '../../src/model/slidin
 import type { WindowState } from '../../src/model/window-state.ts';
 import { type Granted, question } from './window-support.ts';
 
-/** Somebody who reads pages without end: asks, uses the lease, reports and asks again. */
-export interface Reader extends Pick<PermitAsk, 'holder' | 'project' | 'class' | 'wants'> {
+/** Somebody who reads pages: asks, uses the lease, reports and asks again. */
+export interface Reader extends Pick<PermitAsk, 'holder' | 'project' | 'class' | 'wants' | 'leave'> {
   startsAt: number;
+  /** Without end if absent. */
+  pages?: number;
   /** Time from one request to the next; a request arrives half way. */
   pace: number;
   /** Rest after a lease. */
@@ -32,12 +34,19 @@ export interface Happened {
   displaced: number[];
 }
 
+export interface Course {
+  until: number;
+  wakes: boolean;
+  /** Looks at the window right after a lease was granted. */
+  afterGrant?: (state: WindowState, holder: string) => void;
+}
+
 /** Lets readers go about a window and a service for a while; `wakes` as the budget's workflow does. */
 export function simulate(
   start: WindowState,
   readers: readonly Reader[],
   service: Service,
-  { until, wakes }: { until: number; wakes: boolean },
+  { until, wakes, afterGrant }: Course,
 ): Happened {
   const happened: Happened = { grants: [], accepted: [], refused: [], displaced: [] };
   const log = new SlidingWindow(service.limit, service.windowMs);
@@ -81,11 +90,14 @@ export function simulate(
       wake();
     });
   };
+  const left = new Map(readers.map(({ holder, pages }) => [holder, pages ?? Number.POSITIVE_INFINITY]));
   const asks = (reader: Reader) => {
-    const [next, answer] = ask(state, question(reader.holder, { ...reader, attemptAt: now }), now);
+    const wants = Math.min(reader.wants, left.get(reader.holder) ?? 0);
+    const [next, answer] = ask(state, question(reader.holder, { ...reader, wants, attemptAt: now }), now);
     state = next;
     if (answer.kind === 'wait') come(reader, answer.waitUntil);
     if (answer.kind !== 'granted') return;
+    afterGrant?.(state, reader.holder);
     happened.grants.push({ holder: reader.holder, at: now, permits: answer.notBefore.length });
     reads(reader, answer, []);
   };
@@ -106,7 +118,9 @@ export function simulate(
   const settles = (reader: Reader, result: LeaseReport) => {
     state = report(state, { accepted: !result.throttled, ...result }, now);
     wake();
-    come(reader, now + reader.rest);
+    const still = (left.get(reader.holder) ?? 0) - result.arrived.length;
+    left.set(reader.holder, still);
+    if (still > 0) come(reader, now + reader.rest);
   };
 
   for (const reader of readers) come(reader, reader.startsAt);

@@ -5,7 +5,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts';
-import type { ActivityDependencies } from '../../src/activities/dependencies.ts';
+import type { ActivityDependencies, Organization } from '../../src/activities/dependencies.ts';
 import { DirectoryBundleStore } from '../../src/bundle/directory-store.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
 import type { PermitAsk, WindowSettings, WindowView } from '../../src/model/permits.ts';
@@ -27,6 +27,7 @@ export interface ActivityScene {
 export async function activityScene(
   options: SandboxOptions = {},
   settings: WindowSettings = { requests: 100, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 },
+  more: Partial<Organization> = {},
 ): Promise<ActivityScene> {
   const folder = await mkdtemp(join(tmpdir(), 'docferry-activities-'));
   const sandbox = await startSandbox(options);
@@ -47,6 +48,8 @@ export async function activityScene(
           allowInsecure: true,
         }),
         projects: ['prj_1'],
+        spare: null,
+        webhooks: [],
         sites: [
           {
             domain: 'docs.acme.example',
@@ -58,6 +61,7 @@ export async function activityScene(
             targets: [],
           },
         ],
+        ...more,
       },
     ],
     feedback,

@@ -25,6 +25,8 @@ export interface Scene {
   logged(): string;
   /** With another feedback store than the configured one, if an address is given. */
   startWorker(feedback?: string): Promise<RunningWorker>;
+  /** With another budget in its configuration. */
+  startWorkerWith(budget: string): Promise<RunningWorker>;
   end(): Promise<void>;
 }
 
@@ -42,6 +44,8 @@ export interface SceneOptions {
   projects?: string[];
   /** Files beside the configuration, e.g. of keys, by name. */
   files?: Record<string, string>;
+  /** YAML of the organization's webhooks, e.g. `[{ url: …, secret: … }]`. */
+  webhooks?: string;
   /** YAML of more organizations, two spaces deep, from the id of the scene's own. */
   organizations?: (org: string) => string;
   /** YAML of the site's rollout targets; by default one folder. */
@@ -50,6 +54,8 @@ export interface SceneOptions {
   bundles?: string;
   /** Address of the feedback store; by default a SQLite file. */
   feedback?: string;
+  /** YAML of `privacy`; by default everything is kept. */
+  privacy?: string;
 }
 
 let scenes = 0;
@@ -67,12 +73,14 @@ export async function setScene(options: SceneOptions = {}): Promise<Scene> {
   const { address, namespace } = useDevServer();
   const text = (
     feedback: string,
+    budget = options.budget ?? '{ requests: 100, window: 1h }',
   ) => `temporal: { address: "${address}", namespace: ${namespace}, taskQueue: ${taskQueue} }
 service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
 organizations:
   - id: ${org}
     apiKey: "${sandbox.apiKey}"
-    budget: ${options.budget ?? '{ requests: 100, window: 1h }'}
+    budget: ${budget}
+    webhooks: ${options.webhooks ?? '[]'}
     projects: [{ id: ${project}${options.incremental ? `, incremental: ${options.incremental}` : ''} }${(options.projects ?? []).map((id) => `, { id: ${id} }`).join('')}]
     sites:
       - domain: ${domain}
@@ -82,7 +90,7 @@ ${options.organizations?.(org) ?? ''}
 store:
   feedback: "${feedback}"
   bundles: ${options.bundles ?? '{ directory: ./data/bundles, publicUrl: "http://localhost:8090" }'}
-`;
+${options.privacy ? `privacy: ${options.privacy}\n` : ''}`;
   const feedback = options.feedback ?? 'sqlite:./data/feedback.db';
   await writeFile(configFile, text(feedback));
   const load = (file: string) => loadConfig({ file, env: {}, cwd: folder, secrets: 'required' });
@@ -91,6 +99,12 @@ store:
   const lines: string[] = [];
   const log = createLog({ write: (line: string) => lines.push(line) }, 'debug');
   const workers: RunningWorker[] = [];
+  const otherFile = join(folder, 'other.yaml');
+  const start = async (settings: Config) => {
+    const worker = await startWorker(settings, { log, workflowBundle: workflowBundle() });
+    workers.push(worker);
+    return worker;
+  };
   return {
     folder,
     configFile,
@@ -103,14 +117,13 @@ store:
     domain,
     logged: () => lines.join(''),
     async startWorker(other) {
-      const otherFile = join(folder, 'other.yaml');
-      if (other !== undefined) await writeFile(otherFile, text(other));
-      const worker = await startWorker(other === undefined ? config : load(otherFile), {
-        log,
-        workflowBundle: workflowBundle(),
-      });
-      workers.push(worker);
-      return worker;
+      if (other === undefined) return start(config);
+      await writeFile(otherFile, text(other));
+      return start(load(otherFile));
+    },
+    async startWorkerWith(budget) {
+      await writeFile(otherFile, text(feedback, budget));
+      return start(load(otherFile));
     },
     async end() {
       await Promise.all(workers.map((worker) => worker.stop()));

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { createPageActivities, type FetchPagesResult } from '../../src/activities/feedback-pages.ts';
 import { createPassActivities } from '../../src/activities/feedback-passes.ts';
-import type { PassKind } from '../../src/model/cargo.ts';
+import type { ReadingKind } from '../../src/model/cargo.ts';
 import { noEntries, type SyncProgress, type SyncResult } from '../../src/model/sync.ts';
 import { type ActivityScene, mockActivity } from './activity-dependencies.ts';
 
@@ -25,7 +25,7 @@ let attempts = 1_000;
  */
 export async function runPass(
   scene: ActivityScene,
-  pass: PassKind,
+  pass: ReadingKind,
   more: { from?: string; to?: string; onLeg?: (leg: FetchPagesResult) => void | Promise<void> } = {},
 ): Promise<PassEnd> {
   passes += 1;

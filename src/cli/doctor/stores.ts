@@ -1,34 +1,39 @@
 import { join } from 'node:path';
-import type { BundleStoreConfig, FeedbackStoreConfig, StoreConfig } from '../../config/config.ts';
+import type { BundleStoreConfig, Config, FeedbackStoreConfig, PrivacyConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { FeedbackStoreUnavailable } from '../../feedback/feedback-store-unavailable.ts';
 import { openFeedbackStore } from '../../feedback/open-feedback-store.ts';
+import { feedbackPrivacy } from '../../feedback-privacy.ts';
 import { openBundleStore } from '../../open-bundle-store.ts';
 import { explainFailure } from '../failure.ts';
-import { bad, type Check, failed, good } from './check.ts';
+import { bad, type Check, failed, good, warning } from './check.ts';
 import { isThere, nearestFolder, whyNotWritable } from './writable.ts';
 
 const giveAccess = 'give the user that runs docferry write access, or name another place in store';
 
 /** The stores as this machine has them: to be looked at where the workers run. */
-export async function checkStores({ feedback, bundles }: StoreConfig): Promise<Check[]> {
-  return [await checkFeedback(feedback), await checkBundles(bundles)];
+export async function checkStores({ store: { feedback, bundles }, privacy }: Config): Promise<Check[]> {
+  return [await checkFeedback(feedback, privacy), await checkBundles(bundles)];
 }
 
-async function checkFeedback(feedback: FeedbackStoreConfig): Promise<Check> {
+async function checkFeedback(feedback: FeedbackStoreConfig, privacy: PrivacyConfig): Promise<Check> {
   const name = 'feedback-store';
   if (feedback.kind === 'sqlite' && !(await isThere(feedback.file))) return checkFuture(name, feedback.file);
   try {
     // Only a store that is one already is opened: looking must not make it.
     const server = feedback.kind === 'postgres' ? await lookAtServer(feedback) : null;
     if (server?.future) return server.future;
-    const store = await openFeedbackStore(feedback);
+    const store = await openFeedbackStore(feedback, feedbackPrivacy(privacy));
     try {
       await store.checkWritable();
+      const { entries, rejects } = await store.countUntreated(new Date());
+      const detail = `${feedback.place} can be written${server?.detail ?? ''}`;
+      if (entries + rejects === 0) return good(name, detail);
+      const plain = `${entries} entries and ${rejects} rejects hold personal data that privacy does not let stay`;
+      return warning(name, `${detail}; ${plain}`, 'restart the workers: they treat what is stored when they start');
     } finally {
       await store.close();
     }
-    return good(name, `${feedback.place} can be written${server?.detail ?? ''}`);
   } catch (error) {
     if (error instanceof ConfigError) return bad(name, error.message, 'set it, as the one of store.feedback');
     if (!(error instanceof FeedbackStoreUnavailable)) return failed(name, explainFailure(error));

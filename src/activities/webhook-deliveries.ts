@@ -1,0 +1,53 @@
+import { Context } from '@temporalio/activity';
+import { CancelledFailure } from '@temporalio/common';
+import type { WebhookDelivery, WebhookReceipt } from '../model/webhook-event.ts';
+import { readRetryAfter } from '../service/retry-after.ts';
+import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks/send-webhook.ts';
+import { type ActivityDependencies, organizationOf } from './dependencies.ts';
+import { permanent, transient } from './failures.ts';
+
+/** Attempts after which a refusal that is no matter of load is believed. */
+const refusalsBelieved = 8;
+
+export const createWebhookActivities = (deps: ActivityDependencies) => ({
+  /**
+   * Sends a message once; Temporal tries again. A receiver that is gone (410) is not asked again; any other refusal but
+   * 408 and 429 only a few times, since somebody may be mending it. Failures name the webhook and the status, never the
+   * address or what was answered.
+   */
+  async sendWebhook(delivery: WebhookDelivery): Promise<WebhookReceipt> {
+    const { org, webhook, messageId } = delivery;
+    const which = `the webhook ${webhook} of ${org}`;
+    const { attempt } = Context.current().info;
+    const { status, retryAfter } = await answerTo(deps, delivery, which);
+    if (status >= 200 && status < 300) return { messageId, status, attempts: attempt };
+    if (status === 410) throw permanent('WebhookRefused', `${which} is gone (410): remove it from the configuration`);
+    const message = `${which} answered ${status}`;
+    const mayPass = status >= 500 || status === 408 || status === 429;
+    if (mayPass) throw transient('WebhookRefused', message, retryInMs(retryAfter));
+    throw attempt < refusalsBelieved ? transient('WebhookRefused', message) : permanent('WebhookRefused', message);
+  },
+});
+
+async function answerTo(deps: ActivityDependencies, delivery: WebhookDelivery, which: string): Promise<WebhookAnswer> {
+  const { cancellationSignal } = Context.current();
+  const { org, webhook: name, messageId, event } = delivery;
+  const webhook = organizationOf(deps, org).webhooks.find((candidate) => candidate.name === name);
+  if (webhook === undefined) throw permanent('InvalidInput', `${which} is not in this worker's configuration`);
+  try {
+    return await sendWebhook(webhook, { messageId, body: JSON.stringify(event) }, cancellationSignal);
+  } catch (error) {
+    if (cancellationSignal.aborted) throw new CancelledFailure('cancelled');
+    if (error instanceof WebhookUnreachable) {
+      throw transient('WebhookUnreachable', `${which} cannot be reached: ${error.message}`);
+    }
+    // What is wrong with its settings is the configuration's to tell: nothing of them gets into a history.
+    throw permanent('InvalidInput', `${which} cannot be used: \`docferry doctor\` says why`);
+  }
+}
+
+/** What the receiver asks for, at least a second; undefined when it says nothing. */
+function retryInMs(header: string | null): number | undefined {
+  const told = readRetryAfter(header ?? undefined, undefined, Date.now());
+  return told === null ? undefined : Math.max(1_000, told);
+}

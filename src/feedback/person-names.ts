@@ -1,0 +1,80 @@
+/*
+ * By what a person is recognised in what the service sends. Texts can be megabytes of anything: all of this takes time
+ * in proportion to their length.
+ */
+
+/** Names looked for in one text. Nobody writes as many: a text beyond that was made to keep us busy. */
+const mostNames = 1_000;
+
+/** Longer ones are no name and address. */
+const longestContact = 1_000;
+
+const longestLocalPart = 64;
+const longestDomain = 253;
+
+const localCharacter = /[\w.!#$%&'*+/=?^`{|}~\u0080-\uFFFF-]/;
+const domainCharacter = /[\w.\u0080-\uFFFF-]/;
+/** May be a part of an address or stand before one, as in `?mail=jane@a.example`. */
+const cut = /[!#$%&'*/=?^`{|}~\u0080-\uFFFF]/g;
+
+/** What the person is called who left this contact: the address without what mail programs put around it. */
+export function nameOf(contact: string): string {
+  const text = contact.trim().toLowerCase();
+  if (text.length > longestContact) return text;
+  const inner = /<([^<>]+)>$/.exec(text)?.[1] ?? text;
+  return inner.replace(/^mailto:/, '').trim();
+}
+
+/** What may be an address in a text, in lower case, also where others write without blanks or encode it for a URL. */
+export function* namesIn(text: string): Generator<string, void, undefined> {
+  const readings = text.includes('%40') ? [text, decoded(text)] : [text];
+  for (const reading of readings) {
+    let found = 0;
+    for (let at = reading.indexOf('@'); at !== -1 && found < mostNames; at = reading.indexOf('@', at + 1)) {
+      const names = namesAround(reading, at);
+      found += names.length;
+      yield* names;
+    }
+  }
+}
+
+function namesAround(text: string, at: number): string[] {
+  const local = text.slice(startOfLocalPart(text, at), at);
+  const domain = text.slice(at + 1, endOfDomain(text, at)).replace(/[.-]+$/, '');
+  if (local === '' || domain === '') return [];
+  const ascii = domain.replace(/[\u0080-\uFFFF].*$/s, '').replace(/[.-]+$/, '');
+  const locals = new Set([local, ...[...local.matchAll(cut)].map(({ index }) => local.slice(index + 1))]);
+  const domains = new Set([domain, ascii]);
+  const names = [...domains].flatMap((end) => [...locals].map((start) => (start && end ? `${start}@${end}` : '')));
+  return names.filter((name) => name !== '').map((name) => name.toLowerCase());
+}
+
+function startOfLocalPart(text: string, at: number): number {
+  let start = at;
+  while (start > 0 && at - start < longestLocalPart && localCharacter.test(text.charAt(start - 1))) start -= 1;
+  return start;
+}
+
+function endOfDomain(text: string, at: number): number {
+  let end = at + 1;
+  while (end < text.length && end - at <= longestDomain && domainCharacter.test(text.charAt(end))) end += 1;
+  return end;
+}
+
+/** The characters of ASCII that a URL writes as `%40` and the like. */
+function decoded(text: string): string {
+  return text.replace(/%([2-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
+/** All strings of a JSON value, keys included. */
+export function* stringsIn(value: unknown): Generator<string, void, undefined> {
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next === 'string') yield next;
+    else if (Array.isArray(next)) for (const item of next) open.push(item);
+    else if (typeof next === 'object' && next !== null) {
+      for (const [key, field] of Object.entries(next)) open.push(key, field);
+    }
+  }
+}

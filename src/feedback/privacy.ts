@@ -1,0 +1,35 @@
+/** What becomes of a personal value before it is written. */
+export type Handling = 'keep' | 'hash' | 'drop';
+
+/** What becomes of personal data before anything of it is written (DESIGN §5 `privacy`, docs/privacy.md). */
+export interface Privacy {
+  contacts: Handling;
+  /** Of `comment` and of `code`: both hold what people wrote. */
+  comments: Handling;
+  /** The key of `hash`, asked for when the first value is hashed. */
+  hashKey(): string;
+  /** Unknown fields that stay in spite of `hash` and `drop`. */
+  keepFields: readonly string[];
+  /** Age in milliseconds at which personal data goes; null: never. */
+  retentionMs: number | null;
+}
+
+export const keepEverything: Privacy = {
+  contacts: 'keep',
+  comments: 'keep',
+  hashKey: () => {
+    throw new Error('nothing is hashed without a key');
+  },
+  keepFields: [],
+  retentionMs: null,
+};
+
+/** With `hash` or `drop` of either, what nobody knows the meaning of is not stored either. */
+export function isRestricted({ contacts, comments }: Privacy): boolean {
+  return contacts !== 'keep' || comments !== 'keep';
+}
+
+/** Before this moment personal data is too old to be kept, UTC ISO 8601; null where it is never too old. */
+export function retentionStart({ retentionMs }: Privacy, now: Date): string | null {
+  return retentionMs === null ? null : new Date(now.getTime() - retentionMs).toISOString();
+}

@@ -1,0 +1,57 @@
+/**
+ * Which requests are spare (DESIGN S4 "would expire unused", docs/decisions/0007). A window slides: a slot that is used
+ * now is missing for one window. So a request is spare only when what others are expected to want within that time, and
+ * a share for what nobody expects, stay free beside all that is held.
+ */
+
+import { capacityOf, freeMoments, heldUntil, holdMs, probablyHeldUntil } from './held-slots.ts';
+import { comeBackGraceMs, type Waiter } from './permit-queue.ts';
+import { active, type WindowState } from './window-state.ts';
+
+/** Part of the capacity that is kept for what nobody expects: a person who asks for something. */
+const keptShare = 0.25;
+
+/** Slots that stay free beside a spare request: those that schedules are expected to need, and a share. */
+export function keptFree(state: WindowState, leave: number): number {
+  return Math.max(0, Math.ceil(leave)) + Math.ceil(capacityOf(state) * keptShare);
+}
+
+/** Time from one spare request to the next in milliseconds: what may be spare is spread over the window. */
+export function spareEveryMs(state: WindowState, leave: number): number {
+  const most = capacityOf(state) - keptFree(state, leave);
+  return most < 1 ? Number.POSITIVE_INFINITY : Math.ceil(holdMs(state) / most);
+}
+
+/**
+ * The moment from which a request of `claim` is spare, should nobody ask meanwhile: now, or a later one, at most a
+ * window away. `before` are the waiters that go first.
+ *
+ * It is spare when nobody else waits or uses a lease, no request was refused with 429 within a window, and `keptFree`
+ * slots stay free; and not sooner than `spareEveryMs` after the one before.
+ */
+export function spareFrom(
+  state: WindowState,
+  claim: Pick<Waiter, 'holder' | 'leave'>,
+  before: readonly Waiter[],
+): number {
+  const { now } = state;
+  const latest = now + state.settings.windowMs;
+  const leave = claim.leave ?? 0;
+  const everyMs = spareEveryMs(state, leave);
+  if (everyMs === Number.POSITIVE_INFINITY) return latest;
+  const kept = keptFree(state, leave);
+  const isFree = heldUntil(state).length + kept < capacityOf(state);
+  const free = isFree ? now : (freeMoments(state, probablyHeldUntil(state), kept, 1)[0] ?? latest);
+  const turns = before.filter((waiter) => waiter.class === 'verify').length;
+  const others = state.waiters.filter((waiter) => waiter.class !== 'verify');
+  const moment = Math.max(
+    now,
+    // An estimate that says now is wrong where slots are still held.
+    isFree ? free : Math.max(free, now + 1),
+    (state.lastSpare ?? Number.NEGATIVE_INFINITY) + everyMs,
+    ...others.map(({ expectedAt }) => expectedAt + comeBackGraceMs),
+    ...active(state).map(({ useBy }) => useBy),
+    ...state.throttles.map((at) => at + state.settings.windowMs),
+  );
+  return Math.min(latest, moment + turns * everyMs);
+}
