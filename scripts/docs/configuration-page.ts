@@ -12,7 +12,7 @@ rest means.
   quotes.
 - Durations: \`500ms\`, \`20s\`, \`15m\`, \`1h\`, \`7d\`. Sizes: \`10MB\` (powers of 1000), \`5GiB\` (powers of 1024), or bytes.
 - Relative paths are relative to the file.
-- An unknown field is an error, and so is one marked *later version*: nothing is ignored in silence.
+- An unknown field is an error: nothing is ignored in silence.
 
 Editors with a YAML language server check and complete the file by its JSON Schema: write it with
 \`docferry config schema > docferry.schema.json\` and begin the configuration with

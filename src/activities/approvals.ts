@@ -20,7 +20,7 @@ export const createApprovalActivities = (deps: ActivityDependencies) => ({
     const { domain, version, against } = input;
     try {
       const before = against === null ? null : await manifestIfThere(deps, domain, against);
-      return compareVersions(before, (await deps.bundles.manifest(domain, version)).files);
+      return compareVersions(before, await deps.bundles.manifest(domain, version));
     } catch (error) {
       throw publishFailure(error, domain);
     }

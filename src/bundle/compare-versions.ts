@@ -1,43 +1,38 @@
 import type { ChangeCounts, ContentChanges } from '../model/content-changes.ts';
 import type { Manifest } from './bundle-store.ts';
+import { compareManifests, type ChangeCounts as DiffCounts } from './compare-manifests.ts';
 import { isPage } from './site/site-pages.ts';
-
-type Files = Manifest['files'];
-type Kind = keyof ChangeCounts;
 
 /** Paths listed of each kind. */
 const listedPaths = 20;
 /** Of all lists together as JSON in UTF-8: results of activities stay below 4 KiB (DESIGN §4). */
 const listedBytes = 3_000;
 
-/** What one version changes with respect to another, or to nothing (null), by the files of their manifests. */
-export function compareVersions(before: Pick<Manifest, 'version' | 'files'> | null, after: Files): ContentChanges {
-  const pages: Record<Kind, string[]> = { added: [], removed: [], changed: [] };
-  const others: ChangeCounts = { added: 0, removed: 0, changed: 0 };
-  const note = (kind: Kind, path: string) => {
-    if (isPage(path)) pages[kind].push(path);
-    else others[kind] += 1;
+/** What `export diff` shows of two versions, short enough for a history; null stands for nothing in service yet. */
+export function compareVersions(before: Manifest | null, after: Manifest): ContentChanges {
+  const diff = compareManifests(before ?? { ...after, files: [], pages: 0 }, after);
+  const { pages, files } = diff.counts;
+  const pathsOf = (paths: string[]) => paths.filter(isPage).slice(0, listedPaths);
+  const listed = {
+    added: pathsOf(diff.added.map(({ path }) => path)),
+    removed: pathsOf(diff.removed.map(({ path }) => path)),
+    changed: pathsOf(diff.changed.map(({ path }) => path)),
+    moved: pathsOf(diff.moved.map(({ to }) => to)),
   };
-  const old = new Map(before?.files.map(({ path, sha256 }) => [path, sha256]));
-  for (const { path, sha256 } of after) {
-    const known = old.get(path);
-    if (known === undefined) note('added', path);
-    else if (known !== sha256) note('changed', path);
-    old.delete(path);
-  }
-  for (const path of old.keys()) note('removed', path);
+  const fits = Buffer.byteLength(JSON.stringify(listed)) <= listedBytes;
   return {
     against: before?.version ?? null,
-    pages: { added: pages.added.length, removed: pages.removed.length, changed: pages.changed.length },
-    others,
-    listed: shortened(pages),
+    pages: countsOf(pages),
+    others: countsOf({
+      added: files.added - pages.added,
+      removed: files.removed - pages.removed,
+      changed: files.changed - pages.changed,
+      moved: files.moved - pages.moved,
+    }),
+    listed: fits ? listed : { added: [], removed: [], changed: [], moved: [] },
   };
 }
 
-/** The first paths of each kind; none at all when they take too much room. */
-function shortened(pages: Record<Kind, string[]>): ContentChanges['listed'] {
-  const first = (kind: Kind) => pages[kind].slice(0, listedPaths);
-  const listed = { added: first('added'), removed: first('removed'), changed: first('changed') };
-  const fits = Buffer.byteLength(JSON.stringify(listed)) <= listedBytes;
-  return fits ? listed : { added: [], removed: [], changed: [] };
+function countsOf({ added, removed, changed, moved }: Omit<DiffCounts, 'unchanged'>): ChangeCounts {
+  return { added, removed, changed, moved };
 }

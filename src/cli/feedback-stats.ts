@@ -6,14 +6,16 @@ import { type CommandContext, loadContextConfig, type RunCommand } from './conte
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProjects } from './find-configured.ts';
 import { lastMonths } from './last-months.ts';
-import type { Paint } from './output.ts';
+import type { Output } from './output.ts';
 import { indent, printable, tableLines, timeText } from './text.ts';
 
-interface ProjectStats extends Omit<FeedbackStats, 'helpful'> {
+interface ProjectStats extends Omit<FeedbackStats, 'helpful' | 'helpfulMonths'> {
   org: string;
   project: string;
   /** `rate` between 0 and 1; null without any vote. */
   helpful: { yes: number; no: number; rate: number | null };
+  /** The same for each of the months shown. */
+  helpfulMonths: { name: string; yes: number; no: number; rate: number | null }[];
   /** Entries with a date before or after the months shown. */
   otherMonths: number;
   watermark: string | null;
@@ -45,18 +47,20 @@ async function stats(context: CommandContext, name: string | undefined): Promise
       }),
     ),
   );
-  const text = projects.map((project) => textOf(project, context.output.paint)).join('\n\n');
+  const text = projects.map((project) => textOf(project, context.output)).join('\n\n');
   context.output.result({ projects }, text === '' ? 'no projects are configured' : text);
   return exitCodes.done;
 }
 
 function shown(found: FeedbackStats, now: Date): Omit<ProjectStats, 'org' | 'project' | 'watermark' | 'lastSync'> {
-  const { yes, no } = found.helpful;
   const entriesOf = new Map(found.months.map(({ name, entries }) => [name, entries]));
-  const months = lastMonths(now, shownMonths).map((name) => ({ name, entries: entriesOf.get(name) ?? 0 }));
+  const votesOf = new Map(found.helpfulMonths.map((month) => [month.name, month]));
+  const names = lastMonths(now, shownMonths);
+  const months = names.map((name) => ({ name, entries: entriesOf.get(name) ?? 0 }));
   return {
     ...found,
-    helpful: { yes, no, rate: yes + no === 0 ? null : yes / (yes + no) },
+    helpful: withRate(found.helpful),
+    helpfulMonths: names.map((name) => withRate(votesOf.get(name) ?? { name, yes: 0, no: 0 })),
     months,
     otherMonths: total(found.months) - total(months),
   };
@@ -66,19 +70,27 @@ function syncOf({ pass, startedAt, finishedAt, outcome }: PassRow): ProjectStats
   return { pass, startedAt, finishedAt, outcome };
 }
 
-function textOf(stats: ProjectStats, paint: Paint): string {
-  const { org, project, entries, tombstones, rejects, sources, statuses, helpful, months, paths } = stats;
+function withRate<Votes extends { yes: number; no: number }>(votes: Votes): Votes & { rate: number | null } {
+  const { yes, no } = votes;
+  return { ...votes, rate: yes + no === 0 ? null : yes / (yes + no) };
+}
+
+function textOf(stats: ProjectStats, output: Output): string {
+  const { paint } = output;
+  const { org, project, entries, tombstones, rejects, sources, statuses, helpful, helpfulMonths, months, paths } =
+    stats;
   const stored = [`${entries} entries`, `${rejects} not understood`, `${tombstones} gone`].join(', ');
   const lines = [`${paint.bold(project)} (${org}): ${stored}`, indent(syncText(stats))];
   if (entries === 0) return lines.join('\n');
-  lines.push('', indent(bars('source', sources)), '', indent(bars('status', statuses)));
+  lines.push('', indent(countTable('source', sources, output)), '', indent(countTable('status', statuses, output)));
   const { yes, no, rate } = helpful;
   if (rate !== null) {
-    const text = `${barText(rate * 100)}  ${percentText(rate)} found their page helpful (${yes} of ${yes + no})`;
-    lines.push('', indent(text));
+    const text = `${percentText(rate)} found their page helpful (${yes} of ${yes + no})`;
+    lines.push('', indent(output.draws ? `${paint.green(barText(rate * 100))}  ${text}` : text));
+    lines.push('', indent(rateTable(helpfulMonths, output)));
   }
-  lines.push('', indent(bars('month', months)), indent(datesText(stats)));
-  if (paths.length > 0) lines.push('', indent(pathsTable(paths)));
+  lines.push('', indent(countTable('month', months, output)), indent(datesText(stats)));
+  if (paths.length > 0) lines.push('', indent(pathsTable(paths, output)));
   return lines.join('\n').trimEnd();
 }
 
@@ -98,24 +110,44 @@ function datesText({ otherMonths, undated }: ProjectStats): string {
 }
 
 /** A line for each count, its bar as long as its share of the greatest. */
-function bars(title: string, counts: readonly Count[]): string {
+function countTable(title: string, counts: readonly Count[], { draws, paint }: Output): string {
   const greatest = Math.max(1, ...counts.map(({ entries }) => entries));
   const sum = Math.max(1, total(counts));
   return tableLines(
-    [title, '', 'entries', ''],
+    [title, ...(draws ? [''] : []), 'entries', ''],
     counts.map(({ name, entries }) => [
       printable(name),
-      barText((entries / greatest) * 100),
+      ...(draws ? [paint.cyan(barText((entries / greatest) * 100))] : []),
       `${entries}`,
       percentText(entries / sum),
     ]),
   );
 }
 
-function pathsTable(paths: FeedbackStats['paths']): string {
+/** How many found their page helpful, month by month. */
+function rateTable(months: ProjectStats['helpfulMonths'], { draws, paint }: Output): string {
   return tableLines(
-    ['pages that did not help', 'not helpful', 'helpful'],
-    paths.map(({ path, unhelpful, helpful }) => [printable(path), `${unhelpful}`, `${helpful}`]),
+    ['month', ...(draws ? [''] : []), 'helpful', 'votes'],
+    months.map(({ name, yes, no, rate }) => [
+      name,
+      ...(draws ? [paint.green(barText((rate ?? 0) * 100))] : []),
+      rate === null ? '-' : percentText(rate),
+      `${yes + no}`,
+    ]),
+  );
+}
+
+/** Bars: the votes against, as long as their share of the most on any page. */
+function pathsTable(paths: FeedbackStats['paths'], { draws, paint }: Output): string {
+  const greatest = Math.max(1, ...paths.map(({ unhelpful }) => unhelpful));
+  return tableLines(
+    ['pages that did not help', ...(draws ? [''] : []), 'not helpful', 'helpful'],
+    paths.map(({ path, unhelpful, helpful }) => [
+      printable(path),
+      ...(draws ? [paint.red(barText((unhelpful / greatest) * 100))] : []),
+      `${unhelpful}`,
+      `${helpful}`,
+    ]),
   );
 }
 

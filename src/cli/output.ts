@@ -28,6 +28,8 @@ export type Paint = ReturnType<typeof createColors>;
 export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
+  /** False where a person asked for plain text (`--no-color`, `NO_COLOR`, a dumb terminal): no bars then. */
+  readonly draws: boolean;
   /** Colours for results. */
   readonly paint: Paint;
   /** Colours for what is said on the way. */
@@ -43,10 +45,10 @@ export class Output {
     this.quiet = quiet;
     this.#stdout = stdout;
     this.#stderr = stderr;
-    const wanted = color && !env.NO_COLOR && env.TERM !== 'dumb';
     this.#redraws = stderr.isTTY === true && env.TERM !== 'dumb';
-    this.paint = createColors(wanted && stdout.isTTY === true);
-    this.paintNotes = createColors(wanted && stderr.isTTY === true);
+    this.draws = color && !env.NO_COLOR && env.TERM !== 'dumb';
+    this.paint = createColors(this.draws && stdout.isTTY === true);
+    this.paintNotes = createColors(this.draws && stderr.isTTY === true);
   }
 
   /** True when a person sees stdout. */

@@ -29,6 +29,7 @@ import { addExportWatch } from './export-watch.ts';
 import { addFeedbackCancel } from './feedback-cancel.ts';
 import { addFeedbackErase } from './feedback-erase.ts';
 import { addFeedbackExport } from './feedback-export.ts';
+import { addFeedbackReport } from './feedback-report.ts';
 import { addFeedbackStats } from './feedback-stats.ts';
 import { addFeedbackStatus } from './feedback-status.ts';
 import { addFeedbackSync } from './feedback-sync.ts';
@@ -101,6 +102,7 @@ export function createProgram(run: RunCommand, write: (text: string) => void): C
   for (const add of [addFeedbackSync, addFeedbackStatus, addFeedbackCancel, addFeedbackExport, addFeedbackStats]) {
     add(feedback, run);
   }
+  addFeedbackReport(feedback, run);
   addFeedbackErase(feedback, run);
   const budget = program.command('budget').description('Budgets of organizations');
   for (const add of [addBudgetShow, addBudgetWatch, addBudgetPlan, addBudgetSet]) add(budget, run);

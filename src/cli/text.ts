@@ -1,17 +1,18 @@
+import { stripVTControlCharacters } from 'node:util';
+
 /** `name  value` lines with the values in one column. */
 export function factLines(facts: readonly (readonly [name: string, value: string])[]): string {
   const width = Math.max(...facts.map(([name]) => name.length));
   return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
 
-/** Rows under a header, columns padded to the widest cell. */
+/** Rows under a header, columns padded to the widest cell; colours take no room. */
 export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = header.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
-  );
+  const width = (cell: string) => stripVTControlCharacters(cell).length;
+  const widths = header.map((title, column) => Math.max(width(title), ...rows.map((row) => width(row[column] ?? ''))));
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - width(cell)))
       .join('  ')
       .trimEnd();
   return [header, ...rows].map(line).join('\n');

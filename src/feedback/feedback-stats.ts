@@ -20,6 +20,8 @@ export interface FeedbackStats {
   statuses: Count[];
   /** Of contextual entries: whether the page helped. */
   helpful: { yes: number; no: number };
+  /** The same by month of `created_at_utc`, oldest first; months without votes are absent. */
+  helpfulMonths: { name: string; yes: number; no: number }[];
   /** Months of `created_at_utc` such as `2026-11`, oldest first; those without entries are absent. */
   months: Count[];
   /** Entries without a date that can be understood. */
@@ -58,6 +60,13 @@ export async function feedbackStats(db: Db, org: string, project: string): Promi
     .orderBy('name')
     .execute();
   const votes = await contextual.select([yes.as('yes'), no.as('no')]).executeTakeFirstOrThrow();
+  const helpfulMonths = await contextual
+    .where('created_at_utc', 'is not', null)
+    .where('helpful', 'is not', null)
+    .select([sql<string>`substr(created_at_utc, 1, 7)`.as('name'), yes.as('yes'), no.as('no')])
+    .groupBy('name')
+    .orderBy('name')
+    .execute();
   const paths = await contextual
     .select(['path', no.as('unhelpful'), yes.as('helpful')])
     .groupBy('path')
@@ -74,6 +83,7 @@ export async function feedbackStats(db: Db, org: string, project: string): Promi
     sources: counts(await by('source')),
     statuses: counts(await by('status')),
     helpful: { yes: Number(votes.yes), no: Number(votes.no) },
+    helpfulMonths: helpfulMonths.map((month) => ({ name: month.name, yes: Number(month.yes), no: Number(month.no) })),
     months: counts(months.flatMap(({ name, entries }) => (name === null ? [] : [{ name, entries }]))),
     undated: Number(months.find(({ name }) => name === null)?.entries ?? 0),
     paths: paths.map(({ path, unhelpful, helpful }) => ({

@@ -1,6 +1,7 @@
 import type { EntryCounts, ReadingKind } from '../model/cargo.ts';
 import type { ProjectActivity } from '../model/observed-load.ts';
 import type { KnownEntries, PassBounds } from '../model/pass-slices.ts';
+import type { ReportFigures, ReportQuery } from '../model/report-figures.ts';
 import type { EntryOrder, PlannedSlice } from '../model/slice.ts';
 import type { VerifiedRange } from '../model/verified-ranges.ts';
 import type { Treated } from './apply-privacy.ts';
@@ -214,6 +215,8 @@ export interface FeedbackStore {
   /** How many entries a filter by date leaves out for having none. */
   countUndated(filter: RecordFilter): Promise<number>;
   stats(org: string, project: string): Promise<FeedbackStats>;
+  /** What `feedback report` shows of a project, in one snapshot; nothing of contacts or code. */
+  reportFigures(query: ReportQuery): Promise<ReportFigures>;
   /** Requests that the latest completed run of each kind took, by project; those with bounds of a person left out. */
   latestCosts(org: string): Promise<LatestCost[]>;
   /** What a plan of the budget is made from: sizes, new entries, what past passes cost. */

@@ -20,6 +20,7 @@ import {
 import type { Privacy } from './privacy.ts';
 import { latestCosts, projectActivity } from './project-activity.ts';
 import { cutSlice, endCheck } from './read-slice.ts';
+import { reportFigures } from './report-figures.ts';
 import type { FeedbackDatabase } from './schema.ts';
 import { currentSlice, listSlices } from './slices.ts';
 import { chooseSpare, planSpare } from './spare-reading.ts';
@@ -65,6 +66,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     exportRows: (filter) => exportRows(db, filter),
     countUndated: (filter) => countUndated(db, filter),
     stats: (org, project) => feedbackStats(db, org, project),
+    reportFigures: (query) => reportFigures(db, query),
     latestCosts: (org) => latestCosts(db, org),
     projectActivity: (org, project) => projectActivity(db, org, project),
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),

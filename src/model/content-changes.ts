@@ -8,24 +8,24 @@ export interface ContentChanges {
   /** Everything that is no page. */
   others: ChangeCounts;
   /** Paths of pages, a few of each kind; empty where they would be too long for a history. */
-  listed: { added: string[]; removed: string[]; changed: string[] };
+  listed: Record<keyof ChangeCounts, string[]>;
 }
 
 export interface ChangeCounts {
   added: number;
   removed: number;
   changed: number;
+  /** The same content under another path. */
+  moved: number;
 }
 
-/** `3 pages added, 1 removed, 12 changed; 4 other files`. */
+const kinds = ['added', 'removed', 'changed', 'moved'] as const satisfies (keyof ChangeCounts)[];
+
+/** `pages: 3 added, 1 removed, 12 changed; 4 other files`. */
 export function changesText({ pages, others, against }: ContentChanges): string {
   if (against === null) return `${counted(pages.added, 'page')}, the first version`;
-  const words = [
-    pages.added > 0 ? `${pages.added} added` : '',
-    pages.removed > 0 ? `${pages.removed} removed` : '',
-    pages.changed > 0 ? `${pages.changed} changed` : '',
-  ].filter((word) => word !== '');
-  const rest = others.added + others.removed + others.changed;
+  const words = kinds.filter((kind) => pages[kind] > 0).map((kind) => `${pages[kind]} ${kind}`);
+  const rest = kinds.reduce((sum, kind) => sum + others[kind], 0);
   const ofPages = words.length === 0 ? 'no page differs' : `pages: ${words.join(', ')}`;
   return rest === 0 ? ofPages : `${ofPages}; ${counted(rest, 'other file')}`;
 }
@@ -33,13 +33,13 @@ export function changesText({ pages, others, against }: ContentChanges): string 
 /** The changes as Markdown: a table of counts and lists of paths, which cannot break out of their code spans. */
 export function changesMarkdown(changes: ContentChanges): string {
   const { pages, others, listed, against } = changes;
-  const row = ({ added, removed, changed }: ChangeCounts) => `${added} added, ${removed} removed, ${changed} changed`;
+  const row = (counts: ChangeCounts) => kinds.map((kind) => `${counts[kind]} ${kind}`).join(', ');
   const facts: [string, string][] = [
     ['compared with', against ?? 'nothing: it is the first version'],
     ['pages', row(pages)],
     ['other files', row(others)],
   ];
-  const lists = (['added', 'removed', 'changed'] as const).flatMap((kind) => {
+  const lists = kinds.flatMap((kind) => {
     const paths = listed[kind];
     if (paths.length === 0) return [];
     const more = pages[kind] - paths.length;

@@ -27,7 +27,9 @@ describe('feedback stats', () => {
     const cwd = await scene();
     const { exitCode, stderr, document } = await docferryJson(['feedback', 'stats', 'prj_1'], { cwd });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    const months = lastMonths(new Date(), 12).map((name) => ({ name, entries: 0 }));
+    const names = lastMonths(new Date(), 12);
+    const months = names.map((name) => ({ name, entries: 0 }));
+    const noVotes = names.map((name) => ({ name, yes: 0, no: 0, rate: null }));
     expect(document).toEqual({
       projects: [
         {
@@ -42,6 +44,7 @@ describe('feedback stats', () => {
           ],
           statuses: [{ name: 'pending', entries: 6 }],
           helpful: { yes: 2, no: 2, rate: 0.5 },
+          helpfulMonths: [...noVotes.slice(0, -1), { name: months.at(-1)?.name, yes: 2, no: 2, rate: 0.5 }],
           months: [...months.slice(0, -1), { name: months.at(-1)?.name, entries: 4 }],
           otherMonths: 1,
           undated: 1,
@@ -70,8 +73,18 @@ describe('feedback stats', () => {
     expect(stdout).toMatch(/thumbs_only +█{10}░{10} +2 +33 %/);
     expect(stdout).toContain('50 % found their page helpful (2 of 4)');
     expect(stdout).toContain('1 in other months, 1 without a date that can be understood');
-    expect(stdout).toContain('/worse\uFFFD[2J');
+    expect(stdout).toMatch(/\d{4}-\d\d +█{10}░{10} +50 % +4/);
+    expect(stdout).toMatch(/\/worse\uFFFD\[2J +█{20} +1 +0/);
     for (const text of ['PRIVATE', '\u001b']) expect(stdout).not.toContain(text);
+  });
+
+  it('is plain tables with --no-color', async () => {
+    const cwd = await scene();
+    const { stdout } = await docferry(['feedback', 'stats', '--no-color'], { cwd });
+    expect(stdout).toMatch(/contextual +4 +67 %/);
+    expect(stdout).toMatch(/\d{4}-\d\d +50 % +4/);
+    expect(stdout).toMatch(/\/bad +1 +2/);
+    expect(stdout).not.toMatch(/[█░]/);
   });
 
   it('says so when nothing was synced, and 4 of an unknown project', async () => {

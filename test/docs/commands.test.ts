@@ -24,6 +24,7 @@ const offline = [
   'export versions',
   'feedback erase',
   'feedback export',
+  'feedback report',
   'feedback stats',
 ];
 

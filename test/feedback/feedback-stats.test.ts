@@ -33,6 +33,7 @@ describe('stats', () => {
         { name: 'later', entries: 1 },
       ],
       helpful: { yes: 2, no: 3 },
+      helpfulMonths: [{ name: '2026-11', yes: 2, no: 3 }],
       months: [
         { name: '2025-01', entries: 1 },
         { name: '2026-11', entries: 6 },
@@ -69,6 +70,7 @@ describe('stats', () => {
       sources: [],
       statuses: [],
       helpful: { yes: 0, no: 0 },
+      helpfulMonths: [],
       months: [],
       undated: 0,
       paths: [],

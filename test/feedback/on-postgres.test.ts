@@ -16,6 +16,7 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'passes.test.ts': () => import('./passes.test.ts'),
   'privacy.test.ts': () => import('./privacy.test.ts'),
   'project-activity.test.ts': () => import('./project-activity.test.ts'),
+  'report-figures.test.ts': () => import('./report-figures.test.ts'),
   'several-writers.test.ts': () => import('./several-writers.test.ts'),
   'slices.test.ts': () => import('./slices.test.ts'),
   'spare-reading.test.ts': () => import('./spare-reading.test.ts'),

@@ -20,9 +20,9 @@ afterAll(async () => {
 const day = 86_400_000;
 const changes: ContentChanges = {
   against: '20260101T000000Z-000000000000',
-  pages: { added: 1, removed: 0, changed: 2 },
-  others: { added: 0, removed: 0, changed: 0 },
-  listed: { added: ['new.html'], removed: [], changed: ['a.html', 'b.html'] },
+  pages: { added: 1, removed: 0, changed: 2, moved: 0 },
+  others: { added: 0, removed: 0, changed: 0, moved: 0 },
+  listed: { added: ['new.html'], removed: [], changed: ['a.html', 'b.html'], moved: [] },
 };
 const current = { version: changes.against ?? '', contentDigest: 'ef'.repeat(32), publishedAt: 'x', epoch: 4 };
 

@@ -1,0 +1,144 @@
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { FeedbackStore } from '../feedback/feedback-store.ts';
+import type { ReportProject } from '../report/project-part.ts';
+import { CliFailure, usageFailure } from './cli-failure.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { findProjects } from './find-configured.ts';
+import type { Output } from './output.ts';
+import { recordFilter } from './record-filter.ts';
+import { replaceFile } from './replace-file.ts';
+import { onInterrupt } from './signals.ts';
+import { sizeText } from './text.ts';
+
+interface ReportFlags {
+  out: string;
+  from?: string;
+  to?: string;
+  comments: number;
+}
+
+interface ReportedProject {
+  org: string;
+  project: string;
+  entries: number;
+  /** Those shown. */
+  comments: number;
+  undatedLeftOut: number;
+}
+
+const defaultComments = 200;
+/** Every comment is in the page, so that it can be filtered: more would make it slow to open. */
+const mostComments = 5_000;
+
+export function addFeedbackReport(parent: Command, run: RunCommand): void {
+  parent
+    .command('report')
+    .description('Write stored feedback as one HTML page to look at, with charts and recent comments, without contacts')
+    .argument('[project]', 'id of a configured project, or org/project; default: all')
+    .requiredOption('--out <file>', 'what to write, replaced once it is whole; - for stdout')
+    .option('--from <date>', 'only entries created from this ISO 8601 date or date-time on')
+    .option('--to <date>', 'only entries created before this ISO 8601 date or date-time')
+    .addOption(
+      new Option(
+        '--comments <number>',
+        `how many of the newest comments of a project to show, up to ${mostComments}; 0: nothing of what was written`,
+      )
+        .argParser(commentCount)
+        .default(defaultComments),
+    )
+    .action((project: string | undefined, flags: ReportFlags) => run((context) => report(context, project, flags)));
+}
+
+async function report(context: CommandContext, name: string | undefined, flags: ReportFlags): Promise<ExitCode> {
+  const { output } = context;
+  const toStdout = flags.out === '-';
+  if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
+  const { from, to } = recordFilter(flags);
+  const bounds = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  const config = await loadContextConfig(context);
+  const names = findProjects(config, name);
+  // Loaded here: the library for charts is large, and no other command needs it.
+  const { reportPage } = await import('../report/page.ts');
+  const { withFeedbackStore } = await import('./feedback-store-of.ts');
+  return withFeedbackStore(config, async (store) => {
+    const madeAt = new Date();
+    const reported: ReportedProject[] = [];
+    // What is hashed is nothing to look at, and dropped comments may still be there from before.
+    const comments = config.privacy.comments === 'keep' ? flags.comments : 0;
+    const query = { ...bounds, comments, now: madeAt };
+    const projects = readProjects(store, names, query, reported);
+    const text = reportPage({ madeAt, bounds, names }, projects);
+    const bytes = toStdout
+      ? await writeToStdout(output, text)
+      : await writeToFile(resolve(context.cwd, flags.out), text);
+    if (bytes === null) return exitCodes.done;
+    const summary = summaryOf(toStdout ? 'stdout' : flags.out, bytes, reported);
+    const document = { out: flags.out, bytes, from: from ?? null, to: to ?? null, projects: reported };
+    if (toStdout) output.note(summary);
+    else output.result(document, summary);
+    return exitCodes.done;
+  });
+}
+
+async function* readProjects(
+  store: FeedbackStore,
+  names: readonly { org: string; project: string }[],
+  query: { from?: string; to?: string; comments: number; now: Date },
+  reported: ReportedProject[],
+): AsyncGenerator<ReportProject> {
+  for (const { org, project } of names) {
+    const readUpTo = await store.watermark(org, project);
+    const figures = await store.reportFigures({ org, project, ...query });
+    const { entries, recent, undatedLeftOut } = figures;
+    reported.push({ org, project, entries, comments: recent.length, undatedLeftOut });
+    yield { org, project, readUpTo, figures };
+  }
+}
+
+/** A Ctrl-C leaves the file as it was, and nothing beside it. Returns the bytes written. */
+async function writeToFile(path: string, text: AsyncIterable<string>): Promise<number> {
+  const interrupt = onInterrupt();
+  const watched = async function* (): AsyncGenerator<string, void, undefined> {
+    for await (const piece of text) {
+      if (interrupt.signal.aborted) {
+        const message = `stopped before the end; ${path} is as it was`;
+        throw new CliFailure({ code: 'Interrupted', message, hint: null, exitCode: exitCodes.failed });
+      }
+      yield piece;
+    }
+  };
+  try {
+    return await replaceFile('--out', path, watched());
+  } finally {
+    interrupt.dispose();
+  }
+}
+
+/** Returns the bytes written; null when nobody reads any more. */
+async function writeToStdout(output: Output, text: AsyncIterable<string>): Promise<number | null> {
+  let bytes = 0;
+  for await (const piece of text) {
+    if (!(await output.data(piece))) return null;
+    bytes += Buffer.byteLength(piece);
+  }
+  return bytes;
+}
+
+function commentCount(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count <= mostComments) return count;
+  throw new InvalidArgumentError(`It must be a whole number from 0 to ${mostComments}.`);
+}
+
+function summaryOf(out: string, bytes: number, projects: readonly ReportedProject[]): string {
+  const sum = (of: (project: ReportedProject) => number) => projects.reduce((all, project) => all + of(project), 0);
+  const ofProjects = projects.length === 1 ? '' : ` of ${projects.length} projects`;
+  const leftOut = sum(({ undatedLeftOut }) => undatedLeftOut);
+  const entries = sum((project) => project.entries);
+  return [
+    `${out}: ${entries} ${entries === 1 ? 'entry' : 'entries'}${ofProjects}, ${sizeText(bytes)}`,
+    ...(leftOut === 0 ? [] : [`${leftOut} without a date left out`]),
+  ].join('; ');
+}

@@ -1,0 +1,66 @@
+import type { ReportFigures } from '../model/report-figures.ts';
+import { type Html, html, visible } from './html.ts';
+import { keyFigures, leadText } from './lead.ts';
+import { agentsSection } from './sections/agents.ts';
+import { commentsSection } from './sections/comments.ts';
+import { helpfulSections } from './sections/helpful.ts';
+import { volumeSection } from './sections/volume.ts';
+import { waitsSection } from './sections/waits.ts';
+import { counted, dayText, momentText } from './words.ts';
+
+export interface ReportProject {
+  org: string;
+  project: string;
+  /** Up to where the service's feedback was read, UTC ISO 8601; null when it never was to the end. */
+  readUpTo: string | null;
+  figures: ReportFigures;
+}
+
+export interface ReportBounds {
+  /** UTC ISO 8601; `to` is exclusive. */
+  from?: string;
+  to?: string;
+}
+
+/** A project's report: what counts in a sentence, the key figures, a part for each question, the comments. */
+export function projectPart(
+  { org, project, readUpTo, figures }: ReportProject,
+  bounds: ReportBounds,
+  id: string,
+): Html {
+  const parts =
+    figures.entries === 0
+      ? []
+      : [
+          ...helpfulSections(figures, id),
+          volumeSection(figures, id),
+          waitsSection(figures, id),
+          agentsSection(figures, id),
+          commentsSection(figures, id),
+        ];
+  return html`<article class="project" id="${id}" aria-labelledby="${id}-title">
+<header class="masthead">
+<p class="kicker"><bdi>${visible(org)}</bdi></p>
+<h2 id="${id}-title"><bdi>${visible(project)}</bdi></h2>
+<p class="lead">${leadText(figures)}</p>
+<p class="fine">${periodText(figures, bounds)} ${readText(readUpTo)}</p>
+</header>
+${figures.entries > 0 && keyFigures(figures)}
+${parts}</article>
+`;
+}
+
+function periodText({ axis, undatedLeftOut }: ReportFigures, { from, to }: ReportBounds): string {
+  const leftOut =
+    undatedLeftOut === 0 ? '' : ` ${counted(undatedLeftOut, 'entry', 'entries')} without a date left out.`;
+  if (from !== undefined && to !== undefined) return `Created from ${momentText(from)} to ${momentText(to)}.${leftOut}`;
+  if (from !== undefined) return `Created from ${momentText(from)} on.${leftOut}`;
+  if (to !== undefined) return `Created before ${momentText(to)}.${leftOut}`;
+  return axis === null
+    ? 'Everything that is stored.'
+    : `Everything that is stored; charts since ${dayText(axis.starts[0] ?? axis.end)}.`;
+}
+
+function readText(readUpTo: string | null): string {
+  return readUpTo === null ? 'The service was never read to the end.' : `Read up to ${momentText(readUpTo)}.`;
+}

@@ -1,0 +1,213 @@
+import { createHash } from 'node:crypto';
+import { type DefaultTreeAdapterMap, parse } from 'parse5';
+import { describe, expect, it } from 'vitest';
+import { nothing, pageOf, projectWith, someFigures } from './figures.ts';
+
+type Element = DefaultTreeAdapterMap['element'];
+type Node = DefaultTreeAdapterMap['node'];
+
+/** All elements of a page as a browser finds them. */
+function elementsOf(page: string): Element[] {
+  const found: Element[] = [];
+  const walk = (node: Node): void => {
+    if ('tagName' in node) found.push(node);
+    if ('childNodes' in node) node.childNodes.forEach(walk);
+  };
+  walk(parse(page));
+  return found;
+}
+
+function attribute(element: Element, name: string): string | undefined {
+  return element.attrs.find((attr) => attr.name === name)?.value;
+}
+
+function named(elements: readonly Element[], name: string): Element[] {
+  return elements.filter(({ tagName }) => tagName === name);
+}
+
+function textOf(element: Element): string {
+  return element.childNodes
+    .map((node) => ('value' in node ? node.value : 'tagName' in node ? textOf(node) : ''))
+    .join('');
+}
+
+const hostile = [
+  '<script>alert(1)</script>',
+  '</script><script>alert(2)</script>',
+  '</blockquote></li><img src=x onerror=alert(3)>',
+  '" onmouseover="alert(4)" x="',
+  "'><svg onload=alert(5)>",
+  'javascript:alert(6)',
+  ']]><style>@import "https://evil.example"</style>',
+  '<!-- --!> zr0-c0 class="x" 1.23456 style="color:red"',
+  'line\u2028separator\u2029 \u202eright to left\u202c \u0000 \u001b[2J \ud800',
+  '&lt;b&gt; {{x}}',
+];
+
+/** Made once: it holds a hundred drawings. */
+let hostileText: Promise<string> | undefined;
+function hostilePage(): Promise<string> {
+  hostileText ??= pageOf(
+    hostile.map((text) =>
+      projectWith(
+        someFigures({
+          sources: [{ name: text, entries: 9, over: [4, 3, 2] }],
+          statuses: [{ name: text, entries: 9, over: [4, 3, 2] }],
+          mostVoted: [{ path: text, yes: 3, no: 1 }],
+          worst: [{ path: text, yes: 3, no: 1 }],
+          agents: {
+            entries: 3,
+            paths: 1,
+            pages: [{ path: text, entries: 3, open: 1, complaints: [{ text, cut: 0, times: 1 }] }],
+          },
+          recent: [{ text, cut: 0, path: text, source: text, status: text, helpful: null, createdAt: null }],
+        }),
+        text,
+      ),
+    ),
+  );
+  return hostileText;
+}
+
+describe('the page of a report', () => {
+  it('lets a browser load nothing, and run only the script it holds', async () => {
+    const elements = elementsOf(await pageOf([projectWith(someFigures())]));
+    const policy = elements.find((element) => attribute(element, 'http-equiv') === 'Content-Security-Policy');
+    const digest = (name: string) => {
+      const [only, ...others] = named(elements, name);
+      expect(others).toEqual([]);
+      return createHash('sha256')
+        .update(only === undefined ? '' : textOf(only))
+        .digest('base64');
+    };
+    expect(policy && attribute(policy, 'content')?.split('; ')).toEqual([
+      "default-src 'none'",
+      `style-src 'sha256-${digest('style')}'`,
+      `script-src 'sha256-${digest('script')}'`,
+      'img-src data:',
+      "base-uri 'none'",
+      "form-action 'none'",
+    ]);
+  });
+
+  it('names no other place, and holds no style or handler in an attribute', async () => {
+    for (const page of [await pageOf([projectWith(someFigures())]), await hostilePage()]) {
+      for (const { tagName, attrs } of elementsOf(page)) {
+        for (const { name, value } of attrs) {
+          expect(name, `${tagName} ${name}`).not.toMatch(/^on|^style$|^src|^action$/);
+          if (name === 'href') expect(value).toMatch(/^(#|data:,$)/);
+        }
+      }
+      const [style] = named(elementsOf(page), 'style');
+      expect(textOf(style ?? never())).not.toMatch(/@import|url\(/);
+    }
+  });
+
+  it('is the same whatever people write: no element more', async () => {
+    const elements = elementsOf(await hostilePage());
+    const harmless = elementsOf(await pageOf(hostile.map(() => projectWith(someFigures()))));
+    for (const name of ['script', 'style', 'svg', 'figure', 'meta', 'li', 'form']) {
+      expect(named(elements, name).length, name).toBeLessThanOrEqual(named(harmless, name).length);
+    }
+    expect(named(elements, 'img')).toEqual([]);
+    expect(named(elements, 'script')).toHaveLength(1);
+  });
+
+  it('shows what people wrote, character by character', async () => {
+    const quotes = named(elementsOf(await hostilePage()), 'blockquote').map(textOf);
+    for (const text of hostile) {
+      expect(quotes).toContain(text.replaceAll(/[\p{Cc}\p{Cs}]/gu, '\uFFFD'));
+    }
+    expect(quotes).toHaveLength(2 * hostile.length);
+  });
+
+  it('keeps the direction of others’ texts to themselves', async () => {
+    const elements = elementsOf(await hostilePage());
+    expect(named(elements, 'blockquote').every((quote) => attribute(quote, 'dir') === 'auto')).toBe(true);
+    const lines = elements.filter(({ tagName }) => ['bdi', 'text', 'h2', 'option'].includes(tagName));
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) expect(textOf(line)).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]/u);
+  });
+
+  it('has a table behind each chart, with the same name, and drawings for both widths', async () => {
+    const elements = elementsOf(await pageOf([projectWith(someFigures())]));
+    const figures = named(elements, 'figure');
+    expect(figures).toHaveLength(7);
+    for (const figure of figures) {
+      const caption = elements.find((element) => attribute(element, 'id') === attribute(figure, 'aria-labelledby'));
+      expect(caption?.tagName).toBe('figcaption');
+      const inside = elements.filter((element) => isWithin(element, figure));
+      expect(
+        named(inside, 'svg')
+          .map((svg) => attribute(svg, 'class'))
+          .filter((name) => name !== 'key'),
+      ).toEqual(['wide', 'narrow']);
+      expect(named(inside, 'details')).toHaveLength(1);
+      expect(named(inside, 'tr').length).toBeGreaterThan(1);
+    }
+  });
+
+  it('uses every id once', async () => {
+    const elements = elementsOf(await pageOf([projectWith(someFigures()), projectWith(someFigures(), 'prj_2')]));
+    const ids = elements.flatMap((element) => attribute(element, 'id') ?? []);
+    expect(ids).toEqual([...new Set(ids)]);
+    const references = elements.flatMap((element) =>
+      ['aria-labelledby', 'for', 'data-list'].flatMap((name) => attribute(element, name)?.split(' ') ?? []),
+    );
+    expect(ids).toEqual(expect.arrayContaining(references));
+  });
+
+  it('says so when there is nothing, or little, to show', async () => {
+    const empty = await pageOf([projectWith(nothing)]);
+    expect(empty).toContain('No feedback is stored of this time.');
+    expect(named(elementsOf(empty), 'svg')).toEqual([]);
+    const one = someFigures({
+      ...nothing,
+      entries: 1,
+      axis: someFigures().axis,
+      sources: [{ name: 'agent', entries: 1, over: [0, 1, 0] }],
+      statuses: [{ name: 'pending', entries: 1, over: [0, 1, 0] }],
+      open: { entries: 1, oldest: null },
+    });
+    const text = await pageOf([projectWith(one)]);
+    for (const words of [
+      'Nobody has voted',
+      'No sync has seen an entry being closed',
+      'Nobody has written a comment',
+    ]) {
+      expect(text).toContain(words);
+    }
+  });
+
+  it('tells the bounds and what they leave out', async () => {
+    const page = await pageOf([projectWith(someFigures({ undatedLeftOut: 3 }))], { from: '2026-11-01T00:00:00.000Z' });
+    expect(page).toContain('Created from 1 November 2026, 00:00 UTC on. 3 entries without a date left out.');
+  });
+
+  it('speaks of a trend only where chance does not explain it', async () => {
+    const votes = (...shares: number[]) => ({
+      helpful: { yes: 150, no: 150 },
+      helpfulOver: shares.map((yes) => ({ yes, no: 100 - yes })),
+    });
+    const lead = async (...shares: number[]) =>
+      textOf(
+        named(elementsOf(await pageOf([projectWith(someFigures(votes(...shares)))])), 'p').find(
+          (p) => attribute(p, 'class') === 'lead',
+        ) ?? never(),
+      );
+    expect(await lead(90, 40, 70)).toContain('in the last day 70\u202F%, 30 points up on the one before');
+    expect(await lead(10, 52, 50)).toContain('about as many in the last day as in the one before');
+  });
+});
+
+function never(): Element {
+  throw new Error('there is no such element');
+}
+
+function isWithin(element: Element, outer: Element): boolean {
+  for (let at: DefaultTreeAdapterMap['parentNode'] | null = element.parentNode; at !== null; ) {
+    if (at === outer) return true;
+    at = 'parentNode' in at ? at.parentNode : null;
+  }
+  return false;
+}
