@@ -67,7 +67,9 @@ async function exportFeedback(
   const projects = findProjects(config, name);
   const encoder = await encoderOf(flags);
   const { withFeedbackStore } = await import('./feedback-store-of.ts');
+  const { keepHeapLean } = await import('./lean-heap.ts');
   return withFeedbackStore(config, async (store) => {
+    keepHeapLean();
     const tally = new Tally();
     const byDate = filter.from !== undefined || filter.to !== undefined;
     const undated = byDate

@@ -4,6 +4,7 @@ import { setAsideLongLog } from '../embedded/server-log.ts';
 import { createLog } from '../log.ts';
 import { startWorker } from '../worker.ts';
 import { explainFailure } from './failure.ts';
+import { keepHeapLean } from './lean-heap.ts';
 import type { Part } from './running-parts.ts';
 
 /** Where the worker's log goes: a file, or our own stderr. */
@@ -18,6 +19,7 @@ export async function startWorkerPart(config: Config, place: LogPlace, level: 'i
   if ('file' in place) await setAsideLongLog(place.file);
   const destination = 'file' in place ? { dest: place.file, mkdir: true, sync: true } : { dest: 2, sync: true };
   const worker = await startWorker(config, { log: createLog(pino.destination(destination), level) });
+  keepHeapLean();
   return {
     name: 'the worker',
     state: () => worker.state(),
