@@ -98,7 +98,7 @@ describe('fetchBundle', () => {
     expect(downloads().map((entry) => entry.status)).not.toContain(403);
     expectNothingTwice(2_200_000);
     expect(downloads().some((entry) => entry.hadAuthorization)).toBe(false);
-  });
+  }, 60_000);
 
   it('fetches with several connections what a source gives slowly to each, nothing twice', async () => {
     const jobId = await exported({ padBytes: 24_000_000, storageRate: 6_000_000 });
@@ -112,7 +112,7 @@ describe('fetchBundle', () => {
     const sent = downloads().reduce((sum, { bytes }) => sum + bytes, 0);
     const { size } = await stat(join(scene.folder, 'bundles', '.staging', 'stage-1', 'archive'));
     expect(sent).toBe(size);
-  });
+  }, 60_000);
 
   it('tells a full disk, leaves nothing of the download there, and the published version as it is', async ({
     skip,

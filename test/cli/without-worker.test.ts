@@ -59,7 +59,7 @@ describe('on a Temporal without a worker', () => {
     const waited = await docferryJson(['export', 'start', domain, '--wait', '--timeout', '2s'], { cwd });
     expect(waited.exitCode).toBe(5);
     expect(waited.document).toHaveProperty('error.code', 'StillRunning');
-    expect(waited.document).toHaveProperty('error.hint', expect.stringContaining(`docferry export status ${domain}`));
+    expect(waited.document).toHaveProperty('error.hint', expect.stringContaining(`docferry export watch ${domain}`));
     expect(waited.stderr).toContain('no worker polls the task queue');
   });
 

@@ -10,6 +10,10 @@ import { createLog } from '../../src/log.ts';
 import { type RunningWorker, startWorker } from '../../src/worker.ts';
 import { useDevServer, workflowBundle } from './temporal.ts';
 
+/** One log a process: Temporal's runtime is installed once, with the log of the first worker. */
+const lines: string[] = [];
+const log = createLog({ write: (line: string) => lines.push(line) }, 'debug');
+
 /** Everything docferry needs, on the real Temporal server: sandbox, configuration, folder, client. */
 export interface Scene {
   folder: string;
@@ -21,7 +25,7 @@ export interface Scene {
   org: string;
   project: string;
   domain: string;
-  /** What workers of this scene have logged so far. */
+  /** What the workers of all scenes of this process have logged so far. */
   logged(): string;
   /** With another feedback store than the configured one, if an address is given. */
   startWorker(feedback?: string): Promise<RunningWorker>;
@@ -98,8 +102,6 @@ ${options.privacy ? `privacy: ${options.privacy}\n` : ''}`;
   const load = (file: string) => loadConfig({ file, env: {}, cwd: folder, secrets: 'required' });
   const config = load(configFile);
   const client = await connectClient(config.temporal);
-  const lines: string[] = [];
-  const log = createLog({ write: (line: string) => lines.push(line) }, 'debug');
   const workers: RunningWorker[] = [];
   const otherFile = join(folder, 'other.yaml');
   const start = async (settings: Config) => {

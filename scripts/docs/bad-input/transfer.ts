@@ -50,7 +50,7 @@ export const transfer: readonly BadCase[] = [
       ['silence', `${download} > goes on after silence`],
       ['endless body', `${download} > stops at the size limit, announced or not`],
       ['5xx, resets', again],
-      ['expired or forbidden', `${download} > asks for a new link on %i, with which the same file goes on`],
+      ['expired or forbidden', `${download} > asks for a new link on %i, and goes on where it was`],
       ['object changed after a cut', `${download} > gives the new object whole when it changed after a cut`],
     ],
   },

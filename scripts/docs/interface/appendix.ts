@@ -125,7 +125,7 @@ export const appendix: readonly Section[] = [
         'appendix.analytics.429',
         'analytics: 429, with `Retry-After` in seconds or as a date, or without',
         `${failed} > 429 with %j asks to wait %j ms`,
-        "service/retry-after > readRetryAfter > measures a date by the answer's own Date header, so that the service's clock may be wrong",
+        "model/retry-after > readRetryAfter > measures a date by the answer's own Date header, so that the service's clock may be wrong",
         'activities/feedback-pages > fetchPages > waits after a 429, for the organization, as long as the service says',
         'sandbox/rate-limit > a 429 > can come without Retry-After',
       ],
@@ -145,8 +145,8 @@ export const appendix: readonly Section[] = [
       [
         'appendix.store.expired',
         'an expired link: 403 with XML',
-        `${download} > asks for a new link on %i, with which the same file goes on`,
-        `${fetchBundle} > asks for a new link when one expires in the middle, and goes on behind the bytes it has`,
+        `${download} > asks for a new link on %i, and goes on where it was`,
+        `${fetchBundle} > replaces links that end soon before it uses them, and goes on behind the bytes it has`,
       ],
       [
         'appendix.store.range',

@@ -100,7 +100,7 @@ export const rules: readonly Section[] = [
       [
         'limits.link',
         'not shown: how long the link lives',
-        'bundle/download > download > asks for a new link on %i, with which the same file goes on',
+        'bundle/download > download > asks for a new link on %i, and goes on where it was',
         'service/client > generate export bundle > needs no more than bundleUrl in the answer',
       ],
       [

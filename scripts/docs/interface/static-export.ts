@@ -160,7 +160,7 @@ export const staticExport: readonly Section[] = [
       [
         'jobs.bundle.expires',
         'the link expires',
-        'activities/bundle-versions > fetchBundle > asks for a new link when one expires in the middle, and goes on behind the bytes it has',
+        'activities/bundle-versions > fetchBundle > replaces links that end soon before it uses them, and goes on behind the bytes it has',
       ],
       [
         'jobs.otherFields',
