@@ -49,7 +49,7 @@ if (values.real) {
 const page = [
   '# Verification beside other tools',
   '',
-  `Made by \`npm run bench:verify -- --runs ${runs}\` on ${cpus().length} processors (${cpus()[0]?.model.trim()}), load average`,
+  `Made by \`npm run bench:verify -- --runs ${runs}${values.real ? ' --real' : ''}\` on ${cpus().length} processors (${cpus()[0]?.model.trim()}), load average`,
   `${loadavg()[0]?.toFixed(1)} at the end; best of ${runs} runs, the commands taking turns. 20,000 files, 452 MB unpacked. docferry hashes`,
   'every file and the archive (SHA-256) besides; the others check CRCs at most. "in a worker" is the same without the',
   'start of a process, as an export does it. Site rules: the second line less the first one.',
