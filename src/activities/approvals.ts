@@ -1,7 +1,7 @@
 import { type Manifest, NoSuchVersion } from '../bundle/bundle-store.ts';
 import { compareVersions } from '../bundle/compare-versions.ts';
 import type { ContentChanges } from '../model/content-changes.ts';
-import { publishFailure } from './bundle-versions.ts';
+import { publishFailure, tidy } from './bundle-versions.ts';
 import { type ActivityDependencies, requireStore } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { type Promotion, promoteUnlessHeld } from './promotion.ts';
@@ -19,8 +19,11 @@ export const createApprovalActivities = (deps: ActivityDependencies) => ({
     requireStore('bundle', input.storeId, deps.bundles.identity);
     const { domain, version, against } = input;
     try {
-      const before = against === null ? null : await manifestIfThere(deps, domain, against);
-      return compareVersions(before, await deps.bundles.manifest(domain, version));
+      const compare = async () => {
+        const before = against === null ? null : await manifestIfThere(deps, domain, against);
+        return compareVersions(before, await deps.bundles.manifest(domain, version));
+      };
+      return await withHeartbeats(() => ({ version }), compare);
     } catch (error) {
       throw publishFailure(error, domain);
     }
@@ -33,7 +36,11 @@ export const createApprovalActivities = (deps: ActivityDependencies) => ({
     try {
       return await withHeartbeats(
         () => ({ version }),
-        async () => ({ heldAt: (await promoteUnlessHeld(deps.bundles, domain, version, promote))?.version ?? null }),
+        async () => {
+          const hold = await promoteUnlessHeld(deps.bundles, domain, version, promote);
+          await tidy(deps, domain);
+          return { heldAt: hold?.version ?? null };
+        },
       );
     } catch (error) {
       throw publishFailure(error, domain);

@@ -128,8 +128,8 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
       await bundles.publish(input.stageId, version);
       const promotion = () => (promote ? promoteUnlessHeld(bundles, domain, version, promote) : null);
       const hold = await (awaitsApproval ? bundles.holds.noteWaiting(domain, version) : promotion());
-      // Nothing else protects one that awaits approval, should the clock have gone back since the last.
-      await tidy(deps, domain, [version]);
+      // One that may yet be rejected costs no older one its place.
+      if (!awaitsApproval || hold) await tidy(deps, domain);
       return { url: await bundles.urlOf(domain, version), heldAt: hold?.version ?? null };
     };
     try {
@@ -163,13 +163,9 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
 });
 
 /** Where a version comes, old ones go. What cannot be removed now is not worth a failure: the next time does it. */
-async function tidy(
-  { bundles, keepVersions }: ActivityDependencies,
-  domain: string,
-  held: readonly string[],
-): Promise<void> {
+export async function tidy({ bundles, keepVersions }: ActivityDependencies, domain: string): Promise<void> {
   try {
-    const removed = await bundles.prune(domain, keepVersions, held);
+    const removed = await bundles.prune(domain, keepVersions);
     if (removed.length > 0) log.info('removed old versions', { domain, removed });
     await bundles.sweep(new Date());
   } catch (error) {

@@ -1,9 +1,9 @@
-import { type BundleStore, PointerMoved } from '../bundle/bundle-store.ts';
+import { type BundleStore, type Current, PointerMoved } from '../bundle/bundle-store.ts';
 import { SiteHeld, type SiteHold } from '../bundle/site-holds.ts';
 
-/** When a version became current, and the epoch the pointer must still have. */
+/** When a version became current, and what must still be current until then; null for nothing yet. */
 export interface Promotion {
-  expectedEpoch: number;
+  expected: Current | null;
   publishedAt: number;
 }
 
@@ -14,22 +14,32 @@ const tries = 5;
  * repeat. Throws `PointerMoved` and what the store throws.
  */
 export async function promoteUnlessHeld(
-  bundles: BundleStore,
+  bundles: Pick<BundleStore, 'moveCurrent' | 'current' | 'holds'>,
   domain: string,
   version: string,
-  { expectedEpoch, publishedAt }: Promotion,
+  { expected, publishedAt }: Promotion,
 ): Promise<SiteHold | null> {
+  let epoch = expected?.epoch ?? 0;
   for (let left = tries; ; left -= 1) {
     try {
-      await bundles.moveCurrent(domain, version, expectedEpoch, new Date(publishedAt));
+      await bundles.moveCurrent(domain, version, epoch, new Date(publishedAt));
       return null;
     } catch (error) {
       // A hold may itself have moved the pointer.
       if (!(error instanceof SiteHeld || error instanceof PointerMoved)) throw error;
       const hold = await bundles.holds.noteWaiting(domain, version);
       if (hold !== null) return hold;
-      // Released in between: the pointer may be moved again.
-      if (error instanceof PointerMoved || left <= 1) throw error;
+      if (left <= 1) throw error;
+      if (error instanceof SiteHeld) continue;
+      // A hold that has ended may have left another epoch; what is in service is still what this run knows.
+      const now = await bundles.current(domain);
+      if (now === null || now.epoch === epoch || !isSame(now, expected)) throw error;
+      epoch = now.epoch;
     }
   }
+}
+
+/** Put into service by the same publication, whatever happened to the epoch. */
+function isSame(now: Current, before: Current | null): boolean {
+  return now.version === before?.version && now.publishedAt === before.publishedAt;
 }

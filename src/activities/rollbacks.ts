@@ -4,23 +4,23 @@ import { checkVersion } from '../bundle/check-version.ts';
 import { DEFAULT_LIMITS } from '../bundle/entry-rules.ts';
 import { VersionDamaged } from '../bundle/store-errors.ts';
 import { publishFailure } from './bundle-versions.ts';
-import { type ActivityDependencies, requireStore, siteOf } from './dependencies.ts';
+import { type ActivityDependencies, requireStore } from './dependencies.ts';
 import { permanent } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 
-export interface RollBackInput {
-  org: string;
+interface KeptVersion {
   domain: string;
   storeId: string;
   version: string;
+}
+
+export interface RollBackInput extends KeptVersion {
   reason: string | null;
   /** Fixed by the workflow, so that attempts agree. */
   at: number;
 }
 
 export interface RolledBack {
-  /** What was current before; null when nothing was. */
-  previous: string | null;
   contentDigest: string;
   pages: number;
   files: number;
@@ -31,22 +31,24 @@ export interface RolledBack {
 const tries = 5;
 
 export const createRollbackActivities = (deps: ActivityDependencies) => ({
-  /** Verifies a kept version anew, whole. Nothing is touched by one that is not what its manifest says. */
-  async checkKeptVersion({ org, domain, storeId, version }: Omit<RollBackInput, 'reason' | 'at'>): Promise<void> {
+  /** Verifies a kept version anew, and tells what is current. Nothing is touched by one that its manifest does not describe. */
+  async checkKeptVersion({ domain, storeId, version }: KeptVersion): Promise<{ current: string | null }> {
     requireStore('bundle', storeId, deps.bundles.identity);
-    const site = siteOf(deps, org, domain);
+    const { bundles } = deps;
     try {
-      await withHeartbeats(
-        () => ({ version }),
-        (signal) =>
-          checkVersion(deps.bundles, domain, version, {
-            limits: { ...DEFAULT_LIMITS, maxBytes: site.maxBytes, maxFiles: site.maxFiles },
-            siteRules: site.siteRules,
-            domain,
-            signal,
-            onProgress: () => Context.current().heartbeat({ version }),
-          }),
-      );
+      const check = async (signal: AbortSignal) => {
+        const { files } = await bundles.manifest(domain, version);
+        // It was accepted by the rules and limits of its day; what counts now is that it is still the same.
+        const unpacked = files.reduce((sum, { bytes }) => sum + bytes, 0);
+        const maxBytes = Math.max(DEFAULT_LIMITS.maxBytes, unpacked);
+        // Folders count too.
+        const maxFiles = Math.max(DEFAULT_LIMITS.maxFiles, files.length * 10);
+        const limits = { ...DEFAULT_LIMITS, maxBytes, maxFiles };
+        const onProgress = () => Context.current().heartbeat({ version });
+        await checkVersion(bundles, domain, version, { limits, structureOnly: true, signal, onProgress });
+        return { current: (await bundles.current(domain))?.version ?? null };
+      };
+      return await withHeartbeats(() => ({ version }), check);
     } catch (error) {
       throw keptFailure(error, domain);
     }
@@ -57,7 +59,6 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
     requireStore('bundle', storeId, deps.bundles.identity);
     const { bundles } = deps;
     const move = async (): Promise<RolledBack> => {
-      const previous = (await bundles.current(domain))?.version ?? null;
       await bundles.holds.place(domain, { version, reason, at: new Date(at) });
       for (let left = tries; ; left -= 1) {
         const epoch = (await bundles.current(domain))?.epoch ?? 0;
@@ -69,7 +70,7 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
         }
       }
       const { contentDigest, pages, files } = await bundles.manifest(domain, version);
-      return { previous, contentDigest, pages, files: files.length, url: await bundles.urlOf(domain, version) };
+      return { contentDigest, pages, files: files.length, url: await bundles.urlOf(domain, version) };
     };
     try {
       return await withHeartbeats(() => ({ version }), move);

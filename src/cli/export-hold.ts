@@ -3,6 +3,7 @@ import { noSuchThing } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findSite } from './find-configured.ts';
+import { reasonFlag } from './reason-flag.ts';
 
 export function addExportHold(parent: Command, run: RunCommand): void {
   parent
@@ -15,12 +16,13 @@ export function addExportHold(parent: Command, run: RunCommand): void {
 }
 
 async function hold(context: CommandContext, domain: string, { reason }: { reason?: string }): Promise<ExitCode> {
+  const why = reasonFlag(reason);
   const config = await loadContextConfig(context);
   const { site } = findSite(config, domain);
   const { openBundleStore } = await import('../open-bundle-store.ts');
   const { NoSuchVersion } = await import('../bundle/bundle-store.ts');
   const store = await openBundleStore(config.store.bundles);
-  const request = { version: null, reason: reason?.trim() || null, at: new Date() };
+  const request = { version: null, reason: why, at: new Date() };
   const placed = await store.holds.place(site.domain, request).catch((error: unknown) => {
     if (!(error instanceof NoSuchVersion)) throw error;
     const hint = 'hold it where the store of the workers is, once something is published';

@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander';
-import { usageFailure } from './cli-failure.ts';
+import type { Config } from '../config/config.ts';
+import { noSuchThing } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findSite } from './find-configured.ts';
+import { reasonFlag } from './reason-flag.ts';
 import { type WaitFlags, waitTimeout } from './wait-options.ts';
 
 interface RollbackFlags extends WaitFlags {
@@ -40,21 +42,26 @@ async function rollback(
   flags: RollbackFlags,
 ): Promise<ExitCode> {
   const timeoutMs = waitTimeout(flags);
+  const reason = reasonFlag(flags.reason);
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, domain);
   const { isStoreName } = await import('../bundle/store-names.ts');
-  if (!isStoreName(version)) throw usageFailure(`${version} is no version's name`, 'see `docferry export versions`');
+  if (!isStoreName(version)) {
+    throw noSuchThing(
+      'NoSuchVersion',
+      `${JSON.stringify(version.slice(0, 80))} is no version's name`,
+      'see `docferry export versions`',
+    );
+  }
   const { startRollback } = await import('../client/rollbacks.ts');
   const { withTemporal } = await import('./session.ts');
   const { output } = context;
   return withTemporal(config, async (session) => {
-    const input = { org, domain: site.domain, version, reason: flags.reason?.trim() || null };
-    const { handle, joined, cancelled } = await startRollback(
-      session.client,
-      config.temporal.taskQueue,
-      input,
-      flags.onRunning,
-    );
+    const input = { org, domain: site.domain, version, reason };
+    const { handle, joined, cancelled } = await startRollback(session.client, config.temporal.taskQueue, input, {
+      onRunning: flags.onRunning,
+      beforeCancel: () => requireVersion(config, site.domain, version),
+    });
     if (cancelled) output.note(`cancelled the export of ${site.domain} that was running`);
     if (!flags.wait) {
       const { workflowId } = handle;
@@ -65,5 +72,17 @@ async function rollback(
     }
     const { watchExport } = await import('./watch-export.ts');
     return watchExport(context, session, { org, domain: site.domain, handle, timeoutMs });
+  });
+}
+
+/** A running export is not cancelled for a version that is not there. */
+async function requireVersion(config: Config, domain: string, version: string): Promise<void> {
+  const { openBundleStore } = await import('../open-bundle-store.ts');
+  const { NoSuchVersion } = await import('../bundle/bundle-store.ts');
+  const store = await openBundleStore(config.store.bundles);
+  await store.manifest(domain, version).catch((error: unknown) => {
+    if (!(error instanceof NoSuchVersion)) throw error;
+    const hint = 'the running export goes on; `docferry export versions` lists what is there';
+    throw noSuchThing('NoSuchVersion', `${error.message} in ${store.place}`, hint);
   });
 }

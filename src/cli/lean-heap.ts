@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** The old generation is collected when it has grown by this much since the collection before. */
-const growthPercent = 30;
+const growthPercent = 15;
 
 /**
  * Keeps the heap of a long-running process near what it really uses: left alone, V8 lets garbage of a long pass grow to

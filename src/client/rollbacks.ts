@@ -26,13 +26,14 @@ const tries = 5;
 
 /**
  * Starts a rollback under the id of the site's exports. What runs there is cancelled and waited for, or a reason to
- * refuse, as asked; the same rollback is joined. Throws `ExportRunning`.
+ * refuse, as asked, unless it is about to put that very version into service; the same rollback is joined. Throws
+ * `ExportRunning`, and what `beforeCancel` throws to leave a running export alone.
  */
 export async function startRollback(
   client: Client,
   taskQueue: string,
   input: RollbackInput,
-  onRunning: 'cancel' | 'refuse',
+  { onRunning, beforeCancel }: { onRunning: 'cancel' | 'refuse'; beforeCancel: () => Promise<void> },
 ): Promise<StartedRollback> {
   const { org, domain, version } = input;
   const workflowId = exportWorkflowId(org, domain);
@@ -57,6 +58,10 @@ export async function startRollback(
     if (state !== null && (onRunning === 'refuse' || left <= 1)) {
       throw new ExportRunning(`an export of ${domain} is already running (${describeParameters(state)})`);
     }
+    if (state?.approval?.version === version) {
+      throw new ExportRunning(`${version} is not in service yet: it waits for approval`);
+    }
+    if (state !== null && !cancelled) await beforeCancel();
     cancelled = (await cancelAndWait(running)) || cancelled;
   }
 }

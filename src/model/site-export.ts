@@ -4,6 +4,9 @@ import type { ContentChanges } from './content-changes.ts';
 import type { RefusedKey } from './key-tries.ts';
 import type { Transfer } from './transfer.ts';
 
+/** Longest reason of a person, in characters: it stands in results and details (DESIGN §4). */
+export const longestReason = 500;
+
 /** What a person can ask of an export; two requests with equal parameters are the same request (DESIGN E1). */
 export interface ExportParameters {
   siteVersion?: string;

@@ -28,6 +28,8 @@ export interface ExportFinished {
   version: string | null;
   contentDigest: string | null;
   url: string | null;
+  /** The version at which a person holds the site: what was published is not in service then. */
+  held: string | null;
   workflowId: string;
   runId: string;
 }

@@ -1,4 +1,11 @@
-import { ChildWorkflowCancellationType, log, ParentClosePolicy, startChild, uuid4 } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  log,
+  ParentClosePolicy,
+  startChild,
+  uuid4,
+} from '@temporalio/workflow';
 import type { WebhookEvent } from '../model/webhook-event.ts';
 import { webhookWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import type { deliverWebhook } from './deliver-webhook.ts';
@@ -13,15 +20,18 @@ export async function announce(org: string, webhooks: readonly string[], event: 
   for (const webhook of webhooks) {
     const messageId = `msg_${uuid4()}`;
     try {
-      await startChild<typeof deliverWebhook>(workflowTypes.deliverWebhook, {
-        workflowId: webhookWorkflowId(org, webhook, messageId),
-        workflowTaskTimeout: '2s',
-        staticSummary: `${event.type} to ${webhook} (${org})`,
-        typedSearchAttributes: attributesOf({ org }),
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        cancellationType: ChildWorkflowCancellationType.ABANDON,
-        args: [{ org, webhook, messageId, event }],
-      });
+      // Also when the run is cancelled while its end is written: what is told of has happened.
+      await CancellationScope.nonCancellable(() =>
+        startChild<typeof deliverWebhook>(workflowTypes.deliverWebhook, {
+          workflowId: webhookWorkflowId(org, webhook, messageId),
+          workflowTaskTimeout: '2s',
+          staticSummary: `${event.type} to ${webhook} (${org})`,
+          typedSearchAttributes: attributesOf({ org }),
+          parentClosePolicy: ParentClosePolicy.ABANDON,
+          cancellationType: ChildWorkflowCancellationType.ABANDON,
+          args: [{ org, webhook, messageId, event }],
+        }),
+      );
     } catch (error) {
       log.error('a webhook could not be told', { webhook, failure: failureSummary(error) });
     }

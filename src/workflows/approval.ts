@@ -1,13 +1,20 @@
-import { ApplicationFailure, condition, proxyActivities } from '@temporalio/workflow';
+import { type ActivityOptions, ApplicationFailure, condition, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { Reason } from '../model/cargo.ts';
 import { changesText } from '../model/content-changes.ts';
 import { spanText } from '../model/details-text.ts';
-import type { ExportInput } from '../model/site-export.ts';
+import { type ExportInput, longestReason } from '../model/site-export.ts';
 import type { ExportView } from './export-view.ts';
-import { recordOptions } from './record-options.ts';
 
-const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(recordOptions);
+/** The manifests of large sites take a while to come from a bucket. */
+const compareOptions = {
+  startToCloseTimeout: '15m',
+  scheduleToCloseTimeout: '6h',
+  heartbeatTimeout: '3s',
+  retry: { initialInterval: '1s', maximumInterval: '1m' },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+} satisfies ActivityOptions;
+const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(compareOptions);
 
 /** What a person says about a waiting version. Naming it makes sure that it is the one they looked at. */
 export interface ApprovalAnswer {
@@ -16,9 +23,6 @@ export interface ApprovalAnswer {
 export interface RejectionAnswer extends ApprovalAnswer {
   reason: string;
 }
-
-/** Longest reason for a rejection, in characters: it stands in the run's result. */
-const longestReason = 500;
 
 /** A person's decision about a published version, waited for on a durable timer (DESIGN E6, `approval: manual`). */
 export class Approval {
@@ -66,7 +70,7 @@ export class Approval {
     const { storeId, version, against, timeoutMs } = ask;
     const { domain } = this.#input;
     const changes = await stores.describeChanges.executeWithOptions(
-      { ...recordOptions, summary: `what ${version} changes` },
+      { ...compareOptions, summary: `what ${version} changes` },
       [{ domain, storeId, version, against }],
     );
     const since = Date.now();

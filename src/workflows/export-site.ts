@@ -37,7 +37,7 @@ import { type FetchBundleResult, Publication, type VerifiedBundle } from './publ
 import { recordOptions } from './record-options.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
 
-type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'>;
+type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'> & { held?: string | null };
 
 const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun'>>(recordOptions);
 
@@ -273,9 +273,9 @@ class SiteExport {
         jobMs: (this.#input.parameters.paths ?? []).length === 0 ? (this.progress.jobMs ?? null) : null,
       },
     ]);
-    const { version = null, contentDigest = null, url = null } = result ?? {};
+    const { version = null, contentDigest = null, url = null, held = null } = result ?? {};
     const timestamp = new Date().toISOString();
-    const data = { org, domain, outcome, version, contentDigest, url, workflowId, runId };
+    const data = { org, domain, outcome, version, contentDigest, url, held, workflowId, runId };
     await announce(org, this.#settings?.webhooks ?? [], { type: 'export.finished', timestamp, data });
   }
 }

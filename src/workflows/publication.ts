@@ -62,7 +62,7 @@ export class Publication {
     const { org, domain, parameters } = this.#input;
     const { storeId } = this.#progress;
     const asks = approvalMs !== null && becomesCurrent(parameters);
-    const promote = { expectedEpoch: bundle.current?.epoch ?? 0, publishedAt: Date.now() };
+    const promote = { expected: bundle.current, publishedAt: Date.now() };
     if (asks) this.#unapproved = version;
     const { url, heldAt = null } = await publications.publishVersion.executeWithOptions(
       { ...publishOptions, summary: `publish ${version}` },
@@ -78,10 +78,10 @@ export class Publication {
         },
       ],
     );
-    // Not before the publication is known to have succeeded: a repeated one needs the download.
-    await this.discardStaged();
     this.published = { version, contentDigest: bundle.contentDigest, url };
     if (heldAt !== null) this.#unapproved = null;
+    // Not before the publication is known to have succeeded: a repeated one needs the download.
+    await this.discardStaged();
     if (!asks || heldAt !== null) return { url, heldAt };
     const against = bundle.current?.version ?? null;
     const reason = await this.#approval.wait({ storeId, version, against, timeoutMs: approvalMs });
@@ -90,7 +90,7 @@ export class Publication {
       return { reason };
     }
     this.#unapproved = null;
-    return { url, ...(await this.#promote(version, promote.expectedEpoch)) };
+    return { url, ...(await this.#promote(version, bundle.current)) };
   }
 
   /** Removes what nobody approved: copies of it would push out good versions (docs/decisions/0074). */
@@ -111,9 +111,9 @@ export class Publication {
     ]);
   }
 
-  async #promote(version: string, expectedEpoch: number): Promise<{ heldAt: string | null }> {
+  async #promote(version: string, expected: VerifiedBundle['current']): Promise<{ heldAt: string | null }> {
     const { domain } = this.#input;
-    const promote = { expectedEpoch, publishedAt: Date.now() };
+    const promote = { expected, publishedAt: Date.now() };
     return publications.promoteVersion.executeWithOptions(
       { ...publishOptions, summary: `approved: ${version} becomes current` },
       [{ domain, storeId: this.#progress.storeId, version, promote }],

@@ -89,13 +89,14 @@ class Rollback {
       [{ org, domain }],
     );
     this.#enter('verifying');
-    await stores.checkKeptVersion.executeWithOptions({ ...storeOptions, summary: `verify ${version} anew` }, [
-      { org, domain, storeId, version },
-    ]);
+    const { current } = await stores.checkKeptVersion.executeWithOptions(
+      { ...storeOptions, summary: `verify ${version} anew` },
+      [{ domain, storeId, version }],
+    );
     this.#enter('publishing');
     const rolledBack = await stores.rollBackTo.executeWithOptions(
       { ...storeOptions, summary: `hold ${domain} at ${version}` },
-      [{ org, domain, storeId, version, reason, at: Date.now() }],
+      [{ domain, storeId, version, reason, at: Date.now() }],
     );
     this.#contentDigest = rolledBack.contentDigest;
     this.#enter('rolling-out');
@@ -111,6 +112,7 @@ class Rollback {
       domain,
       outcome: 'rolled-back',
       version,
+      previous: current,
       ...rolledBack,
       held: version,
       rollouts: this.#rollouts,

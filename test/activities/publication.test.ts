@@ -45,7 +45,7 @@ describe('publishVersion', () => {
       ...input,
       stageId: 'run-4',
       version: versionAt(4),
-      promote: { expectedEpoch: 1, publishedAt: NOW },
+      promote: { expected: await bundles.current(domain), publishedAt: NOW },
     };
     await stage(bundles, 'run-4');
     expect((await run(() => activities.publishVersion(again))).url).toContain(versionAt(4));

@@ -39,6 +39,7 @@ const delivery: WebhookDelivery = {
       version: '20261121T040200Z-3f9a2c1b8e7d',
       contentDigest: 'ab',
       url: 'http://localhost:8090/docs.acme.example/versions/20261121T040200Z-3f9a2c1b8e7d/bundle.zip',
+      held: null,
       workflowId: 'export:acme:docs.acme.example',
       runId: 'r',
     },

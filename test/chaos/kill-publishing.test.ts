@@ -61,7 +61,7 @@ describe('kill -9 between every two steps of publishing (S1)', () => {
 
   describe.skipIf(!s3Backend.available)('to a bucket', () => {
     beforeAll(() => s3Backend.start(), 60_000);
-    afterAll(() => s3Backend.stop());
+    afterAll(() => s3Backend.stop(), 60_000);
 
     const bucket =
       (prefix: string, endpoint = s3Server().endpoint) =>

@@ -78,7 +78,7 @@ describe('an export that needs approval', () => {
         rollouts: [{ outcome: 'rolled-out' }],
       });
     });
-    expect(calls.promoteVersion).toMatchObject([{ promote: { expectedEpoch: 4 } }]);
+    expect(calls.promoteVersion).toMatchObject([{ promote: { expected: { epoch: 4 } } }]);
     expect(calls.withdrawVersion).toBeUndefined();
   });
 

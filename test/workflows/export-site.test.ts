@@ -42,7 +42,7 @@ describe('exportSite', () => {
         reasons: [],
       });
       expect(result.version).toMatch(/^\d{8}T\d{6}Z-abababababab$/);
-      expect(calls.publishVersion).toMatchObject([{ version: result.version, promote: { expectedEpoch: 0 } }]);
+      expect(calls.publishVersion).toMatchObject([{ version: result.version, promote: { expected: null } }]);
     });
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'published', jobId: 'job-1' }]);
   });
@@ -134,7 +134,7 @@ describe('exportSite', () => {
     await withWorker(env, activities, async ({ taskQueue }) => {
       expect((await (await start(taskQueue, input({ force: true }))).result()).outcome).toBe('published');
     });
-    expect(calls.publishVersion).toMatchObject([{ promote: { expectedEpoch: 4 } }]);
+    expect(calls.publishVersion).toMatchObject([{ promote: { expected: { epoch: 4 } } }]);
   });
 
   it('does not make an export of a few paths the current version, unless promoted', async () => {
@@ -143,7 +143,7 @@ describe('exportSite', () => {
       await (await start(taskQueue, input({ paths: ['/a'] }))).result();
       await (await start(taskQueue, input({ paths: ['/a'], promote: true }))).result();
     });
-    expect(calls.publishVersion).toMatchObject([{ promote: null }, { promote: { expectedEpoch: 0 } }]);
+    expect(calls.publishVersion).toMatchObject([{ promote: null }, { promote: { expected: null } }]);
     expect(calls.rollOut).toHaveLength(1);
   });
 

@@ -18,13 +18,20 @@ afterAll(async () => {
 });
 
 const version = '20260101T000000Z-000000000000';
-const rolledBack = { previous: 'newer', contentDigest: 'ab'.repeat(32), pages: 7, files: 9, url: 'http://b.example/x' };
+const rolledBack = { contentDigest: 'ab'.repeat(32), pages: 7, files: 9, url: 'http://b.example/x' };
 
 /** As `exportActivities`, with those of a rollback. */
 const rollbackActivities = (replace: Partial<Activities> = {}) =>
-  exportActivities({ checkKeptVersion: async () => {}, rollBackTo: async () => rolledBack, ...replace });
+  exportActivities({
+    checkKeptVersion: async () => ({ current: 'newer' }),
+    rollBackTo: async () => rolledBack,
+    ...replace,
+  });
 
 const request = (): RollbackInput => ({ ...input(), version, reason: 'broken search' });
+
+const refuse = { onRunning: 'refuse' as const, beforeCancel: async () => {} };
+const cancel = { ...refuse, onRunning: 'cancel' as const };
 
 /** An activity that goes on when it is told. */
 function gate() {
@@ -46,13 +53,14 @@ describe('rollBack', () => {
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const asked = request();
-      const { handle, joined, cancelled } = await startRollback(env.client, taskQueue, asked, 'refuse');
+      const { handle, joined, cancelled } = await startRollback(env.client, taskQueue, asked, refuse);
       expect([joined, cancelled]).toEqual([false, false]);
       expect(await handle.result()).toMatchObject({
         workflowId: `export:acme:${asked.domain}`,
         outcome: 'rolled-back',
         version,
         held: version,
+        previous: 'newer',
         ...rolledBack,
         rollouts: [
           { target: 'bad', outcome: 'failed' },
@@ -73,7 +81,7 @@ describe('rollBack', () => {
       },
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
-      const { handle } = await startRollback(env.client, taskQueue, request(), 'refuse');
+      const { handle } = await startRollback(env.client, taskQueue, request(), refuse);
       await expect(handle.result()).rejects.toMatchObject({ cause: { cause: { type: 'VersionDamaged' } } });
     });
     expect([calls.rollBackTo, calls.rollOut]).toEqual([undefined, undefined]);
@@ -87,9 +95,12 @@ describe('rollBack', () => {
       const { org, domain } = asked;
       await startExport(env.client, taskQueue, { org, domain, parameters: {} }, 'join');
       await expect.poll(() => exportState(env.client, org, domain)).toMatchObject({ phase: 'rendering' });
-      const refused = startRollback(env.client, taskQueue, asked, 'refuse');
+      const refused = startRollback(env.client, taskQueue, asked, refuse);
       await expect(refused).rejects.toBeInstanceOf(ExportRunning);
-      const { handle, cancelled } = await startRollback(env.client, taskQueue, asked, 'cancel');
+      const mistaken = { ...cancel, beforeCancel: () => Promise.reject(new Error('no such version')) };
+      await expect(startRollback(env.client, taskQueue, asked, mistaken)).rejects.toThrow('no such version');
+      expect(await exportState(env.client, org, domain)).toMatchObject({ phase: 'rendering' });
+      const { handle, cancelled } = await startRollback(env.client, taskQueue, asked, cancel);
       expect(cancelled).toBe(true);
       expect(await handle.result()).toMatchObject({ outcome: 'rolled-back' });
     });
@@ -99,11 +110,12 @@ describe('rollBack', () => {
 
   it('is joined by the same rollback, and no export starts beside it', async () => {
     const { open, opened } = gate();
-    const { activities, calls } = rollbackActivities({ checkKeptVersion: () => opened });
+    const checkKeptVersion = () => opened.then(() => ({ current: null }));
+    const { activities, calls } = rollbackActivities({ checkKeptVersion });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const asked = request();
-      const { handle } = await startRollback(env.client, taskQueue, asked, 'cancel');
-      expect((await startRollback(env.client, taskQueue, asked, 'cancel')).joined).toBe(true);
+      const { handle } = await startRollback(env.client, taskQueue, asked, cancel);
+      expect((await startRollback(env.client, taskQueue, asked, cancel)).joined).toBe(true);
       const { org, domain } = asked;
       const beside = startExport(env.client, taskQueue, { org, domain, parameters: {} }, 'join');
       await expect(beside).rejects.toThrow(`rollback to ${version}`);
