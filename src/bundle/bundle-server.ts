@@ -141,7 +141,9 @@ class Reading {
     const published = await this.#files.of(domain, version, file);
     if (published === null) return refuse(response, 404);
     const read = (range: ByteRange | undefined) => this.#store.open(domain, version, file, range);
-    if (!(await sendObject(request, response, { ...published, open: read }, this.#idleMs))) refuse(response, 404);
+    if (await sendObject(request, response, { ...published, open: read }, this.#idleMs)) return;
+    this.#files.forget(domain, version);
+    refuse(response, 404);
   }
 }
 

@@ -24,6 +24,8 @@ export const contentTypes: Record<ArchiveFormat, string> = {
 export class PublishedFiles {
   readonly #open: (domain: string, version: string, file: string) => Promise<Readable | null>;
   readonly #known = new Map<string, ReadonlyMap<string, PublishedFile>>();
+  /** Under way, so that all who ask at once share one. */
+  readonly #reads = new Map<string, Promise<ReadonlyMap<string, PublishedFile> | null>>();
 
   /** @param open opens a file of a version, null when there is none */
   constructor(open: (domain: string, version: string, file: string) => Promise<Readable | null>) {
@@ -32,10 +34,27 @@ export class PublishedFiles {
 
   /** Null when the version has no such file. Throws what opening throws. */
   async of(domain: string, version: string, file: string): Promise<PublishedFile | null> {
-    const key = `${domain}/${version}`;
-    const files = this.#known.get(key) ?? (await this.#read(domain, version));
-    if (files && !this.#known.has(key)) this.#remember(key, files);
+    const files = this.#known.get(keyOf(domain, version)) ?? (await this.#readOnce(domain, version));
     return files?.get(file) ?? null;
+  }
+
+  /** Of a version that turned out to be gone. */
+  forget(domain: string, version: string): void {
+    this.#known.delete(keyOf(domain, version));
+  }
+
+  #readOnce(domain: string, version: string): Promise<ReadonlyMap<string, PublishedFile> | null> {
+    const key = keyOf(domain, version);
+    const underWay = this.#reads.get(key);
+    if (underWay !== undefined) return underWay;
+    const reading = this.#read(domain, version)
+      .then((files) => {
+        if (files !== null) this.#remember(key, files);
+        return files;
+      })
+      .finally(() => this.#reads.delete(key));
+    this.#reads.set(key, reading);
+    return reading;
   }
 
   async #read(domain: string, version: string): Promise<ReadonlyMap<string, PublishedFile> | null> {
@@ -67,6 +86,10 @@ export class PublishedFiles {
     if (this.#known.size >= REMEMBERED_VERSIONS && oldest !== undefined) this.#known.delete(oldest);
     this.#known.set(key, files);
   }
+}
+
+function keyOf(domain: string, version: string): string {
+  return `${domain}/${version}`;
 }
 
 function manifestOf(text: Buffer) {

@@ -30,20 +30,20 @@ export async function sendObject(
   response.setHeader('ETag', `"${etag}"`);
   const { 'if-match': match, 'if-none-match': noneMatch, 'if-range': ifRange } = headers;
   if (match !== undefined && !namesIn(match).some((name) => name === '*' || name === `"${etag}"`)) {
-    return end(response, 412);
+    return endIfThere(response, 412, open);
   }
   // Weak ones count here: the content never changes.
   if (noneMatch?.trim() === '*' || namesIn(noneMatch).some((name) => name.replace(/^W\//, '') === `"${etag}"`)) {
-    return end(response, 304);
+    return endIfThere(response, 304, open);
   }
   const ranged = method === 'GET' && (ifRange === undefined || `${ifRange}`.trim() === `"${etag}"`);
   const range = ranged ? rangeOf(headers.range, bytes) : undefined;
   if (range === null) {
     response.setHeader('Content-Range', `bytes */${bytes}`);
-    return end(response, 416);
+    return endIfThere(response, 416, open);
   }
   const body = method === 'HEAD' ? undefined : await open(range);
-  if (body === null) return false;
+  if (body === null || (body === undefined && !(await isThere(open)))) return false;
   const length = range === undefined ? bytes : range.end - range.start + 1;
   response.setHeader('Content-Type', type);
   response.setHeader('Content-Length', length);
@@ -115,7 +115,16 @@ export function rangeOf(header: string | undefined, bytes: number): ByteRange | 
   return start < bytes ? { start, end } : null;
 }
 
-function end(response: ServerResponse, status: number): true {
+/** False, and nothing sent, when the object is gone. */
+async function endIfThere(response: ServerResponse, status: number, open: ImmutableObject['open']): Promise<boolean> {
+  if (!(await isThere(open))) return false;
   response.writeHead(status).end();
   return true;
+}
+
+/** For answers without a body, which would say of a removed object that it is as it was. */
+async function isThere(open: ImmutableObject['open']): Promise<boolean> {
+  const body = await open({ start: 0, end: 0 });
+  body?.destroy();
+  return body !== null;
 }

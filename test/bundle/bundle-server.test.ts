@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -86,6 +86,29 @@ describe('the bundle server', () => {
     const head = await get({}, 'HEAD');
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '10', '']);
     expect((await get({}, 'POST')).status).toBe(405);
+  });
+
+  it('answers 404 for a removed version, whatever is asked and was answered before', async () => {
+    const { root, server } = await serveVersion();
+    const noneMatch = { 'if-none-match': `"${sha256(BYTES)}"`, 'cache-control': 'max-age=0' };
+    const asked: [method: string, headers: Record<string, string>][] = [
+      ['HEAD', {}],
+      ['GET', noneMatch],
+      ['GET', { 'if-match': '"other"' }],
+      ['GET', { range: 'bytes=99-' }],
+      ['GET', {}],
+    ];
+    const folder = join(root, DOMAIN, 'versions', VERSION);
+    const kept = join(root, 'kept');
+    // Each is the first one after the removal.
+    for (const [method, headers] of asked) {
+      const status = async () => (await fetch(`${server.url}${base}/bundle.tar.gz`, { method, headers })).status;
+      expect(await status()).not.toBe(404);
+      await rename(folder, kept);
+      const gone = await fetch(`${server.url}${base}/bundle.tar.gz`, { method, headers });
+      expect([method, headers, gone.status, gone.headers.get('etag')]).toEqual([method, headers, 404, null]);
+      await rename(kept, folder);
+    }
   });
 
   it('shows nothing else of the store', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext, Page, Request } from 'playwright-core';
+import { PageFindings } from './page-findings.ts';
 import type { RenderRule } from './render-rules.ts';
 import { isSingleColour } from './single-colour.ts';
 import { addressOf } from './site-files.ts';
@@ -14,13 +15,11 @@ const SETTLE_MS = 300;
 /** Sites that draw themselves by script have so long. */
 const BLANK_FOR_MS = 3_000;
 
-export type Finding = [rule: RenderRule, detail: string];
-
 /** Opens one page of the site and says what is wrong with it. */
-export async function renderPage(context: BrowserContext, path: string): Promise<Finding[]> {
+export async function renderPage(context: BrowserContext, path: string): Promise<PageFindings> {
   const page = await context.newPage();
-  const findings = new Map<string, Finding>();
-  const add = (rule: RenderRule, detail: string) => void findings.set(`${rule} ${detail}`, [rule, detail]);
+  const findings = new PageFindings();
+  const add = (rule: RenderRule, detail: string) => findings.add(rule, detail);
   try {
     const crashed = new Promise<'crashed'>((resolve) => page.once('crash', () => resolve('crashed')));
     page.on('pageerror', (error) => add('page-script-error', firstLine(error)));
@@ -38,7 +37,7 @@ export async function renderPage(context: BrowserContext, path: string): Promise
   } finally {
     await page.close().catch(() => undefined);
   }
-  return [...findings.values()];
+  return findings;
 }
 
 /** What keeps readers from seeing the page; null when it shows something. */

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Route } from 'playwright-core';
 import type { Reason } from '../../model/cargo.ts';
@@ -8,7 +8,8 @@ import { unpack } from '../unpack.ts';
 import type { VerificationReport } from '../verification-report.ts';
 import { BrowserUnusable } from './browser-unusable.ts';
 import { type BrowserChoice, findBrowser } from './find-browser.ts';
-import { type Finding, ORIGIN, renderPage } from './render-page.ts';
+import type { PageFindings } from './page-findings.ts';
+import { ORIGIN, renderPage } from './render-page.ts';
 import { isRenderRule, RENDER_RULES, type RenderRuleLevels } from './render-rules.ts';
 import type { Rendering } from './rendering.ts';
 import { samplePages } from './sample-pages.ts';
@@ -30,6 +31,8 @@ export interface RenderOptions {
 
 const TIME_LIMIT_MS = 600_000;
 const LAUNCH_TIMEOUT_MS = 60_000;
+/** Playwright holds a file whole, and again as base64, while it hands it over; larger ones are sent empty. */
+const HANDED_OVER_BYTES = 32 * 1024 ** 2;
 /** Findings of one rule that are listed; the others are counted. */
 const LISTED = 10;
 
@@ -71,7 +74,7 @@ export async function renderSite(
     try {
       const context = await openContext(browser, new SiteFiles(site, paths));
       const deadline = performance.now() + timeLimitMs;
-      const found: { path: string; findings: Finding[] }[] = [];
+      const found: { path: string; findings: PageFindings }[] = [];
       for (const path of wanted) {
         signal?.throwIfAborted();
         if (performance.now() > deadline) break;
@@ -140,7 +143,7 @@ async function openContext(browser: Browser, files: SiteFiles): Promise<BrowserC
   });
   await context.route(
     () => true,
-    (route) => answer(route, files).catch(() => undefined),
+    (route) => answer(route, files).catch(() => route.abort().catch(() => undefined)),
   );
   await context.routeWebSocket(/.*/, (socket) => void socket.close());
   return context;
@@ -152,23 +155,24 @@ async function answer(route: Route, files: SiteFiles): Promise<void> {
   if (url.origin !== ORIGIN) return route.abort('blockedbyclient');
   if (!['GET', 'HEAD'].includes(request.method())) return route.fulfill({ status: 405, body: '' });
   const { status, file, type } = files.answer(url.pathname);
-  return route.fulfill({ status, contentType: type, ...(file === null ? { body: '' } : { path: file }) });
+  const empty = file === null || (await stat(file)).size > HANDED_OVER_BYTES;
+  return route.fulfill({ status, contentType: type, ...(empty ? { body: '' } : { path: file }) });
 }
 
 function conclude(
-  found: readonly { path: string; findings: Finding[] }[],
+  found: readonly { path: string; findings: PageFindings }[],
   wanted: readonly string[],
   levels: RenderRuleLevels,
 ): Rendering {
   const judged: Record<RuleLevel, Reason[]> = { refuse: [], warn: [], off: [] };
   for (const rule of Object.keys(RENDER_RULES).filter(isRenderRule)) {
     const all = found.flatMap(({ path, findings }) =>
-      findings
-        .filter(([broken]) => broken === rule)
-        .map(([, detail]) => ({ rule, path: printablePath(path), detail: printablePath(detail) })),
+      findings.of(rule).map((detail) => ({ rule, path: printablePath(path), detail: printablePath(detail) })),
     );
+    const dropped = found.reduce((sum, { findings }) => sum + findings.dropped(rule), 0);
     const listed: Reason[] = all.slice(0, LISTED);
-    if (all.length > LISTED) listed.push({ rule, path: null, detail: `${all.length - LISTED} more not listed` });
+    const more = all.length + dropped - listed.length;
+    if (more > 0) listed.push({ rule, path: null, detail: `${more} more not listed` });
     const late = wanted.length - found.length;
     if (rule === 'page-does-not-render' && late > 0) {
       listed.push({ rule, path: null, detail: `${late} pages were not looked at for lack of time` });

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -80,6 +81,24 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
       ['page-request-failed', 'fetch /no.json: 404'],
       ['page-request-failed', 'script /gone.js: 404'],
     ]);
+  });
+
+  it('get files of more than 32 MiB empty', async () => {
+    const script = `fetch('/big.bin').then(async (r) => {
+      throw new Error(r.status + ' ' + (await r.arrayBuffer()).byteLength);
+    })`;
+    const { warnings } = await render([
+      ...home(`<h1>x</h1><script>${script}</script>`),
+      { name: 'big.bin', content: Buffer.concat([randomBytes(1024 ** 2), Buffer.alloc(32 * 1024 ** 2)]) },
+    ]);
+    expect(warnings).toEqual([{ rule: 'page-script-error', path: 'index.html', detail: 'Error: 200 0' }]);
+  });
+
+  it('that make thousands of findings are listed in part, and the rest counted', async () => {
+    const script = 'for (let i = 0; i < 2000; i++) Promise.reject(new Error("no " + i))';
+    const { warnings } = await render(home(`<h1>x</h1><script>${script}</script>`));
+    expect(warnings).toHaveLength(11);
+    expect(warnings.at(-1)).toEqual({ rule: 'page-script-error', path: null, detail: '1990 more not listed' });
   });
 
   it('that show nothing are found: empty, white on white, endless loading, drawn over', async () => {
