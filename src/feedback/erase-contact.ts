@@ -4,8 +4,8 @@ import { replaceReject, storedProjects } from './apply-privacy.ts';
 import type { Erasure, ErasureRequest } from './feedback-store.ts';
 import { isPostgres } from './is-postgres.ts';
 import { keyedHash } from './keyed-hash.ts';
-import { nameOf, namesIn } from './person-names.ts';
-import { namesOfReject, PersonalData } from './personal-data.ts';
+import { nameOf } from './person-names.ts';
+import { PersonalData, rejectNames, textsName } from './personal-data.ts';
 import { keepEverything, type Privacy } from './privacy.ts';
 import { lockAllProjects } from './project-lock.ts';
 import type { FeedbackChangesTable, FeedbackDatabase } from './schema.ts';
@@ -54,7 +54,7 @@ export async function eraseContact(
   const name = nameOf(storedText(request.contact));
   const key = await storeKey(trx);
   const names = new Set([name]);
-  if (privacy.contacts === 'hash') names.add(keyedHash(privacy.hashKey(), name));
+  if (hasHashKey(privacy)) names.add(keyedHash(privacy.hashKey(), name));
   const person = { names, pattern: patternOf(name), storeKey: key };
   const projects: Erasure['projects'] = [];
   for (const project of request.project === undefined ? await storedProjects(trx) : [request.project]) {
@@ -122,7 +122,7 @@ async function eraseChanges(trx: Trx, project: string, person: Person): Promise<
       query.where((row) => row.or([row('old', likeIn(trx), pattern ?? ''), row('new', likeIn(trx), pattern ?? '')])),
     )
     .execute();
-  const named = rows.filter((row) => isNamed(person, namesOfChange(row)));
+  const named = rows.filter((row) => textsName(textsOfChange(row), person.names));
   for (const { id, seen_at, old, new: value } of named) {
     await trx
       .deleteFrom('feedback_changes')
@@ -150,7 +150,7 @@ async function eraseRejects(trx: Trx, project: string, person: Person): Promise<
       .limit(rowsPerBatch)
       .execute();
     for (const row of rows) {
-      if (isNamed(person, namesOfReject(row))) erased += (await replaceReject(trx, row, personal.reject(row))) ? 1 : 0;
+      if (rejectNames(row, person.names)) erased += (await replaceReject(trx, row, personal.reject(row))) ? 1 : 0;
     }
     if (rows.length < rowsPerBatch) return erased;
     last = rows.at(-1)?.id ?? '';
@@ -162,13 +162,13 @@ function personalWithout({ names, storeKey: key }: Person): PersonalData {
   return new PersonalData(keepEverything, { now: new Date(0), erased: names, storeKey: key });
 }
 
-function* namesOfChange({ old, new: value }: FeedbackChangesTable): Generator<string, void, undefined> {
-  for (const text of [old, value]) if (text !== null) yield* namesIn(text);
+function textsOfChange({ old, new: value }: FeedbackChangesTable): string[] {
+  return [old, value].filter((text) => text !== null);
 }
 
-function isNamed({ names }: Person, found: Iterable<string>): boolean {
-  for (const name of found) if (names.has(name)) return true;
-  return false;
+/** The configuration takes a key with either only. Contacts may be hashed from before `contacts` was another. */
+function hasHashKey({ contacts, comments }: Privacy): boolean {
+  return contacts === 'hash' || comments === 'hash';
 }
 
 /** Both compare letters of ASCII whatever their case, and others by their bytes: a name of those is not looked for so. */

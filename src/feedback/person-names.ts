@@ -17,6 +17,9 @@ const domainCharacter = /[\w.\u0080-\uFFFF-]/;
 /** May be a part of an address or stand before one, as in `?mail=jane@a.example`. */
 const cut = /[!#$%&'*/=?^`{|}~\u0080-\uFFFF]/g;
 
+/** Where a domain ends, perhaps before the dot of a sentence. */
+const domainEnd = /[.-]*(?![\w.-])/y;
+
 /** What the person is called who left this contact: the address without what mail programs put around it. */
 export function nameOf(contact: string): string {
   const text = contact.trim().toLowerCase();
@@ -27,8 +30,7 @@ export function nameOf(contact: string): string {
 
 /** What may be an address in a text, in lower case, also where others write without blanks or encode it for a URL. */
 export function* namesIn(text: string): Generator<string, void, undefined> {
-  const readings = text.includes('%40') ? [text, decoded(text)] : [text];
-  for (const reading of readings) {
+  for (const reading of readingsOf(text)) {
     let found = 0;
     for (let at = reading.indexOf('@'); at !== -1 && found < mostNames; at = reading.indexOf('@', at + 1)) {
       const names = namesAround(reading, at);
@@ -36,6 +38,30 @@ export function* namesIn(text: string): Generator<string, void, undefined> {
       yield* names;
     }
   }
+}
+
+/** Whether a text names one of these people by address, however many others it names. */
+export function namesOneOf(text: string, people: ReadonlySet<string>): boolean {
+  const addresses = [...people].filter((name) => /.@./s.test(name));
+  if (addresses.length === 0 || !/@|%40/.test(text)) return false;
+  return readingsOf(text).some((reading) => {
+    const lower = reading.toLowerCase();
+    return addresses.some((address) => standsIn(lower, address));
+  });
+}
+
+/** As a whole: `jane@a.example` does not stand in `mary-jane@a.example`. */
+function standsIn(text: string, address: string): boolean {
+  for (let at = text.indexOf(address); at !== -1; at = text.indexOf(address, at + 1)) {
+    const end = at + address.length;
+    domainEnd.lastIndex = end;
+    if (!/[\w.+-]/.test(text.charAt(at - 1)) && domainEnd.test(text)) return true;
+  }
+  return false;
+}
+
+function readingsOf(text: string): string[] {
+  return text.includes('%40') ? [text, decoded(text)] : [text];
 }
 
 function namesAround(text: string, at: number): string[] {

@@ -2,7 +2,7 @@ import { createdAtUtc } from './created-at.ts';
 import type { Content } from './entry-content.ts';
 import type { RejectedEntry } from './feedback-entry.ts';
 import { isKeyedHash, keyedHash } from './keyed-hash.ts';
-import { nameOf, namesIn, stringsIn } from './person-names.ts';
+import { nameOf, namesIn, namesOneOf, stringsIn } from './person-names.ts';
 import { type Handling, isRestricted, type Privacy, retentionStart } from './privacy.ts';
 import type { FeedbackTable } from './schema.ts';
 import { storedExtra } from './stored-text.ts';
@@ -49,12 +49,13 @@ export class PersonalData {
 
   /** A reject as it is to be stored; one that is stored already, as it should be. */
   reject<Reject extends RejectedEntry>(reject: Reject): Reject {
-    if (reject.raw.startsWith(namesOnlyPrefix)) return reject;
+    const isNaming = this.#isErased(reject.id);
+    const hashedId = () => keyedHash(this.#storeKey, reject.id);
+    if (reject.raw.startsWith(namesOnlyPrefix)) return isNaming ? { ...reject, id: hashedId() } : reject;
     const value = parsed(reject.raw);
-    const mayStay = !isRestricted(this.#privacy) && this.#isYoung(dateOf(value)) && !this.#namesErased(reject);
+    const mayStay = !isRestricted(this.#privacy) && this.#isYoung(dateOf(value)) && !rejectNames(reject, this.#erased);
     if (mayStay) return reject;
-    const isOwnId = !reject.id.startsWith('sha256:') && !this.#isErased(namesIn(reject.id));
-    const id = isOwnId ? reject.id : keyedHash(this.#storeKey, reject.id);
+    const id = isNaming || reject.id.startsWith('sha256:') ? hashedId() : reject.id;
     return { ...reject, id, raw: namesOnlyPrefix + fieldNames(value) };
   }
 
@@ -63,8 +64,7 @@ export class PersonalData {
     firstSeenAt: string,
     handled: (value: string, handling: Handling) => string | null,
   ): Row {
-    const isErased = this.#erased.size > 0 && this.#isErased(namesOfEntry(sent));
-    const row = isErased ? this.#withoutErased(sent) : sent;
+    const row = entryNames(sent, this.#erased) ? this.#withoutErased(sent) : sent;
     if (this.#isTooOld(row.created_at_utc, firstSeenAt)) return { ...row, ...withoutText };
     if (!isRestricted(this.#privacy)) return row;
     const { contacts, comments } = this.#privacy;
@@ -108,15 +108,15 @@ export class PersonalData {
   /** What an erased person wrote goes with their contact; of others' entries only what names them. */
   #withoutErased<Row extends Content>(row: Row): Row {
     const { contact } = row;
-    const isTheirs = contact !== null && this.#isErased([nameOf(contact), ...namesIn(contact)]);
+    const isTheirs = contact !== null && (this.#erased.has(nameOf(contact)) || this.#isErased(contact));
     const rest = isTheirs ? { ...row, ...withoutText } : row;
-    const unlessNamed = (text: string | null) => (text === null || this.#isErased(namesIn(text)) ? null : text);
+    const unlessNamed = (text: string | null) => (text === null || this.#isErased(text) ? null : text);
     const path = row.path.replace(/[?#].*$/s, '');
     return {
       ...rest,
       comment: unlessNamed(rest.comment),
       code: unlessNamed(rest.code),
-      extra: rest.extra === null || this.#isErased(namesOfJson(rest.extra)) ? null : rest.extra,
+      extra: rest.extra === null || textsName(textsOfJson(rest.extra), this.#erased) ? null : rest.extra,
       filename: unlessNamed(row.filename),
       lang: unlessNamed(row.lang),
       created_at: unlessNamed(row.created_at),
@@ -126,13 +126,8 @@ export class PersonalData {
     };
   }
 
-  #namesErased({ id, raw }: RejectedEntry): boolean {
-    return this.#erased.size > 0 && this.#isErased(namesOfReject({ id, raw }));
-  }
-
-  #isErased(names: Iterable<string>): boolean {
-    for (const name of names) if (this.#erased.has(name)) return true;
-    return false;
+  #isErased(text: string): boolean {
+    return textsName([text], this.#erased);
   }
 }
 
@@ -143,31 +138,62 @@ const mostNames = 5_000;
 
 /** By what people may be named in an entry, its contact first. */
 export function namesOfEntry(row: Content): Iterable<string> {
-  return upTo(mostNames, allNamesOfEntry(row));
+  return upTo(mostNames, namesOf(row.contact, textsOfEntry(row)));
 }
 
 /** By what people may be named in an entry that cannot be understood. */
 export function namesOfReject(reject: Pick<RejectedEntry, 'id' | 'raw'>): Iterable<string> {
-  return upTo(mostNames, allNamesOfReject(reject));
+  return upTo(mostNames, namesOf(contactOfReject(reject), textsOfReject(reject)));
 }
 
-function* allNamesOfEntry(row: Content): Generator<string, void, undefined> {
-  const { contact, comment, code, filename, lang, path, created_at, source, status, extra } = row;
+function entryNames(row: Content, people: ReadonlySet<string>): boolean {
+  return (row.contact !== null && people.has(nameOf(row.contact))) || textsName(textsOfEntry(row), people);
+}
+
+/** Whether an entry that cannot be understood names one of these people. */
+export function rejectNames(reject: Pick<RejectedEntry, 'id' | 'raw'>, people: ReadonlySet<string>): boolean {
+  const contact = contactOfReject(reject);
+  return (contact !== null && people.has(nameOf(contact))) || textsName(textsOfReject(reject), people);
+}
+
+/** Whether one of the texts names one of these people, however many others they name. */
+export function textsName(texts: Iterable<string>, people: ReadonlySet<string>): boolean {
+  if (people.size === 0) return false;
+  let left = mostNames;
+  for (const text of texts) {
+    if (namesOneOf(text, people)) return true;
+    for (const name of upTo(left, namesIn(text))) {
+      if (people.has(name)) return true;
+      left -= 1;
+    }
+  }
+  return false;
+}
+
+function* namesOf(contact: string | null, texts: Iterable<string>): Generator<string, void, undefined> {
   if (contact !== null) yield nameOf(contact);
+  for (const text of texts) yield* namesIn(text);
+}
+
+function* textsOfEntry(row: Content): Generator<string, void, undefined> {
+  const { contact, comment, code, filename, lang, path, created_at, source, status, extra } = row;
   const texts = [contact, comment, code, filename, lang, path, created_at, source, status];
-  for (const text of texts) if (text !== null) yield* namesIn(text);
-  if (extra !== null) yield* namesOfJson(extra);
+  for (const text of texts) if (text !== null) yield text;
+  if (extra !== null) yield* textsOfJson(extra);
 }
 
-function* namesOfJson(json: string): Generator<string, void, undefined> {
-  for (const text of stringsIn(parsed(json) ?? json)) yield* namesIn(text);
+function* textsOfReject({ id, raw }: Pick<RejectedEntry, 'id' | 'raw'>): Generator<string, void, undefined> {
+  yield id;
+  yield* textsOfJson(raw);
 }
 
-function* allNamesOfReject({ id, raw }: Pick<RejectedEntry, 'id' | 'raw'>): Generator<string, void, undefined> {
-  yield* namesIn(id);
+function textsOfJson(json: string): Iterable<string> {
+  return stringsIn(parsed(json) ?? json);
+}
+
+function contactOfReject({ raw }: Pick<RejectedEntry, 'raw'>): string | null {
   const contact = fieldOf(parsed(raw), 'contact');
-  if (typeof contact === 'string') yield nameOf(contact);
-  yield* namesOfJson(raw);
+  return typeof contact === 'string' ? contact : null;
 }
 
 function* upTo(most: number, names: Iterable<string>): Generator<string, void, undefined> {

@@ -38,10 +38,13 @@ export async function openPostgresFeedbackStore(
   });
 }
 
-/** Old versions of rows go, though a page may hold their bytes until the room is used again (docs/privacy.md). */
+/**
+ * Old versions of rows go, though a page may hold their bytes until the room is used again (docs/privacy.md), and so do
+ * the values that the planner's statistics took from them.
+ */
 async function scrub(db: Kysely<FeedbackDatabase>): Promise<boolean> {
   try {
-    await sql`vacuum feedback, feedback_changes, feedback_rejects`.execute(db);
+    await sql`vacuum (analyze) feedback, feedback_changes, feedback_rejects`.execute(db);
     return true;
   } catch {
     // The role may lack the right: the server's own autovacuum will do it.

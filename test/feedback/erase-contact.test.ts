@@ -151,6 +151,45 @@ describe('erase', () => {
     expect(await db.rows('select id from feedback where contact is not null')).toEqual([{ id: '3' }]);
   });
 
+  it('finds her behind a thousand packages of a lock file', async () => {
+    await using db = await temporaryStore();
+    const lockFile = Array.from({ length: 6_000 }, (_, n) => `package-${n}@1.2.3`).join('\n');
+    await sync(db.store, 'prj_1', [entry('1', { code: `${lockFile}\n${contact}` }), entry('2', { code: lockFile })]);
+    expect(await db.store.erase({ contact, at })).toMatchObject({ entries: 1 });
+    expect(await db.rows('select id from feedback where code is not null')).toEqual([{ id: '2' }]);
+  });
+
+  it('finds contacts that were hashed before contacts were to be kept', async () => {
+    await using db = await temporaryStore(privacyWith({ contacts: 'hash' }));
+    await sync(db.store);
+    const keeping = await db.open(privacyWith({ contacts: 'keep', comments: 'hash' }));
+    await keeping.erase({ contact, at });
+    expect(await db.rows("select contact, comment from feedback where id = '1'")).toEqual([
+      { contact: null, comment: null },
+    ]);
+  });
+
+  it('takes the person out of the id of a reject of which only names of fields are left', async () => {
+    await using db = await temporaryStore(privacyWith({ comments: 'drop' }));
+    await begin(db.store, 'restricted');
+    const rejected = [{ id: 'jane.doe@mail.example', raw: '{"id":"jane.doe@mail.example"}', reason: 'x' }];
+    await db.store.commitPage(page('restricted', [], { rejected }));
+    await db.store.finishPass('restricted', finished);
+    expect(await db.store.erase({ contact, at })).toMatchObject({ rejects: 1 });
+    expect(await db.rows('select id, raw from feedback_rejects')).toEqual([
+      { id: expect.stringMatching(/^hmac-sha256:/), raw: 'field names: id' },
+    ]);
+    expect(await db.store.erase({ contact, at })).toMatchObject({ rejects: 0 });
+  });
+
+  it('of a comment whose contact was dropped comes with the next sweep', async () => {
+    await using db = await temporaryStore(privacyWith({ contacts: 'drop' }));
+    await sync(db.store, 'prj_1', [hers]);
+    expect(await db.store.erase({ contact, at })).toMatchObject({ entries: 0 });
+    await sync(db.store, 'prj_1', [hers]);
+    expect(await db.rows('select contact, comment from feedback')).toEqual([{ contact: null, comment: null }]);
+  });
+
   it('goes through more rows than one statement takes', async () => {
     await using db = await temporaryStore();
     const many = Array.from({ length: 1_200 }, (_, n) => ({ ...hers, id: `${n}` }));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nameOf, namesIn, stringsIn } from '../../src/feedback/person-names.ts';
+import { nameOf, namesIn, namesOneOf, stringsIn } from '../../src/feedback/person-names.ts';
 
 describe('nameOf', () => {
   it.each([
@@ -54,6 +54,55 @@ describe('namesIn', () => {
     let names = 0;
     for (const _ of namesIn(hostile)) names += 1;
     expect(names).toBeLessThanOrEqual(1_000 + 65);
+  });
+});
+
+describe('namesOneOf', () => {
+  const jane = new Set(['jane@mail.example']);
+  const lockFile = Array.from({ length: 1_100 }, (_, n) => `package-${n}@1.2.3`).join('\n');
+
+  it.each([
+    'Jane@Mail.Example',
+    'Mail jane@mail.example.',
+    '?from=jane@mail.example&x=1',
+    '?from=jane%40mail.example',
+    '連絡先はjane@mail.exampleです。',
+    'not.jane@mail.example, jane@mail.example',
+  ])('finds her in %j, also after a thousand others', (text) => {
+    expect(namesOneOf(text, jane)).toBe(true);
+    expect(namesOneOf(`${lockFile}\n${text}`, jane)).toBe(true);
+  });
+
+  it.each([
+    'not.jane@mail.example',
+    'jane@mail.example.org',
+    'jane@mail.example-2.org',
+    'jane@sub.mail.example',
+    'jane',
+    '',
+  ])('takes %j for somebody else', (text) => {
+    expect(namesOneOf(`${lockFile}\n${text}`, jane)).toBe(false);
+  });
+
+  it('looks for no contact that is no address', () => {
+    expect(namesOneOf('@janedoe and jane@', new Set(['@janedoe', 'jane@', 'jane', '']))).toBe(false);
+  });
+
+  it('finds what namesIn finds', () => {
+    const piece = fc.constantFrom('jane', 'mail', 'ä', '@', '.', '-', '+', '!', '=', '%40', '%2B', ' ', '<', 'X', 'Ü');
+    const texts = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
+    fc.assert(
+      fc.property(texts, (text) => {
+        for (const name of namesIn(text)) expect(namesOneOf(text, new Set([name]))).toBe(true);
+      }),
+    );
+  });
+
+  it('takes time in proportion to the text', () => {
+    const hostile = `${'jane@mail.example'.repeat(50_000)}${'.'.repeat(500_000)}x`;
+    const start = performance.now();
+    expect(namesOneOf(hostile, jane)).toBe(false);
+    expect(performance.now() - start).toBeLessThan(5_000);
   });
 });
 

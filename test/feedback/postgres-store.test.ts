@@ -236,6 +236,26 @@ describe.skipIf(!hasPostgres())('a table that was just filled', () => {
     expect(known).toHaveLength(1);
   });
 
+  it('has none that hold an erased address or comment', async () => {
+    await using at = await temporaryPostgresStore();
+    await at.run('alter table feedback set (autovacuum_enabled = off)');
+    const planted = Array.from({ length: 60 }, (_, n) =>
+      entry(`${n}`, n % 3 === 0 ? { contact: 'jane@planted.example', comment: 'PLANTED' } : { comment: `kept ${n}` }),
+    );
+    await wholePass(at.store, 'p', planted);
+    await at.run('analyze feedback');
+    const values = async () =>
+      JSON.stringify(
+        await at.rows(
+          "select most_common_vals::text, histogram_bounds::text from pg_stats where tablename = 'feedback' and schemaname = current_schema()",
+        ),
+      );
+    expect(await values()).toMatch(/jane@planted.*PLANTED|PLANTED.*jane@planted/s);
+    await at.store.erase({ contact: 'jane@planted.example', at: new Date('2026-11-21T09:00:00Z') });
+    expect(await values()).not.toMatch(/planted/i);
+    expect(await values()).toContain('kept');
+  });
+
   it('is exported by the index without statistics too: each entry is read once', async () => {
     await using at = await filled(6);
     // Counts reach the statistics when their connection ends.
