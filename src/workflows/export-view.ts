@@ -103,7 +103,7 @@ export class ExportView {
       if (expectedAt !== null) facts.push(['done at about', clockTime(expectedAt)]);
     }
     if (this.#download) facts.push(...transferTableRows(this.#download));
-    facts.push(['job', `${jobId ?? 'none yet'}, asked ${polls} times`]);
+    facts.push(['job', `${jobId ?? 'none yet'}, asked ${polls === 1 ? 'once' : `${polls} times`}`]);
     if (jobsStarted > 1) facts.push(['jobs started', `${jobsStarted}`]);
     if (possibleDuplicates > 0) {
       facts.push(['possible duplicate jobs', `${possibleDuplicates}: the answer to a start was lost`]);
