@@ -20,6 +20,7 @@ const TIME = '/usr/bin/time';
 const OUTPUT_BYTES = 64 * 1024 ** 2;
 const REPOSITORY = new URL('../../', import.meta.url);
 const STARTER = fileURLToPath(new URL('../src/starter.js', import.meta.url));
+const LIBRARY = fileURLToPath(new URL('./library-verify.js', import.meta.url));
 
 interface Measured {
   name: string;
@@ -71,6 +72,7 @@ async function addSections(title: string, files: () => Iterable<GeneratedFile>):
       ['7z', 't', '-bd', zip],
       ['python3', '-m', 'zipfile', '-t', zip],
     ]),
+    library('yauzl, with CRC-32', zip),
   ]);
   sections.push(...(await table(`${title}zip`, zip, zipRows)), '');
   const tarGz = await archive(`${name}.tar.gz`, files, writeTarGz);
@@ -81,6 +83,7 @@ async function addSections(title: string, files: () => Iterable<GeneratedFile>):
       ['bsdtar', '-tf', tarGz],
       ['tar', '-xOf', tarGz],
     ]),
+    library('tar-stream', tarGz),
   ]);
   sections.push(...(await table(`${title}tar.gz`, tarGz, tarRows)), '');
 }
@@ -115,6 +118,10 @@ function docferry(file: string): Runnable[] {
 function tools(file: string, commands: string[][]): Runnable[] {
   const there = commands.filter(([tool = '']) => spawnSync('which', [tool]).status === 0);
   return there.map((command) => ({ name: command.map((part) => (part === file ? 'FILE' : part)).join(' '), command }));
+}
+
+function library(name: string, file: string): Runnable {
+  return { name, command: [process.execPath, LIBRARY, file] };
 }
 
 async function measureAll(runnables: Runnable[]): Promise<Measured[]> {
