@@ -69,7 +69,12 @@ export function worthOf(
 ) {
   const rate = (changes + 0.5) / (entries * observedMs);
   const seen = rate * Math.max(0, ageMs);
-  return (entries * (1 - (1 + seen) * Math.exp(-seen))) / rate;
+  return (entries * shareOf(seen)) / rate;
+}
+
+/** `1 - (1 + x) e^(-x)`; for small x by its series, where the difference would lose all digits. */
+function shareOf(x: number): number {
+  return x < 1e-3 ? x ** 2 * (1 / 2 - x / 3 + x ** 2 / 8) : 1 - (1 + x) * Math.exp(-x);
 }
 
 /** As of when all of a window was checked: proved, or at least each entry seen. */

@@ -112,6 +112,11 @@ describe('what a reading is worth', () => {
     );
   });
 
+  it('grows from millisecond to millisecond', () => {
+    const window = { entries: 90, changes: 3 };
+    expect(worthOf(window, 15, observedMs)).toBeLessThan(worthOf(window, 16, observedMs));
+  });
+
   it('is nothing just after one', () => {
     expect(worthOf({ entries: 90, changes: 10 }, 0, observedMs)).toBe(0);
   });
