@@ -33,9 +33,11 @@ export class S3Holds implements SiteHolds {
       if (version === undefined) throw new NoSuchVersion(`nothing of ${domain} is published`);
       await this.#state.requireManifest(domain, version);
       // As a promotion does: a version that retention has condemned is refused, and one that is held is not chosen.
-      const hold = await this.#state.promoting(domain, version, () =>
-        this.#change(domain, (before) => placed(before, version, request)),
-      );
+      const hold = await this.#state.promoting(domain, version, async () => {
+        // Retention may have finished with it since.
+        await this.#state.requireManifest(domain, version);
+        return this.#change(domain, (before) => placed(before, version, request));
+      });
       if (hold === null) throw new StoreUnreachable('the object store lost a hold');
       // Where the pointer has yet to move, its swap decides; where it stays, another epoch ends swaps that have begun.
       if (current?.version !== version || (await this.#state.renewEpoch(domain, current))) return hold;

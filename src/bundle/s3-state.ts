@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Current, NoSuchVersion, PointerMoved } from './bundle-store.ts';
 import type { S3Bucket } from './s3-bucket.ts';
@@ -60,13 +61,17 @@ export class S3State {
     return found === null ? {} : parseRollouts(found.text);
   }
 
-  /** Runs the promotion of a version, which retention leaves alone meanwhile. Throws `NoSuchVersion`. */
+  /**
+   * Runs the promotion of a version, which retention leaves alone meanwhile; `promotion` looks whether it is still
+   * there. Throws `NoSuchVersion`.
+   */
   async promoting<T>(domain: string, version: string, promotion: () => Promise<T>): Promise<T> {
-    await this.#changeUses(domain, (uses) => withPromotion(usable(uses, domain, version), version, new Date()));
+    const attempt = { version, id: randomUUID() };
+    await this.#changeUses(domain, (uses) => withPromotion(usable(uses, domain, version), attempt, new Date()));
     try {
       return await promotion();
     } finally {
-      await this.#changeUses(domain, (uses) => withPromotion(uses, version, null));
+      await this.#changeUses(domain, (uses) => withPromotion(uses, attempt, null));
     }
   }
 
@@ -164,7 +169,7 @@ export class S3State {
     await this.change(usesPath(domain), async (text) => {
       const uses = text === null ? noUses : parseUses(text);
       const changed = await change(uses);
-      return changed === uses ? null : toJson(changed);
+      return changed === uses ? null : toJson({ ...changed, changes: uses.changes + 1 });
     });
   }
 

@@ -32,6 +32,7 @@ const usesSchema = z.object({
   rollingOut: z.record(z.string(), z.string()),
   promoting: z.record(z.string(), z.string()),
   removing: z.array(z.string()),
+  changes: size.default(0),
 });
 const identitySchema = z.object({ identity: z.string().min(1) });
 

@@ -4,13 +4,21 @@ import { versionTime } from '../model/version-name.ts';
 export interface VersionUses {
   /** The version whose rollout began last, by target. */
   rollingOut: Record<string, string>;
-  /** Since when (ISO 8601) somebody has been about to make a version the current one. */
+  /** Since when (ISO 8601) somebody has been about to make a version the current one, by `<version>/<whose>`. */
   promoting: Record<string, string>;
   /** Versions that retention has condemned: nobody may begin to use them. */
   removing: string[];
+  /** Grows with every change in a bucket: an ETag is that of the content, and none may come twice. */
+  changes: number;
 }
 
-export const noUses: VersionUses = { rollingOut: {}, promoting: {}, removing: [] };
+export const noUses: VersionUses = { rollingOut: {}, promoting: {}, removing: [], changes: 0 };
+
+/** One attempt to make a version current; there may be several of a version at once. */
+export interface PromotionAttempt {
+  version: string;
+  id: string;
+}
 
 /** Whoever is about to promote a version and has not for so long is dead; steps of an export take an hour at most. */
 const promotionDiesAfterMs = 24 * 3_600_000;
@@ -20,10 +28,11 @@ export function withRollout(uses: VersionUses, target: string, version: string):
   return { ...uses, rollingOut: Object.fromEntries([...Object.entries(uses.rollingOut), [target, version]]) };
 }
 
-/** The uses with this version's promotion begun, or ended when `since` is null. */
-export function withPromotion(uses: VersionUses, version: string, since: Date | null): VersionUses {
-  const others = Object.entries(uses.promoting).filter(([name]) => name !== version);
-  const now: [string, string][] = since === null ? [] : [[version, since.toISOString()]];
+/** The uses with this promotion begun, or ended when `since` is null. */
+export function withPromotion(uses: VersionUses, { version, id }: PromotionAttempt, since: Date | null): VersionUses {
+  const name = `${version}/${id}`;
+  const others = Object.entries(uses.promoting).filter(([other]) => other !== name);
+  const now: [string, string][] = since === null ? [] : [[name, since.toISOString()]];
   return { ...uses, promoting: Object.fromEntries([...others, ...now]) };
 }
 
@@ -52,7 +61,7 @@ export function versionsInUse({ current, held, rollouts, uses, now }: Omit<Keepi
     ...held,
     ...Object.values(rollouts),
     ...Object.values(uses.rollingOut),
-    ...Object.keys(livePromotions(uses, now)),
+    ...Object.keys(livePromotions(uses, now)).map((name) => name.replace(/\/.*$/, '')),
     ...(current === null ? [] : [current]),
   ]);
 }

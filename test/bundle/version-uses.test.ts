@@ -4,6 +4,7 @@ import { livePromotions, noUses, removable, withPromotion, withRollout } from '.
 const NOW = new Date('2026-12-24T00:00:00Z');
 const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
 const all = [3, 1, 5, 2, 4].map(versionAt);
+const attempt = (day: number, id = 'one') => ({ version: versionAt(day), id });
 const keeping = { stored: all, keep: 1, current: null, held: [], rollouts: {}, uses: noUses, now: NOW };
 
 describe('removable', () => {
@@ -24,9 +25,9 @@ describe('removable', () => {
     const uses = withRollout(noUses, 'constructor', versionAt(1));
     expect(removable({ ...keeping, uses })).not.toContain(versionAt(1));
     const hours = (n: number) => new Date(NOW.getTime() - n * 3_600_000);
-    const alive = withPromotion(uses, versionAt(2), hours(23));
+    const alive = withPromotion(uses, attempt(2), hours(23));
     expect(removable({ ...keeping, uses: alive })).toEqual([4, 3].map(versionAt));
-    const dead = withPromotion(uses, versionAt(2), hours(25));
+    const dead = withPromotion(uses, attempt(2), hours(25));
     expect(removable({ ...keeping, uses: dead })).toEqual([4, 3, 2].map(versionAt));
     expect(livePromotions(dead, NOW)).toEqual({});
   });
@@ -42,7 +43,11 @@ it('a use replaces the one before it at the same target, and an ended promotion 
     ['a', versionAt(3)],
     ['__proto__', versionAt(2)],
   ]);
-  const begun = withPromotion(withPromotion(noUses, versionAt(1), NOW), versionAt(2), NOW);
-  expect(Object.keys(withPromotion(begun, versionAt(1), null).promoting)).toEqual([versionAt(2)]);
-  expect(noUses).toEqual({ rollingOut: {}, promoting: {}, removing: [] });
+  const [one, other, same] = [attempt(1), attempt(2), attempt(1, 'other')];
+  const begun = [one, other, same].reduce((uses, begins) => withPromotion(uses, begins, NOW), noUses);
+  const ended = withPromotion(begun, one, null);
+  // Another's of the same version goes on.
+  expect(removable({ ...keeping, uses: ended })).toEqual([4, 3].map(versionAt));
+  expect(removable({ ...keeping, uses: withPromotion(ended, same, null) })).toEqual([4, 3, 1].map(versionAt));
+  expect(noUses).toEqual({ rollingOut: {}, promoting: {}, removing: [], changes: 0 });
 });
