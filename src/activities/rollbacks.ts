@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { NoSuchVersion, PointerMoved } from '../bundle/bundle-store.ts';
-import { checkVersion } from '../bundle/check-version.ts';
+import { checkVersion, readManifest } from '../bundle/check-version.ts';
 import { DEFAULT_LIMITS } from '../bundle/entry-rules.ts';
 import { VersionDamaged } from '../bundle/store-errors.ts';
 import { publishFailure } from './bundle-versions.ts';
@@ -37,7 +37,7 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
     const { bundles } = deps;
     try {
       const check = async (signal: AbortSignal) => {
-        const { files } = await bundles.manifest(domain, version);
+        const { files } = await readManifest(bundles, domain, version);
         // It was accepted by the rules and limits of its day; what counts now is that it is still the same.
         const unpacked = files.reduce((sum, { bytes }) => sum + bytes, 0);
         const maxBytes = Math.max(DEFAULT_LIMITS.maxBytes, unpacked);
@@ -69,7 +69,7 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
           if (!(error instanceof PointerMoved) || left <= 1) throw error;
         }
       }
-      const { contentDigest, pages, files } = await bundles.manifest(domain, version);
+      const { contentDigest, pages, files } = await readManifest(bundles, domain, version);
       return { contentDigest, pages, files: files.length, url: await bundles.urlOf(domain, version) };
     };
     try {

@@ -34,7 +34,12 @@ export async function checkVersion(
   return manifest;
 }
 
-async function readManifest(store: Pick<BundleStore, 'manifest'>, domain: string, version: string): Promise<Manifest> {
+/** The manifest of a version. Throws `NoSuchVersion`, and `VersionDamaged` where it cannot be read as one. */
+export async function readManifest(
+  store: Pick<BundleStore, 'manifest'>,
+  domain: string,
+  version: string,
+): Promise<Manifest> {
   try {
     return await store.manifest(domain, version);
   } catch (error) {
