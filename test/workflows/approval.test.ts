@@ -1,8 +1,10 @@
+import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import { approveExport, rejectExport } from '../../src/client/approvals.ts';
-import { exportState, startExport } from '../../src/client/exports.ts';
+import { ExportRunning, exportState, startExport } from '../../src/client/exports.ts';
+import { startRollback } from '../../src/client/rollbacks.ts';
 import type { ContentChanges } from '../../src/model/content-changes.ts';
 import type { ExportInput } from '../../src/model/site-export.ts';
 import { timeSkippingEnvironment } from '../support/temporal.ts';
@@ -43,6 +45,8 @@ const approvalActivities = (replace: Partial<Activities> = {}) =>
     withdrawVersion: async () => {},
     ...replace,
   });
+
+const readOnly = () => Promise.reject(ApplicationFailure.nonRetryable('read-only file system', 'StoreUnavailable'));
 
 const start = async (taskQueue: string, request: ExportInput) =>
   (await startExport(env.client, taskQueue, request, 'join')).handle;
@@ -135,6 +139,42 @@ describe('an export that needs approval', () => {
     });
     expect(calls.withdrawVersion).toHaveLength(1);
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'cancelled', version: null }]);
+  });
+
+  it('is cancelled by a rollback to a kept version only, not to the one that waits (E7)', async () => {
+    const { activities, calls } = approvalActivities({
+      checkKeptVersion: async () => ({ current: current.version }),
+      rollBackTo: async () => ({ contentDigest: current.contentDigest, pages: 7, files: 9, url: 'http://b.example/x' }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      const approval = await untilItWaits(request);
+      const how = { onRunning: 'cancel' as const, beforeCancel: async () => {} };
+      const back = { ...request, reason: null };
+      const toWaiting = startRollback(env.client, taskQueue, { ...back, version: approval?.version ?? '' }, how);
+      await expect(toWaiting).rejects.toThrow(`${approval?.version} is not in service yet: it waits for approval`);
+      await expect(toWaiting).rejects.toBeInstanceOf(ExportRunning);
+      expect(await untilItWaits(request)).toEqual(approval);
+      expect([calls.checkKeptVersion, calls.rollBackTo, calls.withdrawVersion]).toEqual(Array(3).fill(undefined));
+
+      const kept = await startRollback(env.client, taskQueue, { ...back, version: current.version }, how);
+      expect(kept.cancelled).toBe(true);
+      await expect(handle.result()).rejects.toThrow();
+      expect(await kept.handle.result()).toMatchObject({ outcome: 'rolled-back', version: current.version });
+      expect(calls.withdrawVersion).toMatchObject([{ version: approval?.version }]);
+    });
+  });
+
+  it('removes the version though the download cannot be removed', async () => {
+    const { activities, calls } = approvalActivities({ discardStaged: readOnly });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({
+        cause: { cause: { type: 'StoreUnavailable' } },
+      });
+    });
+    expect(calls.withdrawVersion).toMatchObject([{ version: calls.publishVersion?.[0]?.version }]);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'failed', version: null }]);
   });
 
   it('asks nobody about unchanged content, a few pages, or while the site is held', async () => {

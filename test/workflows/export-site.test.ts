@@ -3,7 +3,14 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobReading } from '../../src/activities/export-jobs.ts';
-import { announceDownload, ExportRunning, exportState, pollNow, startExport } from '../../src/client/exports.ts';
+import {
+  announceDownload,
+  type ExportHandle,
+  ExportRunning,
+  exportState,
+  pollNow,
+  startExport,
+} from '../../src/client/exports.ts';
 import type { ExportInput } from '../../src/model/site-export.ts';
 import { exportStateQuery, retryKeySignal } from '../../src/workflows/definitions.ts';
 import { timeSkippingEnvironment } from '../support/temporal.ts';
@@ -17,6 +24,22 @@ beforeAll(async () => {
 afterAll(async () => {
   await env?.teardown();
 });
+
+/** Waits until the workflow knows of its cancellation and has asked the running activity to end. */
+async function untilStepIsCancelled(handle: ExportHandle) {
+  const asked = async () =>
+    (await handle.fetchHistory()).events?.some((event) => event.activityTaskCancelRequestedEventAttributes);
+  await expect.poll(asked, { timeout: 30_000, interval: 100 }).toBe(true);
+}
+
+/** What an activity waits for until it is opened. */
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+}
 
 const start = async (taskQueue: string, request: ExportInput) =>
   (await startExport(env.client, taskQueue, request, 'join')).handle;
@@ -247,9 +270,10 @@ describe('exportSite', () => {
 
   it('lets the running step end before it cleans up and records the cancellation', async () => {
     const order: string[] = [];
+    const asked = gate();
     const { activities } = exportActivities({
       fetchBundle: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        await asked.opened;
         order.push('fetched');
         return bundle;
       },
@@ -269,6 +293,8 @@ describe('exportSite', () => {
         .poll(() => exportState(env.client, request.org, request.domain), { interval: 20 })
         .toMatchObject({ phase: 'fetching' });
       await handle.cancel();
+      await untilStepIsCancelled(handle);
+      asked.open();
       await ended;
     });
     expect(order).toEqual(['fetched', 'cancelled', 'discarded']);
@@ -321,6 +347,55 @@ describe('exportSite', () => {
       await expect(handle.result()).rejects.toMatchObject({ cause: { cause: { type: 'ArchiveTooLarge' } } });
     });
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
+  });
+
+  it('says in its record what it has put into service, though the download cannot be removed then', async () => {
+    const readOnly = () => Promise.reject(ApplicationFailure.nonRetryable('read-only file system', 'StoreUnavailable'));
+    const { activities, calls } = exportActivities({ discardStaged: readOnly });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({
+        cause: { cause: { type: 'StoreUnavailable' } },
+      });
+    });
+    const [{ version = '' } = {}] = calls.publishVersion ?? [];
+    expect(version).toMatch(/^\d{8}T\d{6}Z-abababababab$/);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'failed', version, contentDigest: digest }]);
+  });
+
+  it('has its webhooks told although it is cancelled while its end is written', async () => {
+    const recording = gate();
+    const written = gate();
+    const { activities, calls } = exportActivities({
+      planExport: async () => ({
+        storeId: 'store-1',
+        jobTimeoutMs: 60_000,
+        jobAttempts: 1,
+        targets: [],
+        webhooks: ['chat', 'pages'],
+      }),
+      recordExportRun: async () => {
+        recording.open();
+        await written.opened;
+      },
+      sendWebhook: async ({ messageId }) => ({ messageId, status: 204, attempts: 1 }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      // Time is skipped only while somebody waits for the result.
+      const ended = handle.result();
+      await recording.opened;
+      await handle.cancel();
+      await untilStepIsCancelled(handle);
+      written.open();
+      const { outcome, version } = await ended;
+      expect(outcome).toBe('published');
+      await expect.poll(() => calls.sendWebhook?.length, { timeout: 20_000 }).toBe(2);
+      const event = { type: 'export.finished', data: { outcome: 'published', version, domain: request.domain } };
+      expect(calls.sendWebhook?.map(({ webhook }) => webhook).sort()).toEqual(['chat', 'pages']);
+      for (const sent of calls.sendWebhook ?? []) expect(sent).toMatchObject({ event });
+    });
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'published' }]);
   });
 
   it('polls at once when asked, and refuses when no poll is due', async () => {
