@@ -7,6 +7,10 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     restoreMocks: true,
+    // Nothing is measured by these: a test that hangs fails after them, and a busy machine takes its time.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       {
         extends: true,
@@ -23,8 +27,6 @@ export default defineConfig({
           name: 'temporal',
           include: onTemporal,
           globalSetup: ['test/support/temporal-setup.ts', 'test/support/postgres-setup.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
         },
       },
       // Minutes long, and not part of `npm test`: `npm run test:chaos`.

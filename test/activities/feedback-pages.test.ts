@@ -113,7 +113,7 @@ describe('fetchPages', () => {
     await begin({ entries: 50 }, { settings: { requests: 5, reserve: 0, windowMs: 500, arrivalMs: 60_000 } });
     scene.sandbox.setFaults({ resetsAfter: 1 });
     expect(await fetchPages()).toMatchObject({ outcome: 'complete', requests: 2 });
-    await expect.poll(() => scene.window().used, { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => scene.window().used).toBe(1);
   });
 
   it.each([

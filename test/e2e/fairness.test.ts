@@ -42,9 +42,7 @@ describe('fairness (B3)', () => {
       })
       .toEqual(['on-demand', 'sweep']);
     // It came last and goes first.
-    await expect
-      .poll(() => syncState(client, small), { timeout: 5_000 })
-      .toMatchObject({ waiting: { place: 1, behind: [] } });
+    await expect.poll(() => syncState(client, small)).toMatchObject({ waiting: { place: 1, behind: [] } });
     const result = await handle.result();
     expect(result).toMatchObject({ pages: 3, entries: { seen: 300 } });
     expect(result.waitedMs).toBeGreaterThan(0);

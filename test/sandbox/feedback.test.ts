@@ -172,12 +172,14 @@ describe('pages', () => {
   });
 
   it('refuse a cursor of another query, and one that is too old', async () => {
-    const sandbox = await sandboxWith({ cursorTtlMs: 300 });
+    const sandbox = await sandboxWith();
     const cursor = (await getPage(sandbox, { limit: 5 })).nextCursor ?? '';
     expect((await getFeedback(sandbox, { limit: 5, cursor, source: 'agent' })).status).toBe(400);
     expect((await getFeedback(sandbox, { limit: 5, cursor })).status).toBe(200);
-    await new Promise((resolve) => setTimeout(resolve, 320));
-    const late = await getFeedback(sandbox, { limit: 5, cursor });
+    const hasty = await sandboxWith({ cursorTtlMs: 1 });
+    const short = (await getPage(hasty, { limit: 5 })).nextCursor ?? '';
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const late = await getFeedback(hasty, { limit: 5, cursor: short });
     expect(late.status).toBe(400);
     expect(await late.json()).toMatchObject({ details: [{ message: 'cursor has expired' }] });
   });

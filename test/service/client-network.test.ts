@@ -82,7 +82,7 @@ describe('a request that surely did not arrive', () => {
       message: expect.stringContaining('could not be connected to within 50 ms'),
     });
     expect(beforeSend).not.toHaveBeenCalled();
-    await vi.waitFor(() => expect(silent.sockets[0]?.closed).toBe(true));
+    await expect.poll(() => silent.sockets[0]?.closed).toBe(true);
   });
 });
 
@@ -129,7 +129,7 @@ describe('a request that may have arrived', () => {
     const { baseUrl, sockets } = await rawServer((socket) => socket.once('data', () => answer(socket)));
     const error = await failureOf(serviceAt(baseUrl, { timeouts }).getExportJob('j'));
     expect(error).toMatchObject({ code: 'ETIMEDOUT', mayHaveArrived: true, message: expect.stringContaining(message) });
-    await vi.waitFor(() => expect(sockets[0]?.errored).toMatchObject({ code: 'ECONNRESET' }));
+    await expect.poll(() => sockets[0]?.errored).toMatchObject({ code: 'ECONNRESET' });
   });
 });
 
@@ -149,10 +149,8 @@ describe('an answer that is too long', () => {
     const error = await failureOf(service.getExportJob('j'));
     expect(error).toBeInstanceOf(MalformedResponse);
     expect(String(error)).toContain('longer than 1048576 bytes');
-    await vi.waitFor(async () => {
-      const open = await new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
-      expect(open).toBe(0);
-    });
+    const open = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
+    await expect.poll(open).toBe(0);
   });
 });
 
