@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createApprovalActivities } from '../../src/activities/approvals.ts';
 import { createBundleActivities } from '../../src/activities/bundle-versions.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
 import { createRolloutActivities } from '../../src/activities/site-rollouts.ts';
@@ -55,6 +56,43 @@ describe('publishVersion', () => {
     await stage(bundles, 'run-5');
     const published = run(() => createBundleActivities(failing).publishVersion({ ...input, promote: null }));
     expect((await published).url).toContain(versionAt(5));
+  });
+
+  it('lets no version go for one that awaits approval, and with it none that is in use', async () => {
+    const { bundles, storeId } = await withVersions([1, 2, 3, 4]);
+    scene.deps.keepVersions = 1;
+    const { publishVersion } = createBundleActivities(scene.deps);
+    const { promoteVersion, withdrawVersion } = createApprovalActivities(scene.deps);
+    const kept = async () => (await bundles.versions(domain)).map(({ version }) => Number(version.slice(6, 8)));
+    const put = async (day: number) => {
+      const promote = { expected: await bundles.current(domain), publishedAt: NOW };
+      const input = { org: 'acme', domain, storeId, stageId: `run-${day}`, version: versionAt(day), promote };
+      await stage(bundles, input.stageId, `content of ${day}`);
+      const { heldAt } = await run(() => publishVersion({ ...input, awaitsApproval: true }));
+      return { heldAt, decided: { domain, storeId, version: input.version }, promote };
+    };
+
+    const refused = await put(5);
+    expect(await kept()).toEqual([5, 4, 3, 2, 1]);
+    await run(() => withdrawVersion(refused.decided));
+    expect(await kept()).toEqual([4, 3, 2, 1]);
+
+    const approved = await put(6);
+    expect([approved.heldAt, await kept()]).toEqual([null, [6, 4, 3, 2, 1]]);
+    await bundles.startRollout(domain, 'directory:./site', versionAt(2));
+    expect(await run(() => promoteVersion({ ...approved.decided, promote: approved.promote }))).toEqual({
+      heldAt: null,
+    });
+    expect((await bundles.current(domain))?.version).toBe(versionAt(6));
+    expect(await kept()).toEqual([6, 2]);
+
+    // Under a hold nobody is asked: what is held and what waits for the release stay, the one before goes.
+    await bundles.holds.place(domain, { version: null, reason: null, at: new Date(NOW) });
+    await bundles.startRollout(domain, 'directory:./site', versionAt(6));
+    expect((await put(7)).heldAt).toBe(versionAt(6));
+    expect(await kept()).toEqual([7, 6]);
+    expect((await put(8)).heldAt).toBe(versionAt(6));
+    expect(await kept()).toEqual([8, 6]);
   });
 
   it('tells what a person must mend from what may pass', async () => {
