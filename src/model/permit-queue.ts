@@ -4,6 +4,8 @@ import { type PermitClass, permitClasses } from './permits.ts';
 
 /** How long after its time a waiter keeps its place, in milliseconds: a worker may have died. */
 export const comeBackGraceMs = 5_000;
+/** Shortest time a refused asker is told to stay away: below a second server timers take a second anyway. */
+export const minWaitMs = 1_000;
 
 export interface Waiter {
   holder: string;

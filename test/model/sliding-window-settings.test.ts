@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { advance } from '../../src/model/advance-window.ts';
 import type { WindowSettings } from '../../src/model/permits.ts';
 import {
-  advance,
   configure,
   earlierThanTold,
   leaseMs,

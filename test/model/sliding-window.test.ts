@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { advance, ask, horizonMs, leaseMs, pauseWith } from '../../src/model/sliding-window.ts';
+import { advance } from '../../src/model/advance-window.ts';
+import { ask, horizonMs, leaseMs, pauseWith } from '../../src/model/sliding-window.ts';
 import { viewOf } from '../../src/model/window-view.ts';
 import { frozen, holdMs, question, Scene, settings, t0 } from './window-support.ts';
 
