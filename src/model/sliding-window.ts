@@ -18,6 +18,7 @@ import {
   inOrder,
   minWaitMs,
   type QueueRules,
+  risesAt,
   slotsKeptFor,
   turnOf,
   type Waiter,
@@ -26,6 +27,7 @@ import {
   type BudgetOverride,
   type Forecast,
   type LeaseReport,
+  leaseMs,
   maxLease,
   type PermitAnswer,
   type PermitAsk,
@@ -43,8 +45,6 @@ const leaseAlone = 10;
 const leaseShared = 5;
 /** Permits that come free within this time are granted at once with a moment to wait for, inside the activity. */
 export const horizonMs = 1_500;
-/** Time a lease can be used in; what is left of it then is returned. */
-export const leaseMs = 15_000;
 /** Answers a question for permits. Never blocks: grants, or says when to come back. */
 export function ask(before: WindowState, question: PermitAsk, at: number): [WindowState, PermitAnswer] {
   const state = advance(before, at);
@@ -157,14 +157,18 @@ export function earlierThanTold(before: WindowState, at: number): { state: Windo
 }
 
 /**
- * When waiters may get permits without a message: one of several loses its place, a person's setting ends, or strangers
- * are believed gone. Null when nobody waits or nothing such is due. Who waits for what is left over can come when told.
+ * When waiters may get permits without a message: one of several loses its place or rises, a person's setting ends, or
+ * strangers are believed gone. Null when nobody waits or nothing such is due. Who waits for what is left over can come
+ * when told.
  */
 export function nextChange(state: WindowState): number | null {
   const waiters = state.waiters.filter((waiter) => waiter.class !== 'verify');
   if (waiters.length === 0) return null;
-  const lapse = waiters.length < 2 ? null : Math.min(...waiters.map(({ expectedAt }) => expectedAt)) + comeBackGraceMs;
-  const moments = [lapse, state.override?.until ?? null, nextForgotten(state.strangers, state.settings.windowMs)];
+  const turns =
+    waiters.length < 2
+      ? []
+      : waiters.flatMap((waiter) => [waiter.expectedAt + comeBackGraceMs, risesAt(waiter, rulesOf(state))]);
+  const moments = [...turns, state.override?.until ?? null, nextForgotten(state.strangers, state.settings.windowMs)];
   const due = moments.filter((moment) => moment !== null);
   return due.length === 0 ? null : Math.min(...due);
 }
