@@ -212,7 +212,17 @@ describe('a download over several connections', () => {
 
   it('gives up when nothing moves, and keeps what it has', async () => {
     const options = await optionsFor();
-    const dead = await serve(store(object), answer(503));
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const first: Handler = (request, response) => {
+      response.on('close', end);
+      store(object)(request, response);
+    };
+    // On a busy machine the others would be done with their tries while bytes still come.
+    const refuse: Handler = (request, response) => void ended.then(() => answer(503)(request, response));
+    const dead = await serve(first, refuse);
     await expect(download(dead.links, options)).rejects.toMatchObject({ name: 'DownloadFailed', retryable: true });
     const server = await serve(store(object));
     const result = await download(server.links, options);
