@@ -11,6 +11,7 @@ import { confirmMissing } from './spare-reading.ts';
 import { storedText } from './stored-text.ts';
 import { isMeantOtherwise, noteCoarseDates } from './sync-traits.ts';
 import { tombstoneDated, tombstoneUndated } from './tombstones.ts';
+import { cameWithoutId, heldCameUnreadable } from './unreadable-entries.ts';
 import { noteVerified, verifiedRanges } from './verified-ranges.ts';
 
 type Db = Transaction<FeedbackDatabase>;
@@ -174,7 +175,9 @@ async function endSlice(db: Db, pass: Pass, slice: PassSlice, at: Date, still: b
     if (first !== null) await tombstoneDated(db, missing, [first, covered]);
   }
   if (still && read.repeats === 0 && isUnfiltered && covered !== null && read.startedAt !== null) {
-    await noteVerified(db, { org, project }, { ...covered, undated: isWhole, at: read.startedAt });
+    const since = { project, since: read.startedAt };
+    const isReadable = !(await cameWithoutId(db, since)) && !(await heldCameUnreadable(db, since));
+    if (isReadable) await noteVerified(db, { org, project }, { ...covered, undated: isWhole, at: read.startedAt });
   }
   if (pass.pass === 'verify') await confirmMissing(db, pass, read, at);
   if (await isMeantOtherwise(db, pass, read)) await noteCoarseDates(db, org, project, true);

@@ -190,6 +190,38 @@ describe('entries that are gone', () => {
     ]);
   });
 
+  it('are not gone while entries without a readable id come, which may be they', async () => {
+    await using at = await temporaryStore();
+    const rest = [aged('a', 1), aged('c', 3)];
+    const nameless = { rejected: [{ id: `sha256:${'0'.repeat(32)}`, raw: '{"id":7}', reason: 'id: expected string' }] };
+    await wholePass(at.store, 'first', held);
+    for (const [passId, startedAt, over] of [
+      ['second', later, nameless],
+      ['third', latest, {}],
+    ] as const) {
+      expect(await tombstones(at.store)).toBe(0);
+      await begin(at.store, passId, { startedAt });
+      await read(at.store, passId, rest, over);
+      await read(at.store, passId, rest);
+      await at.store.finishPass(passId, finished);
+    }
+    expect(await tombstones(at.store)).toBe(1);
+  });
+
+  it.each([
+    ['of an entry that is held', 'b', false],
+    ['without an id', `sha256:${'0'.repeat(32)}`, false],
+    ['of an entry that was never held', 'x', true],
+  ])('are not proved to be as held by a reading with a reject %s', async (_what, id, isProved) => {
+    await using at = await temporaryStore();
+    await wholePass(at.store, 'first', held);
+    await begin(at.store, 'second', { startedAt: later });
+    const rejected = [{ id, raw: '{}', reason: 'createdAt: expected string, got number' }];
+    await read(at.store, 'second', held, { rejected });
+    await at.store.finishPass('second', finished);
+    expect((await at.store.verifiedUpTo('acme', 'prj_1')) === later.toISOString()).toBe(isProved);
+  });
+
   it('are not gone when the second reading finds them', async () => {
     await using at = await temporaryStore();
     await wholePass(at.store, 'first', held);
