@@ -242,8 +242,7 @@ class LeaseOfPages {
     try {
       await this.#store(row, page, { mayCheck: true });
     } catch (error) {
-      if (error instanceof RepeatedCursor) return 'the service gave a cursor or a page that it had given before';
-      if (error instanceof GapInDates) return error.message;
+      if (error instanceof RepeatedCursor || error instanceof GapInDates) return error.message;
       if (!(error instanceof StalePosition)) throw error;
     }
     return null;

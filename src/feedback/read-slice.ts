@@ -49,7 +49,9 @@ export async function noteSlicePage(db: Db, pass: Pass, slice: PassSlice, page: 
   const sent = page.entries.length + page.rejected.length;
   const barrenPages = page.isNew || !page.hasMore ? 0 : slice.barrenPages + 1;
   if (barrenPages > mostBarrenPages) {
-    throw new RepeatedCursor(`${mostBarrenPages} pages in a row brought nothing new and promise more`);
+    throw new RepeatedCursor(
+      `more than ${mostBarrenPages} pages in a row were empty or given before, and promise more`,
+    );
   }
   const order = joinOrders(slice.order, orderOf(dates));
   const read: PassSlice = {

@@ -159,7 +159,9 @@ export class ExportJob {
       if (reading.state === 'failed')
         return { kind: 'ended', reason: `the job failed: ${reading.error ?? 'no reason given'}` };
       if (reading.state === 'missing') return { kind: 'ended', reason: 'the service does not know the job any more' };
-      if (now >= timeoutMs) return { kind: 'ended', reason: `the job is not done after ${spanText(now)}` };
+      if (now >= timeoutMs) {
+        return { kind: 'ended', reason: `the job is not done after ${spanText(now)}${strangeStatus(reading.status)}` };
+      }
       this.#progress.runningMs = now;
       this.#progress.samples = keepSamples(this.#progress.samples, { atMs: now, percent: reading.percent });
       if (workflowInfo().continueAsNewSuggested) return { kind: 'continue-as-new' };
@@ -188,4 +190,10 @@ export class ExportJob {
 /** Whether a start that failed may have made a job all the same. */
 function maybeStarted(error: unknown): boolean {
   return failureType(error) === 'StartUncertain' || timedOut(error);
+}
+
+/** A status that counts as running although the interface does not know it: perhaps it is how this service says done. */
+function strangeStatus(status: string): string {
+  const isKnown = /^(queued|running)$/i.test(status);
+  return isKnown || !/^[\w -]{1,40}$/.test(status) ? '' : ` (its status is "${status}")`;
 }

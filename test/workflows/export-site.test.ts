@@ -166,10 +166,15 @@ describe('exportSite', () => {
 
     const stuck = exportActivities({
       planExport: async () => ({ storeId: 's', jobTimeoutMs: 600_000, jobAttempts: 2, targets: [] }),
-      readJob: async () => reading(),
+      readJob: async () => reading({ status: 'succeeded' }),
     });
     await withWorker(env, stuck.activities, async ({ taskQueue }) => {
-      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({ cause: { type: 'JobFailed' } });
+      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({
+        cause: {
+          type: 'JobFailed',
+          message: expect.stringContaining('(its status is "succeeded"); 2 jobs were tried'),
+        },
+      });
     });
     expect(stuck.calls.startJob).toHaveLength(2);
     expect(stuck.calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
