@@ -12,7 +12,14 @@ import {
 import type { Activities } from '../activities/index.ts';
 import { waitText } from '../model/budget-text.ts';
 import { clockTime, factsTable, forecastText, spanText } from '../model/details-text.ts';
-import { noEntries, type SyncInput, type SyncProgress, type SyncResult, type SyncState } from '../model/sync.ts';
+import {
+  type CarriedSync,
+  noEntries,
+  type SyncInput,
+  type SyncProgress,
+  type SyncResult,
+  type SyncState,
+} from '../model/sync.ts';
 import { pageOptions, recordOptions } from './activity-options.ts';
 import { announce } from './announce.ts';
 import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
@@ -39,7 +46,7 @@ export async function syncFeedback(input: SyncInput): Promise<SyncResult> {
 class Sync {
   readonly #input: SyncInput;
   #phase: SyncState['phase'] = 'starting';
-  #progress: SyncProgress | null;
+  #progress: SyncProgress | null = null;
   #waiting: SyncState['waiting'] = null;
   #forecast: SyncState['forecast'] = null;
   #woken = false;
@@ -47,7 +54,10 @@ class Sync {
 
   constructor(input: SyncInput) {
     this.#input = input;
-    this.#progress = input.carried ?? null;
+    if (!input.carried) return;
+    const { tries = 0, ...progress } = input.carried;
+    this.#progress = progress;
+    this.#tries = tries;
   }
 
   state(): SyncState {
@@ -60,9 +70,9 @@ class Sync {
     this.#woken = true;
   }
 
-  carried(): SyncProgress {
+  carried(): CarriedSync {
     if (!this.#progress) throw new Error('continue-as-new before the pass began');
-    return this.#progress;
+    return { ...this.#progress, tries: this.#tries };
   }
 
   /** The result, or null when the run has grown long and should continue as new. */
