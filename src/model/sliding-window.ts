@@ -46,7 +46,7 @@ export const horizonMs = 1_500;
 export const leaseMs = 15_000;
 /** Shortest time a refused asker is told to stay away: below a second server timers take a second anyway. */
 const minWaitMs = 1_000;
-/** Holders that left whose latest attempt is still known; turns of those that left. */
+/** Holders that left whose latest attempt is still known; turns of those that left; leases given back too early. */
 const leftKept = 20;
 const longestOverWindowMs = 60_000;
 /** A person who asks for something tries the key at once, but not again and again. */
@@ -57,6 +57,8 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   const state = advance(before, at);
   const repeated = state.leases.find((lease) => lease.id === question.id);
   if (repeated) return [state, granted(repeated, state)];
+  // Whoever asked has lost patience: its word that it needs nothing any more has overtaken the question.
+  if (state.givenBack?.includes(question.id)) return [state, { kind: 'superseded' }];
   if (question.attemptAt < (state.attempts[question.holder] ?? 0)) return [state, { kind: 'superseded' }];
   state.attempts[question.holder] = question.attemptAt;
 
@@ -103,12 +105,16 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
 
 /**
  * Takes in what became of a lease: used permits hold their slots for one window from now on, unused ones come back.
- * A report of an unknown lease (repeated, or so late that its slots are free) changes nothing but a refusal.
+ * A report of an unknown lease (repeated, or so late that its slots are free) changes nothing but a refusal; one that
+ * nothing was sent under will not be granted any more.
  */
 export function report(before: WindowState, result: LeaseReport, at: number): WindowState {
   const state = advance(before, at);
   const lease = state.leases.find((candidate) => candidate.id === result.leaseId);
   const arrivals = lease ? settle(state, lease, result) : [];
+  if (!lease && result.arrived.length === 0) {
+    state.givenBack = [...(state.givenBack ?? []), result.leaseId].slice(-leftKept);
+  }
   if (result.throttled) {
     const others = slotsBut(state, arrivals.at(-1));
     throttle(state, probablyHeldUntil(others)[0], result.throttled.retryAfterMs);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { advance, ask, horizonMs, leaseMs, pauseWith } from '../../src/model/sliding-window.ts';
+import { advance, ask, horizonMs, leaseMs, pauseWith, report } from '../../src/model/sliding-window.ts';
 import { viewOf } from '../../src/model/window-view.ts';
 import { frozen, holdMs, question, Scene, settings, t0 } from './window-support.ts';
 
@@ -118,6 +118,13 @@ describe('a sliding window', () => {
     const [again, second] = ask(frozen(state), same, t0 + 3_000);
     expect(second).toEqual(first);
     expect(viewOf(again, t0 + 3_000).used).toBe(5);
+  });
+
+  it('grants nothing to a question that was taken back before it came', () => {
+    const scene = new Scene().apply((state, at) => report(state, { leaseId: 'late', arrived: [] }, at));
+    expect(scene.ask('a', { id: 'late' })).toEqual({ kind: 'superseded' });
+    expect(viewOf(scene.state, scene.now)).toMatchObject({ used: 0, holders: [], waiters: [] });
+    expect(scene.granted('a').notBefore).toHaveLength(5);
   });
 
   it('refuses an older attempt than the latest it has seen', () => {
