@@ -2,7 +2,7 @@ import { ApplicationFailure, condition, proxyActivities } from '@temporalio/work
 import type { Activities } from '../activities/index.ts';
 import type { Reason } from '../model/cargo.ts';
 import { changesText } from '../model/content-changes.ts';
-import { spanText } from '../model/details-text.ts';
+import { spanText, summaryText } from '../model/details-text.ts';
 import { type ExportInput, longestReason } from '../model/site-export.ts';
 import { storeOptions } from './activity-options.ts';
 import type { ExportView } from './export-view.ts';
@@ -70,7 +70,7 @@ export class Approval {
     this.#view.awaitApproval({ version, since, expiresAt: since + timeoutMs, changes });
     try {
       await condition(() => this.#decision !== null, timeoutMs, {
-        summary: `approve or reject ${version}: ${changesText(changes)}`.slice(0, 180),
+        summary: summaryText(`approve or reject ${version}: ${changesText(changes)}`),
       });
     } finally {
       this.#view.awaitApproval(null);

@@ -1,7 +1,7 @@
 import { ApplicationFailure, condition, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { keepSamples, nextPollDelay, pollSpacing } from '../model/cadence.ts';
-import { spanText } from '../model/details-text.ts';
+import { spanText, summaryText } from '../model/details-text.ts';
 import type { ExportInput, ExportProgress } from '../model/site-export.ts';
 import { observedDuration } from '../model/usual-duration.ts';
 import { requestOptions, startOptions } from './activity-options.ts';
@@ -67,7 +67,7 @@ export class ExportJob {
       }
       this.#progress.jobId = null;
       this.#view.enter('starting');
-      await sleep(restartPauseMs(failures), { summary: `start another job: ${end.reason}`.slice(0, 180) });
+      await sleep(restartPauseMs(failures), { summary: summaryText(`start another job: ${end.reason}`) });
     }
   }
 
@@ -114,7 +114,7 @@ export class ExportJob {
         usualJobsMs,
       });
       await this.#waitForPoll(delayMs, reason, expectedAtMs === null ? null : startedAt + expectedAtMs);
-      const summary = `poll ${this.#progress.polls + 1} of ${jobId}`;
+      const summary = summaryText(`poll ${this.#progress.polls + 1} of ${jobId}`);
       const reading = await this.#key.through(() =>
         reads.readJob.executeWithOptions({ ...requestOptions, summary }, [{ org: this.#input.org, jobId }]),
       );
@@ -148,7 +148,7 @@ export class ExportJob {
     try {
       this.#view.waitForPoll({ at: Date.now() + delayMs, reason, expectedAt });
       await condition(() => this.#woken, delayMs, {
-        summary: `next poll in ${spanText(delayMs)}: ${reason}`.slice(0, 180),
+        summary: `next poll in ${spanText(delayMs)}: ${reason}`,
       });
     } finally {
       this.#view.waitForPoll(null);

@@ -1,6 +1,7 @@
 import { isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { RolloutResult } from '../model/cargo.ts';
+import { summaryText } from '../model/details-text.ts';
 import { rolloutOptions } from './activity-options.ts';
 import { failureSummary } from './failure-summary.ts';
 
@@ -17,7 +18,7 @@ export async function rollOutToTargets(
     try {
       onResult(
         await rollouts.rollOut.executeWithOptions(
-          { ...rolloutOptions, summary: `${version} to ${target}`.slice(0, 180) },
+          { ...rolloutOptions, summary: summaryText(`${version} to ${target}`) },
           [{ org, domain, storeId, version, target, force }],
         ),
       );
