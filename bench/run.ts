@@ -1,4 +1,20 @@
-import { pollingTable } from './polling.ts';
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 
-/** All benchmarks, one after the other; each prints its table with the command that made it. */
-process.stdout.write(`${pollingTable()}\n`);
+/*
+ * All figures of DESIGN §8, one benchmark after the other, each with the command that made its table: npm run bench.
+ * It takes an hour on two processors, which should have nothing else to do. Goes on after one that fails, and ends
+ * with 1 then.
+ */
+
+const BENCHMARKS = ['budget', 'staleness', 'sync', 'bundle', 'report'];
+
+const failed = BENCHMARKS.filter((name) => {
+  process.stderr.write(`\n${name}\n`);
+  const program = fileURLToPath(new URL(`${name}.js`, import.meta.url));
+  return spawnSync(process.execPath, [program], { stdio: 'inherit' }).status !== 0;
+});
+if (failed.length > 0) {
+  process.stderr.write(`failed: ${failed.join(', ')}\n`);
+  process.exitCode = 1;
+}

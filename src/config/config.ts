@@ -1,7 +1,7 @@
 import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { PostgresAddress } from './postgres-address.ts';
-import type { SiteRulesInput } from './schema.ts';
 import type { SecretSource } from './secret-source.ts';
+import type { SiteRulesInput } from './site-schema.ts';
 
 /**
  * `docferry.yaml` (DESIGN §5) with defaults filled in: durations in milliseconds, sizes in bytes, paths absolute,

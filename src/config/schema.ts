@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { webhookEventTypes } from '../model/webhook-event.ts';
-import { address, domain, duration, hostName, id, size, text, wholeNumber } from './field-schemas.ts';
-import { parsePostgresAddress } from './postgres-address.ts';
+import { address, duration, hostName, id, text, wholeNumber } from './field-schemas.ts';
 import { scheduleSchema } from './schedule-schema.ts';
+import { siteSchema } from './site-schema.ts';
+import { storeSchema } from './store-schema.ts';
 
 /*
- * All of `docferry.yaml` (DESIGN §5). Strict: an unknown key is
- * an error. Only shapes and single values are checked here; what concerns several fields is in `consistency.ts`. The
- * descriptions become the JSON Schema that editors read (`json-schema.ts`) and `docs/configuration.md`.
+ * All of `docferry.yaml` (DESIGN §5); sites and stores have files of their own. Strict: an unknown key is an error. Only
+ * shapes and single values are checked here; what concerns several fields is in `consistency.ts`. The descriptions
+ * become the JSON Schema that editors read (`json-schema.ts`) and `docs/configuration.md`.
  */
 
 const budget = z.strictObject({
@@ -43,108 +44,6 @@ const project = z.strictObject({
   sweep: scheduleSchema.optional().describe('When to read everything again. Absent: never by itself.'),
 });
 
-const rollout = z
-  .strictObject({
-    directory: z
-      .strictObject({
-        path: text('the path of a folder').describe(
-          'Folder that gets `releases/<version>/` and the symlink `current`.',
-        ),
-      })
-      .optional()
-      .describe('Unpack the site on this machine and switch a symlink to it.'),
-    helmValues: z
-      .strictObject({
-        file: text('the path of a values file').describe(
-          'YAML file whose `staticExport` is set; the rest stays as it is.',
-        ),
-      })
-      .optional()
-      .describe("Write the published address and version into a chart's values."),
-  })
-  .refine((target) => Object.keys(target).length === 1, 'expected one kind of target: directory or helmValues')
-  .meta({ minProperties: 1, maxProperties: 1 });
-
-const siteRule = z.enum(['refuse', 'warn', 'off'], 'expected refuse, warn or off').optional();
-
-/**
- * By the names that `src/bundle/site/site-rules.ts` and `src/bundle/render/render-rules.ts` give them; a test sees to it
- * that none is missing.
- */
-const siteRules = z.strictObject({
-  'no-page': siteRule.describe('No HTML page at all. Absent: `refuse`.'),
-  'no-index-page': siteRule.describe('No `index.html` at the root. Absent: `refuse`.'),
-  'no-404-page': siteRule.describe('No `404.html` at the root. Absent: `off`.'),
-  'broken-link': siteRule.describe('Links to pages that are not there. Absent: `warn`.'),
-  'missing-resource': siteRule.describe('Scripts, styles, images that are not there. Absent: `warn`.'),
-  'external-resource': siteRule.describe('Parts of a page from other hosts. Absent: `warn`.'),
-  'external-base': siteRule.describe('`<base>` to another host. Absent: `warn`.'),
-  'external-refresh': siteRule.describe('`<meta>` refresh to another host. Absent: `warn`.'),
-  'origin-link': siteRule.describe("Links to the site's own domain with its host. Absent: `warn`."),
-  'service-worker': siteRule.describe('Registration of a service worker. Absent: `warn`.'),
-  'secret-file': siteRule.describe('Files that hold secrets, such as `.env`. Absent: `warn`.'),
-  'secret-text': siteRule.describe('Text that looks like a key or token. Absent: `warn`.'),
-  'source-map': siteRule.describe('Source maps. Absent: `warn`.'),
-  'not-inspected': siteRule.describe('Files too large to look into. Absent: `warn`.'),
-  'page-does-not-render': siteRule.describe('With `render`: pages that show nothing. Absent: `warn`.'),
-  'page-script-error': siteRule.describe('With `render`: errors that no script catches. Absent: `warn`.'),
-  'page-request-failed': siteRule.describe('With `render`: requests for what is not there. Absent: `warn`.'),
-  'page-external-request': siteRule.describe('With `render`: requests to other hosts. Absent: `warn`.'),
-});
-
-export type SiteRulesInput = z.output<typeof siteRules>;
-
-const site = z.strictObject({
-  domain: domain().describe('Bare host name of the site: no scheme, no port, no path.'),
-  schedule: scheduleSchema.optional().describe('When to export the site. Absent: never by itself.'),
-  job: z
-    .strictObject({
-      timeout: duration({ min: '1s', max: '31d' }).prefault('2h').describe('A job that takes longer is given up.'),
-      attempts: wholeNumber(1, 100)
-        .default(3)
-        .describe('How many jobs are started at most when they fail, vanish or take too long.'),
-    })
-    .prefault({})
-    .describe("The service's export job."),
-  bundle: z
-    .strictObject({
-      maxBytes: size().prefault('5GiB').describe('A site that unpacks to more is refused.'),
-      maxFiles: wholeNumber(1, 10_000_000).default(200_000).describe('An archive with more files is refused.'),
-      connections: wholeNumber(1, 64)
-        .default(1)
-        .describe('Connections a download uses; more than 1 pays where the source limits each.'),
-      timeout: duration({ min: '1s', max: '12h' })
-        .prefault('6h')
-        .describe('A download that takes longer, all attempts together, is given up.'),
-      rules: siteRules
-        .prefault({})
-        .describe('What becomes of a site that breaks a rule about its content; see verification.md.'),
-      render: z
-        .strictObject({
-          pages: wholeNumber(1, 1_000).describe('How many pages are looked at.'),
-          browser: text('the path of a program')
-            .optional()
-            .describe('Program of Chromium, Chrome or Edge. Absent: the one of the machine.'),
-          sandbox: z
-            .boolean('expected true or false')
-            .default(true)
-            .describe("Whether the browser uses its own sandbox; `false` where it can't, as in most containers."),
-        })
-        .optional()
-        .describe('Opens sampled pages in a browser without network before a version is published. Absent: not.'),
-    })
-    .prefault({})
-    .describe('Limits of the archive, and rules for what is in it.'),
-  approval: z
-    .enum(['none', 'manual'], 'expected none or manual')
-    .default('none')
-    .describe('Whether a person approves a version before it goes into service: `docferry export approve`.'),
-  approvalTimeout: duration({ min: '1s', max: '31d' })
-    .optional()
-    .describe('How long `approval: manual` waits; then the version counts as rejected. Absent: `7d`.'),
-  rollout: z.array(rollout, 'expected a list of targets').default([]).describe('Where a published version goes.'),
-});
-
 const webhook = z.strictObject({
   name: id('a name')
     .default('default')
@@ -178,81 +77,13 @@ const organization = z
       .default([])
       .describe('Who is told of finished passes and exports, in counts; see webhooks.md.'),
     projects: z.array(project, 'expected a list of projects').default([]).describe('Projects whose feedback is read.'),
-    sites: z.array(site, 'expected a list of sites').default([]).describe('Sites that are exported.'),
+    sites: z.array(siteSchema, 'expected a list of sites').default([]).describe('Sites that are exported.'),
   })
   .refine(
     ({ apiKey, apiKeyFile }) => (apiKey === undefined) !== (apiKeyFile === undefined),
     'expected either apiKey or apiKeyFile',
   )
   .meta({ oneOf: [{ required: ['apiKey'] }, { required: ['apiKeyFile'] }] });
-
-const bundles = z
-  .strictObject({
-    directory: text('the path of a folder')
-      .optional()
-      .describe('Folder that holds the published versions. Absent: `./data/bundles`.'),
-    s3: z
-      .strictObject({
-        bucket: z
-          .string('expected the name of a bucket')
-          .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'expected the name of a bucket, without s3:// and path')
-          .meta({ title: 'text' })
-          .describe('Name of the bucket, which has to exist.'),
-        prefix: z
-          .string('expected text')
-          .regex(
-            /^([A-Za-z0-9_][A-Za-z0-9._-]*(\/|$))*$/,
-            'expected names with slashes between them, e.g. docs/bundles',
-          )
-          .default('')
-          .meta({ title: 'text' })
-          .describe('What every key begins with, e.g. `docs/bundles`. Absent: the whole bucket is the store.'),
-        endpoint: address()
-          .optional()
-          .describe('Address of the object store; the bucket is then named in the path. Absent: that of AWS.'),
-        region: text('the name of a region')
-          .optional()
-          .describe("Region of the bucket. Absent: by AWS's own variables and profiles."),
-        workFolder: text('the path of a folder')
-          .default('./data/bundles-work')
-          .describe('Folder of each machine for downloads on their way to the bucket, and archives to unpack.'),
-      })
-      .optional()
-      .describe("A bucket instead of a folder. Credentials come by AWS's own variables, profiles and roles."),
-    publicUrl: address()
-      .default('http://localhost:8090')
-      .describe('Address under which deployments reach the published versions.'),
-    signing: z
-      .strictObject({
-        keyFile: text('the path of a file').describe('Secret key, as `minisign -G` writes it.'),
-        password: text(`\${NAME} of an environment variable`)
-          .meta({ title: 'text' })
-          .optional()
-          .describe('Password of the key, by reference to an environment variable. Absent: a key made with `-W`.'),
-      })
-      .optional()
-      .describe('Signs the manifest of each version that is published, as minisign does; see verification.md.'),
-    server: z
-      .strictObject({
-        token: text(`\${NAME} of an environment variable`)
-          .meta({ title: 'text' })
-          .optional()
-          .describe('Bearer token that readers must send, by reference to an environment variable. Absent: none.'),
-        readers: wholeNumber(1, 100_000)
-          .default(256)
-          .describe('Requests that are answered at once; the rest gets 503.'),
-        readersPerAddress: wholeNumber(1, 100_000)
-          .default(64)
-          .describe('Those of one client address; behind a proxy or NAT all readers have the same.'),
-        idle: duration({ min: '1s', max: '10m' })
-          .prefault('30s')
-          .describe('A reader that takes less than 64 KiB in so long is cut off.'),
-      })
-      .prefault({})
-      .describe('The bundle server of `serve` and `up`.'),
-  })
-  .refine(({ directory, s3 }) => directory === undefined || s3 === undefined, 'expected either directory or s3')
-  .meta({ not: { required: ['directory', 's3'] } });
 
 const handling = z.enum(['keep', 'hash', 'drop'], 'expected keep, hash or drop').default('keep');
 
@@ -280,23 +111,6 @@ const service = z.strictObject({
     .describe('Permits `http://` for other machines and for links.'),
 });
 
-const store = z.strictObject({
-  feedback: z
-    .string()
-    .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'expected sqlite:FILE or postgres://…')
-    .superRefine((value, context) => {
-      const address = /^postgres(ql)?:\/\/./.test(value) ? parsePostgresAddress(value) : null;
-      if (typeof address === 'string') context.addIssue(address);
-    })
-    .meta({ title: 'address of a database' })
-    .default('sqlite:./data/feedback.db')
-    .describe(
-      'Database of the feedback: `sqlite:FILE` on a local disk, or `postgres://user:password@host:5432/database`, the password by reference to an environment variable (docs/operations.md).',
-    ),
-  bundles: bundles.prefault({}).describe('Where versions of sites are published.'),
-  keep: wholeNumber(1, 100_000).default(10).describe('Versions of each site that are kept.'),
-});
-
 const privacy = z.strictObject({
   contacts: handling.describe('What to do with the e-mail addresses people left.'),
   comments: handling.describe('What to do with what people wrote: comments and code.'),
@@ -321,7 +135,7 @@ export const configSchema = z.strictObject(
       .array(organization, 'expected a list of organizations')
       .min(1, 'expected at least one organization')
       .describe('Organizations of the service, each with its key and its budget.'),
-    store: store.prefault({}).describe('Where feedback and published versions are kept.'),
+    store: storeSchema.prefault({}).describe('Where feedback and published versions are kept.'),
     privacy: privacy.prefault({}).describe('What becomes of personal data.'),
   },
   'expected a mapping',

@@ -4,6 +4,8 @@ import { type PermitClass, permitClasses } from './permits.ts';
 
 /** How long after its time a waiter keeps its place, in milliseconds: a worker may have died. */
 export const comeBackGraceMs = 5_000;
+/** Shortest time a refused asker is told to stay away: below a second server timers take a second anyway. */
+export const minWaitMs = 1_000;
 
 export interface Waiter {
   holder: string;
@@ -37,11 +39,23 @@ export function rankOf(claim: Claim, { now, promotionMs }: QueueRules): number {
   return Math.max(0, permitClasses.indexOf(claim.class) - promoted);
 }
 
+/** When a claim rises next, or null when it does not any more. */
+export function risesAt(claim: Claim, rules: QueueRules): number | null {
+  if (claim.class === 'verify' || rankOf(claim, rules) === 0) return null;
+  return claim.since + (Math.floor(Math.max(0, rules.now - claim.since) / rules.promotionMs) + 1) * rules.promotionMs;
+}
+
 /**
  * Whose turn is counted. A project's classes have turns of their own: what it asks on demand must not put its promoted
  * sweep back, again and again.
  */
 export const turnOf = ({ project, class: kind }: Pick<Claim, 'project' | 'class'>): string => `${project} ${kind}`;
+
+/** When anybody but those of class `verify` was last granted a lease, or null when nobody was. */
+export function othersServedAt(served: Readonly<Record<string, number>>): number | null {
+  const moments = Object.entries(served).filter(([turn]) => !turn.endsWith(' verify'));
+  return moments.length === 0 ? null : Math.max(...moments.map(([, moment]) => moment));
+}
 
 /** Claims in the order in which they are served; a turn that is not known waits since its claim came. */
 export function inOrder<T extends Claim>(claims: readonly T[], rules: QueueRules): T[] {

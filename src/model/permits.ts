@@ -107,6 +107,8 @@ export function overrideProblem(settings: WindowSettings, override: OverrideAsk)
 
 /** Pages a lease has at most, however many are wanted. */
 export const maxLease = 20;
+/** Time a lease can be used in; what is left of it then is returned. */
+export const leaseMs = 15_000;
 
 /** The window as `budget show` prints it (DESIGN §5). */
 export interface WindowView {

@@ -8,24 +8,26 @@
  * All moments are milliseconds of the budget workflow's clock; functions return a new state and never throw.
  */
 
+import { advance } from './advance-window.ts';
 import { type Demand, forecastOf } from './forecast.ts';
 import { ascending, capacityOf, freeMoments, heldUntil, holdMs, limitOf, probablyHeldUntil } from './held-slots.ts';
-import { keyTryDelay, type RefusedKey } from './key-tries.ts';
 import {
   ahead,
   comeBackGraceMs,
   equals,
   inOrder,
+  minWaitMs,
   type QueueRules,
+  risesAt,
   slotsKeptFor,
   turnOf,
   type Waiter,
 } from './permit-queue.ts';
 import {
-  type BlockReason,
   type BudgetOverride,
   type Forecast,
   type LeaseReport,
+  leaseMs,
   maxLease,
   type PermitAnswer,
   type PermitAsk,
@@ -33,7 +35,8 @@ import {
   type WindowSettings,
 } from './permits.ts';
 import { spareFrom } from './spare-requests.ts';
-import { believed, corrected, nextForgotten, sighted } from './strangers.ts';
+import { corrected, nextForgotten, sighted } from './strangers.ts';
+import { blockedBy, refuseKey, throttle } from './window-blocks.ts';
 import { active, type Lease, probeDue, type WindowState } from './window-state.ts';
 
 /** Pages a lease has when nobody else wants any. */
@@ -42,15 +45,8 @@ const leaseAlone = 10;
 const leaseShared = 5;
 /** Permits that come free within this time are granted at once with a moment to wait for, inside the activity. */
 export const horizonMs = 1_500;
-/** Time a lease can be used in; what is left of it then is returned. */
-export const leaseMs = 15_000;
-/** Shortest time a refused asker is told to stay away: below a second server timers take a second anyway. */
-const minWaitMs = 1_000;
-/** Holders that left whose latest attempt is still known; turns of those that left; leases given back too early. */
-const leftKept = 20;
-const longestOverWindowMs = 60_000;
-/** A person who asks for something tries the key at once, but not again and again. */
-const keyTryByPersonMs = 5_000;
+/** Leases given back before they were asked for that are still known. */
+const givenBackKept = 20;
 
 /** Answers a question for permits. Never blocks: grants, or says when to come back. */
 export function ask(before: WindowState, question: PermitAsk, at: number): [WindowState, PermitAnswer] {
@@ -113,7 +109,7 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
   const lease = state.leases.find((candidate) => candidate.id === result.leaseId);
   const arrivals = lease ? settle(state, lease, result) : [];
   if (!lease && result.arrived.length === 0) {
-    state.givenBack = [...(state.givenBack ?? []), result.leaseId].slice(-leftKept);
+    state.givenBack = [...(state.givenBack ?? []), result.leaseId].slice(-givenBackKept);
   }
   if (result.throttled) {
     const others = slotsBut(state, arrivals.at(-1));
@@ -170,14 +166,18 @@ export function earlierThanTold(before: WindowState, at: number): { state: Windo
 }
 
 /**
- * When waiters may get permits without a message: one of several loses its place, a person's setting ends, or strangers
- * are believed gone. Null when nobody waits or nothing such is due. Who waits for what is left over can come when told.
+ * When waiters may get permits without a message: one of several loses its place or rises, a person's setting ends, or
+ * strangers are believed gone. Null when nobody waits or nothing such is due. Who waits for what is left over can come
+ * when told.
  */
 export function nextChange(state: WindowState): number | null {
   const waiters = state.waiters.filter((waiter) => waiter.class !== 'verify');
   if (waiters.length === 0) return null;
-  const lapse = waiters.length < 2 ? null : Math.min(...waiters.map(({ expectedAt }) => expectedAt)) + comeBackGraceMs;
-  const moments = [lapse, state.override?.until ?? null, nextForgotten(state.strangers, state.settings.windowMs)];
+  const turns =
+    waiters.length < 2
+      ? []
+      : waiters.flatMap((waiter) => [waiter.expectedAt + comeBackGraceMs, risesAt(waiter, rulesOf(state))]);
+  const moments = [...turns, state.override?.until ?? null, nextForgotten(state.strangers, state.settings.windowMs)];
   const due = moments.filter((moment) => moment !== null);
   return due.length === 0 ? null : Math.min(...due);
 }
@@ -192,67 +192,6 @@ export function forecastFor(state: WindowState, holder: Waiter | Lease): Forecas
     releases: probablyHeldUntil(state),
   };
   return forecastOf(demandOf(holder), [...state.waiters, ...active(state)].map(demandOf), slots, rulesOf(state));
-}
-
-/** The moment before which nobody may send, and why; null when only the window decides. */
-export function blockedBy(
-  state: WindowState,
-  question: Pick<PermitAsk, 'class'> | null,
-): { until: number; reason: BlockReason } | null {
-  const { paused, throttledUntil, refusedKey, forgotten, now } = state;
-  if (paused) return { until: paused.until ?? now + state.settings.windowMs, reason: 'paused' };
-  if (throttledUntil !== null) return { until: throttledUntil, reason: 'throttled' };
-  const probing = state.leases.find((lease) => lease.id === state.probe);
-  if (probing) return { until: probing.useBy, reason: 'probing' };
-  if (refusedKey && refusedKey.nextTryAt > now && !(question && triedByPerson(question, refusedKey, now))) {
-    return { until: refusedKey.nextTryAt, reason: 'unauthorized' };
-  }
-  const unknown = forgotten === null ? 0 : forgotten + holdMs(state);
-  return unknown > now ? { until: unknown, reason: 'window-full' } : null;
-}
-
-const triedByPerson = (question: Pick<PermitAsk, 'class'>, key: RefusedKey, now: number): boolean =>
-  question.class === 'on-demand' && now - key.triedAt >= keyTryByPersonMs;
-
-/** The state at `at`: slots whose time has passed are free, waiters who did not come back have lost their place. */
-export function advance(before: WindowState, at: number): WindowState {
-  const now = Math.max(before.now, at);
-  const { windowMs } = before.settings;
-  const held = (moment: number) => moment + holdMs(before) > now;
-  const leases = before.leases.filter((lease) => held(lease.arrivesBy));
-  const waiters = before.waiters.filter((waiter) => waiter.expectedAt + comeBackGraceMs > now);
-  const probing = before.leases.find((lease) => lease.id === before.probe);
-  const probeLost = before.probe !== null && (probing === undefined || probing.useBy <= now);
-  const past = (until: number | null | undefined) => until !== null && until !== undefined && until <= now;
-  return {
-    ...before,
-    now,
-    override: past(before.override?.until) ? null : before.override,
-    spent: before.spent.filter(held),
-    forgotten: latestOf(before, (moment) => !held(moment)),
-    leases,
-    waiters,
-    attempts: latestLeft(before.attempts, new Set([...leases, ...waiters].map(({ holder }) => holder))),
-    served: latestLeft(before.served, new Set([...leases, ...waiters].map(turnOf))),
-    throttledUntil: past(before.throttledUntil) ? null : before.throttledUntil,
-    paused: past(before.paused?.until) ? null : before.paused,
-    probe: probeLost ? probeDue : before.probe,
-    throttles: before.throttles.filter((moment) => moment + windowMs > now),
-    strangers: believed(before.strangers, now, windowMs),
-  };
-}
-
-/** Latest arrival among those that are no longer held. */
-function latestOf(state: WindowState, gone: (moment: number) => boolean): number | null {
-  const moments = [...state.spent, ...state.leases.map(({ arrivesBy }) => arrivesBy)].filter(gone);
-  return moments.length === 0 ? state.forgotten : Math.max(state.forgotten ?? 0, ...moments);
-}
-
-/** Entries of those that are here, and the latest of those that left: an older attempt may still wake up. */
-function latestLeft(moments: Record<string, number>, present: ReadonlySet<string>): Record<string, number> {
-  const left = Object.entries(moments).filter(([name]) => !present.has(name));
-  const latest = left.sort((a, b) => b[1] - a[1]).slice(0, leftKept);
-  return Object.fromEntries([...Object.entries(moments).filter(([name]) => present.has(name)), ...latest]);
 }
 
 function rulesOf(state: WindowState): QueueRules {
@@ -335,34 +274,12 @@ function slotsBut(state: WindowState, refused: number | undefined): WindowState 
   return { ...state, spent: state.spent.filter((_, i) => i !== index) };
 }
 
-/**
- * A 429 means the window is full: wait as told or for the oldest slot of our own, whichever is later, then probe. What
- * is told is believed up to a little more than a window; without a word and a slot, a twentieth of the window.
- */
-function throttle(state: WindowState, oldest: number | undefined, retryAfterMs: number | null): void {
-  const { windowMs } = state.settings;
-  const unsaid = oldest === undefined ? windowMs / 20 : 0;
-  const told = Math.min(windowMs + longestOverWindowMs, Math.max(minWaitMs, retryAfterMs ?? unsaid));
-  state.throttledUntil = Math.max(state.throttledUntil ?? 0, state.now + told, oldest ?? 0);
-  state.probe = probeDue;
-  state.throttles.push(state.now);
-}
-
 const refusalIn = (state: WindowState) => ({
   at: state.now,
   limit: limitOf(state),
   own: state.spent,
   windowMs: state.settings.windowMs,
 });
-
-/** Everybody waits; one request tries the key again, after a minute first, then ever later. */
-function refuseKey(state: WindowState, byProbe: boolean): void {
-  const known = state.refusedKey;
-  const tries = known === null ? 1 : known.tries + (byProbe ? 1 : 0);
-  const nextTryAt = state.now + keyTryDelay(tries);
-  state.refusedKey = { since: known?.since ?? state.now, triedAt: state.now, nextTryAt, tries };
-  state.probe = probeDue;
-}
 
 const demandOf = (wanting: Waiter | Lease): Demand => ({
   ...wanting,

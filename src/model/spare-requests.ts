@@ -5,7 +5,8 @@
  */
 
 import { capacityOf, freeMoments, heldUntil, holdMs, probablyHeldUntil } from './held-slots.ts';
-import { comeBackGraceMs, type Waiter } from './permit-queue.ts';
+import { comeBackGraceMs, othersServedAt, type Waiter } from './permit-queue.ts';
+import { leaseMs } from './permits.ts';
 import { active, type WindowState } from './window-state.ts';
 
 /** Part of the capacity that is kept for what nobody expects: a person who asks for something. */
@@ -26,8 +27,8 @@ export function spareEveryMs(state: WindowState, leave: number): number {
  * The moment from which a request of `claim` is spare, should nobody ask meanwhile: now, or a later one, at most a
  * window away. `before` are the waiters that go first.
  *
- * It is spare when nobody else waits or uses a lease, no request was refused with 429 within a window, and `keptFree`
- * slots stay free; and not sooner than `spareEveryMs` after the one before.
+ * It is spare when nobody else waits, uses a lease or may be about to ask for the next one, no request was refused with
+ * 429 within a window, and `keptFree` slots stay free; and not sooner than `spareEveryMs` after the one before.
  */
 export function spareFrom(
   state: WindowState,
@@ -51,6 +52,8 @@ export function spareFrom(
     (state.lastSpare ?? Number.NEGATIVE_INFINITY) + everyMs,
     ...others.map(({ expectedAt }) => expectedAt + comeBackGraceMs),
     ...active(state).map(({ useBy }) => useBy),
+    // Whoever reads page by page holds no lease between two of them.
+    (othersServedAt(state.served) ?? Number.NEGATIVE_INFINITY) + leaseMs + comeBackGraceMs,
     ...state.throttles.map((at) => at + state.settings.windowMs),
   );
   return Math.min(latest, moment + turns * everyMs);

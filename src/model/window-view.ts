@@ -1,7 +1,9 @@
+import { advance } from './advance-window.ts';
 import { capacityOf, freeMoments, heldNow, heldUntil, limitOf, probablyHeldUntil, reserveOf } from './held-slots.ts';
 import type { WindowView } from './permits.ts';
-import { advance, blockedBy, forecastFor } from './sliding-window.ts';
+import { forecastFor } from './sliding-window.ts';
 import { strangersOf } from './strangers.ts';
+import { blockedBy } from './window-blocks.ts';
 import { active, type WindowState } from './window-state.ts';
 
 /** The window at `at`, as people and programs look at it. */

@@ -150,9 +150,9 @@ describe('waking waiters', () => {
 
   it('says when a place lapses that keeps others waiting', () => {
     const scene = new Scene().spend(10).at(1);
-    scene.waits('a');
+    scene.waits('a', { class: 'on-demand' });
     expect(nextChange(scene.state)).toBeNull();
-    scene.at(2).waits('b');
+    scene.at(2).waits('b', { class: 'on-demand' });
     expect(nextChange(scene.state)).toBe(t0 + holdMs + 5_000);
     expect(earlierThanTold(scene.state, t0 + holdMs + 4_999).state.waiters).toHaveLength(2);
     expect(earlierThanTold(scene.state, t0 + holdMs + 5_000).state.waiters).toEqual([]);
@@ -160,9 +160,23 @@ describe('waking waiters', () => {
 
   it('says when the first of several places lapses', () => {
     const scene = new Scene({ requests: 1 }).spend(1).at(1_000);
-    scene.waits('a');
-    expect(scene.waits('b').waitUntil).toBeGreaterThan(t0 + holdMs);
+    scene.waits('a', { class: 'on-demand' });
+    expect(scene.waits('b', { class: 'on-demand' }).waitUntil).toBeGreaterThan(t0 + holdMs);
     expect(nextChange(scene.state)).toBe(t0 + holdMs + 5_000);
+  });
+
+  it('says when one of several rises, which can let it go before others', () => {
+    const scene = new Scene({ requests: 2 }).spend(1).at(1_000).spend(1).at(2_000);
+    scene.waits('a', { class: 'incremental' });
+    expect(nextChange(scene.state)).toBeNull();
+    scene.at(3_000).waits('b', { class: 'on-demand' });
+    scene.waits('c', { class: 'on-demand' });
+    const rises = 2_000 + settings.windowMs;
+    scene.at(holdMs).granted('b', { class: 'on-demand' });
+    expect(scene.at(holdMs + 1_000).waits('a', { class: 'incremental' }).behind).toEqual(['c']);
+    expect(nextChange(scene.state)).toBe(t0 + rises);
+    expect(earlierThanTold(scene.state, t0 + rises - 1).holders).toEqual([]);
+    expect(earlierThanTold(scene.state, t0 + rises).holders).toEqual(['a']);
   });
 
   it('has nothing to say while nobody waits', () => {

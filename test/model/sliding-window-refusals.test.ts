@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { leaseMs, nextChange, report, retryKey } from '../../src/model/sliding-window.ts';
+import { leaseMs } from '../../src/model/permits.ts';
+import { nextChange, report, retryKey } from '../../src/model/sliding-window.ts';
 import { viewOf } from '../../src/model/window-view.ts';
 import { holdMs, Scene, settings, t0 } from './window-support.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { advance } from '../../src/model/advance-window.ts';
 import type { WindowSettings } from '../../src/model/permits.ts';
+import { leaseMs } from '../../src/model/permits.ts';
 import {
-  advance,
   configure,
   earlierThanTold,
-  leaseMs,
   nextChange,
   overrideWith,
   pauseWith,
@@ -150,7 +150,7 @@ describe('an override', () => {
     const scene = overridden(new Scene({ requests: 1 }), { reserve: 0, until: t0 + 900_000 }).spend(1);
     scene.at(1).waits('a');
     scene.at(2).waits('b', { class: 'on-demand' });
-    expect(nextChange(scene.state)).toBe(t0 + holdMs + 5_000);
+    expect(nextChange(scene.state)).toBe(t0 + 1 + settings.windowMs);
   });
 });
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
+import { advance } from '../../src/model/advance-window.ts';
 import { capacityOf, heldUntil } from '../../src/model/held-slots.ts';
 import { ahead } from '../../src/model/permit-queue.ts';
 import { type PermitAsk, permitClasses } from '../../src/model/permits.ts';
 import {
-  advance,
-  blockedBy,
   configure,
   earlierThanTold,
   nextChange,
@@ -14,6 +13,7 @@ import {
   pauseWith,
   retryKey,
 } from '../../src/model/sliding-window.ts';
+import { blockedBy } from '../../src/model/window-blocks.ts';
 import type { WindowState } from '../../src/model/window-state.ts';
 import { viewOf } from '../../src/model/window-view.ts';
 import { question, settings, t0 } from './window-support.ts';

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { advance, ask, horizonMs, leaseMs, pauseWith, report } from '../../src/model/sliding-window.ts';
+import { advance } from '../../src/model/advance-window.ts';
+import { leaseMs } from '../../src/model/permits.ts';
+import { ask, horizonMs, pauseWith, report } from '../../src/model/sliding-window.ts';
 import { viewOf } from '../../src/model/window-view.ts';
 import { frozen, holdMs, question, Scene, settings, t0 } from './window-support.ts';
 

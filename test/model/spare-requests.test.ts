@@ -39,7 +39,7 @@ describe('a spare request', () => {
   it('is not there while somebody else waits or reads', () => {
     const scene = new Scene();
     const lease = scene.granted('s', { wants: 1 });
-    expect(scene.waits('v', verify)).toMatchObject({ reason: 'kept-free', waitUntil: lease.useBy });
+    expect(scene.waits('v', verify)).toMatchObject({ reason: 'kept-free', waitUntil: lease.useBy + 5_000 });
     scene.report(lease, [t0], { accepted: true });
     scene.apply((state, at) => pauseWith(state, { until: at + 30_000 }, at));
     const other = scene.waits('s');
@@ -49,6 +49,15 @@ describe('a spare request', () => {
       waitUntil: other.waitUntil + 5_000,
       behind: ['s'],
     });
+  });
+
+  it('is not there between two leases of somebody who reads page by page', () => {
+    const scene = new Scene();
+    scene.report(scene.at(1_000).granted('s', { wants: 5 }), [scene.now], { accepted: true });
+    const answer = { reason: 'kept-free', waitUntil: t0 + 21_000 };
+    expect(scene.at(1_001).waits('v', verify)).toMatchObject(answer);
+    expect(earlierThanTold(scene.state, scene.now).holders).toEqual([]);
+    scene.at(21_000).granted('v', verify);
   });
 
   it('is not there until a window after a 429', () => {
@@ -105,9 +114,9 @@ describe('whoever waits for a spare request', () => {
 
   it('is woken only when there is one', () => {
     const scene = new Scene();
-    const lease = scene.granted('s', { wants: 1 });
-    const told = scene.waits('v', verify).waitUntil;
-    scene.at(1_000).report(lease, [t0], { accepted: true });
+    const leases = [scene.granted('s', { wants: 5 }), scene.granted('s', { wants: 5 })];
+    const told = scene.at(21_000).waits('v', verify).waitUntil;
+    for (const lease of leases) scene.report(lease, []);
     expect(earlierThanTold(scene.state, scene.now).holders).toEqual(['v']);
     scene.apply((state, at) => configure(state, { ...settings, requests: 1 }, at));
     expect(earlierThanTold(scene.state, scene.now).holders).toEqual([]);

@@ -6,7 +6,9 @@ import { defineConfig } from 'vitest/config';
  */
 export default defineConfig({
   test: {
-    include: ['test/model/{sliding-window*,held-slots,permit-queue,strangers,forecast,window-view}.test.ts'],
+    include: [
+      'test/model/{sliding-window*,held-slots,permit-queue,strangers,forecast,window-view,spare-requests}.test.ts',
+    ],
     exclude: ['test/model/strangers.property.test.ts'],
     env: { WINDOW_PROPERTY_RUNS: '30' },
   },

@@ -95,9 +95,11 @@ export function simulate(
     const wants = Math.min(reader.wants, left.get(reader.holder) ?? 0);
     const [next, answer] = ask(state, question(reader.holder, { ...reader, wants, attemptAt: now }), now);
     state = next;
+    if (answer.kind === 'granted') afterGrant?.(state, reader.holder);
     if (answer.kind === 'wait') come(reader, answer.waitUntil);
+    // A turn that moved may let somebody else go earlier.
+    wake();
     if (answer.kind !== 'granted') return;
-    afterGrant?.(state, reader.holder);
     happened.grants.push({ holder: reader.holder, at: now, permits: answer.notBefore.length });
     reads(reader, answer, []);
   };

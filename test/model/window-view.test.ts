@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { leaseMs, pauseWith } from '../../src/model/sliding-window.ts';
+import { leaseMs } from '../../src/model/permits.ts';
+import { pauseWith } from '../../src/model/sliding-window.ts';
 import { viewOf } from '../../src/model/window-view.ts';
 import { frozen, holdMs, Scene, settings, t0 } from './window-support.ts';
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { advance } from '../../src/model/advance-window.ts';
 import type { LeaseReport, PermitAsk, WindowSettings } from '../../src/model/permits.ts';
-import { advance, ask, blockedBy, report } from '../../src/model/sliding-window.ts';
+import { ask, report } from '../../src/model/sliding-window.ts';
+import { blockedBy } from '../../src/model/window-blocks.ts';
 import { emptyWindow, type WindowState } from '../../src/model/window-state.ts';
 import { frozen, type Granted, granted, question } from './window-support.ts';
 

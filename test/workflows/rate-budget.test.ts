@@ -167,6 +167,7 @@ describe('rateBudget on the real server', () => {
   it('continues as new without losing its ledger, its leases or a question asked meanwhile', async () => {
     await withBudget(async ({ org, client, ask }) => {
       const kept = await ask('kept', 'sync:keeper');
+      if (kept.kind !== 'granted') throw new Error('not granted');
       const handle = env.client.workflow.getHandle(budgetWorkflowId(org));
       const before = (await handle.describe()).runId;
       for (let round = 0; round < 50; round += 1) {
@@ -179,7 +180,7 @@ describe('rateBudget on the real server', () => {
       }
       expect((await handle.describe()).runId).not.toBe(before);
       expect(await ask('kept', 'sync:keeper')).toEqual(kept);
-      expect((await budgetView(env.client, org)).used).toBe(10);
+      expect((await budgetView(env.client, org)).used).toBe(kept.notBefore.length);
     });
   });
 });

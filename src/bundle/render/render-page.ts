@@ -52,9 +52,14 @@ async function look(page: Page, path: string): Promise<string | null> {
   }
   const deadline = performance.now() + BLANK_FOR_MS;
   await sleep(SETTLE_MS);
-  while (await isBlank(page)) {
-    if (performance.now() > deadline) return 'it shows nothing but one colour';
-    await sleep(SETTLE_MS);
+  try {
+    while (await isBlank(page)) {
+      if (performance.now() > deadline) return 'it shows nothing but one colour';
+      await sleep(SETTLE_MS);
+    }
+  } catch (error) {
+    if (page.isClosed() || !page.context().browser()?.isConnected()) throw error;
+    return 'no picture can be taken of it';
   }
   return null;
 }

@@ -81,6 +81,8 @@ export async function renderSite(
         found.push({ path, findings: await renderPage(context, path) });
         options.onPage?.(found.length, wanted.length);
       }
+      // A browser that is stopped can look like a page that crashed.
+      signal?.throwIfAborted();
       return conclude(found, wanted, options.levels);
     } catch (error) {
       signal?.throwIfAborted();
@@ -141,9 +143,14 @@ async function openContext(browser: Browser, files: SiteFiles): Promise<BrowserC
     serviceWorkers: 'block',
     reducedMotion: 'reduce',
   });
+  // One after the other: a page can ask for any number of files at once.
+  let last: Promise<void> = Promise.resolve();
   await context.route(
     () => true,
-    (route) => answer(route, files).catch(() => route.abort().catch(() => undefined)),
+    (route) => {
+      last = last.then(() => answer(route, files)).catch(() => route.abort().catch(() => undefined));
+      return last;
+    },
   );
   await context.routeWebSocket(/.*/, (socket) => void socket.close());
   return context;

@@ -94,6 +94,20 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     expect(warnings).toEqual([{ rule: 'page-script-error', path: 'index.html', detail: 'Error: 200 0' }]);
   });
 
+  it('get large files one after the other, however many are asked for at once', async () => {
+    const script = 'for (let i = 0; i < 12; i += 1) void fetch("big.bin?" + i)';
+    const items = [...home(`<h1>x</h1><script>${script}</script>`), { name: 'big.bin', content: randomBytes(3e7) }];
+    const { folder, file, report } = await verified(items);
+    const before = process.memoryUsage().rss;
+    let most = 0;
+    const timer = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 5);
+    onTestFinished(() => clearInterval(timer));
+    const rendering = await renderSite(file, report, { pages: 1, browser, levels: {}, workFolder: folder });
+    expect(rendering.warnings).toEqual([]);
+    // One is held as bytes, in base64 and as a message: some 120 MB.
+    expect(most - before).toBeLessThan(500e6);
+  });
+
   it('that make thousands of findings are listed in part, and the rest counted', async () => {
     const script = 'for (let i = 0; i < 2000; i++) Promise.reject(new Error("no " + i))';
     const { warnings } = await render(home(`<h1>x</h1><script>${script}</script>`));

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { domain, duration, size, text, wholeNumber } from './field-schemas.ts';
+import { scheduleSchema } from './schedule-schema.ts';
+
+const rollout = z
+  .strictObject({
+    directory: z
+      .strictObject({
+        path: text('the path of a folder').describe(
+          'Folder that gets `releases/<version>/` and the symlink `current`.',
+        ),
+      })
+      .optional()
+      .describe('Unpack the site on this machine and switch a symlink to it.'),
+    helmValues: z
+      .strictObject({
+        file: text('the path of a values file').describe(
+          'YAML file whose `staticExport` is set; the rest stays as it is.',
+        ),
+      })
+      .optional()
+      .describe("Write the published address and version into a chart's values."),
+  })
+  .refine((target) => Object.keys(target).length === 1, 'expected one kind of target: directory or helmValues')
+  .meta({ minProperties: 1, maxProperties: 1 });
+
+const siteRule = z.enum(['refuse', 'warn', 'off'], 'expected refuse, warn or off').optional();
+
+/**
+ * By the names that `src/bundle/site/site-rules.ts` and `src/bundle/render/render-rules.ts` give them; a test sees to it
+ * that none is missing.
+ */
+const siteRules = z.strictObject({
+  'no-page': siteRule.describe('No HTML page at all. Absent: `refuse`.'),
+  'no-index-page': siteRule.describe('No `index.html` at the root. Absent: `refuse`.'),
+  'no-404-page': siteRule.describe('No `404.html` at the root. Absent: `off`.'),
+  'broken-link': siteRule.describe('Links to pages that are not there. Absent: `warn`.'),
+  'missing-resource': siteRule.describe('Scripts, styles, images that are not there. Absent: `warn`.'),
+  'external-resource': siteRule.describe('Parts of a page from other hosts. Absent: `warn`.'),
+  'external-base': siteRule.describe('`<base>` to another host. Absent: `warn`.'),
+  'external-refresh': siteRule.describe('`<meta>` refresh to another host. Absent: `warn`.'),
+  'origin-link': siteRule.describe("Links to the site's own domain with its host. Absent: `warn`."),
+  'service-worker': siteRule.describe('Registration of a service worker. Absent: `warn`.'),
+  'secret-file': siteRule.describe('Files that hold secrets, such as `.env`. Absent: `warn`.'),
+  'secret-text': siteRule.describe('Text that looks like a key or token. Absent: `warn`.'),
+  'source-map': siteRule.describe('Source maps. Absent: `warn`.'),
+  'not-inspected': siteRule.describe('Files too large to look into. Absent: `warn`.'),
+  'page-does-not-render': siteRule.describe('With `render`: pages that show nothing. Absent: `warn`.'),
+  'page-script-error': siteRule.describe('With `render`: errors that no script catches. Absent: `warn`.'),
+  'page-request-failed': siteRule.describe('With `render`: requests for what is not there. Absent: `warn`.'),
+  'page-external-request': siteRule.describe('With `render`: requests to other hosts. Absent: `warn`.'),
+});
+
+export type SiteRulesInput = z.output<typeof siteRules>;
+
+/** A site whose exports are carried (DESIGN §5 `sites`). */
+export const siteSchema = z.strictObject({
+  domain: domain().describe('Bare host name of the site: no scheme, no port, no path.'),
+  schedule: scheduleSchema.optional().describe('When to export the site. Absent: never by itself.'),
+  job: z
+    .strictObject({
+      timeout: duration({ min: '1s', max: '31d' }).prefault('2h').describe('A job that takes longer is given up.'),
+      attempts: wholeNumber(1, 100)
+        .default(3)
+        .describe('How many jobs are started at most when they fail, vanish or take too long.'),
+    })
+    .prefault({})
+    .describe("The service's export job."),
+  bundle: z
+    .strictObject({
+      maxBytes: size().prefault('5GiB').describe('A site that unpacks to more is refused.'),
+      maxFiles: wholeNumber(1, 10_000_000).default(200_000).describe('An archive with more files is refused.'),
+      connections: wholeNumber(1, 64)
+        .default(1)
+        .describe('Connections a download uses; more than 1 pays where the source limits each.'),
+      timeout: duration({ min: '1s', max: '12h' })
+        .prefault('6h')
+        .describe('A download that takes longer, all attempts together, is given up.'),
+      rules: siteRules
+        .prefault({})
+        .describe('What becomes of a site that breaks a rule about its content; see verification.md.'),
+      render: z
+        .strictObject({
+          pages: wholeNumber(1, 1_000).describe('How many pages are looked at.'),
+          browser: text('the path of a program')
+            .optional()
+            .describe('Program of Chromium, Chrome or Edge. Absent: the one of the machine.'),
+          sandbox: z
+            .boolean('expected true or false')
+            .default(true)
+            .describe("Whether the browser uses its own sandbox; `false` where it can't, as in most containers."),
+        })
+        .optional()
+        .describe('Opens sampled pages in a browser without network before a version is published. Absent: not.'),
+    })
+    .prefault({})
+    .describe('Limits of the archive, and rules for what is in it.'),
+  approval: z
+    .enum(['none', 'manual'], 'expected none or manual')
+    .default('none')
+    .describe('Whether a person approves a version before it goes into service: `docferry export approve`.'),
+  approvalTimeout: duration({ min: '1s', max: '31d' })
+    .optional()
+    .describe('How long `approval: manual` waits; then the version counts as rejected. Absent: `7d`.'),
+  rollout: z.array(rollout, 'expected a list of targets').default([]).describe('Where a published version goes.'),
+});
