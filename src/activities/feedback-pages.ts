@@ -18,8 +18,10 @@ import { BrokenPage, PageReader } from './page-reader.ts';
 import { Lease } from './permits.ts';
 import { serviceFailure } from './service-failures.ts';
 
-/** Leases of one page that one run takes: a run must end well within its time. */
+/** Leases of one page that one run takes. */
 const mostLeases = 20;
+/** No further one is taken after this time: with the last one a run must end well within the activity's five minutes. */
+const furtherLeasesMs = 120_000;
 
 export interface FetchPagesInput {
   org: string;
@@ -83,9 +85,11 @@ class LeaseOfPages {
 
   /** Leases of one page follow each other while one is granted at once, so that waiting for the next ends the run. */
   async run(): Promise<FetchPagesResult> {
+    const last = performance.now() + furtherLeasesMs;
     for (let leases = 1; ; leases += 1) {
       const result = await this.#read();
-      if (this.#input.class !== 'verify' || result.outcome !== 'more' || leases >= mostLeases) return result;
+      const isOver = leases >= mostLeases || performance.now() >= last;
+      if (this.#input.class !== 'verify' || result.outcome !== 'more' || isOver) return result;
     }
   }
 

@@ -180,6 +180,23 @@ describe('exportSite', () => {
     expect(stuck.calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
   });
 
+  it('keeps summaries as short as Temporal wants them, whatever the service calls its jobs and says of them', async () => {
+    let jobs = 0;
+    const { activities } = exportActivities({
+      startJob: async () => ({ jobId: `${++jobs}`.repeat(1_000) }),
+      readJob: async () =>
+        jobs > 1 ? completed : reading({ state: 'failed', status: 'failed', error: '失败'.repeat(250) }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, input());
+      await handle.result();
+      const { events } = await handle.fetchHistory();
+      const summaries = (events ?? []).flatMap(({ userMetadata }) => userMetadata?.summary?.data ?? []);
+      expect(summaries.length).toBeGreaterThan(8);
+      expect(Math.max(...summaries.map((data) => data.length))).toBeLessThanOrEqual(200);
+    });
+  });
+
   it('repeats a start whose arrival is unknown once, and shows the possible duplicate', async () => {
     let starts = 0;
     const { activities } = exportActivities({
