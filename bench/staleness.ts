@@ -1,13 +1,7 @@
 import { runCost } from '../src/model/observed-load.ts';
 import { plannedShare, shortestProposedMs } from '../src/model/proposed-intervals.ts';
-import {
-  equalIntervals,
-  freshestIntervals,
-  longestEveryMs,
-  meanStaleness,
-  type Refreshed,
-  roundedUp,
-} from '../src/model/staleness.ts';
+import { freshestIntervals, longestEveryMs, meanStaleness, type Refreshed, roundedUp } from '../src/model/staleness.ts';
+import { equalIntervals } from './equal-intervals.ts';
 import { type SimulatedStaleness, simulateStaleness } from './staleness-simulation.ts';
 
 const hourMs = 3_600_000;

@@ -17,7 +17,7 @@ export async function openBundleStore(config: BundlePlaceConfig): Promise<Bundle
 }
 
 /** What signs the manifests of new versions; undefined when the configuration names no key. */
-export async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner | undefined> {
+async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner | undefined> {
   if (!signing) return undefined;
   const { ManifestSigner } = await import('./bundle/signing/manifest-signer.ts');
   const { keyFile, password } = signing;

@@ -1,5 +1,5 @@
-import { bytesInMemory } from '../../src/bundle/readers/byte-file.ts';
 import { verifyBytes } from '../../src/bundle/verify-archive.ts';
+import { bytesInMemory } from '../archives/bytes-in-memory.ts';
 import { REFUSALS, type Refusal } from '../archives/refusals.ts';
 import { archives } from './bad-input/archives.ts';
 import type { BadCase, BadInput } from './bad-input/bad-case.ts';

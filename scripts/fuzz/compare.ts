@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sortFiles } from '../../src/bundle/content-digest.ts';
-import { bytesInMemory } from '../../src/bundle/readers/byte-file.ts';
 import { verifyBytes } from '../../src/bundle/verify-archive.ts';
 import type { ArchiveFormat } from '../../src/model/cargo.ts';
+import { bytesInMemory } from '../archives/bytes-in-memory.ts';
 import { type Oracle, readGzipWithTarStream, readWithTarStream, readWithYauzl } from './oracles.ts';
 import { Random, seedOf } from './random.ts';
 import { tarInput } from './tar-input.ts';

@@ -271,5 +271,5 @@ function bundleFailure(error: unknown): Error {
     if (!retryable) return permanent('DownloadFailed', message);
     return transient('DownloadFailed', message, retryAfterMs ?? undefined);
   }
-  return storeFailure(error) ?? serviceFailure(error);
+  return storeFailure(error) ?? serviceFailure(error, Context.current().info.attempt);
 }

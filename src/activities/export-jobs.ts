@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { ExportParameters } from '../model/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
@@ -72,7 +73,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       const job = await alive((signal) => service.getExportJob(input.jobId, { signal }));
       return { state: job.state, status: job.status, percent: job.percent, pageCount: job.pageCount, error: job.error };
     } catch (error) {
-      const failure = serviceFailure(error);
+      const failure = serviceFailure(error, activityInfo().attempt);
       if ('type' in failure && failure.type === 'NotFound') {
         return { state: 'missing', status: 'missing', percent: null, pageCount: null, error: null };
       }

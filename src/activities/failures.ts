@@ -22,7 +22,7 @@ export function transient(type: FailureType, message: string, retryInMs?: number
   });
 }
 
-/** Failures that Temporal made itself pass through; everything else unknown is cut down to its class name. */
+/** Failures that are made for a history already: they pass through as they are. */
 export function isTemporalFailure(error: unknown): error is ApplicationFailure | CancelledFailure {
   return error instanceof ApplicationFailure || error instanceof CancelledFailure;
 }

@@ -18,8 +18,10 @@ import { BrokenPage, PageReader } from './page-reader.ts';
 import { Lease } from './permits.ts';
 import { serviceFailure } from './service-failures.ts';
 
-/** Leases of one page that one run takes: a run must end well within its time. */
+/** Leases of one page that one run takes. */
 const mostLeases = 20;
+/** No further one is taken after this time: with the last one a run must end well within the activity's five minutes. */
+const furtherLeasesMs = 120_000;
 
 export interface FetchPagesInput {
   org: string;
@@ -83,9 +85,11 @@ class LeaseOfPages {
 
   /** Leases of one page follow each other while one is granted at once, so that waiting for the next ends the run. */
   async run(): Promise<FetchPagesResult> {
+    const last = performance.now() + furtherLeasesMs;
     for (let leases = 1; ; leases += 1) {
       const result = await this.#read();
-      if (this.#input.class !== 'verify' || result.outcome !== 'more' || leases >= mostLeases) return result;
+      const isOver = leases >= mostLeases || performance.now() >= last;
+      if (this.#input.class !== 'verify' || result.outcome !== 'more' || isOver) return result;
     }
   }
 
@@ -242,8 +246,7 @@ class LeaseOfPages {
     try {
       await this.#store(row, page, { mayCheck: true });
     } catch (error) {
-      if (error instanceof RepeatedCursor) return 'the service gave a cursor or a page that it had given before';
-      if (error instanceof GapInDates) return error.message;
+      if (error instanceof RepeatedCursor || error instanceof GapInDates) return error.message;
       if (!(error instanceof StalePosition)) throw error;
     }
     return null;

@@ -13,8 +13,17 @@ import {
 } from '../service/errors.ts';
 import { isTemporalFailure, permanent, transient } from './failures.ts';
 
-/** The failure a workflow sees for an error of the documentation service: type and message, nothing else. */
-export function serviceFailure(error: unknown): Error {
+/**
+ * Attempts after which a service that answers in JSON of its own is believed to mean it: minutes, for a bundle that is
+ * still being made. A gateway's page in place of an answer is an outage, which is sat out.
+ */
+const patientAttempts = 10;
+
+/**
+ * The failure a workflow sees for an error of the documentation service: type and message, nothing else. `attempt`: of
+ * the activity.
+ */
+export function serviceFailure(error: unknown, attempt = 1): Error {
   if (isTemporalFailure(error)) return error;
   if (error instanceof Unauthorized) return permanent('Unauthorized', error.message);
   if (error instanceof PlanRequired) return permanent('PlanRequired', error.message);
@@ -24,7 +33,10 @@ export function serviceFailure(error: unknown): Error {
   if (error instanceof RateLimited) return transient('RateLimited', error.message, error.retryAfterMs ?? undefined);
   if (error instanceof ServerError) return transient('ServerError', error.message, error.retryAfterMs ?? undefined);
   if (error instanceof NetworkError) return transient('NetworkError', error.message);
-  if (error instanceof MalformedResponse) return transient('MalformedResponse', error.message);
+  if (error instanceof MalformedResponse) {
+    const lasts = error.wasJson && attempt >= patientAttempts;
+    return (lasts ? permanent : transient)('MalformedResponse', error.message);
+  }
   if (error instanceof ServiceError) return new CancelledFailure(error.message);
   return error instanceof Error ? error : new Error('unknown failure');
 }

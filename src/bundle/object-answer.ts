@@ -80,8 +80,14 @@ function strong(etag: string | null): string | null {
   return etag !== null && /^"[^"]+"$/.test(etag) ? etag : null;
 }
 
+/**
+ * Encodings that change nothing of what is stored. Uploads of a `.tar.gz` commonly leave `gzip` or `aws-chunked` with
+ * the object, and a store sends it whatever was accepted: the bytes are kept as they come, and their format tells.
+ */
+const HARMLESS = ['', 'identity', 'gzip', 'x-gzip', 'aws-chunked'];
+
 function isPlain(encoding: string | null): boolean {
-  return encoding === null || encoding === '' || encoding.toLowerCase() === 'identity';
+  return (encoding ?? '').split(',').every((one) => HARMLESS.includes(one.trim().toLowerCase()));
 }
 
 function lengthOf(header: string | null): number | null {

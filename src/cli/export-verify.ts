@@ -10,7 +10,7 @@ import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { reasonLines } from './export-text.ts';
 import type { Paint } from './output.ts';
 import { pagesToRender, type RenderFlags, renderPages } from './render-pages.ts';
-import { publicKeyOf, signedManifestOf } from './signed-manifest.ts';
+import { namedPublicKey, signedManifestOf } from './signed-manifest.ts';
 import { factLines, indent, printable, sizeText } from './text.ts';
 
 interface VerifyFlags extends RenderFlags {
@@ -87,7 +87,7 @@ async function signingOf({ cwd }: CommandContext, archive: string, { signature, 
     return null;
   }
   const { checkSignedManifest } = await import('../bundle/signing/check-signed-manifest.ts');
-  const key = await publicKeyOf(cwd, signature);
+  const key = await namedPublicKey(cwd, signature);
   const signed = await signedManifestOf(cwd, archive, manifest);
   return { check: (report: VerificationReport) => checkSignedManifest(signed, key, report) };
 }

@@ -1,17 +1,14 @@
-import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Piece, RecordEncoder } from '../feedback/export-format.ts';
 import { knownSources, knownStatuses } from '../model/feedback-values.ts';
-import { CliFailure, usageFailure } from './cli-failure.ts';
+import { usageFailure } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProjects } from './find-configured.ts';
-import type { Output } from './output.ts';
 import { type FilterFlags, recordFilter, unmetValues } from './record-filter.ts';
 import { recordPieces, Tally } from './record-pieces.ts';
-import { replaceFile } from './replace-file.ts';
-import { onInterrupt } from './signals.ts';
 import { sizeText } from './text.ts';
+import { stdoutName, writeOut } from './write-out.ts';
 
 interface ExportFlags extends FilterFlags {
   format: 'jsonl' | 'csv' | 'parquet';
@@ -53,7 +50,7 @@ async function exportFeedback(
   flags: ExportFlags,
 ): Promise<ExitCode> {
   const { output } = context;
-  const toStdout = flags.out === '-';
+  const toStdout = flags.out === stdoutName;
   if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
   if (toStdout && flags.format === 'parquet' && output.toTerminal) {
     throw usageFailure(
@@ -76,9 +73,7 @@ async function exportFeedback(
       ? await Promise.all(projects.map((project) => store.countUndated({ ...project, ...filter })))
       : [];
     const pieces = recordPieces(projects, (project) => store.exportRows({ ...project, ...filter }), encoder, tally);
-    const bytes = toStdout
-      ? await writeToStdout(output, pieces)
-      : await writeToFile(output, resolve(context.cwd, flags.out), pieces, tally);
+    const bytes = await writeShowing(context, flags.out, pieces, tally);
     if (bytes === null) return exitCodes.done;
     for (const warning of unmetValues(filter, tally.met)) output.warn(warning);
     const document = {
@@ -104,43 +99,27 @@ async function encoderOf({ format, formulaSafe }: ExportFlags): Promise<RecordEn
   return lines((await import('../feedback/export-csv.ts')).csv({ formulaSafe: formulaSafe === true }));
 }
 
-/** Returns the bytes written; null when nobody reads any more, as with `| head`, which is a quiet end. */
-async function writeToStdout(output: Output, pieces: AsyncIterable<Piece>): Promise<number | null> {
-  let bytes = 0;
-  for await (const piece of pieces) {
-    if (!(await output.data(piece))) return null;
-    bytes += Buffer.byteLength(piece);
-  }
-  return bytes;
-}
-
-/** Shows how it goes; a Ctrl-C leaves the file as it was. Returns the bytes written. */
-async function writeToFile(output: Output, path: string, pieces: AsyncIterable<Piece>, tally: Tally): Promise<number> {
-  const live = await output.startLive();
-  const interrupt = onInterrupt();
-  const watched = async function* (): AsyncGenerator<Piece, void, undefined> {
+/** As `writeOut`, and shows how it goes unless that would stand among the entries. */
+async function writeShowing(
+  context: CommandContext,
+  out: string,
+  pieces: AsyncIterable<Piece>,
+  tally: Tally,
+): Promise<number | null> {
+  if (out === stdoutName) return writeOut(context, out, pieces);
+  const live = await context.output.startLive();
+  const shown = async function* (): AsyncGenerator<Piece, void, undefined> {
     for await (const piece of pieces) {
-      if (interrupt.signal.aborted) throw interrupted(path);
       yield piece;
       const step = Math.floor(tally.rows / shownEvery);
       if (step > 0) live.show('feedback', { key: `${step}`, text: `${step * shownEvery} entries` });
     }
   };
   try {
-    return await replaceFile('--out', path, watched());
+    return await writeOut(context, out, shown());
   } finally {
-    interrupt.dispose();
     live.end();
   }
-}
-
-function interrupted(path: string): CliFailure {
-  return new CliFailure({
-    code: 'Interrupted',
-    message: `stopped before the end; ${path} is as it was`,
-    hint: null,
-    exitCode: exitCodes.failed,
-  });
 }
 
 function summaryOf(result: {
@@ -153,5 +132,5 @@ function summaryOf(result: {
   const { out, rows, bytes, undatedLeftOut, projects } = result;
   const of = projects.length === 1 ? '' : ` of ${projects.length} projects`;
   const leftOut = undatedLeftOut === 0 ? '' : `; ${undatedLeftOut} without a date left out`;
-  return `${out === '-' ? 'stdout' : out}: ${rows} ${rows === 1 ? 'entry' : 'entries'}${of}, ${sizeText(bytes)}${leftOut}`;
+  return `${out === stdoutName ? 'stdout' : out}: ${rows} ${rows === 1 ? 'entry' : 'entries'}${of}, ${sizeText(bytes)}${leftOut}`;
 }

@@ -1,16 +1,13 @@
-import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { ReportProject } from '../report/project-part.ts';
-import { CliFailure, usageFailure } from './cli-failure.ts';
+import { usageFailure } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProjects } from './find-configured.ts';
-import type { Output } from './output.ts';
 import { recordFilter } from './record-filter.ts';
-import { replaceFile } from './replace-file.ts';
-import { onInterrupt } from './signals.ts';
 import { sizeText } from './text.ts';
+import { stdoutName, writeOut } from './write-out.ts';
 
 interface ReportFlags {
   out: string;
@@ -53,7 +50,7 @@ export function addFeedbackReport(parent: Command, run: RunCommand): void {
 
 async function report(context: CommandContext, name: string | undefined, flags: ReportFlags): Promise<ExitCode> {
   const { output } = context;
-  const toStdout = flags.out === '-';
+  const toStdout = flags.out === stdoutName;
   if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
   const { from, to } = recordFilter(flags);
   const bounds = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
@@ -70,9 +67,7 @@ async function report(context: CommandContext, name: string | undefined, flags: 
     const query = { ...bounds, comments, now: madeAt };
     const projects = readProjects(store, names, query, reported);
     const text = reportPage({ madeAt, bounds, names }, projects);
-    const bytes = toStdout
-      ? await writeToStdout(output, text)
-      : await writeToFile(resolve(context.cwd, flags.out), text);
+    const bytes = await writeOut(context, flags.out, text);
     if (bytes === null) return exitCodes.done;
     const summary = summaryOf(toStdout ? 'stdout' : flags.out, bytes, reported);
     const document = { out: flags.out, bytes, from: from ?? null, to: to ?? null, projects: reported };
@@ -95,35 +90,6 @@ async function* readProjects(
     reported.push({ org, project, entries, comments: recent.length, undatedLeftOut });
     yield { org, project, readUpTo, figures };
   }
-}
-
-/** A Ctrl-C leaves the file as it was, and nothing beside it. Returns the bytes written. */
-async function writeToFile(path: string, text: AsyncIterable<string>): Promise<number> {
-  const interrupt = onInterrupt();
-  const watched = async function* (): AsyncGenerator<string, void, undefined> {
-    for await (const piece of text) {
-      if (interrupt.signal.aborted) {
-        const message = `stopped before the end; ${path} is as it was`;
-        throw new CliFailure({ code: 'Interrupted', message, hint: null, exitCode: exitCodes.failed });
-      }
-      yield piece;
-    }
-  };
-  try {
-    return await replaceFile('--out', path, watched());
-  } finally {
-    interrupt.dispose();
-  }
-}
-
-/** Returns the bytes written; null when nobody reads any more. */
-async function writeToStdout(output: Output, text: AsyncIterable<string>): Promise<number | null> {
-  let bytes = 0;
-  for await (const piece of text) {
-    if (!(await output.data(piece))) return null;
-    bytes += Buffer.byteLength(piece);
-  }
-  return bytes;
 }
 
 function commentCount(text: string): number {

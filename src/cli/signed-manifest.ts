@@ -6,7 +6,7 @@ import { manifestName } from '../bundle/store-layout.ts';
 import { noSuchThing, usageFailure } from './cli-failure.ts';
 
 /** The key that `--signature` names: the base64 line itself, or a file of `minisign -G`. */
-export async function publicKeyOf(cwd: string, named: string): Promise<PublicKey> {
+export async function namedPublicKey(cwd: string, named: string): Promise<PublicKey> {
   const { MinisignFormatError, parsePublicKey } = await import('../bundle/signing/minisign-format.ts');
   const isLine = /^RW[A-Za-z0-9+/]{54}$/.test(named.trim());
   const text = isLine ? named.trim() : await readIfThere(resolve(cwd, named));

@@ -38,7 +38,7 @@ export async function ownedSchedules(
 }
 
 /** Null when there is no schedule of that id. */
-export async function describeOrNull(client: Client, id: string): Promise<ScheduleDescription | null> {
+async function describeOrNull(client: Client, id: string): Promise<ScheduleDescription | null> {
   try {
     return await client.schedule.getHandle(id).describe();
   } catch (error) {

@@ -94,7 +94,7 @@ export function address() {
     .meta({ title: 'http(s) address', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:' });
 }
 
-export function isHostName(name: string): boolean {
+function isHostName(name: string): boolean {
   const labels = name.split('.');
   return name.length <= 253 && labels.every((label) => /^(?!-)[a-z0-9-]{1,63}(?<!-)$/.test(label));
 }

@@ -3,14 +3,12 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { buildWithGo } from './build-with-go.ts';
 import { downloadWithSdk } from './download-with-sdk.ts';
 import { type FailedAttempt, reasonOf, TemporalBinaryMissing } from './embedded-errors.ts';
-import { fetchWithMaven } from './fetch-with-maven.ts';
 import { runCommand, timeLimit } from './run-command.ts';
 import type { Tool } from './tool.ts';
 import { type CheckedProgram, makeCached, readCached, type ToolCache } from './tool-cache.ts';
 import { userCacheFolder } from './user-cache.ts';
 
 const cliVersion = '1.5.1';
-const testServerVersion = '1.31.0';
 /** The first server that allows update-with-start, which the budget needs, without a setting. */
 const minimumServer = [1, 28] as const;
 const checkLimitMs = 30_000;
@@ -36,31 +34,6 @@ export const devServerTool: Tool = {
     'use a Temporal cluster of your own: set temporal.address and start with --no-server',
   ],
   check: checkCli,
-};
-
-/** The time-skipping test server, which only tests need. */
-export const testServerTool: Tool = {
-  title: 'Temporal time-skipping test server',
-  executable: 'temporal-test-server',
-  variable: 'TEMPORAL_TEST_SERVER_PATH',
-  cacheName: `temporal-test-server-${testServerVersion}`,
-  makers: [
-    {
-      name: 'SDK download',
-      make: (context) =>
-        downloadWithSdk(
-          { method: 'createTimeSkipping', version: `v${testServerVersion}`, executable: 'temporal-test-server' },
-          context,
-        ),
-    },
-    { name: 'Maven', make: (context) => fetchWithMaven(testServerVersion, 'temporal-test-server', context) },
-  ],
-  waysOut: [
-    'put temporal-test-server on the PATH, or set TEMPORAL_TEST_SERVER_PATH to it',
-    'let this machine reach https://temporal.download (HTTPS_PROXY is honoured)',
-    'install Java 11 or newer and Maven, and let Maven reach a repository',
-  ],
-  check: checkTestServer,
 };
 
 export interface ResolveOptions {
@@ -146,11 +119,4 @@ async function checkCli(path: string, env: NodeJS.ProcessEnv): Promise<string> {
     throw new Error(`${path} is too old: ${server[0]}, at least ${minimumServer.join('.')} is needed`);
   }
   return output.replace(/^temporal version /, '');
-}
-
-/** Without arguments the test server prints how it is used and ends. */
-async function checkTestServer(path: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const output = (await runCommand(path, [], { env, signal: timeLimit(checkLimitMs) })).join(' ');
-  if (!output.includes('--enable-time-skipping')) throw new Error(`${path} is not a Temporal test server`);
-  return 'version not reported';
 }

@@ -11,6 +11,7 @@ import { confirmMissing } from './spare-reading.ts';
 import { storedText } from './stored-text.ts';
 import { isMeantOtherwise, noteCoarseDates } from './sync-traits.ts';
 import { tombstoneDated, tombstoneUndated } from './tombstones.ts';
+import { cameWithoutId, heldCameUnreadable } from './unreadable-entries.ts';
 import { noteVerified, verifiedRanges } from './verified-ranges.ts';
 
 type Db = Transaction<FeedbackDatabase>;
@@ -48,7 +49,9 @@ export async function noteSlicePage(db: Db, pass: Pass, slice: PassSlice, page: 
   const sent = page.entries.length + page.rejected.length;
   const barrenPages = page.isNew || !page.hasMore ? 0 : slice.barrenPages + 1;
   if (barrenPages > mostBarrenPages) {
-    throw new RepeatedCursor(`${mostBarrenPages} pages in a row brought nothing new and promise more`);
+    throw new RepeatedCursor(
+      `more than ${mostBarrenPages} pages in a row were empty or given before, and promise more`,
+    );
   }
   const order = joinOrders(slice.order, orderOf(dates));
   const read: PassSlice = {
@@ -174,7 +177,9 @@ async function endSlice(db: Db, pass: Pass, slice: PassSlice, at: Date, still: b
     if (first !== null) await tombstoneDated(db, missing, [first, covered]);
   }
   if (still && read.repeats === 0 && isUnfiltered && covered !== null && read.startedAt !== null) {
-    await noteVerified(db, { org, project }, { ...covered, undated: isWhole, at: read.startedAt });
+    const since = { project, since: read.startedAt };
+    const isReadable = !(await cameWithoutId(db, since)) && !(await heldCameUnreadable(db, since));
+    if (isReadable) await noteVerified(db, { org, project }, { ...covered, undated: isWhole, at: read.startedAt });
   }
   if (pass.pass === 'verify') await confirmMissing(db, pass, read, at);
   if (await isMeantOtherwise(db, pass, read)) await noteCoarseDates(db, org, project, true);

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Coverage } from '../model/slice.ts';
 import { heldEntries, type ProjectKey } from './held-entries.ts';
 import type { FeedbackDatabase } from './schema.ts';
+import { cameWithoutId } from './unreadable-entries.ts';
 
 type Db = Transaction<FeedbackDatabase>;
 
@@ -40,7 +41,9 @@ function unseen(db: Db, missing: Missing) {
   return heldEntries(db, missing).select('id').where('last_seen_at', '<', missing.unseenSince);
 }
 
-async function tombstone(db: Db, { passId, project, at }: Missing, rows: readonly { id: string }[]): Promise<void> {
+async function tombstone(db: Db, missing: Missing, rows: readonly { id: string }[]): Promise<void> {
+  const { passId, project, unseenSince, at } = missing;
+  if (rows.length > 0 && (await cameWithoutId(db, { project, since: unseenSince }))) return;
   for (let start = 0; start < rows.length; start += idsPerStatement) {
     const ids = rows.slice(start, start + idsPerStatement).map(({ id }) => id);
     await db

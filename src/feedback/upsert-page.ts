@@ -47,7 +47,7 @@ export async function upsertPage(
   if (slice === null) throw new Error(`sync pass ${commit.passId} has no slice to read`);
   if (commit.rowsOnly !== true && position.cursor !== null) {
     const isNew = await remember(db, commit.passId, slice.slice, `cursor ${position.cursor}`);
-    if (!isNew) throw new RepeatedCursor(`page ${position.page} leads back to a page that was read before`);
+    if (!isNew) throw new RepeatedCursor('the service gave a cursor that it had given before');
   }
   await lockProject(db, pass.project_id);
 

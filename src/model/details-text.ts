@@ -22,6 +22,21 @@ export function forecastText({ doneAt, pages, windows }: { doneAt: number; pages
   );
 }
 
+/** Bytes of a summary in UTF-8: Temporal documents 200, quotes and all. */
+const summaryBytes = 180;
+
+/** A summary of a timer or an activity, cut to what Temporal takes: it may quote the service, in any script. */
+export function summaryText(text: string): string {
+  let [bytes, length] = [0, 0];
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    if (bytes > summaryBytes) return text.slice(0, length);
+    length += character.length;
+  }
+  return text;
+}
+
 /** A Markdown table of two columns; pipes and line ends in values cannot break out of it. */
 export function factsTable(facts: readonly (readonly [string, string])[]): string {
   const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s+/g, ' ');

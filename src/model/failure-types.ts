@@ -2,7 +2,7 @@
  * Types of `ApplicationFailure` that workflows and the command line tell apart. They are the `code` of
  * `{error: {code, message, hint}}` (DESIGN §5).
  */
-export const failureTypes = [
+const failureTypes = [
   'Unauthorized',
   'PlanRequired',
   'BadRequest',

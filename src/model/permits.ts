@@ -57,6 +57,7 @@ export type PermitAnswer =
       forecast: Forecast | null;
     }
   | PermitWait
+  /** A newer attempt of the holder has asked, or the asker itself has given the lease back before it was granted. */
   | { kind: 'superseded' };
 
 export interface PermitWait {

@@ -1,5 +1,5 @@
 /** Longest delay that is believed, in milliseconds. */
-export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
+const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
 /** The three date forms of RFC 9110 §5.6.7; `Date.parse` alone would accept nearly anything. */
 const IMF_OR_RFC850 = /^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;

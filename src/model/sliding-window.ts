@@ -45,11 +45,16 @@ const leaseAlone = 10;
 const leaseShared = 5;
 /** Permits that come free within this time are granted at once with a moment to wait for, inside the activity. */
 export const horizonMs = 1_500;
+/** Leases given back before they were asked for that are still known. */
+const givenBackKept = 20;
+
 /** Answers a question for permits. Never blocks: grants, or says when to come back. */
 export function ask(before: WindowState, question: PermitAsk, at: number): [WindowState, PermitAnswer] {
   const state = advance(before, at);
   const repeated = state.leases.find((lease) => lease.id === question.id);
   if (repeated) return [state, granted(repeated, state)];
+  // Whoever asked has lost patience: its word that it needs nothing any more has overtaken the question.
+  if (state.givenBack?.includes(question.id)) return [state, { kind: 'superseded' }];
   if (question.attemptAt < (state.attempts[question.holder] ?? 0)) return [state, { kind: 'superseded' }];
   state.attempts[question.holder] = question.attemptAt;
 
@@ -96,12 +101,16 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
 
 /**
  * Takes in what became of a lease: used permits hold their slots for one window from now on, unused ones come back.
- * A report of an unknown lease (repeated, or so late that its slots are free) changes nothing but a refusal.
+ * A report of an unknown lease (repeated, or so late that its slots are free) changes nothing but a refusal; one that
+ * nothing was sent under will not be granted any more.
  */
 export function report(before: WindowState, result: LeaseReport, at: number): WindowState {
   const state = advance(before, at);
   const lease = state.leases.find((candidate) => candidate.id === result.leaseId);
   const arrivals = lease ? settle(state, lease, result) : [];
+  if (!lease && result.arrived.length === 0) {
+    state.givenBack = [...(state.givenBack ?? []), result.leaseId].slice(-givenBackKept);
+  }
   if (result.throttled) {
     const others = slotsBut(state, arrivals.at(-1));
     throttle(state, probablyHeldUntil(others)[0], result.throttled.retryAfterMs);

@@ -6,7 +6,7 @@ import type { VerifiedRange } from './verified-ranges.ts';
 export const entriesPerWindow = 90;
 
 /** Changes are counted over so many days. */
-export const changesCountedDays = 28;
+const changesCountedDays = 28;
 
 /** A stretch of dated entries that one page shows, oldest first; in the order of dates, none is left out. */
 export interface DatedWindow {

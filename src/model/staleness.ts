@@ -53,17 +53,6 @@ export function freshestIntervals(passes: readonly Refreshed[], budget: number):
     : shapes.map(({ root, shortestMs, longestMs }) => Math.min(longestMs, Math.max(shortestMs, scale * root)));
 }
 
-/**
- * One common interval for all passes, but for those it would be too short for, at the same budget: what
- * `freshestIntervals` is compared with. Weights that equal the costs make its intervals equal.
- */
-export function equalIntervals(passes: readonly Refreshed[], budget: number): number[] | null {
-  return freshestIntervals(
-    passes.map((pass) => ({ ...pass, weight: pass.cost.fixed })),
-    budget,
-  );
-}
-
 /** The interval is `scale · root` while the scale is between `from` and `to`, at a bound before and after. */
 interface Shape {
   fixed: number;

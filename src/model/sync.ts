@@ -11,7 +11,7 @@ export interface SyncInput {
   from?: string;
   to?: string;
   /** Set by continue-as-new only. */
-  carried?: SyncProgress;
+  carried?: CarriedSync;
 }
 
 /** What a pass has done so far; counts only, the position is in the store. */
@@ -24,6 +24,11 @@ export interface SyncProgress {
   throttled: number;
   waitedMs: number;
   entries: EntryCounts;
+}
+
+export interface CarriedSync extends SyncProgress {
+  /** Failed tries of the page that comes next. Absent in runs that began with release 0.1.0. */
+  tries?: number;
 }
 
 /** Result of `syncFeedback` (DESIGN §5, `feedback sync --wait`). */

@@ -38,6 +38,8 @@ export interface WindowState {
   waiters: Waiter[];
   /** Latest attempt seen of each holder, by the time the server scheduled it. */
   attempts: Record<string, number>;
+  /** Latest leases given back that nobody had asked for yet; absent in budgets that began with release 0.1.0. */
+  givenBack?: string[];
   /** When each turn (permit-queue.ts) was last granted a lease. */
   served: Record<string, number>;
   /** When the last permit of class `verify` was granted. */

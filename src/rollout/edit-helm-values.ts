@@ -17,7 +17,7 @@ export interface ExportInService {
   version: string;
 }
 
-export const exportFields = ['enabled', 'bundleUrl', 'version'] as const;
+const exportFields = ['enabled', 'bundleUrl', 'version'] as const;
 export type ExportField = (typeof exportFields)[number];
 
 /**

@@ -71,7 +71,7 @@ export function createDocumentationService(options: DocumentationServiceOptions)
     },
     async createBundleLink(jobId, callOptions) {
       const call = exportCall([...jobsPath, jobId, 'bundle'], { method: 'POST', body: null });
-      return readBundleLink((await exportArea.send(call, callOptions)).text);
+      return readBundleLink((await exportArea.send(call, callOptions)).text, call.url);
     },
   };
 }

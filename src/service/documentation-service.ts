@@ -25,7 +25,7 @@ export interface ExportJob {
   jobId: string;
   /** As sent. */
   status: string;
-  /** `completed` and `failed` are known; every other value counts as running (DESIGN E2). */
+  /** `completed` and `failed` are known, in capitals too; every other value counts as running (DESIGN E2). */
   state: 'running' | 'completed' | 'failed';
   /** 0 to 100, or null when `progress` is absent or unreadable. */
   percent: number | null;

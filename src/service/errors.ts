@@ -111,9 +111,12 @@ export class NetworkError extends ServiceError {
 export class MalformedResponse extends ServiceError {
   override readonly name = 'MalformedResponse';
   readonly kind = 'MalformedResponse';
+  /** It was JSON: the service itself answered, and not a gateway's page in its place. */
+  readonly wasJson: boolean;
 
-  constructor(message: string, hint: string | null = null) {
+  constructor(message: string, hint: string | null = null, wasJson = false) {
     super(message, hint);
+    this.wasJson = wasJson;
   }
 }
 

@@ -21,12 +21,16 @@ export function readJobStatus(text: string, jobId: string, secrets: readonly str
   return toExportJob(jobId, job.status, job, secrets);
 }
 
-/** Reads the answer of "Generate export bundle". Its errors never quote the link. */
-export function readBundleLink(text: string): BundleLink {
+/**
+ * Reads the answer of "Generate export bundle" to a request to `asked`; a link that begins with a slash is taken
+ * relative to it. Errors never quote the link.
+ */
+export function readBundleLink(text: string, asked: URL): BundleLink {
   const bundle = read(text, bundleResponseSchema, 'the bundle');
-  const url = URL.canParse(bundle.bundleUrl) ? new URL(bundle.bundleUrl) : null;
+  const base = bundle.bundleUrl.trimStart().startsWith('/') ? asked.href : undefined;
+  const url = URL.canParse(bundle.bundleUrl, base) ? new URL(bundle.bundleUrl, base) : null;
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
-    throw new MalformedResponse('the bundle is malformed: bundleUrl: not an http(s) address');
+    throw new MalformedResponse('the bundle is malformed: bundleUrl: not an http(s) address', null, true);
   }
   const expiresAtMs = Date.parse(bundle.expiresAt ?? '');
   return { url, sizeBytes: bundle.sizeBytes ?? null, expiresAtMs: Number.isNaN(expiresAtMs) ? null : expiresAtMs };
@@ -35,7 +39,9 @@ export function readBundleLink(text: string): BundleLink {
 function read<T extends z.ZodType>(text: string, schema: T, what: string): z.output<T> {
   const json = parseJson(text);
   const parsed = schema.safeParse(json);
-  if (!parsed.success) throw new MalformedResponse(`${what} is malformed: ${describeIssue(parsed.error, json)}`);
+  if (!parsed.success) {
+    throw new MalformedResponse(`${what} is malformed: ${describeIssue(parsed.error, json)}`, null, true);
+  }
   return parsed.data;
 }
 
@@ -46,7 +52,7 @@ interface JobDetails {
 }
 
 function toExportJob(jobId: string, status: string, details: JobDetails, secrets: readonly string[]): ExportJob {
-  const state = status === 'completed' || status === 'failed' ? status : 'running';
+  const state = stateOf(status);
   return {
     jobId,
     status,
@@ -55,4 +61,10 @@ function toExportJob(jobId: string, status: string, details: JobDetails, secrets
     pageCount: readPageCount(details.pageCount),
     error: state === 'failed' && details.error ? safeText(details.error, secrets, MAX_ERROR_LENGTH) : null,
   };
+}
+
+/** However it is written: a `COMPLETED` job taken for a running one would never end. */
+function stateOf(status: string): ExportJob['state'] {
+  const word = status.trim().toLowerCase();
+  return word === 'completed' || word === 'failed' ? word : 'running';
 }

@@ -10,6 +10,9 @@ const orNull = <T extends z.ZodType>(schema: T) => schema.nullish().transform((v
 /** "Used when present, never required" (appendix): what cannot be understood counts as absent. */
 const ifReadable = <T extends z.ZodType>(schema: T) => schema.nullish().catch(null);
 
+/** The words of an error: a text by the interface, an object around one elsewhere. */
+const errorWords = z.union([text, z.looseObject({ message: text }).transform(({ message }) => message)]);
+
 /**
  * "Feedback entry", base fields. `id`, `path`, `source` and `status` identify an entry and cannot be absent; a
  * missing `comment` or `createdAt` says no more than a null one.
@@ -30,16 +33,19 @@ export const feedbackEntrySchemas = {
   code_snippet: baseEntry.extend({ code: orNull(text), filename: orNull(text), lang: orNull(text) }),
 };
 
-/** "Feedback response". Entries are parsed one by one, so that a bad one never fails its page. */
+/**
+ * "Feedback response". Entries are parsed one by one, so that a bad one never fails its page. A missing `nextCursor`
+ * says no more than a null one: whether more follows, `hasMore` tells.
+ */
 export const feedbackResponseSchema = z.looseObject({
   feedback: z.array(z.unknown()),
-  nextCursor: text.nullable(),
+  nextCursor: orNull(text),
   hasMore: z.boolean(),
 });
 
 /** "Error response (analytics)" and the `{error}` of the static export errors. Bodies from gateways have neither. */
 export const errorResponseSchema = z.looseObject({
-  error: ifReadable(text),
+  error: ifReadable(errorWords),
   details: z
     .array(z.looseObject({ message: text }).catch({ message: '' }))
     .nullish()
@@ -52,7 +58,7 @@ const jobFields = {
   pageCount: z.unknown().optional(),
   createdAt: ifReadable(text),
   updatedAt: ifReadable(text),
-  error: ifReadable(text),
+  error: ifReadable(errorWords),
 };
 
 /** Answer of "Start static export job": only `jobId` is promised. */

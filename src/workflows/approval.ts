@@ -1,20 +1,13 @@
-import { type ActivityOptions, ApplicationFailure, condition, proxyActivities } from '@temporalio/workflow';
+import { ApplicationFailure, condition, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { Reason } from '../model/cargo.ts';
 import { changesText } from '../model/content-changes.ts';
-import { spanText } from '../model/details-text.ts';
+import { spanText, summaryText } from '../model/details-text.ts';
 import { type ExportInput, longestReason } from '../model/site-export.ts';
+import { storeOptions } from './activity-options.ts';
 import type { ExportView } from './export-view.ts';
 
-/** The manifests of large sites take a while to come from a bucket. */
-const compareOptions = {
-  startToCloseTimeout: '15m',
-  scheduleToCloseTimeout: '6h',
-  heartbeatTimeout: '3s',
-  retry: { initialInterval: '1s', maximumInterval: '1m' },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
-const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(compareOptions);
+const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(storeOptions);
 
 /** What a person says about a waiting version. Naming it makes sure that it is the one they looked at. */
 export interface ApprovalAnswer {
@@ -70,14 +63,14 @@ export class Approval {
     const { storeId, version, against, timeoutMs } = ask;
     const { domain } = this.#input;
     const changes = await stores.describeChanges.executeWithOptions(
-      { ...compareOptions, summary: `what ${version} changes` },
+      { ...storeOptions, summary: `what ${version} changes` },
       [{ domain, storeId, version, against }],
     );
     const since = Date.now();
     this.#view.awaitApproval({ version, since, expiresAt: since + timeoutMs, changes });
     try {
       await condition(() => this.#decision !== null, timeoutMs, {
-        summary: `approve or reject ${version}: ${changesText(changes)}`.slice(0, 180),
+        summary: summaryText(`approve or reject ${version}: ${changesText(changes)}`),
       });
     } finally {
       this.#view.awaitApproval(null);

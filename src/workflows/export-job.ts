@@ -1,46 +1,17 @@
-import {
-  type ActivityOptions,
-  ApplicationFailure,
-  condition,
-  proxyActivities,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, condition, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { keepSamples, nextPollDelay, pollSpacing } from '../model/cadence.ts';
-import { spanText } from '../model/details-text.ts';
+import { spanText, summaryText } from '../model/details-text.ts';
 import type { ExportInput, ExportProgress } from '../model/site-export.ts';
 import { observedDuration } from '../model/usual-duration.ts';
+import { requestOptions, startOptions } from './activity-options.ts';
 import type { ExportView } from './export-view.ts';
 import { failureType, timedOut } from './failure-summary.ts';
 import type { KeyGate } from './key-gate.ts';
 
-/**
- * Starting a job. Temporal tries again only what surely did not arrive; a worker that died in the middle leaves that
- * open, so time-outs are not tried again here but count as uncertain.
- */
-const startOptions = {
-  startToCloseTimeout: '90s',
-  scheduleToCloseTimeout: '6h',
-  heartbeatTimeout: '3s',
-  retry: {
-    initialInterval: '1s',
-    maximumInterval: '1m',
-    nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'],
-  },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
 const starts = proxyActivities<Pick<Activities, 'startJob'>>(startOptions);
 
-/** Reads that may be repeated at will; an outage of the service is sat out for hours. */
-const readOptions = {
-  startToCloseTimeout: '90s',
-  scheduleToCloseTimeout: '6h',
-  heartbeatTimeout: '3s',
-  retry: { initialInterval: '1s', maximumInterval: '1m' },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
-const reads = proxyActivities<Pick<Activities, 'readJob'>>(readOptions);
+const reads = proxyActivities<Pick<Activities, 'readJob'>>(requestOptions);
 
 /** A start whose arrival is unknown is repeated once (DESIGN §4). */
 const uncertainStarts = 1;
@@ -96,7 +67,7 @@ export class ExportJob {
       }
       this.#progress.jobId = null;
       this.#view.enter('starting');
-      await sleep(restartPauseMs(failures), { summary: `start another job: ${end.reason}`.slice(0, 180) });
+      await sleep(restartPauseMs(failures), { summary: summaryText(`start another job: ${end.reason}`) });
     }
   }
 
@@ -143,9 +114,9 @@ export class ExportJob {
         usualJobsMs,
       });
       await this.#waitForPoll(delayMs, reason, expectedAtMs === null ? null : startedAt + expectedAtMs);
-      const summary = `poll ${this.#progress.polls + 1} of ${jobId}`;
+      const summary = summaryText(`poll ${this.#progress.polls + 1} of ${jobId}`);
       const reading = await this.#key.through(() =>
-        reads.readJob.executeWithOptions({ ...readOptions, summary }, [{ org: this.#input.org, jobId }]),
+        reads.readJob.executeWithOptions({ ...requestOptions, summary }, [{ org: this.#input.org, jobId }]),
       );
       this.#progress.polls += 1;
       this.#progress.percent = reading.percent ?? this.#progress.percent;
@@ -159,7 +130,9 @@ export class ExportJob {
       if (reading.state === 'failed')
         return { kind: 'ended', reason: `the job failed: ${reading.error ?? 'no reason given'}` };
       if (reading.state === 'missing') return { kind: 'ended', reason: 'the service does not know the job any more' };
-      if (now >= timeoutMs) return { kind: 'ended', reason: `the job is not done after ${spanText(now)}` };
+      if (now >= timeoutMs) {
+        return { kind: 'ended', reason: `the job is not done after ${spanText(now)}${strangeStatus(reading.status)}` };
+      }
       this.#progress.runningMs = now;
       this.#progress.samples = keepSamples(this.#progress.samples, { atMs: now, percent: reading.percent });
       if (workflowInfo().continueAsNewSuggested) return { kind: 'continue-as-new' };
@@ -177,7 +150,7 @@ export class ExportJob {
     try {
       this.#view.waitForPoll({ at: Date.now() + delayMs, reason, expectedAt });
       await condition(() => this.#woken, delayMs, {
-        summary: `next poll in ${spanText(delayMs)}: ${reason}`.slice(0, 180),
+        summary: `next poll in ${spanText(delayMs)}: ${reason}`,
       });
     } finally {
       this.#view.waitForPoll(null);
@@ -188,4 +161,10 @@ export class ExportJob {
 /** Whether a start that failed may have made a job all the same. */
 function maybeStarted(error: unknown): boolean {
   return failureType(error) === 'StartUncertain' || timedOut(error);
+}
+
+/** A status that counts as running although the interface does not know it: perhaps it is how this service says done. */
+function strangeStatus(status: string): string {
+  const isKnown = /^(queued|running)$/i.test(status);
+  return isKnown || !/^[\w -]{1,40}$/.test(status) ? '' : ` (its status is "${status}")`;
 }

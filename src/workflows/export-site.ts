@@ -1,5 +1,4 @@
 import {
-  type ActivityOptions,
   CancellationScope,
   isCancellation,
   log,
@@ -18,6 +17,7 @@ import {
   versionWithContent,
 } from '../model/site-export.ts';
 import { versionName } from '../model/version-name.ts';
+import { fetchOptions, recordOptions } from './activity-options.ts';
 import { announce } from './announce.ts';
 import { Approval } from './approval.ts';
 import {
@@ -34,21 +34,12 @@ import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
 import { KeyGate } from './key-gate.ts';
 import { type FetchBundleResult, Publication, type VerifiedBundle } from './publication.ts';
-import { recordOptions } from './record-options.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
 
 type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'> & { held?: string | null };
 
 const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun'>>(recordOptions);
 
-/** Link, download and verification: long, with a heartbeat that finds a dead worker within seconds. */
-const fetchOptions = {
-  startToCloseTimeout: '12h',
-  scheduleToCloseTimeout: '24h',
-  heartbeatTimeout: '3s',
-  retry: { initialInterval: '1s', maximumInterval: '1m', maximumAttempts: 100 },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
 const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 
 /** Exports one site: job, link, archive, verification, publication, rollout (DESIGN §4, E1 to E6). */

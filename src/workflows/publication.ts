@@ -1,25 +1,17 @@
-import { type ActivityOptions, proxyActivities } from '@temporalio/workflow';
+import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { Reason } from '../model/cargo.ts';
 import { becomesCurrent, type ExportInput, type ExportProgress } from '../model/site-export.ts';
+import { recordOptions, storeOptions } from './activity-options.ts';
 import type { Approval } from './approval.ts';
-import { recordOptions } from './record-options.ts';
 
 export type FetchBundleResult = Awaited<ReturnType<Activities['fetchBundle']>>;
 export type VerifiedBundle = FetchBundleResult & { ok: true };
 
 const records = proxyActivities<Pick<Activities, 'discardStaged' | 'describeVersion'>>(recordOptions);
 
-/** Publishing copies nothing, but makes a large bundle durable. */
-const publishOptions = {
-  startToCloseTimeout: '15m',
-  scheduleToCloseTimeout: '6h',
-  heartbeatTimeout: '3s',
-  retry: { initialInterval: '1s', maximumInterval: '1m' },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
 const publications =
-  proxyActivities<Pick<Activities, 'publishVersion' | 'promoteVersion' | 'withdrawVersion'>>(publishOptions);
+  proxyActivities<Pick<Activities, 'publishVersion' | 'promoteVersion' | 'withdrawVersion'>>(storeOptions);
 
 /** What became of a verified bundle: under its address, in service or held back, or refused by a person. */
 export type Placed = { url: string; heldAt: string | null } | { reason: Reason };
@@ -65,7 +57,7 @@ export class Publication {
     const promote = { expected: bundle.current, publishedAt: Date.now() };
     if (asks) this.#unapproved = version;
     const { url, heldAt = null } = await publications.publishVersion.executeWithOptions(
-      { ...publishOptions, summary: `publish ${version}` },
+      { ...storeOptions, summary: `publish ${version}` },
       [
         {
           org,
@@ -98,7 +90,7 @@ export class Publication {
     const version = this.#unapproved;
     if (version === null) return;
     const { domain } = this.#input;
-    await publications.withdrawVersion.executeWithOptions({ ...publishOptions, summary: `remove ${version}` }, [
+    await publications.withdrawVersion.executeWithOptions({ ...storeOptions, summary: `remove ${version}` }, [
       { domain, storeId: this.#progress.storeId, version },
     ]);
     this.#unapproved = null;
@@ -115,7 +107,7 @@ export class Publication {
     const { domain } = this.#input;
     const promote = { expected, publishedAt: Date.now() };
     return publications.promoteVersion.executeWithOptions(
-      { ...publishOptions, summary: `approved: ${version} becomes current` },
+      { ...storeOptions, summary: `approved: ${version} becomes current` },
       [{ domain, storeId: this.#progress.storeId, version, promote }],
     );
   }

@@ -142,10 +142,10 @@ function requireSound(problem: string | null): void {
   if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'InvalidInput');
 }
 
-/** A waiter that is gone needs no waking. */
+/** A waiter that is gone needs no waking. Also called by handlers, whose scope ends when somebody cancels the budget. */
 async function wake(holder: string): Promise<void> {
   try {
-    await getExternalWorkflowHandle(holder).signal(permitsFreedSignal);
+    await CancellationScope.nonCancellable(() => getExternalWorkflowHandle(holder).signal(permitsFreedSignal));
   } catch {
     log.info('a waiter for the budget is gone', { holder });
   }

@@ -1,5 +1,4 @@
 import {
-  type ActivityOptions,
   CancellationScope,
   isCancellation,
   log,
@@ -12,23 +11,15 @@ import type { Activities } from '../activities/index.ts';
 import type { ExportPhase, RolloutResult } from '../model/cargo.ts';
 import { factsTable } from '../model/details-text.ts';
 import type { ExportState, RollbackInput, RollbackResult } from '../model/site-export.ts';
+import { recordOptions, wholeVersionOptions } from './activity-options.ts';
 import { exportStateQuery } from './definitions.ts';
 import { failureSummary } from './failure-summary.ts';
-import { recordOptions } from './record-options.ts';
 import { showPhase } from './search-attributes.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
 
 const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun'>>(recordOptions);
 
-/** A version in the store is read whole, from a bucket perhaps; a store that is away is waited for. */
-const storeOptions = {
-  startToCloseTimeout: '1h',
-  scheduleToCloseTimeout: '6h',
-  heartbeatTimeout: '3s',
-  retry: { initialInterval: '1s', maximumInterval: '1m' },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
-const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(storeOptions);
+const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 
 /**
  * Puts a kept version back into service and holds the site there, without the service (DESIGN E7). Runs under the id of
@@ -90,12 +81,12 @@ class Rollback {
     );
     this.#enter('verifying');
     const { current } = await stores.checkKeptVersion.executeWithOptions(
-      { ...storeOptions, summary: `verify ${version} anew` },
+      { ...wholeVersionOptions, summary: `verify ${version} anew` },
       [{ domain, storeId, version }],
     );
     this.#enter('publishing');
     const rolledBack = await stores.rollBackTo.executeWithOptions(
-      { ...storeOptions, summary: `hold ${domain} at ${version}` },
+      { ...wholeVersionOptions, summary: `hold ${domain} at ${version}` },
       [{ domain, storeId, version, reason, at: Date.now() }],
     );
     this.#contentDigest = rolledBack.contentDigest;

@@ -1,5 +1,4 @@
 import {
-  type ActivityOptions,
   CancellationScope,
   condition,
   isCancellation,
@@ -13,26 +12,22 @@ import {
 import type { Activities } from '../activities/index.ts';
 import { waitText } from '../model/budget-text.ts';
 import { clockTime, factsTable, forecastText, spanText } from '../model/details-text.ts';
-import { noEntries, type SyncInput, type SyncProgress, type SyncResult, type SyncState } from '../model/sync.ts';
+import {
+  type CarriedSync,
+  noEntries,
+  type SyncInput,
+  type SyncProgress,
+  type SyncResult,
+  type SyncState,
+} from '../model/sync.ts';
+import { pageOptions, recordOptions } from './activity-options.ts';
 import { announce } from './announce.ts';
 import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
 import { failureSummary } from './failure-summary.ts';
-import { recordOptions } from './record-options.ts';
 import { showPhase } from './search-attributes.ts';
 
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
 
-/**
- * Requests to the service under a lease. The heartbeat finds a dead worker within seconds; outages of the service are
- * sat out for a day, because nothing is lost by waiting.
- */
-const pageOptions = {
-  startToCloseTimeout: '5m',
-  scheduleToCloseTimeout: '24h',
-  heartbeatTimeout: '3s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
 const pages = proxyActivities<Pick<Activities, 'fetchPages'>>(pageOptions);
 
 /** Events of a run before it continues as new, well below the server's suggestion at 4,096. */
@@ -51,7 +46,7 @@ export async function syncFeedback(input: SyncInput): Promise<SyncResult> {
 class Sync {
   readonly #input: SyncInput;
   #phase: SyncState['phase'] = 'starting';
-  #progress: SyncProgress | null;
+  #progress: SyncProgress | null = null;
   #waiting: SyncState['waiting'] = null;
   #forecast: SyncState['forecast'] = null;
   #woken = false;
@@ -59,7 +54,10 @@ class Sync {
 
   constructor(input: SyncInput) {
     this.#input = input;
-    this.#progress = input.carried ?? null;
+    if (!input.carried) return;
+    const { tries = 0, ...progress } = input.carried;
+    this.#progress = progress;
+    this.#tries = tries;
   }
 
   state(): SyncState {
@@ -72,9 +70,9 @@ class Sync {
     this.#woken = true;
   }
 
-  carried(): SyncProgress {
+  carried(): CarriedSync {
     if (!this.#progress) throw new Error('continue-as-new before the pass began');
-    return this.#progress;
+    return { ...this.#progress, tries: this.#tries };
   }
 
   /** The result, or null when the run has grown long and should continue as new. */

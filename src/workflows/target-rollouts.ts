@@ -1,16 +1,10 @@
-import { type ActivityOptions, isCancellation, proxyActivities } from '@temporalio/workflow';
+import { isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { RolloutResult } from '../model/cargo.ts';
+import { summaryText } from '../model/details-text.ts';
+import { rolloutOptions } from './activity-options.ts';
 import { failureSummary } from './failure-summary.ts';
 
-/** A target that fails a few times is reported as failed; the others go on. */
-const rolloutOptions = {
-  startToCloseTimeout: '1h',
-  scheduleToCloseTimeout: '2h',
-  heartbeatTimeout: '3s',
-  retry: { initialInterval: '1s', maximumInterval: '30s', maximumAttempts: 4 },
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
 const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions);
 
 /** Puts the current version into service at every target, one after the other; `onResult` hears of each. */
@@ -24,7 +18,7 @@ export async function rollOutToTargets(
     try {
       onResult(
         await rollouts.rollOut.executeWithOptions(
-          { ...rolloutOptions, summary: `${version} to ${target}`.slice(0, 180) },
+          { ...rolloutOptions, summary: summaryText(`${version} to ${target}`) },
           [{ org, domain, storeId, version, target, force }],
         ),
       );

@@ -208,6 +208,18 @@ describe('fetchBundle', () => {
     expect(downloads()).toEqual([]);
   });
 
+  it.each([
+    ['gives up on JSON without a link', '{"bundleUrl":null}', true],
+    ["goes on after a gateway's page", '<html>maintenance</html>', false],
+  ])('tried ten times, %s', async (_what, body, nonRetryable) => {
+    scene = await activityScene();
+    const { service } = await serviceWith((response) => response.end(body));
+    scene.deps.organizations = scene.deps.organizations.map((organization) => ({ ...organization, service }));
+    const failed = (number: number) => failureOf(fetchBundle('job_1', attempt({ attempt: number })));
+    expect(await failed(9)).toMatchObject({ type: 'MalformedResponse', nonRetryable: false });
+    expect(await failed(10)).toMatchObject({ type: 'MalformedResponse', nonRetryable });
+  });
+
   it('refuses to use another store than the one the run began with', async () => {
     const jobId = await exported();
     const input = { org: 'acme', domain, storeId: 'another', jobId, stageId: 'stage-1' };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { type ActivityScene, activityScene } from '../support/activity-dependencies.ts';
 import { compareWithTruth } from '../support/feedback-truth.ts';
@@ -75,6 +75,26 @@ describe('a pass with spare requests', () => {
     const asks = scene.asks.slice(asked);
     expect(asks.length).toBeGreaterThanOrEqual(6);
     for (const ask of asks) expect(ask).toMatchObject({ class: 'verify', wants: 1, leave: 0 });
+  });
+
+  it('ends a run in time when the service is slow, and goes on with the next', async () => {
+    await swept({ entries: 500 });
+    const { permits } = scene.deps;
+    const now = performance.now.bind(performance);
+    let slow = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + slow);
+    // As if each page had taken as long as a request may.
+    scene.deps.permits = {
+      ask: permits.ask,
+      report: async (org, result) => {
+        slow += 60_000;
+        await permits.report(org, result);
+      },
+    };
+    const pagesOfLegs: number[] = [];
+    const { pages } = await runPass(scene, 'verify', { onLeg: (leg) => void pagesOfLegs.push(leg.pages) });
+    expect(pages).toBeGreaterThanOrEqual(6);
+    expect(pagesOfLegs[0]).toBe(2);
   });
 
   it('gives way to a person at once', async () => {

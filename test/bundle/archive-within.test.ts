@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bytesInMemory } from '../../src/bundle/readers/byte-file.ts';
+import { bytesInMemory } from '../../scripts/archives/bytes-in-memory.ts';
 import { verifyBytes } from '../../src/bundle/verify-archive.ts';
 import { SITE, tar, tarGz, zip } from './build-archive.ts';
 import { sha256 } from './object-server.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { bytesInMemory } from '../../scripts/archives/bytes-in-memory.ts';
 import { type RawEntry, rawZip } from '../../scripts/archives/raw-zip.ts';
-import { bytesInMemory } from '../../src/bundle/readers/byte-file.ts';
 import { zipMiddle } from '../../src/bundle/zip-middle.ts';
 
 const page = (n: number): RawEntry => ({ name: `p${n}.html`, content: `page ${n} `.repeat(200_000) });

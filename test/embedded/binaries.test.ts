@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { devServerTool, resolveBinary, testServerTool } from '../../src/embedded/binaries.ts';
+import { testServerTool } from '../../scripts/temporal-test-server.ts';
+import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
 import { downloadWithSdk } from '../../src/embedded/download-with-sdk.ts';
 import { TemporalBinaryMissing } from '../../src/embedded/embedded-errors.ts';
 

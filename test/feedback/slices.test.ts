@@ -81,7 +81,9 @@ describe('the slices of a pass', () => {
     for (let number = 1; number <= 5; number += 1) {
       await read(at.store, 'p', number % 2 === 0 ? [] : [aged('a', 1)], more(`${number}`));
     }
-    await expect(read(at.store, 'p', [], more('6'))).rejects.toThrow(RepeatedCursor);
+    await expect(read(at.store, 'p', [], more('6'))).rejects.toThrow(
+      new RepeatedCursor('more than 5 pages in a row were empty or given before, and promise more'),
+    );
     await read(at.store, 'p', [aged('b', 2)], more('7'));
     await read(at.store, 'p', [], more('8'));
   });
@@ -188,6 +190,38 @@ describe('entries that are gone', () => {
     expect(await at.rows('select id, field, old from feedback_changes')).toEqual([
       { id: 'b', field: 'deleted_at', old: null },
     ]);
+  });
+
+  it('are not gone while entries without a readable id come, which may be they', async () => {
+    await using at = await temporaryStore();
+    const rest = [aged('a', 1), aged('c', 3)];
+    const nameless = { rejected: [{ id: `sha256:${'0'.repeat(32)}`, raw: '{"id":7}', reason: 'id: expected string' }] };
+    await wholePass(at.store, 'first', held);
+    for (const [passId, startedAt, over] of [
+      ['second', later, nameless],
+      ['third', latest, {}],
+    ] as const) {
+      expect(await tombstones(at.store)).toBe(0);
+      await begin(at.store, passId, { startedAt });
+      await read(at.store, passId, rest, over);
+      await read(at.store, passId, rest);
+      await at.store.finishPass(passId, finished);
+    }
+    expect(await tombstones(at.store)).toBe(1);
+  });
+
+  it.each([
+    ['of an entry that is held', 'b', false],
+    ['without an id', `sha256:${'0'.repeat(32)}`, false],
+    ['of an entry that was never held', 'x', true],
+  ])('are not proved to be as held by a reading with a reject %s', async (_what, id, isProved) => {
+    await using at = await temporaryStore();
+    await wholePass(at.store, 'first', held);
+    await begin(at.store, 'second', { startedAt: later });
+    const rejected = [{ id, raw: '{}', reason: 'createdAt: expected string, got number' }];
+    await read(at.store, 'second', held, { rejected });
+    await at.store.finishPass('second', finished);
+    expect((await at.store.verifiedUpTo('acme', 'prj_1')) === later.toISOString()).toBe(isProved);
   });
 
   it('are not gone when the second reading finds them', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { advance } from '../../src/model/advance-window.ts';
 import { leaseMs } from '../../src/model/permits.ts';
-import { ask, horizonMs, pauseWith } from '../../src/model/sliding-window.ts';
+import { ask, horizonMs, pauseWith, report } from '../../src/model/sliding-window.ts';
 import { viewOf } from '../../src/model/window-view.ts';
 import { frozen, holdMs, question, Scene, settings, t0 } from './window-support.ts';
 
@@ -120,6 +120,13 @@ describe('a sliding window', () => {
     const [again, second] = ask(frozen(state), same, t0 + 3_000);
     expect(second).toEqual(first);
     expect(viewOf(again, t0 + 3_000).used).toBe(5);
+  });
+
+  it('grants nothing to a question that was taken back before it came', () => {
+    const scene = new Scene().apply((state, at) => report(state, { leaseId: 'late', arrived: [] }, at));
+    expect(scene.ask('a', { id: 'late' })).toEqual({ kind: 'superseded' });
+    expect(viewOf(scene.state, scene.now)).toMatchObject({ used: 0, holders: [], waiters: [] });
+    expect(scene.granted('a').notBefore).toHaveLength(5);
   });
 
   it('refuses an older attempt than the latest it has seen', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { equalIntervals } from '../../bench/equal-intervals.ts';
 import {
-  equalIntervals,
   freshestIntervals,
   longestEveryMs,
   meanStaleness,

@@ -156,6 +156,7 @@ export class World {
     assert.equal(new Set(waiters.map(({ holder }) => holder)).size, waiters.length);
     assert.ok(Object.keys(attempts).length <= holders);
     assert.ok(Object.keys(served).length <= turns);
+    assert.ok((this.state.givenBack ?? []).length <= 20);
   }
 
   #lapseProbe(): void {

@@ -43,6 +43,11 @@ describe('an answer that is no success', () => {
     expect(String(error)).toMatch(new RegExp(`\\(${status}\\): because$`));
   });
 
+  it('finds the words in an object too', async () => {
+    const error = await errorFor(400, { error: { code: 'unknown_domain', message: 'no such domain' } });
+    expect(error).toMatchObject({ message: 'the service refused the request (400): no such domain' });
+  });
+
   it('400 carries details[].message', async () => {
     const details = [
       { message: 'limit: too big' },

@@ -223,6 +223,10 @@ describe('get static export job status', () => {
     ['queued', 'running'],
     ['running', 'running'],
     ['paused-for-lunch', 'running'],
+    ['COMPLETED', 'completed'],
+    ['Completed ', 'completed'],
+    ['Failed', 'failed'],
+    ['incompleted', 'running'],
   ])('status %s means %s', async (status, state) => {
     expect(await statusOf({ status })).toMatchObject({ status, state });
   });
@@ -247,6 +251,9 @@ describe('get static export job status', () => {
     expect(await statusOf({ status: 'running', error: 'x' })).toMatchObject({ error: null });
     expect(await statusOf({ status: 'failed', error: null })).toMatchObject({ error: null });
     expect(await statusOf({ status: 'failed', error: { code: 5 } })).toMatchObject({ state: 'failed', error: null });
+    expect(await statusOf({ status: 'failed', error: { message: 'no such page' } })).toMatchObject({
+      error: 'no such page',
+    });
   });
 
   it.each([{}, { status: 1 }, [], 'running'])('is malformed without a readable status: %j', async (answer) => {
@@ -268,6 +275,13 @@ describe('generate export bundle', () => {
     const link = await linkOf({ bundleUrl: 'https://store.example/b.tar.gz?X-Sig=a%2Fb' });
     expect(link.url.href).toBe('https://store.example/b.tar.gz?X-Sig=a%2Fb');
     expect(link).toMatchObject({ sizeBytes: null, expiresAtMs: null });
+  });
+
+  it('takes a link that begins with a slash relative to the request', async () => {
+    const { service, received } = await serviceWith(json({ bundleUrl: '/files/b.tar.gz?sig=1' }));
+    const link = await service.createBundleLink('job_1');
+    expect(link.url.href).toBe(`http://${received[0]?.headers.host}/files/b.tar.gz?sig=1`);
+    expect((await linkOf({ bundleUrl: '//store.example/b' })).url.href).toBe('http://store.example/b');
   });
 
   it('reads sizeBytes and expiresAt where it can', async () => {

@@ -170,14 +170,14 @@ describe('feedback response', () => {
     });
   });
 
-  it('an empty nextCursor leads nowhere', () => {
+  it('an empty or missing nextCursor leads nowhere', () => {
     expect(readFeedbackPage('{"feedback":[],"nextCursor":"","hasMore":true}').nextCursor).toBeNull();
+    expect(readFeedbackPage('{"feedback":[],"hasMore":false}')).toMatchObject({ nextCursor: null, hasMore: false });
   });
 
   it.each([
     ['feedback', '{"nextCursor":null,"hasMore":false}'],
     ['feedback', '{"feedback":{},"nextCursor":null,"hasMore":false}'],
-    ['nextCursor', '{"feedback":[],"hasMore":false}'],
     ['nextCursor', '{"feedback":[],"nextCursor":5,"hasMore":false}'],
     ['hasMore', '{"feedback":[],"nextCursor":null}'],
     ['hasMore', '{"feedback":[],"nextCursor":null,"hasMore":"no"}'],

@@ -189,13 +189,35 @@ describe('exportSite', () => {
 
     const stuck = exportActivities({
       planExport: async () => ({ storeId: 's', jobTimeoutMs: 600_000, jobAttempts: 2, targets: [] }),
-      readJob: async () => reading(),
+      readJob: async () => reading({ status: 'succeeded' }),
     });
     await withWorker(env, stuck.activities, async ({ taskQueue }) => {
-      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({ cause: { type: 'JobFailed' } });
+      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({
+        cause: {
+          type: 'JobFailed',
+          message: expect.stringContaining('(its status is "succeeded"); 2 jobs were tried'),
+        },
+      });
     });
     expect(stuck.calls.startJob).toHaveLength(2);
     expect(stuck.calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
+  });
+
+  it('keeps summaries as short as Temporal wants them, whatever the service calls its jobs and says of them', async () => {
+    let jobs = 0;
+    const { activities } = exportActivities({
+      startJob: async () => ({ jobId: `${++jobs}`.repeat(1_000) }),
+      readJob: async () =>
+        jobs > 1 ? completed : reading({ state: 'failed', status: 'failed', error: '失败'.repeat(250) }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, input());
+      await handle.result();
+      const { events } = await handle.fetchHistory();
+      const summaries = (events ?? []).flatMap(({ userMetadata }) => userMetadata?.summary?.data ?? []);
+      expect(summaries.length).toBeGreaterThan(8);
+      expect(Math.max(...summaries.map((data) => data.length))).toBeLessThanOrEqual(200);
+    });
   });
 
   it('repeats a start whose arrival is unknown once, and shows the possible duplicate', async () => {

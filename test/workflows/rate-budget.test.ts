@@ -1,9 +1,10 @@
+import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BudgetClient, budgetView } from '../../src/client/budget.ts';
 import type { PermitAnswer, WindowSettings } from '../../src/model/permits.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
-import { retryKeySignal } from '../../src/workflows/definitions.ts';
+import { permitsFreedSignal, retryKeySignal } from '../../src/workflows/definitions.ts';
 import { devServerEnvironment } from '../support/temporal.ts';
 import { replayChain, withWorker } from '../support/workflow-run.ts';
 
@@ -43,6 +44,11 @@ async function withBudget(
     await replayChain(env, { workflowId: handle.workflowId, runId });
     await handle.terminate();
   });
+}
+
+async function signalsOf(handle: WorkflowHandle): Promise<(string | null | undefined)[]> {
+  const { events } = await handle.fetchHistory();
+  return (events ?? []).map((event) => event.workflowExecutionSignaledEventAttributes?.signalName);
 }
 
 describe('rateBudget on the real server', () => {
@@ -120,6 +126,23 @@ describe('rateBudget on the real server', () => {
       });
       expect((await budgetView(env.client, org)).waiters[0]?.expectedAt).toBeLessThan(Date.now() + 5_000);
       expect(await ask('q2')).toMatchObject({ kind: 'granted' });
+    });
+  });
+
+  it('still wakes whoever waits after somebody has tried to cancel it', async () => {
+    await withBudget(async ({ org, client, ask }) => {
+      // Any running workflow may be the waiter: what counts is the signal that reaches it.
+      const waiter = await env.client.workflow.start('rateBudget', {
+        workflowId: `waiter:${org}`,
+        taskQueue: 'nobody-works-here',
+        args: [{ org, settings }],
+      });
+      await client.pause(org, { forMs: null });
+      expect(await ask('q1', waiter.workflowId)).toMatchObject({ kind: 'wait', reason: 'paused' });
+      await env.client.workflow.getHandle(budgetWorkflowId(org)).cancel();
+      await client.pause(org, null);
+      await expect.poll(() => signalsOf(waiter), { timeout: 10_000 }).toContain(permitsFreedSignal.name);
+      await waiter.terminate();
     });
   });
 

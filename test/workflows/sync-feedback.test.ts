@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { FetchPagesResult } from '../../src/activities/feedback-pages.ts';
+import type { FetchPagesInput, FetchPagesResult } from '../../src/activities/feedback-pages.ts';
 import type { Activities } from '../../src/activities/index.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
 import { noEntries, type SyncInput } from '../../src/model/sync.ts';
@@ -40,12 +40,12 @@ const leg = (more: Partial<FetchPagesResult>): FetchPagesResult => ({
 type Finish = Parameters<Activities['finishPass']>[0];
 
 /** Activities that answer with the given legs and note how the pass was closed. */
-function passActivities(legs: (call: number) => Promise<FetchPagesResult> | FetchPagesResult) {
+function passActivities(legs: (call: number, input: FetchPagesInput) => Promise<FetchPagesResult> | FetchPagesResult) {
   const finished: Finish[] = [];
   let calls = 0;
   const activities: Partial<Activities> = {
     beginPass: async () => ({ storeId: 'store-1', dateFrom: null, dateTo: null }),
-    fetchPages: async () => legs(calls++),
+    fetchPages: async (input) => legs(calls++, input),
     finishPass: async (result) => {
       finished.push(result);
       const { pages, requests, throttled, entries } = result;
@@ -174,11 +174,13 @@ describe('syncFeedback', () => {
     });
   });
 
-  it('continues as new when its history grows long, and keeps counting', async () => {
+  it('continues as new when its history grows long, and keeps counting, also what a page has cost', async () => {
     const legs = 600;
-    const { activities, finished } = passActivities((call) =>
-      leg({ outcome: call === legs - 1 ? 'complete' : 'more', pages: call + 1, requests: call + 1 }),
-    );
+    const tries: number[] = [];
+    const { activities, finished } = passActivities((call, input) => {
+      tries.push(input.tries);
+      return leg({ outcome: call === legs - 1 ? 'complete' : 'more', pages: call + 1, requests: call + 1, tries: 1 });
+    });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const handle = await startSync(env.client, taskQueue, input());
       const result = await handle.result();
@@ -186,5 +188,7 @@ describe('syncFeedback', () => {
       expect(result.runId).not.toBe(handle.firstExecutionRunId);
     });
     expect(finished).toHaveLength(1);
+    expect(finished[0]).not.toHaveProperty('tries');
+    expect(tries).toEqual([0, ...Array<number>(legs - 1).fill(1)]);
   });
 });

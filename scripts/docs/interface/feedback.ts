@@ -78,7 +78,7 @@ export const feedback: readonly Section[] = [
         '`nextCursor`, string or null, required',
         passedOn,
         malformed,
-        `${response} > an empty nextCursor leads nowhere`,
+        `${response} > an empty or missing nextCursor leads nowhere`,
       ],
       ['page.hasMore', '`hasMore`, boolean, required', passedOn, malformed],
     ],

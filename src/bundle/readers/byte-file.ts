@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { ArchiveFault } from './archive-reader.ts';
 
-/** Bytes that can be read at any place: a file, or memory. */
+/** Bytes that can be read at any place, as those of a file. */
 export interface ByteFile {
   readonly size: number;
   /** Fills `into` from `position` on and gives the number of bytes read: 0 only at the end. Throws system errors. */
@@ -20,18 +20,6 @@ export async function withByteFile<T>(path: string, use: (file: ByteFile) => Pro
   } finally {
     await handle.close();
   }
-}
-
-/** Bytes in memory as a `ByteFile`. */
-export function bytesInMemory(bytes: Uint8Array): ByteFile {
-  return {
-    size: bytes.length,
-    read: async (into, position) => {
-      const part = bytes.subarray(position, position + into.length);
-      into.set(part);
-      return part.length;
-    },
-  };
 }
 
 /** Reads exactly so many bytes. Throws `ArchiveFault` and system errors. */

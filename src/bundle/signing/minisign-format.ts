@@ -50,7 +50,7 @@ export function publicKeyOf(raw: Uint8Array): KeyObject {
 }
 
 /** As minisign prints the 8 bytes of a key id. */
-export function keyIdOf(bytes: Uint8Array): string {
+function keyIdOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.subarray(0, ID_BYTES)).reverse().toString('hex').toUpperCase();
 }
 

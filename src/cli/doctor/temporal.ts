@@ -103,7 +103,7 @@ export function serverCheck(version: string, where: string): Check {
   return warning('temporal', detail, `upgrade to ${oldestMajor}.${oldestMinor} or newer: budgets may not work on it`);
 }
 
-export function namespaceCheck(namespace: string, found: { retentionDays: number | null } | null): Check {
+function namespaceCheck(namespace: string, found: { retentionDays: number | null } | null): Check {
   if (!found) {
     const fix = 'correct temporal.namespace, or create it: `docferry setup --create-namespace`';
     return bad('namespace', `Temporal does not know the namespace ${namespace}`, fix);
@@ -124,7 +124,7 @@ export function searchAttributesCheck({ present, missing, mistyped }: SearchAttr
   return good(name, `registered: ${present.join(', ')}`);
 }
 
-export function workerCheck(taskQueue: string, polls: boolean | null): Check {
+function workerCheck(taskQueue: string, polls: boolean | null): Check {
   if (polls === null) return warning('worker', 'whether a worker polls cannot be found out', 'run it again');
   if (polls) return good('worker', `one polls the task queue ${taskQueue}`);
   const fix = 'start one with `docferry worker` or `docferry up`, with the same temporal.taskQueue';

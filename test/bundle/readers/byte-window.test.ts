@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bytesInMemory } from '../../../src/bundle/readers/byte-file.ts';
+import { bytesInMemory } from '../../../scripts/archives/bytes-in-memory.ts';
 import { ByteWindow } from '../../../src/bundle/readers/byte-window.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 100 }, (_, n) => n));

@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { bytesInMemory } from '../../../scripts/archives/bytes-in-memory.ts';
 import { rawBlock, rawTar } from '../../../scripts/archives/raw-tar.ts';
 import { type RawEntry, rawZip } from '../../../scripts/archives/raw-zip.ts';
 import { narrow, wide } from '../../../scripts/archives/zip-bytes.ts';
 import { readerOf } from '../../../src/bundle/open-archive.ts';
 import { type ArchiveEntry, ArchiveFault } from '../../../src/bundle/readers/archive-reader.ts';
-import { type ByteFile, bytesInMemory } from '../../../src/bundle/readers/byte-file.ts';
+import type { ByteFile } from '../../../src/bundle/readers/byte-file.ts';
 import type { ArchiveFormat } from '../../../src/model/cargo.ts';
 
 /** Above what is read in one go, and above the window. */

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { bytesInMemory } from '../../../scripts/archives/bytes-in-memory.ts';
 import { rawTar } from '../../../scripts/archives/raw-tar.ts';
-import { bytesInMemory } from '../../../src/bundle/readers/byte-file.ts';
 import { verifyBytes } from '../../../src/bundle/verify-archive.ts';
 
 const MB = 1024 ** 2;

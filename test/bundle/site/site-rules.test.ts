@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bytesInMemory } from '../../../src/bundle/readers/byte-file.ts';
+import { bytesInMemory } from '../../../scripts/archives/bytes-in-memory.ts';
 import { SITE_RULES, type SiteRule, type SiteRuleLevels } from '../../../src/bundle/site/site-rules.ts';
 import { verifyBytes } from '../../../src/bundle/verify-archive.ts';
 import { type Item, tar, zip } from '../build-archive.ts';
