@@ -23,6 +23,9 @@ export function spareEveryMs(state: WindowState, leave: number): number {
   return most < 1 ? Number.POSITIVE_INFINITY : Math.ceil(holdMs(state) / most);
 }
 
+/** Whoever reads page by page holds no lease between two of them: so long after one was granted, the next may come. */
+const pauseMs = ({ settings }: WindowState): number => Math.min(leaseMs + comeBackGraceMs, settings.windowMs / 2);
+
 /**
  * The moment from which a request of `claim` is spare, should nobody ask meanwhile: now, or a later one, at most a
  * window away. `before` are the waiters that go first.
@@ -52,8 +55,7 @@ export function spareFrom(
     (state.lastSpare ?? Number.NEGATIVE_INFINITY) + everyMs,
     ...others.map(({ expectedAt }) => expectedAt + comeBackGraceMs),
     ...active(state).map(({ useBy }) => useBy),
-    // Whoever reads page by page holds no lease between two of them.
-    (othersServedAt(state.served) ?? Number.NEGATIVE_INFINITY) + leaseMs + comeBackGraceMs,
+    (othersServedAt(state.served) ?? Number.NEGATIVE_INFINITY) + pauseMs(state),
     ...state.throttles.map((at) => at + state.settings.windowMs),
   );
   return Math.min(latest, moment + turns * everyMs);
