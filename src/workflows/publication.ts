@@ -1,9 +1,10 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { isCancellation, log, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { Reason } from '../model/cargo.ts';
 import { becomesCurrent, type ExportInput, type ExportProgress } from '../model/site-export.ts';
 import { recordOptions, storeOptions } from './activity-options.ts';
 import type { Approval } from './approval.ts';
+import { failureSummary } from './failure-summary.ts';
 
 export type FetchBundleResult = Awaited<ReturnType<Activities['fetchBundle']>>;
 export type VerifiedBundle = FetchBundleResult & { ok: true };
@@ -97,10 +98,16 @@ export class Publication {
     this.published = null;
   }
 
+  /** A download that cannot be removed stops nothing: what is left over is swept after a week. */
   async discardStaged(): Promise<void> {
-    await records.discardStaged.executeWithOptions({ ...recordOptions, summary: 'remove the download' }, [
-      { storeId: this.#progress.storeId, stageId: this.#stageId },
-    ]);
+    try {
+      await records.discardStaged.executeWithOptions({ ...recordOptions, summary: 'remove the download' }, [
+        { storeId: this.#progress.storeId, stageId: this.#stageId },
+      ]);
+    } catch (failure) {
+      if (isCancellation(failure)) throw failure;
+      log.warn('the download stays until it is swept', { failure: failureSummary(failure) });
+    }
   }
 
   async #promote(version: string, expected: VerifiedBundle['current']): Promise<{ heldAt: string | null }> {

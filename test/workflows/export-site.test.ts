@@ -371,17 +371,19 @@ describe('exportSite', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
   });
 
-  it('says in its record what it has put into service, though the download cannot be removed then', async () => {
+  it('goes on to its targets though the download cannot be removed', async () => {
     const readOnly = () => Promise.reject(ApplicationFailure.nonRetryable('read-only file system', 'StoreUnavailable'));
-    const { activities, calls } = exportActivities({ discardStaged: readOnly });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({
-        cause: { cause: { type: 'StoreUnavailable' } },
-      });
+    const { activities, calls } = exportActivities({
+      discardStaged: readOnly,
+      planExport: async () => ({ storeId: 'store-1', jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['web'] }),
     });
-    const [{ version = '' } = {}] = calls.publishVersion ?? [];
-    expect(version).toMatch(/^\d{8}T\d{6}Z-abababababab$/);
-    expect(calls.recordExportRun).toMatchObject([{ outcome: 'failed', version, contentDigest: digest }]);
+    const version = expect.stringMatching(/^\d{8}T\d{6}Z-abababababab$/);
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'published', version });
+    });
+    expect(calls.rollOut).toHaveLength(1);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'published', version, contentDigest: digest }]);
   });
 
   it('has its webhooks told although it is cancelled while its end is written', async () => {
