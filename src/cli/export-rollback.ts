@@ -5,6 +5,7 @@ import { type CommandContext, loadContextConfig, type RunCommand } from './conte
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findSite } from './find-configured.ts';
 import { reasonFlag } from './reason-flag.ts';
+import { onInterrupt } from './signals.ts';
 import { type WaitFlags, waitTimeout } from './wait-options.ts';
 
 interface RollbackFlags extends WaitFlags {
@@ -58,6 +59,7 @@ async function rollback(
   const { output } = context;
   return withTemporal(config, async (session) => {
     const input = { org, domain: site.domain, version, reason };
+    const interrupt = flags.wait ? onInterrupt() : undefined;
     const { handle, joined, cancelled } = await startRollback(session.client, config.temporal.taskQueue, input, {
       onRunning: flags.onRunning,
       beforeCancel: () => requireVersion(config, site.domain, version),
@@ -71,7 +73,7 @@ async function rollback(
       return exitCodes.done;
     }
     const { watchExport } = await import('./watch-export.ts');
-    return watchExport(context, session, { org, domain: site.domain, handle, timeoutMs });
+    return watchExport(context, session, { org, domain: site.domain, handle, timeoutMs, interrupt });
   });
 }
 

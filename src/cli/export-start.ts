@@ -3,6 +3,7 @@ import type { ExportParameters, ExportState } from '../model/site-export.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findSite } from './find-configured.ts';
+import { onInterrupt } from './signals.ts';
 import { type WaitFlags, waitTimeout } from './wait-options.ts';
 
 interface StartFlags extends WaitFlags {
@@ -37,13 +38,18 @@ async function start(context: CommandContext, domain: string, flags: StartFlags)
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, domain);
   const { exportState, startExport } = await import('../client/exports.ts');
+  const { askWorker } = await import('./ask-worker.ts');
   const { refusedKey } = await import('./refused-key.ts');
   const { withTemporal } = await import('./session.ts');
   const { output } = context;
   return withTemporal(config, async (session) => {
     const { client } = session;
     const input = { org, domain: site.domain, parameters: parametersOf(flags) };
-    const { handle, joined } = await startExport(client, config.temporal.taskQueue, input, flags.onRunning);
+    const interrupt = flags.wait ? onInterrupt() : undefined;
+    const { taskQueue } = config.temporal;
+    // Whether a running one has the same parameters, its worker tells.
+    const start = () => startExport(client, taskQueue, input, flags.onRunning);
+    const { handle, joined } = await askWorker(client, taskQueue, start);
     const { workflowId } = handle;
     if (joined) output.note(`joined the export of ${site.domain} that already runs`);
     const follow = `docferry export watch ${site.domain}`;
@@ -62,6 +68,7 @@ async function start(context: CommandContext, domain: string, flags: StartFlags)
       domain: site.domain,
       handle,
       timeoutMs,
+      interrupt,
       troubleOf: (state) => refusal(state, cancel),
     });
   });

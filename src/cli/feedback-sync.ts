@@ -8,6 +8,7 @@ import { usageFailure } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProject } from './find-configured.ts';
+import { onInterrupt } from './signals.ts';
 import { syncStep } from './sync-step.ts';
 import { syncResultText } from './sync-text.ts';
 import { type WaitFlags, waitTimeout } from './wait-options.ts';
@@ -58,6 +59,7 @@ async function sync(context: CommandContext, name: string, flags: SyncFlags): Pr
     const before = await describeWorkflow(syncHandle(client, input));
     const joined = before?.status.name === 'RUNNING';
     const refusal = await refusedKey(client, { org, joined, read: () => syncState(client, input), refusedOf });
+    const interrupt = flags.wait ? onInterrupt() : undefined;
     const handle = await startSync(client, config.temporal.taskQueue, input);
     const { workflowId } = handle;
     if (joined) output.note(`joined the ${pass} of ${project.id} that already runs, with its own dates`);
@@ -76,6 +78,7 @@ async function sync(context: CommandContext, name: string, flags: SyncFlags): Pr
       stepOf: (state) => syncStep(state, Date.now(), output.paintNotes),
       troubleOf: (state) => refusal(state, cancel),
       timeoutMs,
+      interrupt,
       follow,
       cancel,
     });

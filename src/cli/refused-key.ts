@@ -2,6 +2,8 @@ import type { Client } from '@temporalio/client';
 import { CliFailure } from './cli-failure.ts';
 import { exitCodes } from './exit-codes.ts';
 
+const answerWithinMs = 5_000;
+
 /** A run that somebody is about to wait for. */
 export interface WaitedRun<State> {
   org: string;
@@ -20,7 +22,9 @@ export async function refusedKey<State>(
   client: Client,
   { org, joined, read, refusedOf }: WaitedRun<State>,
 ): Promise<(state: State, cancel: string) => CliFailure | null> {
-  const known = joined ? await read().then(refusedOf, () => null) : null;
+  // Without a worker nobody answers, and nothing is known.
+  const asked = joined ? client.withDeadline(Date.now() + answerWithinMs, read) : null;
+  const known = asked && (await asked.then(refusedOf, () => null));
   if (known !== null) {
     const { retryKey } = await import('../client/retry-key.ts');
     await retryKey(client, org);

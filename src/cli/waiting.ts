@@ -7,7 +7,7 @@ import { exitCodes } from './exit-codes.ts';
 import type { LiveView, Step } from './live-lines.ts';
 import type { Output } from './output.ts';
 import type { Session } from './session.ts';
-import { onInterrupt } from './signals.ts';
+import { type Interrupt, onInterrupt } from './signals.ts';
 import { retriesOf, workerPolls } from './worker-watch.ts';
 
 /** A workflow somebody waits for. */
@@ -21,6 +21,8 @@ export interface Waiting<W extends Workflow, State> {
   troubleOf?: (state: State) => CliFailure | null;
   /** Milliseconds; null waits as long as it takes. */
   timeoutMs: number | null;
+  /** From before the start, so that a Ctrl-C while it is on its way tells that the workflow goes on. */
+  interrupt?: Interrupt | undefined;
   /** Commands for the person who stops waiting. */
   follow: string;
   cancel: string;
@@ -40,7 +42,7 @@ export async function waitShowing<W extends Workflow, State>(
   session: Session,
   waiting: Waiting<W, State>,
 ): Promise<WorkflowResultType<W>> {
-  const interrupt = onInterrupt();
+  const interrupt = waiting.interrupt ?? onInterrupt();
   const live = await output.startLive();
   try {
     return await waitInView(output, session, live, waiting, interrupt.signal);

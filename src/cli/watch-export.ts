@@ -7,6 +7,7 @@ import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { exportStep } from './export-step.ts';
 import { exportResultText, rollbackResultText } from './export-text.ts';
 import type { Session } from './session.ts';
+import type { Interrupt } from './signals.ts';
 import { waitShowing } from './waiting.ts';
 
 /** What runs under the id of a site's exports. */
@@ -18,6 +19,8 @@ interface Watched {
   handle: WorkflowHandle<WatchedWorkflow>;
   /** Null watches as long as it takes. */
   timeoutMs: number | null;
+  /** From before the start. */
+  interrupt?: Interrupt | undefined;
   /** What ends the waiting though the export goes on. */
   troubleOf?: (state: ExportState) => CliFailure | null;
 }
@@ -26,7 +29,7 @@ interface Watched {
 export async function watchExport(
   { output }: CommandContext,
   session: Session,
-  { org, domain, handle, timeoutMs, troubleOf }: Watched,
+  { org, domain, handle, timeoutMs, interrupt, troubleOf }: Watched,
 ): Promise<ExitCode> {
   const result = await waitShowing(output, session, {
     handle,
@@ -35,6 +38,7 @@ export async function watchExport(
     stepOf: (state) => exportStep(state, Date.now(), output.paintNotes),
     ...(troubleOf && { troubleOf }),
     timeoutMs,
+    interrupt,
     follow: `docferry export watch ${domain}`,
     cancel: `docferry export cancel ${domain}`,
   });

@@ -46,6 +46,9 @@ describe('on a Temporal without a worker', () => {
     expect(refused.exitCode).toBe(1);
     expect(refused.document).toHaveProperty('error.code', 'ExportRunning');
 
+    const joining = await docferryJson(['export', 'start', domain], { cwd });
+    expect(joining).toMatchObject({ exitCode: 1, document: { error: { code: 'NoWorker' } } });
+
     const status = await docferryJson(['export', 'status', domain], { cwd });
     expect(status.document).toMatchObject({ org, domain, workflowId, status: 'RUNNING', state: null, runs: [] });
     expect(status.stderr).toContain('no worker answers');
@@ -61,6 +64,20 @@ describe('on a Temporal without a worker', () => {
     expect(waited.document).toHaveProperty('error.code', 'StillRunning');
     expect(waited.document).toHaveProperty('error.hint', expect.stringContaining(`docferry export watch ${domain}`));
     expect(waited.stderr).toContain('no worker polls the task queue');
+  });
+
+  it('Ctrl-C before the waiting has begun detaches too', async () => {
+    const { cwd } = await place();
+    await docferry(['feedback', 'sync', 'prj_1'], { cwd });
+    let interrupted = false;
+    const waited = await docferryJson(['feedback', 'sync', 'prj_1', '--wait'], {
+      cwd,
+      onOutput: (child, said) => {
+        if (interrupted || !said.includes('joined the sweep')) return;
+        interrupted = child.kill('SIGINT');
+      },
+    });
+    expect(waited).toMatchObject({ exitCode: 5, document: { error: { code: 'Detached' } } });
   });
 
   it('Ctrl-C under --wait detaches and says how to follow and to cancel', async () => {
