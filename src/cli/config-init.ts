@@ -6,6 +6,7 @@ import type { CommandContext, RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { readPackageFile } from './package-file.ts';
 import { replaceFile } from './replace-file.ts';
+import { stdoutName } from './write-out.ts';
 
 interface InitFlags {
   out?: string;
@@ -16,7 +17,7 @@ export function addConfigInit(parent: Command, run: RunCommand): void {
   parent
     .command('init')
     .description('Write an example of a configuration to begin with')
-    .option('--out <file>', 'what to write; default: the file that the other commands read')
+    .option('--out <file>', 'what to write; - for stdout; default: the file that the other commands read')
     .option('--force', 'replace a file that is there')
     .action((flags: InitFlags) => run((context) => init(context, flags)));
 }
@@ -25,6 +26,11 @@ async function init({ output, configFile, env, cwd }: CommandContext, flags: Ini
   const named = flags.out ?? configFile ?? (env.DOCFERRY_CONFIG || 'docferry.yaml');
   const file = resolve(cwd, named);
   const example = exampleText();
+  if (named === stdoutName) {
+    if (output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
+    await output.data(example);
+    return exitCodes.done;
+  }
   if (flags.force) {
     await replaceFile('--out', file, one(example));
   } else {

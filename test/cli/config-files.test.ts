@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
@@ -36,6 +36,17 @@ describe('config init', () => {
       expect((await docferry(['config', 'check', '--config', `${name}.yaml`], { cwd, env })).exitCode).toBe(0);
     }
     expect((await docferry(['config', 'init', '--out', 'nowhere/x.yaml'], { cwd })).exitCode).toBe(2);
+  });
+});
+
+describe('config init --out -', () => {
+  it('prints the example and writes nothing', async () => {
+    const cwd = await emptyFolder();
+    const { exitCode, stdout } = await docferry(['config', 'init', '--out', '-'], { cwd });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: await readFile('docferry.example.yaml', 'utf8') });
+    expect(await readdir(cwd)).toEqual([]);
+    const refused = await docferryJson(['config', 'init', '--out', '-'], { cwd });
+    expect(refused).toMatchObject({ exitCode: 2, document: { error: { code: 'Usage' } } });
   });
 });
 
