@@ -52,7 +52,12 @@ export function firstSlices(pass: PassKind, bounds: PassBounds, known: KnownEntr
   const closedPages = pagesOf(Math.max(0, known.inBounds - known.open));
   const isSmall = allPages <= smallProject && openPages + closedPages > allPages;
   if (openPages >= allPages || isSmall) {
-    return walk('everything: that costs no more than the open statuses and what changed', known.inBounds);
+    return walk(
+      openPages >= allPages
+        ? 'everything: all is open, or nearly'
+        : 'everything: of a small project that costs little more, and shows more',
+      known.inBounds,
+    );
   }
   const open = slice({ ...everything, ...bounds, stage: 'open', statuses: openStatuses }, known.open);
   return { slices: [open], reason: 'the open statuses, then what vanished from them' };
