@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises';
+import { sizeText } from '../model/quantities.ts';
 import { NoRoom } from './download-errors.ts';
 
 /** What a download leaves free for everything else on the disk. */
@@ -15,11 +16,7 @@ export async function requireRoom(folder: string, bytes: number, free: typeof fr
   const available = await free(folder).catch(() => Number.POSITIVE_INFINITY);
   if (available >= bytes + SPARE_BYTES) return;
   throw new NoRoom(
-    `${megabytes(bytes + SPARE_BYTES)} are needed in ${folder} and ${megabytes(available)} are free: make room, or put ` +
+    `${sizeText(bytes + SPARE_BYTES)} are needed in ${folder} and ${sizeText(available)} are free: make room, or put ` +
       'the bundle store (store.bundles) on a larger disk',
   );
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1e6).toLocaleString('en-US')} MB`;
 }

@@ -19,6 +19,6 @@ async function show(context: CommandContext, name: string | undefined): Promise<
   const { withTemporal } = await import('./session.ts');
   const { readBudget } = await import('./read-budget.ts');
   const view = await withTemporal(config, (session) => readBudget(session, organization));
-  context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.paint));
+  context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.surface));
   return exitCodes.done;
 }

@@ -1,12 +1,14 @@
-import { clockTime } from '../model/details-text.ts';
+import { momentText } from '../model/details-text.ts';
 import type { WindowView } from '../model/permits.ts';
 import type { Paint } from './output.ts';
 
-const width = 50;
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
+/** Cells of a strip where there is room. */
+export const stripWidth = 50;
+
 /** The limit as a strip: used, free, left to others. */
-export function windowStrip({ limit, used, reserve }: WindowView, paint: Paint): string {
+export function windowStrip({ limit, used, reserve }: WindowView, paint: Paint, width = stripWidth): string {
   const cells = (count: number) => Math.round((Math.max(0, count) / limit) * width);
   const held = Math.min(width, cells(used));
   const others = Math.min(width - held, cells(Math.min(reserve, limit - used)));
@@ -15,7 +17,12 @@ export function windowStrip({ limit, used, reserve }: WindowView, paint: Paint):
 }
 
 /** When held slots come free over the next window: the higher, the more. */
-export function releaseStrip({ releases, windowMs }: WindowView, now: number, paint: Paint): string {
+export function releaseStrip(
+  { releases, windowMs }: WindowView,
+  now: number,
+  paint: Paint,
+  width = stripWidth,
+): string {
   const counts = Array.from({ length: width }, () => 0);
   for (const moment of releases) {
     const place = Math.min(width - 1, Math.max(0, Math.floor(((moment - now) / windowMs) * width)));
@@ -23,5 +30,5 @@ export function releaseStrip({ releases, windowMs }: WindowView, now: number, pa
   }
   const most = Math.max(...counts);
   const strip = counts.map((count) => (count === 0 ? '·' : heights[Math.ceil((count / most) * heights.length) - 1]));
-  return `${paint.cyan(strip.join(''))} ${paint.dim(`until ${clockTime(now + windowMs)}`)}`;
+  return `${paint.cyan(strip.join(''))} ${paint.dim(`until ${momentText(now + windowMs, now)}`)}`;
 }

@@ -1,10 +1,19 @@
 import type { BudgetConfig } from '../config/config.ts';
 import { windowFacts } from '../model/budget-text.ts';
-import { clockTime } from '../model/details-text.ts';
+import { clockTime, momentText } from '../model/details-text.ts';
 import type { Forecast, WindowView } from '../model/permits.ts';
-import { releaseStrip, windowStrip } from './budget-strip.ts';
+import { releaseStrip, stripWidth, windowStrip } from './budget-strip.ts';
 import type { Paint } from './output.ts';
 import { factLines, indent, isoTime } from './text.ts';
+
+/** What a text is drawn on. */
+export interface Surface {
+  paint: Paint;
+  /** Infinite where it is no terminal. */
+  columns: number;
+}
+
+const shortestStrip = 5;
 
 /** The window of an organization of which nothing was ever asked. */
 export function untouchedView({ requests, reserve, windowMs }: BudgetConfig): WindowView {
@@ -60,14 +69,19 @@ export const forecastDocument = (forecast: Forecast | null): object | null =>
   forecast && { ...forecast, doneAt: isoTime(forecast.doneAt) };
 
 /** The window for people, under its heading. */
-export function budgetText(org: string, view: WindowView, now: number, paint: Paint): string {
+export function budgetText(org: string, view: WindowView, now: number, { paint, columns }: Surface): string {
   const heading = `${paint.bold(`budget of ${org}`)} ${paint.dim(`at ${clockTime(now)}`)}`;
-  return `${heading}\n${budgetLines(view, now, paint)}`;
+  return `${heading}\n${budgetLines(view, now, { paint, columns })}`;
 }
 
 /** A strip of slots, a strip of when they come free, and the facts. */
-export function budgetLines(view: WindowView, now: number, paint: Paint): string {
-  const strips: [string, string][] = [['slots', windowStrip(view, paint)]];
-  if (view.releases.length > 0) strips.push(['come free', releaseStrip(view, now, paint)]);
-  return indent(factLines([...strips, ...windowFacts(view)]));
+export function budgetLines(view: WindowView, now: number, { paint, columns }: Surface): string {
+  const facts = windowFacts(view, now);
+  // What stands beside the longer strip: indentation, the names' column, and when the window ends.
+  const names = Math.max('come free'.length, ...facts.map(([name]) => name.length));
+  const beside = 2 + names + 2 + ' until '.length + momentText(now + view.windowMs, now).length;
+  const width = Math.min(stripWidth, Math.max(shortestStrip, columns - beside));
+  const strips: [string, string][] = [['slots', windowStrip(view, paint, width)]];
+  if (view.releases.length > 0) strips.push(['come free', releaseStrip(view, now, paint, width)]);
+  return indent(factLines([...strips, ...facts]));
 }

@@ -44,13 +44,19 @@ async function watch(context: CommandContext, name: string | undefined, flags: {
       }
     });
     live.end();
-    output.result(budgetDocument(id, last), budgetText(id, last, Date.now(), output.paint));
+    output.result(budgetDocument(id, last), budgetText(id, last, Date.now(), output.surface));
     return exitCodes.done;
   } finally {
     live.end();
     interrupt.dispose();
   }
 }
+
+const pauseWords = {
+  paused: 'paused by hand',
+  throttled: 'paused by the service (429)',
+  unauthorized: 'paused by a refused key (401)',
+} as const;
 
 /** On a terminal the whole window, redrawn; elsewhere a line for each change. */
 function stepOf(view: WindowView, output: Output): Step {
@@ -61,10 +67,10 @@ function stepOf(view: WindowView, output: Output): Step {
     `${holders.length} in use`,
     `${waiters.length} waiting`,
     ...(throttledInWindow > 0 ? [`${throttledInWindow} refused`] : []),
-    ...(pausedBy === null ? [] : [`paused (${pausedBy})`]),
+    ...(pausedBy === null ? [] : [pauseWords[pausedBy]]),
   ];
   const line = counts.join(', ');
   const now = Date.now();
-  const text = `${output.paintNotes.dim(`at ${clockTime(now)}`)}\n${budgetLines(view, now, output.paintNotes)}`;
+  const text = `${output.paintNotes.dim(`at ${clockTime(now)}`)}\n${budgetLines(view, now, output.surfaceOfNotes)}`;
   return { key: line, line, text };
 }

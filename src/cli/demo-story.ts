@@ -1,5 +1,6 @@
 import { exportState, startExport } from '../client/exports.ts';
 import { startSync, syncState } from '../client/syncs.ts';
+import { counted } from '../model/quantities.ts';
 import type { ExportResult } from '../model/site-export.ts';
 import type { SyncInput, SyncResult } from '../model/sync.ts';
 import type { Stage } from './demo-stage.ts';
@@ -73,7 +74,10 @@ async function exportOnce({ output, session, live, interrupted }: Show, label: s
     },
     interrupted,
   );
-  live.show(label, { key: 'done', text: `${output.paintNotes.green(result.outcome)}  ${result.version ?? ''}` });
+  const { outcome, version } = result;
+  const facts = version === null ? [] : [version];
+  const text = [output.paintNotes.green(outcome), ...facts].join('  ');
+  live.show(label, { key: 'done', text, line: [outcome, ...facts].join(', ') });
   return result;
 }
 
@@ -95,8 +99,9 @@ async function syncOnce({ output, session, live, interrupted }: Show): Promise<S
     },
     interrupted,
   );
-  const text = `${output.paintNotes.green('completed')}  ${result.pages} pages  ${result.entries.seen} entries`;
-  live.show(label, { key: 'done', text });
+  const counts = [counted(result.pages, 'page'), counted(result.entries.seen, 'entry', 'entries')];
+  const text = [output.paintNotes.green('completed'), ...counts].join('  ');
+  live.show(label, { key: 'done', text, line: ['completed', ...counts].join(', ') });
   return result;
 }
 

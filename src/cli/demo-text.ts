@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { spanText } from '../model/details-text.ts';
+import { counted, countText, sizeText } from '../model/quantities.ts';
 import { bundlePlace } from './bundle-place.ts';
 import type { Stage } from './demo-stage.ts';
 import type { Told } from './demo-story.ts';
 import type { Paint } from './output.ts';
 import { sandboxOrganization } from './sandbox-config.ts';
-import { factLines, indent, sizeText } from './text.ts';
+import { factLines, indent } from './text.ts';
 
 const { id: org, domain } = sandboxOrganization;
 
@@ -46,7 +47,10 @@ export function demoText(stage: Stage, told: Told, { keep, paint }: { keep: bool
       factLines([
         ['version', `${first.version ?? '-'} (${first.outcome})`],
         ['digest', first.contentDigest ?? '-'],
-        ['content', `${first.pages} pages, ${first.files} files, ${sizeText(first.archive?.bytes ?? 0)}`],
+        [
+          'content',
+          `${counted(first.pages, 'page')}, ${counted(first.files, 'file')}, ${sizeText(first.archive?.bytes ?? 0)}`,
+        ],
         ['polls', `${first.polls}`],
         ['rollout', rollouts.join(', ') || 'none'],
         ['again', `${again.outcome}: the same content is not published twice`],
@@ -55,8 +59,8 @@ export function demoText(stage: Stage, told: Told, { keep, paint }: { keep: bool
     paint.bold(`Feedback of ${feedback.project}`),
     indent(
       factLines([
-        ['entries', `${told.stored} stored of ${told.served} that the sandbox holds`],
-        ['requests', `${feedback.requests} for ${feedback.pages} pages`],
+        ['entries', `${countText(told.stored)} stored of ${countText(told.served)} that the sandbox holds`],
+        ['requests', `${countText(feedback.requests)} for ${counted(feedback.pages, 'page')}`],
         [
           'budget',
           `${requests} requests in ${spanText(windowMs)}: at most ${most} in any, ${refused} refused with 429`,

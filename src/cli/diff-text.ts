@@ -1,8 +1,9 @@
 import type { ChangeCounts, ChangedFile, ComparedVersion, ManifestDiff } from '../bundle/compare-manifests.ts';
 import type { ContentFile } from '../bundle/content-digest.ts';
 import { printablePath } from '../bundle/reason-list.ts';
+import { counted, sizeText } from '../model/quantities.ts';
 import type { Paint } from './output.ts';
-import { factLines, indent, sizeText } from './text.ts';
+import { factLines, indent } from './text.ts';
 
 /** What differs between two versions, for people; at most `most` files of each kind. */
 export function diffText(domain: string, diff: ManifestDiff, most: number, paint: Paint): string {
@@ -34,7 +35,7 @@ export function diffText(domain: string, diff: ManifestDiff, most: number, paint
 }
 
 function versionLine({ version, pages, files, bytes }: ComparedVersion): string {
-  return `${version}, ${pages} pages, ${files} files, ${sizeText(bytes)}`;
+  return `${version}, ${counted(pages, 'page')}, ${counted(files, 'file')}, ${sizeText(bytes)}`;
 }
 
 function countsLine({ added, removed, changed, moved, unchanged }: ChangeCounts): string {

@@ -2,13 +2,14 @@ import type { Command } from 'commander';
 import type { BundleStore } from '../bundle/bundle-store.ts';
 import type { Config, SiteConfig } from '../config/config.ts';
 import type { RolloutResult } from '../model/cargo.ts';
+import { counted, sizeText } from '../model/quantities.ts';
 import { CliFailure, noSuchThing, usageFailure } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findSite } from './find-configured.ts';
 import type { Paint } from './output.ts';
 import { onInterrupt } from './signals.ts';
-import { factLines, indent, sizeText } from './text.ts';
+import { factLines, indent } from './text.ts';
 
 export function addExportRollOut(parent: Command, run: RunCommand): void {
   parent
@@ -70,11 +71,11 @@ async function verify(
       siteRules: site.bundle.rules,
       domain: site.domain,
       signal,
-      onProgress: ({ files, bytes }) =>
-        live.show(version, {
-          key: `${Math.floor(bytes / 1024 ** 3)}`,
-          text: `${files} files, ${sizeText(bytes)} verified`,
-        }),
+      onProgress: ({ files, bytes }) => {
+        if (files === 0) return;
+        const text = `${counted(files, 'file')}, ${sizeText(bytes)} verified`;
+        live.show(version, { key: `${Math.floor(bytes / 1024 ** 3)}`, text });
+      },
     });
   } catch (error) {
     const again = `copy ${store.place}/${site.domain}/versions/${version} again, the archive and manifest.json`;

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { ExportRunRow } from '../feedback/feedback-store.ts';
 import { changesText } from '../model/content-changes.ts';
 import { clockTime, spanText } from '../model/details-text.ts';
+import { counted, countText } from '../model/quantities.ts';
 import type { ExportProgress, ExportState } from '../model/site-export.ts';
 import { transferFacts } from '../model/transfer.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
@@ -119,7 +120,7 @@ function stateFacts(
   if (progress) {
     const { percent, pageCount, polls, jobId, startedAt, possibleDuplicates } = progress;
     facts.push(['running for', spanText(Date.now() - startedAt)]);
-    facts.push(['job', `${jobId ?? 'none yet'}, asked ${polls} ${polls === 1 ? 'time' : 'times'}`]);
+    facts.push(['job', jobText(jobId, polls)]);
     if (possibleDuplicates > 0) {
       facts.push([
         'possible duplicates',
@@ -127,7 +128,7 @@ function stateFacts(
       ]);
     }
     if (percent !== null) facts.push(['progress', `${Math.floor(percent)} %`]);
-    if (pageCount !== null) facts.push(['pages', `${pageCount}`]);
+    if (pageCount !== null) facts.push(['pages', countText(pageCount)]);
   }
   if (download) facts.push(['download', transferFacts(download).join(', ')]);
   if (nextPoll) facts.push(['next poll', `${clockTime(nextPoll.at)} (${nextPoll.reason})`]);
@@ -138,6 +139,12 @@ function stateFacts(
     facts.push(['changes', changesText(approval.changes)]);
   }
   return facts;
+}
+
+/** The job, and how often its state was asked for. */
+function jobText(jobId: string | null, polls: number): string {
+  if (jobId === null) return 'none yet';
+  return `${jobId}, ${polls === 0 ? 'not asked yet' : `asked ${counted(polls, 'time')}`}`;
 }
 
 function runsTable(runs: readonly ExportRunRow[]): string {

@@ -1,5 +1,6 @@
 import { changesText } from '../model/content-changes.ts';
-import { clockTime, spanText } from '../model/details-text.ts';
+import { clockTime, momentText, spanText } from '../model/details-text.ts';
+import { counted } from '../model/quantities.ts';
 import type { ExportState } from '../model/site-export.ts';
 import { type Transfer, transferFacts, transferPercent } from '../model/transfer.ts';
 import { bar } from './bar.ts';
@@ -11,22 +12,25 @@ export function exportStep(state: ExportState, now: number, paint: Paint): Step 
   const { phase, progress, nextPoll, unauthorized } = state;
   if (unauthorized) {
     const why = `the API key is refused (401), tried again at ${clockTime(unauthorized.nextTryAt)}`;
-    return { key: `unauthorized ${unauthorized.nextTryAt}`, text: `${paint.yellow(phase)}  ${why}` };
+    const text = `${paint.yellow(phase)}  ${why}`;
+    return { key: `unauthorized ${unauthorized.nextTryAt}`, text, line: `${phase}, ${why}` };
   }
   if (state.approval) {
     const { version, expiresAt, changes } = state.approval;
-    const until = new Date(expiresAt).toISOString();
+    const until = momentText(expiresAt, now);
     const how = `docferry export approve ${state.domain}, or reject ${state.domain} --reason …`;
     const what = `${version} waits for approval until ${until} (${changesText(changes)}): ${how}`;
-    return { key: `${phase} ${version}`, text: `${paint.yellow(phase)}  ${what}` };
+    return { key: `${phase} ${version}`, text: `${paint.yellow(phase)}  ${what}`, line: `${phase}, ${what}` };
   }
   if (phase === 'fetching' && state.download !== null) return downloadStep(state.download, paint);
+  const version = state.version === null ? [] : [state.version];
   if (phase !== 'rendering' || progress === null)
-    return { key: phase, text: `${paint.bold(phase)}${versionText(state)}` };
+    return { key: phase, text: [paint.bold(phase), ...version].join('  '), line: [phase, ...version].join(', ') };
   const { percent, pageCount, polls, jobsStarted } = progress;
-  const facts = [pageCount === null ? '' : `${pageCount} pages`, jobsStarted > 1 ? `job ${jobsStarted}` : ''].filter(
-    (fact) => fact !== '',
-  );
+  const facts = [
+    pageCount === null ? '' : counted(pageCount, 'page'),
+    jobsStarted > 1 ? `job ${jobsStarted}` : '',
+  ].filter((fact) => fact !== '');
   const pollIn = nextPoll === null ? [] : [`next poll in ${spanText(nextPoll.at - now)}`];
   const pollAt = nextPoll === null ? [] : [`next poll ${clockTime(nextPoll.at)} (${nextPoll.reason})`];
   const percentText = percent === null ? [] : [`${Math.floor(percent)} %`];
@@ -47,8 +51,4 @@ function downloadStep(download: Transfer, paint: Paint): Step {
     text: [paint.bold('fetching'), bar(percent, paint), ...facts].join('  '),
     line: ['fetching', ...(percent === null ? [] : [`${Math.floor(percent)} %`]), ...facts].join(', '),
   };
-}
-
-function versionText({ version }: ExportState): string {
-  return version === null ? '' : `  ${version}`;
 }

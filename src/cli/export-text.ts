@@ -1,7 +1,8 @@
 import type { Reason, RolloutResult } from '../model/cargo.ts';
+import { counted, sizeText } from '../model/quantities.ts';
 import type { ExportResult, RollbackResult } from '../model/site-export.ts';
 import type { Paint } from './output.ts';
-import { factLines, indent, sizeText } from './text.ts';
+import { factLines, indent } from './text.ts';
 
 /** The result of an export for people. */
 export function exportResultText(result: ExportResult, paint: Paint): string {
@@ -17,7 +18,7 @@ export function exportResultText(result: ExportResult, paint: Paint): string {
   if (held !== null) facts.push(['held', `${domain} stays at ${held} until \`docferry export release ${domain}\``]);
   if (contentDigest !== null) facts.push(['digest', contentDigest]);
   if (archive !== null) facts.push(['archive', `${archive.format}, ${sizeText(archive.bytes)}`]);
-  facts.push(['content', `${pages} pages, ${files} files`]);
+  facts.push(['content', `${counted(pages, 'page')}, ${counted(files, 'file')}`]);
   if (url !== null) facts.push(['url', url]);
   facts.push(['job', `${jobId ?? 'none'}${jobsStarted > 1 ? ` (${jobsStarted} jobs were started)` : ''}`]);
   facts.push(['polls', `${polls}`]);
@@ -33,7 +34,7 @@ export function rollbackResultText(result: RollbackResult, paint: Paint): string
   const facts: (readonly [string, string])[] = [
     ['before', previous ?? 'nothing'],
     ['held', `${domain} stays there until \`docferry export release ${domain}\``],
-    ['content', `${pages} pages, ${files} files`],
+    ['content', `${counted(pages, 'page')}, ${counted(files, 'file')}`],
     ['url', url],
     ...rolloutFacts(rollouts, paint),
   ];

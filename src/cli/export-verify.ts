@@ -4,6 +4,7 @@ import { type Rendering, withRendering } from '../bundle/render/rendering.ts';
 import type { SignatureVerdict } from '../bundle/signing/check-signed-manifest.ts';
 import type { RuleText } from '../bundle/structure-rules.ts';
 import type { VerificationReport } from '../bundle/verification-report.ts';
+import { sizeText } from '../model/quantities.ts';
 import { noSuchThing, usageFailure } from './cli-failure.ts';
 import type { CommandContext, RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -11,7 +12,7 @@ import { reasonLines } from './export-text.ts';
 import type { Paint } from './output.ts';
 import { pagesToRender, type RenderFlags, renderPages } from './render-pages.ts';
 import { namedPublicKey, signedManifestOf } from './signed-manifest.ts';
-import { factLines, indent, printable, sizeText } from './text.ts';
+import { factLines, indent, printable } from './text.ts';
 
 interface VerifyFlags extends RenderFlags {
   explain?: boolean;

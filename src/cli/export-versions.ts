@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import type { SiteHold } from '../bundle/site-holds.ts';
+import { sizeText } from '../model/quantities.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findSite } from './find-configured.ts';
-import { sizeText, tableLines, timeText } from './text.ts';
+import { tableLines, timeText } from './text.ts';
 
 export function addExportVersions(parent: Command, run: RunCommand): void {
   parent

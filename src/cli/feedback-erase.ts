@@ -1,6 +1,7 @@
 import { text as textOfStream } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import type { Erasure } from '../feedback/feedback-store.ts';
+import { counted } from '../model/quantities.ts';
 import { CliFailure, usageFailure } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -67,7 +68,9 @@ async function contactOf(flags: EraseFlags): Promise<string> {
 }
 
 function textOf({ contact, entries, changes, rejects, projects }: Erasure): string {
-  const counts = [`${entries} entries`, `${changes} changes`, `${rejects} rejects`].join(', ');
+  const counts = [counted(entries, 'entry', 'entries'), counted(changes, 'change'), counted(rejects, 'reject')].join(
+    ', ',
+  );
   const where = projects.length === 0 ? '' : ` (${projects.map(({ project }) => project).join(', ')})`;
   const found =
     entries + changes + rejects === 0 ? 'nothing in the store names this person' : `erased from ${counts}${where}`;

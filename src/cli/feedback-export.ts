@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
 import type { Piece, RecordEncoder } from '../feedback/export-format.ts';
 import { knownSources, knownStatuses } from '../model/feedback-values.ts';
+import { counted, sizeText } from '../model/quantities.ts';
 import { usageFailure } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProjects } from './find-configured.ts';
 import { type FilterFlags, recordFilter, unmetValues } from './record-filter.ts';
 import { recordPieces, Tally } from './record-pieces.ts';
-import { sizeText } from './text.ts';
 import { stdoutName, writeOut } from './write-out.ts';
 
 interface ExportFlags extends FilterFlags {
@@ -112,7 +112,7 @@ async function writeShowing(
     for await (const piece of pieces) {
       yield piece;
       const step = Math.floor(tally.rows / shownEvery);
-      if (step > 0) live.show('feedback', { key: `${step}`, text: `${step * shownEvery} entries` });
+      if (step > 0) live.show('feedback', { key: `${step}`, text: counted(step * shownEvery, 'entry', 'entries') });
     }
   };
   try {
@@ -132,5 +132,5 @@ function summaryOf(result: {
   const { out, rows, bytes, undatedLeftOut, projects } = result;
   const of = projects.length === 1 ? '' : ` of ${projects.length} projects`;
   const leftOut = undatedLeftOut === 0 ? '' : `; ${undatedLeftOut} without a date left out`;
-  return `${out === stdoutName ? 'stdout' : out}: ${rows} ${rows === 1 ? 'entry' : 'entries'}${of}, ${sizeText(bytes)}${leftOut}`;
+  return `${out === stdoutName ? 'stdout' : out}: ${counted(rows, 'entry', 'entries')}${of}, ${sizeText(bytes)}${leftOut}`;
 }

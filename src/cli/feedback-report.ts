@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
+import { counted, sizeText } from '../model/quantities.ts';
 import type { ReportProject } from '../report/project-part.ts';
 import { usageFailure } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProjects } from './find-configured.ts';
 import { recordFilter } from './record-filter.ts';
-import { sizeText } from './text.ts';
 import { stdoutName, writeOut } from './write-out.ts';
 
 interface ReportFlags {
@@ -104,7 +104,7 @@ function summaryOf(out: string, bytes: number, projects: readonly ReportedProjec
   const leftOut = sum(({ undatedLeftOut }) => undatedLeftOut);
   const entries = sum((project) => project.entries);
   return [
-    `${out}: ${entries} ${entries === 1 ? 'entry' : 'entries'}${ofProjects}, ${sizeText(bytes)}`,
+    `${out}: ${counted(entries, 'entry', 'entries')}${ofProjects}, ${sizeText(bytes)}`,
     ...(leftOut === 0 ? [] : [`${leftOut} without a date left out`]),
   ].join('; ');
 }

@@ -2,12 +2,13 @@ import type { Command } from 'commander';
 import type { Count, FeedbackStats } from '../feedback/feedback-stats.ts';
 import type { PassRow } from '../feedback/feedback-store.ts';
 import { barText } from '../model/details-text.ts';
+import { counted, countText } from '../model/quantities.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findProjects } from './find-configured.ts';
 import { lastMonths } from './last-months.ts';
 import type { Output } from './output.ts';
-import { indent, printable, tableLines, timeText } from './text.ts';
+import { indent, printable, tableLines, utcText } from './text.ts';
 
 interface ProjectStats extends Omit<FeedbackStats, 'helpful' | 'helpfulMonths'> {
   org: string;
@@ -79,13 +80,17 @@ function textOf(stats: ProjectStats, output: Output): string {
   const { paint } = output;
   const { org, project, entries, tombstones, rejects, sources, statuses, helpful, helpfulMonths, months, paths } =
     stats;
-  const stored = [`${entries} entries`, `${rejects} not understood`, `${tombstones} gone`].join(', ');
+  const stored = [
+    counted(entries, 'entry', 'entries'),
+    `${countText(rejects)} not understood`,
+    `${countText(tombstones)} gone`,
+  ].join(', ');
   const lines = [`${paint.bold(project)} (${org}): ${stored}`, indent(syncText(stats))];
   if (entries === 0) return lines.join('\n');
   lines.push('', indent(countTable('source', sources, output)), '', indent(countTable('status', statuses, output)));
   const { yes, no, rate } = helpful;
   if (rate !== null) {
-    const text = `${percentText(rate)} found their page helpful (${yes} of ${yes + no})`;
+    const text = `${percentText(rate)} found their page helpful (${countText(yes)} of ${countText(yes + no)})`;
     lines.push('', indent(output.draws ? `${paint.green(barText(rate * 100))}  ${text}` : text));
     lines.push('', indent(rateTable(helpfulMonths, output)));
   }
@@ -97,14 +102,14 @@ function textOf(stats: ProjectStats, output: Output): string {
 function syncText({ lastSync, watermark }: ProjectStats): string {
   if (lastSync === null) return 'never synced';
   const { pass, startedAt, finishedAt, outcome } = lastSync;
-  const upTo = watermark === null ? 'never read to the end' : `read up to ${timeText(watermark)}`;
-  return `last sync: ${pass}, ${outcome} ${timeText(finishedAt ?? startedAt)}; ${upTo} (UTC)`;
+  const upTo = watermark === null ? 'never read to the end' : `read up to ${utcText(watermark)}`;
+  return `last sync: ${pass}, ${outcome} ${utcText(finishedAt ?? startedAt)}; ${upTo}`;
 }
 
 function datesText({ otherMonths, undated }: ProjectStats): string {
   const parts = [
-    otherMonths > 0 ? `${otherMonths} in other months` : '',
-    undated > 0 ? `${undated} without a date that can be understood` : '',
+    otherMonths > 0 ? `${countText(otherMonths)} in other months` : '',
+    undated > 0 ? `${countText(undated)} without a date that can be understood` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
@@ -118,7 +123,7 @@ function countTable(title: string, counts: readonly Count[], { draws, paint }: O
     counts.map(({ name, entries }) => [
       printable(name),
       ...(draws ? [paint.cyan(barText((entries / greatest) * 100))] : []),
-      `${entries}`,
+      countText(entries),
       percentText(entries / sum),
     ]),
   );
@@ -132,7 +137,7 @@ function rateTable(months: ProjectStats['helpfulMonths'], { draws, paint }: Outp
       name,
       ...(draws ? [paint.green(barText((rate ?? 0) * 100))] : []),
       rate === null ? '-' : percentText(rate),
-      `${yes + no}`,
+      countText(yes + no),
     ]),
   );
 }
@@ -145,8 +150,8 @@ function pathsTable(paths: FeedbackStats['paths'], { draws, paint }: Output): st
     paths.map(({ path, unhelpful, helpful }) => [
       printable(path),
       ...(draws ? [paint.red(barText((unhelpful / greatest) * 100))] : []),
-      `${unhelpful}`,
-      `${helpful}`,
+      countText(unhelpful),
+      countText(helpful),
     ]),
   );
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { PrivacyConfig } from '../config/config.ts';
 import type { FeedbackStore, PassRow } from '../feedback/feedback-store.ts';
 import { type ReadingKind, readingKinds } from '../model/cargo.ts';
+import { counted, countText } from '../model/quantities.ts';
 import type { SyncState } from '../model/sync.ts';
 import { forecastDocument } from './budget-view.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
@@ -11,7 +12,7 @@ import type { Paint } from './output.ts';
 import { privacyText } from './privacy-text.ts';
 import type { Session } from './session.ts';
 import { syncStep } from './sync-step.ts';
-import { indent, isoTime, tableLines, timeText } from './text.ts';
+import { indent, isoTime, tableLines, timeText, utcText } from './text.ts';
 
 const shownPasses = 5;
 
@@ -122,11 +123,11 @@ function documentOf({ running, passes: ended, ...project }: ProjectStatus): obje
 function textOf(project: ProjectStatus, privacy: PrivacyConfig, paint: Paint): string {
   const { org, entries, rejects, tombstones, watermark, verifiedUpTo, running, passes: last } = project;
   const stored = [
-    `${entries} entries`,
-    rejects > 0 ? `${rejects} not understood` : '',
-    tombstones > 0 ? `${tombstones} gone` : '',
-    watermark === null ? 'never read to the end' : `read up to ${watermark}`,
-    verifiedUpTo === null ? '' : `all proved as of ${verifiedUpTo}`,
+    counted(entries, 'entry', 'entries'),
+    rejects > 0 ? `${countText(rejects)} not understood` : '',
+    tombstones > 0 ? `${countText(tombstones)} gone` : '',
+    watermark === null ? 'never read to the end' : `read up to ${utcText(watermark)}`,
+    verifiedUpTo === null ? '' : `all proved as of ${utcText(verifiedUpTo)}`,
   ].filter((part) => part !== '');
   const lines = [`${paint.bold(project.project)} (${org}): ${stored.join(', ')}`];
   const personal = privacyText(privacy);
@@ -140,7 +141,7 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, paint: Paint): s
 }
 
 function sinceText({ personalSince }: ProjectStatus): string {
-  return personalSince === null ? '; none held' : `; oldest held ${timeText(personalSince)}`;
+  return personalSince === null ? '; none held' : `; oldest held ${utcText(personalSince)}`;
 }
 
 function passesTable(rows: readonly PassRow[]): string {
@@ -150,7 +151,7 @@ function passesTable(rows: readonly PassRow[]): string {
       timeText(startedAt),
       pass,
       outcome,
-      ...[pages, entries.seen, entries.inserted, entries.updated, entries.tombstoned, entries.rejected].map(String),
+      ...[pages, entries.seen, entries.inserted, entries.updated, entries.tombstoned, entries.rejected].map(countText),
       error ?? '',
     ]),
   );

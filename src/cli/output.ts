@@ -51,6 +51,16 @@ export class Output {
     this.paintNotes = createColors(this.draws && stderr.isTTY === true);
   }
 
+  /** What results are drawn on. */
+  get surface(): { paint: Paint; columns: number } {
+    return { paint: this.paint, columns: columnsOf(this.#stdout) };
+  }
+
+  /** What is said on the way is drawn on. */
+  get surfaceOfNotes(): { paint: Paint; columns: number } {
+    return { paint: this.paintNotes, columns: columnsOf(this.#stderr) };
+  }
+
   /** True when a person sees stdout. */
   get toTerminal(): boolean {
     return this.#stdout.isTTY === true;
@@ -130,4 +140,9 @@ export class Output {
     if (this.#live) this.#live.write(line);
     else this.#stderr.write(`${line}\n`);
   }
+}
+
+/** Columns of a terminal; infinite for what is none. */
+function columnsOf({ isTTY, columns }: OutputStream): number {
+  return isTTY === true && columns ? columns : Number.POSITIVE_INFINITY;
 }

@@ -2,13 +2,14 @@ import type { Command } from 'commander';
 import type { AuditProgress, DomainAudit } from '../bundle/audit-store.ts';
 import type { BundleStore } from '../bundle/bundle-store.ts';
 import type { Config } from '../config/config.ts';
+import { sizeText } from '../model/quantities.ts';
 import { bar } from './bar.ts';
 import { CliFailure, noSuchThing } from './cli-failure.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import type { Output, Paint } from './output.ts';
 import { onInterrupt } from './signals.ts';
-import { indent, sizeText } from './text.ts';
+import { indent } from './text.ts';
 
 export function addStoreVerify(parent: Command, run: RunCommand): void {
   parent

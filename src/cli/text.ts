@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from 'node:util';
+import { displayWidth } from './display-width.ts';
 
 /** `name  value` lines with the values in one column. */
 export function factLines(facts: readonly (readonly [name: string, value: string])[]): string {
@@ -6,9 +6,9 @@ export function factLines(facts: readonly (readonly [name: string, value: string
   return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
 
-/** Rows under a header, columns padded to the widest cell; colours take no room. */
+/** Rows under a header, columns padded to the widest cell; colours take no room, wide characters two. */
 export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const width = (cell: string) => stripVTControlCharacters(cell).length;
+  const width = displayWidth;
   const widths = header.map((title, column) => Math.max(width(title), ...rows.map((row) => width(row[column] ?? ''))));
   const line = (cells: readonly string[]) =>
     cells
@@ -16,13 +16,6 @@ export function tableLines(header: readonly string[], rows: readonly (readonly s
       .join('  ')
       .trimEnd();
   return [header, ...rows].map(line).join('\n');
-}
-
-/** `12.3 MiB` */
-export function sizeText(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
-  return power === 0 ? `${bytes} B` : `${(bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
 }
 
 /** ISO 8601 of milliseconds since the epoch, for JSON documents. */
@@ -37,12 +30,18 @@ export function timeText(iso: string | null): string {
   return iso === null ? '-' : iso.slice(0, 19).replace('T', ' ');
 }
 
+/** `2026-11-21 04:02:00 UTC` of an ISO 8601 time in UTC. */
+export function utcText(iso: string): string {
+  return `${timeText(iso)} UTC`;
+}
+
 /** Text of others for a terminal: control characters cannot move the cursor, long texts are cut in the middle. */
 export function printable(text: string, longest = 60): string {
   const safe = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD');
-  if (safe.length <= longest) return safe;
+  const characters = [...safe];
+  if (characters.length <= longest) return safe;
   const half = Math.floor((longest - 1) / 2);
-  return `${safe.slice(0, half)}…${safe.slice(-half)}`;
+  return `${characters.slice(0, half).join('')}…${characters.slice(-half).join('')}`;
 }
 
 /** Lines of a longer text below a heading. */

@@ -23,7 +23,7 @@ export async function withBudget(
     return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budget, organization.id)));
   });
   const { id } = organization;
-  context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.paint));
+  context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.surface));
   return exitCodes.done;
 }
 

@@ -1,5 +1,6 @@
-import { barText, clockTime, factsTable, forecastText, spanText } from './details-text.ts';
+import { barText, clockTime, factsTable, forecastText, momentText, spanText } from './details-text.ts';
 import type { WaitReason, WindowView } from './permits.ts';
+import { counted } from './quantities.ts';
 
 /** Why an asker waits, in words. */
 export const waitText: Record<WaitReason, string> = {
@@ -12,8 +13,11 @@ export const waitText: Record<WaitReason, string> = {
 };
 
 /** Why nobody is served, in words; null when only the window decides. */
-function pauseText({ pausedBy, pausedUntil }: Pick<WindowView, 'pausedBy' | 'pausedUntil'>): string | null {
-  const until = pausedUntil === null ? 'until resumed' : `until ${clockTime(pausedUntil)}`;
+function pauseText(
+  { pausedBy, pausedUntil }: Pick<WindowView, 'pausedBy' | 'pausedUntil'>,
+  now: number,
+): string | null {
+  const until = pausedUntil === null ? 'until resumed' : `until ${momentText(pausedUntil, now)}`;
   switch (pausedBy) {
     case null:
       return null;
@@ -27,35 +31,41 @@ function pauseText({ pausedBy, pausedUntil }: Pick<WindowView, 'pausedBy' | 'pau
 }
 
 /** What a person set by hand, in words. */
-function overrideText({ requests, reserve, until }: NonNullable<WindowView['override']>): string {
+function overrideText({ requests, reserve, until }: NonNullable<WindowView['override']>, now: number): string {
   const parts = [
-    ...(requests === undefined ? [] : [`${requests} requests`]),
+    ...(requests === undefined ? [] : [counted(requests, 'request')]),
     ...(reserve === undefined ? [] : [`reserve ${reserve}`]),
   ];
-  return `${parts.join(', ')} ${until === null ? 'until reset' : `until ${clockTime(until)}`}`;
+  return `${parts.join(', ')} ${until === null ? 'until reset' : `until ${momentText(until, now)}`}`;
 }
 
 /** The window in words, a name and a value each: the same on the terminal and in the Temporal UI. */
-export function windowFacts(view: WindowView): [string, string][] {
+export function windowFacts(view: WindowView, now: number): [string, string][] {
   const { limit, reserve, windowMs, used, available, nextFreeAt, strangers, throttledInWindow } = view;
   const facts: [string, string][] = [
-    ['window', `${limit} requests in ${spanText(windowMs)}${reserve > 0 ? `, ${reserve} left to others` : ''}`],
+    [
+      'window',
+      `${counted(limit, 'request')} in ${spanText(windowMs)}${reserve > 0 ? `, ${reserve} left to others` : ''}`,
+    ],
     ['used', `${used}`],
     ['free now', `${available}`],
   ];
-  if (nextFreeAt !== null) facts.push(['next free', clockTime(nextFreeAt)]);
-  const pause = pauseText(view);
+  if (nextFreeAt !== null) facts.push(['next free', momentText(nextFreeAt, now)]);
+  const pause = pauseText(view, now);
   if (pause !== null) facts.push(['paused', pause]);
-  if (view.override) facts.push(['set by hand', overrideText(view.override)]);
+  if (view.override) facts.push(['set by hand', overrideText(view.override, now)]);
   if (strangers !== null) facts.push(['others use', `about ${strangers} of ${limit}`]);
   if (throttledInWindow > 0) facts.push(['refused (429)', `${throttledInWindow} in this window`]);
+  // Nobody can tell when a person will resume.
+  const openEnd = view.pausedBy === 'paused' && view.pausedUntil === null;
   const done = (forecast: WindowView['holders'][number]['forecast']) =>
-    forecast === null ? '' : `, done ${forecastText(forecast)}`;
+    forecast === null || openEnd ? '' : `, done ${forecastText(forecast, now)}`;
   for (const { workflowId, class: kind, permits, since, forecast } of view.holders) {
-    facts.push(['in use', `${permits} by ${workflowId} (${kind}) since ${clockTime(since)}${done(forecast)}`]);
+    facts.push(['in use', `${permits} by ${workflowId} (${kind}) since ${momentText(since, now)}${done(forecast)}`]);
   }
   for (const { workflowId, class: kind, expectedAt, forecast } of view.waiters) {
-    facts.push(['waiting', `${workflowId} (${kind}), expected ${clockTime(expectedAt)}${done(forecast)}`]);
+    const expected = openEnd ? 'until resumed' : `expected ${momentText(expectedAt, now)}${done(forecast)}`;
+    facts.push(['waiting', `${workflowId} (${kind}), ${expected}`]);
   }
   return facts;
 }
@@ -63,5 +73,5 @@ export function windowFacts(view: WindowView): [string, string][] {
 /** The window as Markdown for the Temporal UI. */
 export function describeWindow(org: string, view: WindowView, now: number): string {
   const slots: [string, string] = ['slots', barText((100 * view.used) / view.limit)];
-  return `**Budget of ${org}** as of ${clockTime(now)}\n\n${factsTable([slots, ...windowFacts(view)])}`;
+  return `**Budget of ${org}** as of ${clockTime(now)}\n\n${factsTable([slots, ...windowFacts(view, now)])}`;
 }

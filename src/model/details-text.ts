@@ -1,8 +1,16 @@
 /** Texts for the Temporal UI and the terminal. Markdown; only ids, counts and times go in (DESIGN X1). */
 
+import { counted } from './quantities.ts';
+
 /** `14:05:07 UTC` of a moment in milliseconds. */
 export function clockTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(11, 19)} UTC`;
+}
+
+/** As `clockTime`, with the date where it is another day's: `2026-11-24 14:05:07 UTC`. */
+export function momentText(ms: number, now: number): string {
+  const day = (time: number) => new Date(time).toISOString().slice(0, 10);
+  return day(ms) === day(now) ? clockTime(ms) : `${day(ms)} ${clockTime(ms)}`;
 }
 
 /** `45 s`, `3 min 20 s`, `2 h 5 min` of a time in milliseconds. */
@@ -15,11 +23,12 @@ export function spanText(ms: number): string {
 }
 
 /** `≈ 14:05:00 UTC, 212 pages, 2 windows`: when a pass will be done, should nothing change. */
-export function forecastText({ doneAt, pages, windows }: { doneAt: number; pages: number; windows: number }): string {
-  const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
-  return [`≈ ${clockTime(doneAt)}`, counted(pages, 'page'), ...(windows > 0 ? [counted(windows, 'window')] : [])].join(
-    ', ',
-  );
+export function forecastText(
+  { doneAt, pages, windows }: { doneAt: number; pages: number; windows: number },
+  now: number,
+): string {
+  const moment = `≈ ${momentText(doneAt, now)}`;
+  return [moment, counted(pages, 'page'), ...(windows > 0 ? [counted(windows, 'window')] : [])].join(', ');
 }
 
 /** Bytes of a summary in UTF-8: Temporal documents 200, quotes and all. */

@@ -1,4 +1,5 @@
 import { barText, clockTime, spanText } from './details-text.ts';
+import { sizeText } from './quantities.ts';
 
 /** How far a download is. */
 export interface Transfer {
@@ -17,13 +18,13 @@ export function transferPercent({ offset, total }: Transfer): number | null {
   return total === null || total <= 0 ? null : Math.min(100, (100 * offset) / total);
 }
 
-/** `45 of 120 MB`, `12.5 MB/s`, `6 s left`, each as far as it is known. */
+/** `42.9 MiB of 114.4 MiB`, `11.9 MiB/s`, `6 s left`, each as far as it is known. */
 export function transferFacts(transfer: Transfer): string[] {
   const { offset, total, bytesPerSecond } = transfer;
   const left = timeLeftMs(transfer);
   return [
-    total === null ? `${megabytes(offset)} MB` : `${megabytes(offset)} of ${megabytes(total)} MB`,
-    ...(bytesPerSecond === null ? [] : [`${(bytesPerSecond / 1e6).toFixed(1)} MB/s`]),
+    total === null ? sizeText(offset) : `${sizeText(offset)} of ${sizeText(total)}`,
+    ...(bytesPerSecond === null ? [] : [`${sizeText(bytesPerSecond)}/s`]),
     ...(left === null ? [] : [`${spanText(left)} left`]),
   ];
 }
@@ -44,8 +45,4 @@ export function transferTableRows(transfer: Transfer): [string, string][] {
 function timeLeftMs({ offset, total, bytesPerSecond }: Transfer): number | null {
   if (total === null || bytesPerSecond === null || bytesPerSecond <= 0) return null;
   return (Math.max(0, total - offset) / bytesPerSecond) * 1000;
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.floor(bytes / 1e6)}`.replace(/\B(?=(\d{3})+$)/g, ',');
 }

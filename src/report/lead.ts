@@ -1,8 +1,9 @@
+import { counted, countText } from '../model/quantities.ts';
 import type { ReportFigures, Votes } from '../model/report-figures.ts';
 import type { TimeAxis } from '../model/time-axis.ts';
 import { type Html, html } from './html.ts';
 import { sharesDiffer } from './wilson.ts';
-import { counted, countText, dayText, percentText, waitText } from './words.ts';
+import { dayText, percentText, waitText } from './words.ts';
 
 /** Fewer votes than these say nothing of a trend. */
 const fewestVotes = 20;

@@ -1,3 +1,4 @@
+import { counted } from '../model/quantities.ts';
 import type { ReportFigures } from '../model/report-figures.ts';
 import { type Html, html, visible } from './html.ts';
 import { keyFigures, leadText } from './lead.ts';
@@ -6,7 +7,7 @@ import { commentsSection } from './sections/comments.ts';
 import { helpfulSections } from './sections/helpful.ts';
 import { volumeSection } from './sections/volume.ts';
 import { waitsSection } from './sections/waits.ts';
-import { counted, dayText, momentText } from './words.ts';
+import { dayText, momentText } from './words.ts';
 
 export interface ReportProject {
   org: string;

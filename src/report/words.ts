@@ -1,3 +1,4 @@
+import { countText } from '../model/quantities.ts';
 import { type AxisUnit, isCutShort, type TimeAxis } from '../model/time-axis.ts';
 
 const minuteMs = 60_000;
@@ -5,17 +6,7 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const narrowSpace = '\u202F';
 
-const whole = new Intl.NumberFormat('en');
 const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
-
-export function countText(count: number): string {
-  return whole.format(count);
-}
-
-/** `1 entry`, `1,204 entries`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${countText(count)} ${count === 1 ? one : many}`;
-}
 
 /** Of a share between 0 and 1. */
 export function percentText(share: number): string {

@@ -198,7 +198,9 @@ class Sync {
       const queue = behind.length === 0 ? '' : `, behind ${behind.join(', ')}`;
       facts.push(['waiting until', `${clockTime(until)}, place ${place}${queue}`], ['why', waitText[reason]]);
     }
-    if (this.#forecast) facts.push(['done at about', forecastText(this.#forecast)]);
+    if (this.#forecast && this.#waiting?.reason !== 'paused') {
+      facts.push(['done at about', forecastText(this.#forecast, Date.now())]);
+    }
     if (this.#progress) {
       const { pages: read, requests, throttled, waitedMs, entries } = this.#progress;
       facts.push(['pages', `${read} (${requests} requests, ${throttled} refused with 429)`]);

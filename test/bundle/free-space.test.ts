@@ -38,7 +38,7 @@ describe('room for a download', () => {
     await expect(download(server.links, options)).rejects.toMatchObject({
       name: 'NoRoom',
       message:
-        `71 MB are needed in ${folder} and 5 MB are free: make room, or put the bundle store (store.bundles) on a ` +
+        `66.9 MiB are needed in ${folder} and 4.8 MiB are free: make room, or put the bundle store (store.bundles) on a ` +
         'larger disk',
     });
   });

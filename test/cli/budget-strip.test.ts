@@ -5,6 +5,7 @@ import { budgetText, untouchedView } from '../../src/cli/budget-view.ts';
 import type { WindowView } from '../../src/model/permits.ts';
 
 const plain = createColors(false);
+const terminal = { paint: plain, columns: 80 };
 const now = Date.parse('2026-11-21T14:00:00Z');
 const empty = untouchedView({ requests: 100, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 });
 
@@ -49,7 +50,7 @@ describe('the window in words', () => {
   };
 
   it('names holders, waiters with class, time and forecast, strangers, refusals and what was set by hand', () => {
-    const text = budgetText('acme', view, now, plain);
+    const text = budgetText('acme', view, now, terminal);
     expect(text).toContain(
       'waiting        sync:acme:prj_2:incremental (on-demand), expected 14:01:00 UTC, done ≈ 14:05:00 UTC, 212 pages, 2 windows',
     );
@@ -59,11 +60,35 @@ describe('the window in words', () => {
     expect(text).toContain('set by hand    100 requests until 16:00:00 UTC');
   });
 
+  it('has no forecast while a pause has no end', () => {
+    const text = budgetText('acme', { ...view, pausedBy: 'paused', pausedUntil: null }, now, terminal);
+    expect(text).toContain('waiting        sync:acme:prj_2:incremental (on-demand), until resumed');
+    expect(text).not.toContain('≈');
+  });
+
+  it.each([
+    [80, 44],
+    [82, 46],
+    [120, 50],
+    [40, 5],
+  ])('fits a terminal of %i columns', (columns, cells) => {
+    const { holders: _holders, waiters: _waiters, ...rest } = view;
+    const all = budgetText('acme', { ...rest, holders: [], waiters: [], releases: [now] }, now, {
+      paint: plain,
+      columns,
+    });
+    const strips = all.split('\n').filter((line) => /[█░▒·]/.test(line));
+    expect(strips).toHaveLength(2);
+    expect(Math.max(...strips.map((line) => line.length))).toBeLessThanOrEqual(columns);
+    expect(strips[1]?.match(/[█·]+/)?.[0]).toHaveLength(cells);
+  });
+
   it.each([
     ['throttled', now + 60_000, 'by the service (429) until 14:01:00 UTC'],
     ['unauthorized', now + 60_000, 'the service refuses the API key (401); tried again at 14:01:00 UTC'],
     ['paused', null, 'by hand until resumed'],
+    ['paused', now + 2 * 86_400_000, 'by hand until 2026-11-23 14:00:00 UTC'],
   ] as const)('says why nobody is served: %s', (pausedBy, pausedUntil, words) => {
-    expect(budgetText('acme', { ...view, pausedBy, pausedUntil }, now, plain)).toContain(words);
+    expect(budgetText('acme', { ...view, pausedBy, pausedUntil }, now, terminal)).toContain(words);
   });
 });

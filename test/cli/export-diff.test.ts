@@ -58,8 +58,8 @@ it('compares the current version with the one before it, for scripts and for peo
   });
   const { stdout } = await docferry(['export', 'diff', domain], { cwd });
   expect(stdout).toBe(`${domain}: what changed
-  from  ${first}, 1 pages, 3 files, 13 B
-  to    ${second}, 1 pages, 3 files, 15 B, +2 B
+  from  ${first}, 1 page, 3 files, 13 B
+  to    ${second}, 1 page, 3 files, 15 B, +2 B
   pages  0 added, 0 removed, 1 changed, 1 moved, 0 unchanged
   files  0 added, 0 removed, 1 changed, 1 moved, 1 unchanged
 changed:

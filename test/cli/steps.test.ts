@@ -78,8 +78,8 @@ describe('a step of an export', () => {
   it('shows how far the download is, with speed and time left', () => {
     const download = { offset: 45_000_000, total: 120_000_000, bytesPerSecond: 12_500_000, at: now };
     const { text, line, key } = exportStep({ ...rendering, phase: 'fetching', download }, now, plain);
-    expect(text).toBe('fetching  ████████░░░░░░░░░░░░ 37 %  45 of 120 MB  12.5 MB/s  6 s left');
-    expect(line).toBe('fetching, 37 %, 45 of 120 MB, 12.5 MB/s, 6 s left');
+    expect(text).toBe('fetching  ████████░░░░░░░░░░░░ 37 %  42.9 MiB of 114.4 MiB  11.9 MiB/s  6 s left');
+    expect(line).toBe('fetching, 37 %, 42.9 MiB of 114.4 MiB, 11.9 MiB/s, 6 s left');
     const later = { ...download, offset: 47_000_000, bytesPerSecond: 1 };
     expect(exportStep({ ...rendering, phase: 'fetching', download: later }, now, plain).key).toBe(key);
     expect(exportStep({ ...rendering, phase: 'verifying', download }, now, plain).text).toBe('verifying');
@@ -101,26 +101,44 @@ describe('a step of an export', () => {
 
   it('names the version once there is one', () => {
     const state: ExportState = { ...rendering, phase: 'rolling-out', nextPoll: null, version: 'v1' };
-    expect(exportStep(state, now, plain).text).toBe('rolling-out  v1');
+    expect(exportStep(state, now, plain)).toMatchObject({ text: 'rolling-out  v1', line: 'rolling-out, v1' });
   });
 });
 
 describe('a step of a pass', () => {
   it('shows pages and entries', () => {
-    expect(syncStep(reading, now, plain)).toMatchObject({ line: 'reading, 12 pages, 1200 entries' });
+    expect(syncStep(reading, now, plain)).toMatchObject({ line: 'reading, 12 pages, 1,200 entries' });
   });
 
   it('shows when the pass will be done', () => {
     const forecast = { doneAt: now + 7_200_000, pages: 212, windows: 2 };
     expect(syncStep({ ...reading, forecast }, now, plain).line).toBe(
-      'reading, 12 pages, 1200 entries, done ≈ 06:00:00 UTC, 212 pages, 2 windows',
+      'reading, 12 pages, 1,200 entries, done ≈ 06:00:00 UTC, 212 pages, 2 windows',
     );
+  });
+
+  it('names the day of another day', () => {
+    const forecast = { doneAt: now + 86_400_000, pages: 1, windows: 24 };
+    expect(syncStep({ ...reading, forecast }, now, plain).line).toContain('done ≈ 2026-11-22 04:00:00 UTC, 1 page');
+  });
+
+  it('counts one as one', () => {
+    if (reading.progress === null) throw new Error('reading without progress');
+    const one = { ...reading.progress, pages: 1, entries: { ...noEntries, seen: 1 } };
+    expect(syncStep({ ...reading, progress: one }, now, plain).line).toBe('reading, 1 page, 1 entry');
+  });
+
+  it('has no forecast while the budget is paused by hand', () => {
+    const waiting = { until: now + 3_600_000, place: 1, behind: [], reason: 'paused' as const };
+    const forecast = { doneAt: now + 3_600_000, pages: 1, windows: 1 };
+    const step = syncStep({ ...reading, phase: 'waiting-for-budget', waiting, forecast }, now, plain);
+    expect(step.line).toBe('waiting-for-budget, 12 pages, 1,200 entries, the budget was paused by hand');
   });
 
   it('says that the key is refused, and when it is tried again', () => {
     const waiting = { until: now + 60_000, place: 1, behind: [], reason: 'unauthorized' as const };
     expect(syncStep({ ...reading, phase: 'unauthorized', waiting }, now, plain).text).toBe(
-      'unauthorized  12 pages  1200 entries  the API key is refused (401), tried again at 04:01:00 UTC',
+      'unauthorized  12 pages  1,200 entries  the API key is refused (401), tried again at 04:01:00 UTC',
     );
     const unauthorized = { since: now, triedAt: now, nextTryAt: now + 60_000 };
     expect(exportStep({ ...rendering, unauthorized }, now, plain).text).toBe(
@@ -137,7 +155,7 @@ describe('a step of a pass', () => {
     };
     const step = syncStep({ ...reading, phase: 'waiting-for-budget', waiting }, now, plain);
     expect(step.text).toBe(
-      'waiting-for-budget  12 pages  1200 entries  for another 1 min 1 s, behind sync:acme:prj_2:sweep',
+      'waiting-for-budget  12 pages  1,200 entries  for another 1 min 1 s, behind sync:acme:prj_2:sweep',
     );
     expect(step.line).toContain('until 04:01:01 UTC, behind sync:acme:prj_2:sweep');
   });

@@ -10,13 +10,13 @@ const transfer: Transfer = {
 
 describe('how far a download is', () => {
   it('is told by size, speed and time left', () => {
-    expect(transferFacts(transfer)).toEqual(['450 of 1,234 MB', '12.3 MB/s', '1 min 3 s left']);
+    expect(transferFacts(transfer)).toEqual(['430.0 MiB of 1.1 GiB', '11.8 MiB/s', '1 min 3 s left']);
     expect(transferPercent(transfer)).toBeCloseTo(36.54, 2);
   });
 
   it('is told as far as it is known', () => {
-    expect(transferFacts({ ...transfer, total: null })).toEqual(['450 MB', '12.3 MB/s']);
-    expect(transferFacts({ ...transfer, bytesPerSecond: null })).toEqual(['450 of 1,234 MB']);
+    expect(transferFacts({ ...transfer, total: null })).toEqual(['430.0 MiB', '11.8 MiB/s']);
+    expect(transferFacts({ ...transfer, bytesPerSecond: null })).toEqual(['430.0 MiB of 1.1 GiB']);
     expect(transferPercent({ ...transfer, total: null })).toBeNull();
     expect(transferPercent({ ...transfer, total: 0 })).toBeNull();
   });
@@ -29,11 +29,11 @@ describe('how far a download is', () => {
 
   it('is told with moments where it stays for a while', () => {
     expect(transferTableRows(transfer)).toEqual([
-      ['download', '███████░░░░░░░░░░░░░ 36 %, 450 of 1,234 MB, 12.3 MB/s, at 04:00:00 UTC'],
+      ['download', '███████░░░░░░░░░░░░░ 36 %, 430.0 MiB of 1.1 GiB, 11.8 MiB/s, at 04:00:00 UTC'],
       ['downloaded at about', '04:01:03 UTC'],
     ]);
     expect(transferTableRows({ ...transfer, total: null })).toEqual([
-      ['download', '450 MB, 12.3 MB/s, at 04:00:00 UTC'],
+      ['download', '430.0 MiB, 11.8 MiB/s, at 04:00:00 UTC'],
     ]);
   });
 });

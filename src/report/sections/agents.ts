@@ -1,8 +1,8 @@
+import { counted, countText } from '../../model/quantities.ts';
 import type { AgentPage, Excerpt, ReportFigures } from '../../model/report-figures.ts';
 import { rowsChart } from '../charts/rows.ts';
 import { figure } from '../figure.ts';
 import { type Html, html, visible } from '../html.ts';
-import { counted, countText } from '../words.ts';
 import { section } from './section.ts';
 
 /** What agents complain about, page by page, in their own words. */

@@ -1,6 +1,7 @@
+import { counted, countText } from '../../model/quantities.ts';
 import type { RecentComment, ReportFigures } from '../../model/report-figures.ts';
 import { type Html, html, visible } from '../html.ts';
-import { counted, countText, dayText, nameText } from '../words.ts';
+import { dayText, nameText } from '../words.ts';
 import { excerpt } from './agents.ts';
 
 /** The newest comments. The filters work by the page's script; without it the list stands alone. */

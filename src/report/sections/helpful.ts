@@ -1,10 +1,11 @@
+import { counted, countText } from '../../model/quantities.ts';
 import type { ReportFigures, Votes } from '../../model/report-figures.ts';
 import { helpfulOverTime } from '../charts/helpful-over-time.ts';
 import { rowsChart } from '../charts/rows.ts';
 import { figure, type LegendEntry } from '../figure.ts';
 import { type Html, html, visible } from '../html.ts';
 import { wilsonInterval } from '../wilson.ts';
-import { byUnit, counted, countText, partText, percentText } from '../words.ts';
+import { byUnit, partText, percentText } from '../words.ts';
 import { section } from './section.ts';
 
 const voteLegend: readonly LegendEntry[] = [

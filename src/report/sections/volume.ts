@@ -1,10 +1,11 @@
+import { counted, countText } from '../../model/quantities.ts';
 import type { ReportFigures, Series } from '../../model/report-figures.ts';
 import { isCutShort, type TimeAxis } from '../../model/time-axis.ts';
 import { volumeChart } from '../charts/volume.ts';
 import { figure, type LegendEntry } from '../figure.ts';
 import { type Html, visible } from '../html.ts';
 import { seriesColors } from '../palette.ts';
-import { byUnit, counted, countText, dayText, nameText, partText, percentText } from '../words.ts';
+import { byUnit, dayText, nameText, partText, percentText } from '../words.ts';
 import { section } from './section.ts';
 
 /** What came in: by source, and what has become of it. */

@@ -1,8 +1,9 @@
+import { counted, countText } from '../../model/quantities.ts';
 import type { ReportFigures } from '../../model/report-figures.ts';
 import { waitsChart } from '../charts/waits.ts';
 import { figure } from '../figure.ts';
 import type { Html } from '../html.ts';
-import { byUnit, counted, countText, partText, waitText } from '../words.ts';
+import { byUnit, partText, waitText } from '../words.ts';
 import { section } from './section.ts';
 
 /** How long entries wait until somebody closes them. */
