@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { tableLines } from '../../src/cli/text.ts';
+
+describe('columns of a table', () => {
+  it('stand below each other as a terminal shows them: wide and combining characters, colours', () => {
+    const rows = [
+      ['/ガイド', '1'],
+      ['/e\u0301te\u0301', '2'],
+      ['\u001b[31m/red\u001b[39m', '3'],
+    ];
+    expect(tableLines(['page', 'n'], rows).split('\n')).toEqual([
+      'page     n',
+      '/ガイド  1',
+      '/e\u0301te\u0301     2',
+      '\u001b[31m/red\u001b[39m     3',
+    ]);
+  });
+});
