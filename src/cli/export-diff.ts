@@ -58,7 +58,7 @@ async function versionBefore(store: BundleStore, domain: string, version: string
     .sort()
     .at(-1);
   if (before !== undefined) return before;
-  throw noSuchThing('NoSuchVersion', `${domain} has no version before ${version}`, listed(names));
+  throw noSuchThing('NoSuchVersion', `there is no version of ${domain} before ${version}`, listed(names));
 }
 
 async function manifestOf(store: BundleStore, domain: string, version: string): Promise<Manifest> {

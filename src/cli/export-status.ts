@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import type { SiteHold } from '../bundle/site-holds.ts';
+import type { Config } from '../config/config.ts';
 import type { ExportRunRow } from '../feedback/feedback-store.ts';
 import { changesText } from '../model/content-changes.ts';
 import { clockTime, spanText } from '../model/details-text.ts';
@@ -7,7 +9,9 @@ import type { ExportProgress, ExportState } from '../model/site-export.ts';
 import { transferFacts } from '../model/transfer.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { explainFailure } from './failure.ts';
 import { findSite } from './find-configured.ts';
+import { holdText } from './hold-text.ts';
 import type { Paint } from './output.ts';
 import type { Session } from './session.ts';
 import { factLines, indent, isoTime, tableLines, timeText } from './text.ts';
@@ -23,6 +27,8 @@ interface Status {
   status: string | null;
   /** Of the running export; null when none runs or no worker answers. */
   state: ExportState | null;
+  /** Null when the site is not held, or the bundle store cannot be asked. */
+  hold: SiteHold | null;
   runs: ExportRunRow[];
 }
 
@@ -46,10 +52,22 @@ async function status(context: CommandContext, domain: string): Promise<ExitCode
     if (running.status === 'RUNNING' && running.state === null) {
       context.output.warn('no worker answers, so the phase is not known: start one with `docferry worker`');
     }
-    const found: Status = { org, domain: site.domain, ...running, runs };
+    const hold = await holdOf(context, config, site.domain);
+    const found: Status = { org, domain: site.domain, ...running, hold, runs };
     context.output.result(documentOf(found), textOf(found, context.output.paint));
     return exitCodes.done;
   });
+}
+
+/** A store that is away must not keep anybody from seeing what runs. */
+async function holdOf(context: CommandContext, config: Config, domain: string): Promise<SiteHold | null> {
+  const { openBundleStore } = await import('../open-bundle-store.ts');
+  try {
+    return await (await openBundleStore(config.store.bundles)).holds.of(domain);
+  } catch (error) {
+    context.output.warn(`whether ${domain} is held cannot be told: ${explainFailure(error).message}`);
+    return null;
+  }
 }
 
 async function readRunning(
@@ -101,9 +119,10 @@ function shownProgress({ samples: _samples, storeId: _storeId, ...progress }: Ex
   return progress;
 }
 
-function textOf({ domain, workflowId, status, state, runs }: Status, paint: Paint): string {
+function textOf({ domain, workflowId, status, state, hold, runs }: Status, paint: Paint): string {
   const lines = [`${paint.bold(domain)}: ${status === 'RUNNING' ? paint.yellow('running') : 'nothing runs'}`];
   if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId))));
+  if (hold !== null) lines.push(indent(holdText(hold)));
   if (runs.length === 0) lines.push(`no export of ${domain} has ended yet`);
   else lines.push('', runsTable(runs));
   return lines.join('\n');

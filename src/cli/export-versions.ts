@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { SiteHold } from '../bundle/site-holds.ts';
 import { sizeText } from '../model/quantities.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findSite } from './find-configured.ts';
+import { holdText } from './hold-text.ts';
 import { tableLines, timeText } from './text.ts';
 
 export function addExportVersions(parent: Command, run: RunCommand): void {
@@ -35,10 +35,4 @@ async function listVersions(context: CommandContext, domain: string): Promise<Ex
   const text = rows.length === 0 ? `nothing published of ${site.domain} yet` : table;
   context.output.result(document, hold === null ? text : `${text}\n${holdText(hold)}`);
   return exitCodes.done;
-}
-
-function holdText({ version, since, reason, waiting }: SiteHold): string {
-  const why = reason === null ? '' : `: ${reason}`;
-  const next = waiting === null ? '' : `\n${waiting} waits for the release`;
-  return `held at ${version} since ${timeText(since)} UTC${why}${next}`;
 }

@@ -1,4 +1,4 @@
-import { displayWidth } from './display-width.ts';
+import stringWidth from 'string-width';
 
 /** `name  value` lines with the values in one column. */
 export function factLines(facts: readonly (readonly [name: string, value: string])[]): string {
@@ -6,13 +6,14 @@ export function factLines(facts: readonly (readonly [name: string, value: string
   return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
 
-/** Rows under a header, columns padded to the widest cell; colours take no room, wide characters two. */
+/** Rows under a header, columns padded to the widest cell as a terminal shows it; colours take no room. */
 export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const width = displayWidth;
-  const widths = header.map((title, column) => Math.max(width(title), ...rows.map((row) => width(row[column] ?? ''))));
+  const widths = header.map((title, column) =>
+    Math.max(stringWidth(title), ...rows.map((row) => stringWidth(row[column] ?? ''))),
+  );
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - width(cell)))
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell)))
       .join('  ')
       .trimEnd();
   return [header, ...rows].map(line).join('\n');

@@ -39,10 +39,10 @@ export function rankOf(claim: Claim, { now, promotionMs }: QueueRules): number {
   return Math.max(0, permitClasses.indexOf(claim.class) - promoted);
 }
 
-/** When a claim rises next, or null when it does not any more. */
+/** When a claim that may rise does so next, or null when it is the most urgent already. */
 export function risesAt(claim: Claim, rules: QueueRules): number | null {
-  if (claim.class === 'verify' || rankOf(claim, rules) === 0) return null;
-  return claim.since + (Math.floor(Math.max(0, rules.now - claim.since) / rules.promotionMs) + 1) * rules.promotionMs;
+  if (rankOf(claim, rules) === 0) return null;
+  return claim.since + (Math.floor((rules.now - claim.since) / rules.promotionMs) + 1) * rules.promotionMs;
 }
 
 /**
@@ -51,10 +51,10 @@ export function risesAt(claim: Claim, rules: QueueRules): number | null {
  */
 export const turnOf = ({ project, class: kind }: Pick<Claim, 'project' | 'class'>): string => `${project} ${kind}`;
 
-/** When anybody but those of class `verify` was last granted a lease, or null when nobody was. */
-export function othersServedAt(served: Readonly<Record<string, number>>): number | null {
-  const moments = Object.entries(served).filter(([turn]) => !turn.endsWith(' verify'));
-  return moments.length === 0 ? null : Math.max(...moments.map(([, moment]) => moment));
+/** When anybody but those of class `verify` was last granted a lease; minus infinity when nobody was. */
+export function othersServedAt(served: Readonly<Record<string, number>>): number {
+  const others = Object.entries(served).filter(([turn]) => !turn.endsWith(' verify'));
+  return Math.max(...others.map(([, moment]) => moment));
 }
 
 /** Claims in the order in which they are served; a turn that is not known waits since its claim came. */

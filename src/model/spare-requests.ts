@@ -4,7 +4,7 @@
  * a share for what nobody expects, stay free beside all that is held.
  */
 
-import { capacityOf, freeMoments, heldUntil, holdMs, probablyHeldUntil } from './held-slots.ts';
+import { capacityOf, freeMoments, holdMs, probablyHeldUntil } from './held-slots.ts';
 import { comeBackGraceMs, othersServedAt, type Waiter } from './permit-queue.ts';
 import { leaseMs } from './permits.ts';
 import { active, type WindowState } from './window-state.ts';
@@ -43,19 +43,17 @@ export function spareFrom(
   const leave = claim.leave ?? 0;
   const everyMs = spareEveryMs(state, leave);
   if (everyMs === Number.POSITIVE_INFINITY) return latest;
-  const kept = keptFree(state, leave);
-  const isFree = heldUntil(state).length + kept < capacityOf(state);
-  const free = isFree ? now : (freeMoments(state, probablyHeldUntil(state), kept, 1)[0] ?? latest);
+  const free = freeMoments(state, probablyHeldUntil(state), keptFree(state, leave), 1)[0] ?? latest;
   const turns = before.filter((waiter) => waiter.class === 'verify').length;
   const others = state.waiters.filter((waiter) => waiter.class !== 'verify');
   const moment = Math.max(
     now,
-    // An estimate that says now is wrong where slots are still held.
-    isFree ? free : Math.max(free, now + 1),
+    // The estimate takes leases in use for used by now: until their end it may be wrong, but then they are in the way.
+    free,
     (state.lastSpare ?? Number.NEGATIVE_INFINITY) + everyMs,
     ...others.map(({ expectedAt }) => expectedAt + comeBackGraceMs),
     ...active(state).map(({ useBy }) => useBy),
-    (othersServedAt(state.served) ?? Number.NEGATIVE_INFINITY) + pauseMs(state),
+    othersServedAt(state.served) + pauseMs(state),
     ...state.throttles.map((at) => at + state.settings.windowMs),
   );
   return Math.min(latest, moment + turns * everyMs);

@@ -88,6 +88,9 @@ describe('what people do with a version, by the command line', () => {
       exitCode: 0,
       document: { held: third, hold: { reason: 'release day' } },
     });
+    expect(await json('export', 'status', domain)).toMatchObject({ document: { hold: { version: third } } });
+    const status = await docferry(['export', 'status', domain, '--config', scene.configFile]);
+    expect(status.stdout).toMatch(new RegExp(`held at ${third} since .* UTC: release day`));
     await sandbox.stop();
     expect(await json('export', 'rollback', domain, first, '--wait')).toMatchObject({
       exitCode: 0,

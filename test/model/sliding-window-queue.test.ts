@@ -179,6 +179,16 @@ describe('waking waiters', () => {
     expect(earlierThanTold(scene.state, t0 + rises).holders).toEqual(['a']);
   });
 
+  it('says when a waiter rises for the second time', () => {
+    const scene = new Scene().spend(10).at(1);
+    for (const holder of ['a', 'b']) scene.waits(holder, { class: 'review' });
+    expect(nextChange(scene.state)).toBe(t0 + 1 + settings.windowMs);
+    const later = scene.state.waiters.map((waiter) => ({ ...waiter, expectedAt: t0 + 1_000_000 }));
+    const risen = { ...scene.state, waiters: later, now: t0 + 1 + settings.windowMs };
+    expect(nextChange(risen)).toBe(t0 + 1 + 2 * settings.windowMs);
+    expect(nextChange({ ...risen, now: t0 + 1 + 2 * settings.windowMs })).toBe(t0 + 1_005_000);
+  });
+
   it('has nothing to say while nobody waits', () => {
     const scene = new Scene();
     const lease = scene.granted('a', { wants: 1 });

@@ -129,6 +129,14 @@ describe('a sliding window', () => {
     expect(scene.granted('a').notBefore).toHaveLength(5);
   });
 
+  it('remembers the last twenty that were taken back', () => {
+    const scene = new Scene();
+    for (let i = 0; i < 21; i += 1) {
+      scene.apply((state, at) => report(state, { leaseId: `q${i}`, arrived: [] }, at));
+    }
+    expect(scene.state.givenBack).toEqual(Array.from({ length: 20 }, (_, i) => `q${i + 1}`));
+  });
+
   it('refuses an older attempt than the latest it has seen', () => {
     const scene = new Scene();
     scene.granted('a', { attemptAt: 50 });

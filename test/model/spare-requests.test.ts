@@ -19,6 +19,7 @@ describe('a spare request', () => {
     expect(keptFree(state, 2.2)).toBe(6);
     expect(spareEveryMs(state, 0)).toBe(Math.ceil(holdMs / 7));
     expect(spareEveryMs(state, 7)).toBe(Number.POSITIVE_INFINITY);
+    expect(spareEveryMs(state, 8)).toBe(Number.POSITIVE_INFINITY);
   });
 
   it('is one page, whatever is wanted, and the next comes after its time', () => {
@@ -60,10 +61,24 @@ describe('a spare request', () => {
     scene.at(21_000).granted('v', verify);
   });
 
+  it('is not there for longer than half a window after a lease, and after the latest of all', () => {
+    const scene = new Scene({ windowMs: 10_000 });
+    scene.report(scene.granted('s', { wants: 1 }), [t0], { accepted: true });
+    scene.report(scene.at(1_000).granted('r', { wants: 1 }), [scene.now], { accepted: true });
+    expect(scene.at(2_000).waits('v', verify).waitUntil).toBe(t0 + 6_000);
+    scene.at(6_000).granted('v', verify);
+  });
+
+  it('is not there while no more than what is kept is free', () => {
+    const scene = new Scene().spend(7, 's').at(25_000);
+    expect(scene.waits('v', verify)).toMatchObject({ reason: 'kept-free', waitUntil: t0 + holdMs });
+    new Scene().spend(6, 's').at(25_000).granted('v', verify);
+  });
+
   it('is not there until a window after a 429', () => {
-    const scene = new Scene();
-    scene.report(scene.granted('s', { wants: 1 }), [t0], { throttled: { retryAfterMs: 1_000 } });
-    expect(scene.at(2_000).waits('v', verify).waitUntil).toBeGreaterThanOrEqual(t0 + settings.windowMs);
+    const scene = new Scene().spend(9, 's').at(30_000);
+    scene.report(scene.granted('s', { wants: 1 }), [scene.now], { throttled: { retryAfterMs: 1_000 } });
+    expect(scene.at(61_000).waits('v', verify)).toMatchObject({ reason: 'kept-free', waitUntil: t0 + 90_000 });
   });
 
   it('is none that a schedule will want', () => {
@@ -110,6 +125,22 @@ describe('whoever waits for a spare request', () => {
     scene.waits('v', verify);
     expect(scene.granted('s').notBefore).toHaveLength(10);
     expect(nextChange(scene.state)).toBeNull();
+    scene.apply((state, at) => pauseWith(state, { until: null }, at)).waits('s');
+    expect(nextChange(scene.state)).toBeNull();
+  });
+
+  it('has no place when it will not come back', () => {
+    const scene = spend(new Scene());
+    expect(scene.waits('v', { ...verify, mayWait: false }).forecast).toBeNull();
+    expect(scene.state.waiters).toEqual([]);
+  });
+
+  it('is not woken for a better guess', () => {
+    const scene = new Scene();
+    const [lease] = [scene.granted('s', { wants: 5 }), scene.granted('r', { wants: 5 })];
+    expect(scene.at(21_000).waits('v', verify).waitUntil).toBe(t0 + 81_000);
+    scene.at(22_000).report(lease, Array(5).fill(t0));
+    expect(earlierThanTold(scene.state, scene.now)).toEqual({ state: scene.state, holders: [] });
   });
 
   it('is woken only when there is one', () => {
