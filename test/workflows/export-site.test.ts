@@ -13,6 +13,7 @@ import {
 } from '../../src/client/exports.ts';
 import type { ExportInput } from '../../src/model/site-export.ts';
 import { exportStateQuery, retryKeySignal } from '../../src/workflows/definitions.ts';
+import { gate } from '../support/gate.ts';
 import { timeSkippingEnvironment } from '../support/temporal.ts';
 import { withWorker } from '../support/workflow-run.ts';
 import { bundle, completed, digest, exportActivities, input, reading } from './export-activities.ts';
@@ -30,15 +31,6 @@ async function untilStepIsCancelled(handle: ExportHandle) {
   const asked = async () =>
     (await handle.fetchHistory()).events?.some((event) => event.activityTaskCancelRequestedEventAttributes);
   await expect.poll(asked, { timeout: 30_000, interval: 100 }).toBe(true);
-}
-
-/** What an activity waits for until it is opened. */
-function gate() {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open: () => open(), opened };
 }
 
 const start = async (taskQueue: string, request: ExportInput) =>

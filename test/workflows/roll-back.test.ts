@@ -5,6 +5,7 @@ import type { Activities } from '../../src/activities/index.ts';
 import { ExportRunning, exportState, startExport } from '../../src/client/exports.ts';
 import { startRollback } from '../../src/client/rollbacks.ts';
 import type { RollbackInput } from '../../src/model/site-export.ts';
+import { gate } from '../support/gate.ts';
 import { timeSkippingEnvironment } from '../support/temporal.ts';
 import { withWorker } from '../support/workflow-run.ts';
 import { exportActivities, input, reading } from './export-activities.ts';
@@ -32,15 +33,6 @@ const request = (): RollbackInput => ({ ...input(), version, reason: 'broken sea
 
 const refuse = { onRunning: 'refuse' as const, beforeCancel: async () => {} };
 const cancel = { ...refuse, onRunning: 'cancel' as const };
-
-/** An activity that goes on when it is told. */
-function gate() {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open: () => open(), opened };
-}
 
 describe('rollBack', () => {
   it('verifies, holds and moves, rolls out to every target, and leaves its record; the service is not asked', async () => {

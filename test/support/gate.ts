@@ -1,0 +1,13 @@
+export interface Gate {
+  open(): void;
+  opened: Promise<void>;
+}
+
+/** What somebody waits for until it is opened. */
+export function gate(): Gate {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+}
