@@ -55,13 +55,17 @@ async function rollback(
     );
   }
   const { startRollback } = await import('../client/rollbacks.ts');
+  const { askWorker } = await import('./ask-worker.ts');
   const { withTemporal } = await import('./session.ts');
   const { output } = context;
   return withTemporal(config, async (session) => {
     const input = { org, domain: site.domain, version, reason };
     const interrupt = flags.wait ? onInterrupt() : undefined;
-    const { handle, joined, cancelled } = await startRollback(session.client, config.temporal.taskQueue, input, {
+    const { client } = session;
+    const { taskQueue } = config.temporal;
+    const { handle, joined, cancelled } = await startRollback(client, taskQueue, input, {
       onRunning: flags.onRunning,
+      askWorker: (ask) => askWorker(client, taskQueue, ask),
       beforeCancel: () => requireVersion(config, site.domain, version),
     });
     if (cancelled) output.note(`cancelled the export of ${site.domain} that was running`);

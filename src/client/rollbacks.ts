@@ -24,16 +24,24 @@ export interface StartedRollback {
 /** A schedule may start the next export in the moment one has ended. */
 const tries = 5;
 
+export interface RollbackStart {
+  onRunning: 'cancel' | 'refuse';
+  /** What it throws leaves a running export alone. */
+  beforeCancel: () => Promise<void>;
+  /** How a worker is asked for the state of what runs; with all of Temporal's patience when absent. */
+  askWorker?: <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
+}
+
 /**
  * Starts a rollback under the id of the site's exports. What runs there is cancelled and waited for, or a reason to
  * refuse, as asked, unless it is about to put that very version into service; the same rollback is joined. Throws
- * `ExportRunning`, and what `beforeCancel` throws to leave a running export alone.
+ * `ExportRunning`, and what `beforeCancel` and `askWorker` throw.
  */
 export async function startRollback(
   client: Client,
   taskQueue: string,
   input: RollbackInput,
-  { onRunning, beforeCancel }: { onRunning: 'cancel' | 'refuse'; beforeCancel: () => Promise<void> },
+  { onRunning, beforeCancel, askWorker = (ask) => ask() }: RollbackStart,
 ): Promise<StartedRollback> {
   const { org, domain, version } = input;
   const workflowId = exportWorkflowId(org, domain);
@@ -53,7 +61,7 @@ export async function startRollback(
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
     const running = client.workflow.getHandle<typeof rollBack>(workflowId);
-    const state = await stateOf(running);
+    const state = await askWorker(() => stateOf(running));
     if (state?.parameters.rollback === version) return { handle: running, joined: true, cancelled };
     if (state !== null && (onRunning === 'refuse' || left <= 1)) {
       throw new ExportRunning(`an export of ${domain} is already running (${describeParameters(state)})`);

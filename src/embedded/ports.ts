@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
 import { PortTaken } from './embedded-errors.ts';
@@ -18,18 +19,17 @@ export async function assertPortFree(port: number, option: string): Promise<void
   throw new PortTaken(port, option, await ownerOf(port).catch(() => undefined));
 }
 
-/** A port of 127.0.0.1 that is free now. */
+/** Below what systems hand out by themselves (on Linux from 32768 on), so that nobody gets it by chance meanwhile. */
+const unassigned = { from: 20_000, to: 32_000 };
+const tries = 100;
+
+/** A port of 127.0.0.1 that is free now and stays so unless somebody asks for it. Throws when there seems to be none. */
 export async function findFreePort(): Promise<number> {
-  const server = createServer();
-  const port = await new Promise<number>((resolve, reject) => {
-    server.on('error', reject);
-    server.listen(0, loopback, () => {
-      const address = server.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : 0);
-    });
-  });
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (let left = tries; left > 0; left -= 1) {
+    const port = randomInt(unassigned.from, unassigned.to);
+    if (await canListen(port)) return port;
+  }
+  throw new Error(`no free port was found between ${unassigned.from} and ${unassigned.to} of ${loopback}`);
 }
 
 function canListen(port: number): Promise<boolean> {

@@ -49,6 +49,9 @@ describe('on a Temporal without a worker', () => {
     const joining = await docferryJson(['export', 'start', domain], { cwd });
     expect(joining).toMatchObject({ exitCode: 1, document: { error: { code: 'NoWorker' } } });
 
+    const rollback = await docferryJson(['export', 'rollback', domain, '20261120T101500Z-0123456789ab'], { cwd });
+    expect(rollback).toMatchObject({ exitCode: 1, document: { error: { code: 'NoWorker' } } });
+
     const status = await docferryJson(['export', 'status', domain], { cwd });
     expect(status.document).toMatchObject({ org, domain, workflowId, status: 'RUNNING', state: null, runs: [] });
     expect(status.stderr).toContain('no worker answers');

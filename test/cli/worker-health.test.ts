@@ -1,21 +1,11 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { healthAddress } from '../../src/cli/health-address.ts';
 import { startHealthPart } from '../../src/cli/health-part.ts';
 import type { Part } from '../../src/cli/running-parts.ts';
+import { findFreePort } from '../../src/embedded/ports.ts';
 import { DocferryProcess } from '../support/docferry-process.ts';
 import { useDevServer } from '../support/temporal.ts';
 import { docferry, folderWithConfig } from './run-docferry.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 let part: Part | undefined;
 afterEach(async () => {
@@ -26,7 +16,7 @@ afterEach(async () => {
 describe('docferry worker --health', () => {
   it('answers as long as the worker takes work, and the worker ends cleanly', async () => {
     const cwd = await folderWithConfig({ address: useDevServer().address, taskQueue: 'health' });
-    const address = `127.0.0.1:${await freePort()}`;
+    const address = `127.0.0.1:${await findFreePort()}`;
     const worker = new DocferryProcess(['worker', '--health', address], { cwd });
     await worker.says('worker: ready');
     const answer = await fetch(`http://${address}/healthz`);
@@ -39,7 +29,7 @@ describe('docferry worker --health', () => {
 
   it('says 503 with the state of a worker that takes none', async () => {
     let state = 'RUNNING';
-    const port = await freePort();
+    const port = await findFreePort();
     part = await startHealthPart({ host: '127.0.0.1', port }, () => state);
     const ask = () => fetch(`http://127.0.0.1:${port}/healthz`);
     expect((await ask()).status).toBe(200);
