@@ -13,7 +13,7 @@ export interface Surface {
   columns: number;
 }
 
-const shortestStrip = 5;
+const shortestStrip = 4;
 
 /** The window of an organization of which nothing was ever asked. */
 export function untouchedView({ requests, reserve, windowMs }: BudgetConfig): WindowView {

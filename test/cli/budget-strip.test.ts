@@ -70,7 +70,7 @@ describe('the window in words', () => {
     [80, 44],
     [82, 46],
     [120, 50],
-    [40, 5],
+    [40, 4],
   ])('fits a terminal of %i columns', (columns, cells) => {
     const { holders: _holders, waiters: _waiters, ...rest } = view;
     const all = budgetText('acme', { ...rest, holders: [], waiters: [], releases: [now] }, now, {
