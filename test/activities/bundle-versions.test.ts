@@ -130,7 +130,7 @@ describe('fetchBundle', () => {
     spawnSync('mount', ['-o', 'remount,size=20m', disk]);
     const failure = await failureOf(fetchBundle(jobId));
     expect(failure).toMatchObject({ type: 'StoreUnavailable', nonRetryable: false });
-    expect(failure?.message).toMatch(/^\d+ MB are needed in .* and \d+ MB are free: make room/);
+    expect(failure?.message).toMatch(/^[\d.]+ MiB are needed in .* and [\d.]+ MiB are free: make room/);
     expect(await readdir(join(disk, '.staging'))).toEqual([]);
     expect(await scene.deps.bundles.current(domain)).toEqual(current);
     await scene.deps.bundles.withArchive(domain, version, async (file) => {
