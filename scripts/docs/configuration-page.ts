@@ -2,7 +2,7 @@ import { fieldSchema, type JsonSchema } from '../../src/config/json-schema.ts';
 
 const intro = `# Configuration
 
-<!-- Generated from src/config/schema.ts by \`npm run docs\`: change it there. -->
+<!-- Generated from src/config/{,site-,store-}schema.ts by \`npm run docs\`: change it there. -->
 
 docferry reads \`--config FILE\`, else the file that \`DOCFERRY_CONFIG\` names, else \`./docferry.yaml\`. \`docferry config init\`
 writes an example, \`docferry config check\` names everything that is wrong with its line and column, and shows what the

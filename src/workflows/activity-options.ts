@@ -71,5 +71,5 @@ export const pageOptions = {
   ...watched,
   startToCloseTimeout: '5m',
   scheduleToCloseTimeout: '24h',
-  retry: { ...patiently, backoffCoefficient: 2 },
+  retry: patiently,
 } satisfies ActivityOptions;

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { devServerEnvironment, useDevServer } from '../support/temporal.ts';
@@ -58,6 +60,15 @@ describe('on a Temporal without a worker', () => {
 
     const cancel = await docferryJson(['export', 'cancel', domain], { cwd });
     expect(cancel.document).toMatchObject({ workflowId, cancelRequested: true });
+  });
+
+  it('export status tells what runs though the bundle store cannot be asked whether the site is held', async () => {
+    const { domain, cwd } = await place();
+    await mkdir(join(cwd, 'data'), { recursive: true });
+    await writeFile(join(cwd, 'data/bundles'), 'no folder');
+    const status = await docferryJson(['export', 'status', domain], { cwd });
+    expect(status).toMatchObject({ exitCode: 0, document: { domain, status: null, hold: null } });
+    expect(status.stderr).toContain(`whether ${domain} is held cannot be told`);
   });
 
   it('--wait warns that no worker polls and ends with 5 when the time is up', async () => {

@@ -128,8 +128,11 @@ describe('an export that needs approval', () => {
     expect(calls.withdrawVersion).toHaveLength(1);
   });
 
-  it('removes the version when it is cancelled meanwhile', async () => {
-    const { activities, calls } = approvalActivities();
+  it.each([
+    ['', {}],
+    [', though the download cannot be removed', { discardStaged: readOnly }],
+  ])('removes the version when it is cancelled meanwhile%s', async (_, more) => {
+    const { activities, calls } = approvalActivities(more);
     await withWorker(env, activities, async ({ taskQueue }) => {
       const request = input();
       const handle = await start(taskQueue, request);
@@ -137,7 +140,7 @@ describe('an export that needs approval', () => {
       await handle.cancel();
       await expect(handle.result()).rejects.toThrow();
     });
-    expect(calls.withdrawVersion).toHaveLength(1);
+    expect(calls.withdrawVersion).toMatchObject([{ version: calls.publishVersion?.[0]?.version }]);
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'cancelled', version: null }]);
   });
 
@@ -164,19 +167,6 @@ describe('an export that needs approval', () => {
       expect(await kept.handle.result()).toMatchObject({ outcome: 'rolled-back', version: current.version });
       expect(calls.withdrawVersion).toMatchObject([{ version: approval?.version }]);
     });
-  });
-
-  it('removes the version when it is cancelled, though the download cannot be removed', async () => {
-    const { activities, calls } = approvalActivities({ discardStaged: readOnly });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const handle = await start(taskQueue, request);
-      await untilItWaits(request);
-      await handle.cancel();
-      await expect(handle.result()).rejects.toThrow();
-    });
-    expect(calls.withdrawVersion).toMatchObject([{ version: calls.publishVersion?.[0]?.version }]);
-    expect(calls.recordExportRun).toMatchObject([{ outcome: 'cancelled', version: null }]);
   });
 
   it('asks nobody about unchanged content, a few pages, or while the site is held', async () => {
