@@ -18,7 +18,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [...onTemporal, 'test/chaos/**'],
-          globalSetup: ['test/support/postgres-setup.ts'],
+          globalSetup: ['test/tools/servers/postgres-setup.ts'],
         },
       },
       {
@@ -26,13 +26,17 @@ export default defineConfig({
         test: {
           name: 'temporal',
           include: onTemporal,
-          globalSetup: ['test/support/temporal-setup.ts', 'test/support/postgres-setup.ts'],
+          globalSetup: ['test/tools/temporal/temporal-setup.ts', 'test/tools/servers/postgres-setup.ts'],
         },
       },
       // Minutes long, and not part of `npm test`: `npm run test:chaos`.
       {
         extends: true,
-        test: { name: 'chaos', include: ['test/chaos/**/*.test.ts'], globalSetup: ['test/support/postgres-setup.ts'] },
+        test: {
+          name: 'chaos',
+          include: ['test/chaos/**/*.test.ts'],
+          globalSetup: ['test/tools/servers/postgres-setup.ts'],
+        },
       },
     ],
   },

@@ -1,5 +1,5 @@
-import { postgresBinaries } from '../scripts/postgres-binaries.ts';
-import { startPostgres } from '../scripts/postgres-server.ts';
+import { postgresBinaries } from '../test/tools/servers/postgres-binaries.ts';
+import { startPostgres } from '../test/tools/servers/postgres-server.ts';
 import type { Track } from './track.ts';
 
 export interface BenchPostgres {

@@ -6,14 +6,14 @@ import { Client, Connection } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import Database from 'better-sqlite3';
 import { z } from 'zod';
-import { DocferryProcess } from '../scripts/docferry-process.ts';
 import { waitForResult } from '../src/client/wait-for-result.ts';
 import { devServerTool, resolveBinary } from '../src/embedded/binaries.ts';
 import { type DevServer, startDevServer } from '../src/embedded/dev-server.ts';
 import { findFreePort } from '../src/embedded/ports.ts';
 import type { PassKind } from '../src/model/cargo.ts';
-import type { SyncResult } from '../src/model/sync.ts';
+import type { SyncResult } from '../src/model/sync/sync.ts';
 import { budgetWorkflowId, searchAttributes } from '../src/model/workflow-ids.ts';
+import { DocferryProcess } from '../test/tools/docferry-child.ts';
 import type { PeerEnvironment } from './peer-environment.ts';
 import { SandboxControl } from './sandbox-control.ts';
 

@@ -1,6 +1,12 @@
-import { runCost } from '../src/model/observed-load.ts';
-import { plannedShare, shortestProposedMs } from '../src/model/proposed-intervals.ts';
-import { freshestIntervals, longestEveryMs, meanStaleness, type Refreshed, roundedUp } from '../src/model/staleness.ts';
+import { runCost } from '../src/model/planning/observed-load.ts';
+import { plannedShare, shortestProposedMs } from '../src/model/planning/proposed-intervals.ts';
+import {
+  freshestIntervals,
+  longestEveryMs,
+  meanStaleness,
+  type Refreshed,
+  roundedUp,
+} from '../src/model/planning/staleness.ts';
 import { equalIntervals } from './equal-intervals.ts';
 import { type SimulatedStaleness, simulateStaleness } from './staleness-simulation.ts';
 

@@ -5,8 +5,8 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { DEFAULT_LIMITS } from '../src/bundle/entry-rules.ts';
-import { verifyInThread } from '../src/bundle/verify-in-thread.ts';
+import { DEFAULT_LIMITS } from '../src/bundle/archive/entry-rules.ts';
+import { verifyInThread } from '../src/bundle/verification/verify-in-thread.ts';
 import { type GeneratedFile, generatedSite, writeTarGz, writeZip } from './generated-site.ts';
 import { packagedSites } from './packaged-sites.ts';
 

@@ -5,16 +5,16 @@ import { NativeConnection, Runtime, type State, Worker, type WorkerOptions } fro
 import type { Logger } from 'pino';
 import { createActivities } from './activities/index.ts';
 import { BudgetClient } from './client/budget.ts';
-import { connectClient, connectOptions, TemporalUnreachable } from './client/connection.ts';
 import { announceDownload, announcePhase } from './client/exports.ts';
 import { retryKey } from './client/retry-key.ts';
+import { connectClient, connectOptions, TemporalUnreachable } from './client/temporal-connection.ts';
 import type { Config } from './config/config.ts';
 import type { FeedbackStore } from './feedback/feedback-store.ts';
-import { temporalLogger } from './log.ts';
-import { organizationsOf } from './organizations.ts';
-import { requireBrowsers } from './require-browsers.ts';
 import { proxyFor } from './service/proxy.ts';
-import { openStores } from './stores.ts';
+import { temporalLogger } from './wiring/log.ts';
+import { organizationsOf } from './wiring/organizations.ts';
+import { requireBrowsers } from './wiring/require-browsers.ts';
+import { openStores } from './wiring/stores.ts';
 
 export interface RunningWorker {
   /** `RUNNING` as long as it takes work. */

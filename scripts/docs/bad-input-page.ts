@@ -1,6 +1,6 @@
-import { verifyBytes } from '../../src/bundle/verify-archive.ts';
-import { bytesInMemory } from '../archives/bytes-in-memory.ts';
-import { REFUSALS, type Refusal } from '../archives/refusals.ts';
+import { verifyBytes } from '../../src/bundle/verification/verify-archive.ts';
+import { bytesInMemory } from '../../test/tools/archives/bytes-in-memory.ts';
+import { REFUSALS, type Refusal } from '../../test/tools/archives/refusals.ts';
 import { archives } from './bad-input/archives.ts';
 import type { BadCase, BadInput } from './bad-input/bad-case.ts';
 import { sites, stores } from './bad-input/stores.ts';
@@ -9,7 +9,7 @@ import { namedTest } from './interface-page.ts';
 
 const intro = `# Bad input
 
-<!-- Generated from scripts/docs/bad-input/ and scripts/archives/refusals.ts by \`npm run docs\`: change it there. -->
+<!-- Generated from scripts/docs/bad-input/ and test/tools/archives/refusals.ts by \`npm run docs\`: change it there. -->
 
 What has been seen to hurt programs that fetch, read, publish and serve archives, and what shows that it does no harm here:
 each ends in one clear refusal, the version before still serves, and nothing half is left. Names of rules lead to
@@ -20,7 +20,7 @@ not exist.
 
 const refusals = `## Refused archives
 
-Made byte by byte by \`scripts/archives/refusals.ts\`, and read when this page was made: \`npm run docs\`. The outcome is the
+Made byte by byte by \`test/tools/archives/refusals.ts\`, and read when this page was made: \`npm run docs\`. The outcome is the
 rule by which each was refused.
 `;
 

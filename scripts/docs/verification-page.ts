@@ -1,7 +1,7 @@
-import { RENDER_RULES } from '../../src/bundle/render/render-rules.ts';
-import { SIGNATURE_RULES } from '../../src/bundle/signing/signature-rules.ts';
-import { SITE_RULES } from '../../src/bundle/site/site-rules.ts';
-import { type RuleText, STRUCTURE_RULES } from '../../src/bundle/structure-rules.ts';
+import { RENDER_RULES } from '../../src/bundle/rules/render-rules.ts';
+import { SIGNATURE_RULES } from '../../src/bundle/rules/signature-rules.ts';
+import { SITE_RULES } from '../../src/bundle/rules/site-rules.ts';
+import { type RuleText, STRUCTURE_RULES } from '../../src/bundle/rules/structure-rules.ts';
 
 const intro = `# Verification
 
@@ -22,7 +22,7 @@ zeros.
 
 const structure = `## Structure
 
-Every one of these refuses the archive, and each is shown by archives that \`scripts/archives/refusals.ts\` makes byte by byte.
+Every one of these refuses the archive, and each is shown by archives that \`test/tools/archives/refusals.ts\` makes byte by byte.
 [bad-input.md](bad-input.md) lists them with what became of each.
 `;
 

@@ -1,14 +1,14 @@
 import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
-import { type Current, NoSuchVersion, PointerMoved } from '../bundle/bundle-store.ts';
-import { ArchiveTooLarge, DownloadFailed, LinkExpired, NoRoom } from '../bundle/download-errors.ts';
-import { LinkRefused } from '../bundle/link-policy.ts';
-import { BrowserUnusable } from '../bundle/render/browser-unusable.ts';
-import { withRendering } from '../bundle/render/rendering.ts';
-import type { VerificationReport } from '../bundle/verification-report.ts';
-import { verifyInThread } from '../bundle/verify-in-thread.ts';
+import { ArchiveTooLarge, DownloadFailed, LinkExpired, NoRoom } from '../bundle/download/download-errors.ts';
+import { LinkRefused } from '../bundle/download/link-policy.ts';
+import { type Current, NoSuchVersion, PointerMoved } from '../bundle/store/bundle-store.ts';
+import { BrowserUnusable } from '../bundle/verification/render/browser-unusable.ts';
+import { withRendering } from '../bundle/verification/render/rendering.ts';
+import type { VerificationReport } from '../bundle/verification/verification-report.ts';
+import { verifyInThread } from '../bundle/verification/verify-in-thread.ts';
 import type { ArchiveFacts, Reason } from '../model/cargo.ts';
-import { versionWithContent } from '../model/site-export.ts';
+import { versionWithContent } from '../model/export/site-export.ts';
 import { type ActivityDependencies, requireStore, type Site, siteOf } from './dependencies.ts';
 import { isTemporalFailure, permanent, transient } from './failures.ts';
 import { type FetchDetails, fetchArchive, noFetchYet } from './fetch-archive.ts';
@@ -181,7 +181,7 @@ async function renderIfAsked(
   signal: AbortSignal,
 ): Promise<VerificationReport> {
   if (render === null || !report.ok) return report;
-  const { renderSite } = await import('../bundle/render/render-site.ts');
+  const { renderSite } = await import('../bundle/verification/render/render-site.ts');
   const { pages, browser, sandbox } = render;
   const options = { pages, browser: { program: browser, sandbox }, levels: siteRules };
   const rendering = await renderSite(file, report, { ...options, workFolder: dirname(file), signal });

@@ -1,17 +1,17 @@
-import type { BundleStore } from '../bundle/bundle-store.ts';
-import type { LinkPolicy } from '../bundle/link-policy.ts';
-import type { RenderRuleLevels } from '../bundle/render/render-rules.ts';
-import type { SiteRuleLevels } from '../bundle/site/site-rules.ts';
+import type { LinkPolicy } from '../bundle/download/link-policy.ts';
+import type { RenderRuleLevels } from '../bundle/rules/render-rules.ts';
+import type { SiteRuleLevels } from '../bundle/rules/site-rules.ts';
+import type { BundleStore } from '../bundle/store/bundle-store.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { ExportPhase } from '../model/cargo.ts';
-import type { ScheduledDemand } from '../model/expected-demand.ts';
-import type { Transfer } from '../model/transfer.ts';
+import type { Transfer } from '../model/export/transfer.ts';
+import type { ScheduledDemand } from '../model/planning/expected-demand.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { RolloutTarget } from '../rollout/rollout-target.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
 import { subscribedTo, type Webhook } from '../webhooks/webhook.ts';
 import { permanent } from './failures.ts';
-import type { PermitSource } from './permits.ts';
+import type { PermitSource } from './leases.ts';
 
 /** What the worker knows of one site from its configuration. */
 export interface Site {

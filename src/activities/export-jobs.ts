@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import type { ExportParameters } from '../model/site-export.ts';
+import type { ExportParameters } from '../model/export/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
 import { NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf, siteOf, toldOf } from './dependencies.ts';

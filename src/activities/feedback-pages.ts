@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { log } from '@temporalio/activity';
 import type { PageCommit, PassRow, PassSlice } from '../feedback/feedback-store.ts';
 import { CannotResume, GapInDates, RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
-import { digestOfIds } from '../feedback/page-digest.ts';
+import { digestOfIds } from '../feedback/pass/page-digest.ts';
+import { maxLease, type PermitClass, type PermitWait } from '../model/budget/permits.ts';
 import type { EntryCounts } from '../model/cargo.ts';
-import { expectedDemand } from '../model/expected-demand.ts';
-import { maxLease, type PermitClass, type PermitWait } from '../model/permits.ts';
-import type { SyncState } from '../model/sync.ts';
+import { expectedDemand } from '../model/planning/expected-demand.ts';
+import type { SyncState } from '../model/sync/sync.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
 import { BadRequest, ServiceError } from '../service/errors.ts';
 import { refusalOf } from './answers.ts';
@@ -14,8 +14,8 @@ import { type ActivityDependencies, organizationOf, requireStore, type SpareUse 
 import { permanent } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { askForLease, type Refusal, settleLease } from './lease-desk.ts';
+import { Lease } from './leases.ts';
 import { BrokenPage, PageReader } from './page-reader.ts';
-import { Lease } from './permits.ts';
 import { serviceFailure } from './service-failures.ts';
 
 /** Leases of one page that one run takes. */

@@ -1,9 +1,9 @@
 import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/feedback-store.ts';
-import { type PlannedPass, planFor } from '../feedback/plan-for.ts';
+import { type PlannedPass, planFor } from '../feedback/pass/plan-for.ts';
 import type { ReadingKind } from '../model/cargo.ts';
-import type { PassBounds } from '../model/pass-slices.ts';
-import type { SyncProgress } from '../model/sync.ts';
+import type { PassBounds } from '../model/sync/pass-slices.ts';
+import type { SyncProgress } from '../model/sync/sync.ts';
 import { type ActivityDependencies, organizationOf, requireStore, toldOf } from './dependencies.ts';
 import { permanent } from './failures.ts';
 

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
-import { type DownloadResult, download } from '../bundle/download.ts';
-import { changing } from '../bundle/store-errors.ts';
-import { TransferSpeed } from '../bundle/transfer-speed.ts';
-import type { Transfer } from '../model/transfer.ts';
+import { type DownloadResult, download } from '../bundle/download/download.ts';
+import { TransferSpeed } from '../bundle/download/transfer-speed.ts';
+import { changing } from '../bundle/store/store-errors.ts';
+import type { Transfer } from '../model/export/transfer.ts';
 import { type ActivityDependencies, organizationOf, type Site } from './dependencies.ts';
 
 /** What a heartbeat shows of a download: never the link. */

@@ -1,13 +1,13 @@
-import { createApprovalActivities } from './approvals.ts';
+import { createApprovalActivities } from './approval-steps.ts';
 import { createBundleActivities } from './bundle-versions.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { createJobActivities } from './export-jobs.ts';
 import { createRecordActivities } from './export-records.ts';
 import { createPageActivities } from './feedback-pages.ts';
 import { createPassActivities } from './feedback-passes.ts';
-import { createKeyActivities } from './key-checks.ts';
-import { createRollbackActivities } from './rollbacks.ts';
+import { createRollbackActivities } from './rollback-steps.ts';
 import { createRolloutActivities } from './site-rollouts.ts';
+import { createKeyActivities } from './try-key.ts';
 import { createWebhookActivities } from './webhook-deliveries.ts';
 
 /** All activities of a worker. Workflows import this function's type only. */

@@ -1,7 +1,7 @@
 import { activityInfo, log } from '@temporalio/activity';
-import type { LeaseReport, PermitAnswer, PermitAsk, PermitWait } from '../model/permits.ts';
+import type { LeaseReport, PermitAnswer, PermitAsk, PermitWait } from '../model/budget/permits.ts';
 import { transient } from './failures.ts';
-import { instant, Lease, type PermitSource, questionId } from './permits.ts';
+import { instant, Lease, type PermitSource, questionId } from './leases.ts';
 
 /** What an activity says of itself when it asks. */
 export type Wish = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt'>;

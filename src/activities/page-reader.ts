@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
-import { pageSize, type SliceQuery } from '../model/slice.ts';
+import { pageSize, type SliceQuery } from '../model/sync/slice.ts';
 import type { DocumentationService, FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import { MalformedResponse, NetworkError, ServerError } from '../service/errors.ts';
 import { isAnswer, refusalOf } from './answers.ts';
-import { type Lease, LeaseOver } from './permits.ts';
+import { type Lease, LeaseOver } from './leases.ts';
 
 /** A page that came broken is asked for once more, soon: two requests at most are wasted (DESIGN S3). */
 const triesOfAPage = 2;

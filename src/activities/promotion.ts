@@ -1,5 +1,5 @@
-import { type BundleStore, type Current, PointerMoved } from '../bundle/bundle-store.ts';
-import { SiteHeld, type SiteHold } from '../bundle/site-holds.ts';
+import { type BundleStore, type Current, PointerMoved } from '../bundle/store/bundle-store.ts';
+import { SiteHeld, type SiteHold } from '../bundle/store/site-holds.ts';
 
 /** When a version became current, and what must still be current until then; null for nothing yet. */
 export interface Promotion {

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
-import { NoSuchVersion } from '../bundle/bundle-store.ts';
-import { VersionDamaged } from '../bundle/store-errors.ts';
+import { NoSuchVersion } from '../bundle/store/bundle-store.ts';
+import { VersionDamaged } from '../bundle/store/store-errors.ts';
 import type { RolloutResult } from '../model/cargo.ts';
 import { rollOutVersion } from '../rollout/roll-out-version.ts';
 import { RolloutSuperseded } from '../rollout/rollout-superseded.ts';

@@ -1,5 +1,5 @@
 import type { ApplicationFailure } from '@temporalio/common';
-import { NoSuchVersion } from '../bundle/bundle-store.ts';
+import { NoSuchVersion } from '../bundle/store/bundle-store.ts';
 import {
   SigningKeyUnusable,
   StagedChanged,
@@ -9,7 +9,7 @@ import {
   StoreUnreachable,
   VersionConflict,
   VersionDamaged,
-} from '../bundle/store-errors.ts';
+} from '../bundle/store/store-errors.ts';
 import { permanent, transient } from './failures.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import { readRetryAfter } from '../model/retry-after.ts';
+import { readRetryAfter } from '../model/budget/retry-after.ts';
 import type { WebhookDelivery, WebhookReceipt } from '../model/webhook-event.ts';
 import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks/send-webhook.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
-import type { ExitCode } from './exit-codes.ts';
-import type { Output } from './output.ts';
+import type { ExitCode } from './failures/exit-codes.ts';
+import type { Output } from './terminal/output.ts';
 
 /** What every command is given. */
 export interface CommandContext {

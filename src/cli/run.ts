@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander';
-import { type Failure, usageFailure } from './cli-failure.ts';
 import type { CommandContext } from './context.ts';
-import { exitCodes } from './exit-codes.ts';
-import { Output } from './output.ts';
+import { type Failure, usageFailure } from './failures/cli-failure.ts';
+import { exitCodes } from './failures/exit-codes.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
+import { Output } from './terminal/output.ts';
 
 /** Runs one command line and returns its exit code; never rejects. Prints through `Output` only. */
 export async function runDocferry(argv: readonly string[]): Promise<number> {
@@ -72,7 +72,7 @@ function usageOf(error: CommanderError): Failure {
 /** What explains failures knows Temporal and the stores: it is loaded when there is something to explain. */
 async function explain(error: unknown): Promise<Failure> {
   try {
-    const { explainFailure } = await import('./failure.ts');
+    const { explainFailure } = await import('./failures/failure.ts');
     return explainFailure(error);
   } catch {
     const message = error instanceof Error ? error.message : String(error);

@@ -7,7 +7,7 @@ import type {
   PermitAsk,
   WindowSettings,
   WindowView,
-} from '../model/permits.ts';
+} from '../model/budget/permits.ts';
 import { budgetWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import {
   askPermitsUpdate,

@@ -1,7 +1,7 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
-import type { Transfer } from '../model/transfer.ts';
+import type { Transfer } from '../model/export/transfer.ts';
 
 /** How far the running download of an export is, by its newest heartbeat, at most a few seconds old; null when unknown. */
 export async function downloadNow(client: Client, handle: WorkflowHandle): Promise<Transfer | null> {

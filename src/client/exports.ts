@@ -1,7 +1,7 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import type { ExportPhase } from '../model/cargo.ts';
-import { type ExportInput, type ExportState, sameParameters } from '../model/site-export.ts';
-import type { Transfer } from '../model/transfer.ts';
+import { type ExportInput, type ExportState, sameParameters } from '../model/export/site-export.ts';
+import type { Transfer } from '../model/export/transfer.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { downloadSignal, exportStateQuery, phaseSignal, pollNowUpdate } from '../workflows/definitions.ts';
 import type { exportSite } from '../workflows/export-site.ts';

@@ -1,5 +1,5 @@
 import { type Client, type ScheduleDescription, ScheduleNotFoundError } from '@temporalio/client';
-import { type ScheduleTarget, schedulePrefix, targetOfScheduleId } from '../model/schedule-target.ts';
+import { type ScheduleTarget, schedulePrefix, targetOfScheduleId } from '../model/schedule/schedule-target.ts';
 import { inBatches } from './in-batches.ts';
 
 /** A schedule of this task queue's docferry. */

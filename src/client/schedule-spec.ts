@@ -9,11 +9,11 @@ import {
   type ScheduleSpec,
 } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
-import type { Calendar } from '../model/cron-calendar.ts';
-import type { DesiredSchedule } from '../model/desired-schedules.ts';
-import type { ExistingSchedule } from '../model/schedule-plan.ts';
-import type { ScheduleSettings } from '../model/schedule-settings.ts';
-import type { ScheduleTarget } from '../model/schedule-target.ts';
+import type { Calendar } from '../model/schedule/cron-calendar.ts';
+import type { DesiredSchedule } from '../model/schedule/desired-schedules.ts';
+import type { ExistingSchedule } from '../model/schedule/schedule-plan.ts';
+import type { ScheduleSettings } from '../model/schedule/schedule-settings.ts';
+import type { ScheduleTarget } from '../model/schedule/schedule-target.ts';
 
 /** Memo of the schedule's action: unlike the schedule's own memo it can be updated, and every run shows it. */
 const digestMemo = 'docferryDigest';

@@ -5,11 +5,11 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { type ConfiguredOrganization, desiredSchedules } from '../model/desired-schedules.ts';
-import { updateOf } from '../model/schedule-plan.ts';
-import { whenText } from '../model/schedule-settings.ts';
-import type { ScheduleTarget } from '../model/schedule-target.ts';
-import type { ScheduledResult } from '../model/scheduled-run.ts';
+import { type ConfiguredOrganization, desiredSchedules } from '../model/schedule/desired-schedules.ts';
+import { updateOf } from '../model/schedule/schedule-plan.ts';
+import { whenText } from '../model/schedule/schedule-settings.ts';
+import type { ScheduleTarget } from '../model/schedule/schedule-target.ts';
+import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
 import { inBatches } from './in-batches.ts';
 import { callsAtOnce, type OwnedSchedule, ownedSchedules } from './owned-schedules.ts';
 import { existingSchedule } from './schedule-spec.ts';

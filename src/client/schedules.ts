@@ -4,9 +4,9 @@ import {
   type DesiredSchedule,
   desiredSchedules,
   isConfigured,
-} from '../model/desired-schedules.ts';
-import { type FoundOnServer, planSchedules, type SchedulePlan } from '../model/schedule-plan.ts';
-import { targetOfWorkflowId } from '../model/schedule-target.ts';
+} from '../model/schedule/desired-schedules.ts';
+import { type FoundOnServer, planSchedules, type SchedulePlan } from '../model/schedule/schedule-plan.ts';
+import { targetOfWorkflowId } from '../model/schedule/schedule-target.ts';
 import { workflowTypes } from '../model/workflow-ids.ts';
 import { inBatches } from './in-batches.ts';
 import { callsAtOnce, ownedSchedules } from './owned-schedules.ts';

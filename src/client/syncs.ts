@@ -1,5 +1,5 @@
 import type { Client, WorkflowHandle, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
-import type { SyncInput, SyncState } from '../model/sync.ts';
+import type { SyncInput, SyncState } from '../model/sync/sync.ts';
 import { syncWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { syncStateQuery } from '../workflows/definitions.ts';
 import type { syncFeedback } from '../workflows/sync-feedback.ts';

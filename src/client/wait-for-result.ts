@@ -1,6 +1,6 @@
 import { type Client, isGrpcServiceError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
-import { TemporalUnreachable } from './connection.ts';
+import { TemporalUnreachable } from './temporal-connection.ts';
 
 /** The time to wait ran out; the workflow goes on. */
 export class StillRunning extends Error {

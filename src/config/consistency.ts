@@ -1,6 +1,6 @@
 import path from 'node:path';
+import type { ConfigInput } from './file-schema.ts';
 import { isSecure } from './is-secure.ts';
-import type { ConfigInput } from './schema.ts';
 
 /** A problem before its place in the file is looked up. */
 interface Finding {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { configSchema } from './schema.ts';
+import { configSchema } from './file-schema.ts';
 
 /** A schema as far as this file looks into it. */
 export interface JsonSchema {

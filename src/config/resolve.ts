@@ -12,9 +12,9 @@ import type {
   WebhookConfig,
 } from './config.ts';
 import type { Environment } from './environment.ts';
+import type { ConfigInput } from './file-schema.ts';
 import { parsePostgresAddress, shownAddress } from './postgres-address.ts';
 import type { ScheduleInput } from './schedule-schema.ts';
-import type { ConfigInput } from './schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
 import { SigningSecret, WebhookAddress } from './webhook-secrets.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ConfigProblem } from './config-error.ts';
+import { configSchema } from './file-schema.ts';
 import { formatPath } from './format-path.ts';
-import { configSchema } from './schema.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /** What the schema found, in words, each at its place in the file. */

@@ -27,7 +27,7 @@ const rollout = z
 const siteRule = z.enum(['refuse', 'warn', 'off'], 'expected refuse, warn or off').optional();
 
 /**
- * By the names that `src/bundle/site/site-rules.ts` and `src/bundle/render/render-rules.ts` give them; a test sees to it
+ * By the names that `src/bundle/rules/site-rules.ts` and `src/bundle/rules/render-rules.ts` give them; a test sees to it
  * that none is missing.
  */
 const siteRules = z.strictObject({

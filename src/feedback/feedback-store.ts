@@ -1,13 +1,13 @@
 import type { EntryCounts, ReadingKind } from '../model/cargo.ts';
-import type { ProjectActivity } from '../model/observed-load.ts';
-import type { KnownEntries, PassBounds } from '../model/pass-slices.ts';
-import type { ReportFigures, ReportQuery } from '../model/report-figures.ts';
-import type { EntryOrder, PlannedSlice } from '../model/slice.ts';
-import type { VerifiedRange } from '../model/verified-ranges.ts';
-import type { Treated } from './apply-privacy.ts';
+import type { ProjectActivity } from '../model/planning/observed-load.ts';
+import type { ReportFigures, ReportQuery } from '../model/report/report-figures.ts';
+import type { KnownEntries, PassBounds } from '../model/sync/pass-slices.ts';
+import type { EntryOrder, PlannedSlice } from '../model/sync/slice.ts';
+import type { VerifiedRange } from '../model/sync/verified-ranges.ts';
 import type { FeedbackEntry, RejectedEntry } from './feedback-entry.ts';
-import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
-import type { FeedbackStats } from './feedback-stats.ts';
+import type { FeedbackStats } from './figures/count-feedback.ts';
+import type { FeedbackRecord, RecordFilter } from './files/feedback-record.ts';
+import type { Treated } from './privacy/apply-privacy.ts';
 
 /** Where a pass stands after the pages committed so far. */
 export interface PassPosition {

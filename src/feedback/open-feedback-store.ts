@@ -1,6 +1,6 @@
+import type { PostgresPlace } from './database/postgres-place.ts';
 import type { FeedbackStore } from './feedback-store.ts';
-import type { PostgresPlace } from './postgres-place.ts';
-import { keepEverything, type Privacy } from './privacy.ts';
+import { keepEverything, type Privacy } from './privacy/privacy.ts';
 
 /** Where a feedback store is. */
 export type FeedbackStorePlace = { kind: 'sqlite'; file: string } | ({ kind: 'postgres' } & PostgresPlace);

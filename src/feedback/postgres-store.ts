@@ -1,12 +1,12 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import { BytewiseText } from './bytewise-text.ts';
+import { BytewiseText } from './database/bytewise-text.ts';
+import { migrate, migrationTable, type SchemaState, schemaState } from './database/migrations.ts';
+import type { PostgresPlace } from './database/postgres-place.ts';
+import { openPostgresPool } from './database/postgres-pool.ts';
+import type { FeedbackDatabase } from './database/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
-import { migrate, migrationTable, type SchemaState, schemaState } from './migrations.ts';
-import type { PostgresPlace } from './postgres-place.ts';
-import { openPostgresPool } from './postgres-pool.ts';
-import { keepEverything, type Privacy } from './privacy.ts';
-import type { FeedbackDatabase } from './schema.ts';
+import { keepEverything, type Privacy } from './privacy/privacy.ts';
 import { sqlFeedbackStore } from './sql-feedback-store.ts';
 
 /** What a database was found to be before anything is written to it. */

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
-import { applyPrivacy, countUntreated, expire, personalSince } from './apply-privacy.ts';
-import { eraseContact } from './erase-contact.ts';
-import { countUndated, exportRows } from './export-rows.ts';
-import { jobDurations, listExportRuns, recordExportRun } from './export-runs.ts';
-import { feedbackStats } from './feedback-stats.ts';
+import { jobDurations, listExportRuns, recordExportRun } from './database/export-runs.ts';
+import type { FeedbackDatabase } from './database/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
-import { knownEntries } from './known-entries.ts';
+import { feedbackStats } from './figures/count-feedback.ts';
+import { latestCosts, projectActivity } from './figures/project-activity.ts';
+import { reportFigures } from './figures/read-report-figures.ts';
+import { countUndated, exportRows } from './files/file-rows.ts';
+import { knownEntries } from './pass/known-entries.ts';
+import { verifiedRanges, verifiedUpTo } from './pass/noted-ranges.ts';
 import {
   beginPass,
   countRequests,
@@ -16,16 +18,14 @@ import {
   listPasses,
   lockedPass,
   watermark,
-} from './passes.ts';
-import type { Privacy } from './privacy.ts';
-import { latestCosts, projectActivity } from './project-activity.ts';
-import { cutSlice, endCheck } from './read-slice.ts';
-import { reportFigures } from './report-figures.ts';
-import type { FeedbackDatabase } from './schema.ts';
-import { currentSlice, listSlices } from './slices.ts';
-import { chooseSpare, planSpare } from './spare-reading.ts';
-import { upsertPage } from './upsert-page.ts';
-import { verifiedRanges, verifiedUpTo } from './verified-ranges.ts';
+} from './pass/passes.ts';
+import { cutSlice, endCheck } from './pass/read-slice.ts';
+import { currentSlice, listSlices } from './pass/slices.ts';
+import { chooseSpare, planSpare } from './pass/spare-reading.ts';
+import { upsertPage } from './pass/upsert-page.ts';
+import { applyPrivacy, countUntreated, expire, personalSince } from './privacy/apply-privacy.ts';
+import { eraseContact } from './privacy/erase-contact.ts';
+import type { Privacy } from './privacy/privacy.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 

@@ -2,14 +2,14 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
+import { migrate, schemaState } from './database/migrations.ts';
+import { ImmediateSqliteDialect, whileBusy } from './database/sqlite-dialect.ts';
+import { explainSqliteProblem } from './database/sqlite-problem.ts';
+import type { FeedbackDatabase } from './database/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
-import { migrate, schemaState } from './migrations.ts';
-import { keepEverything, type Privacy } from './privacy.ts';
-import type { FeedbackDatabase } from './schema.ts';
+import { keepEverything, type Privacy } from './privacy/privacy.ts';
 import { sqlFeedbackStore } from './sql-feedback-store.ts';
-import { ImmediateSqliteDialect, whileBusy } from './sqlite-dialect.ts';
-import { explainSqliteProblem } from './sqlite-problem.ts';
 
 /**
  * Opens the feedback store in a SQLite file, making the file, its folder and its tables where they are missing.

@@ -1,6 +1,6 @@
 import { counted, countText } from '../model/quantities.ts';
-import type { ReportFigures, Votes } from '../model/report-figures.ts';
-import type { TimeAxis } from '../model/time-axis.ts';
+import type { ReportFigures, Votes } from '../model/report/report-figures.ts';
+import type { TimeAxis } from '../model/report/time-axis.ts';
 import { type Html, html } from './html.ts';
 import { sharesDiffer } from './wilson.ts';
 import { dayText, percentText, waitText } from './words.ts';

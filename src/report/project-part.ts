@@ -1,5 +1,5 @@
 import { counted } from '../model/quantities.ts';
-import type { ReportFigures } from '../model/report-figures.ts';
+import type { ReportFigures } from '../model/report/report-figures.ts';
 import { type Html, html, visible } from './html.ts';
 import { keyFigures, leadText } from './lead.ts';
 import { agentsSection } from './sections/agents.ts';

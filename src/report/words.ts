@@ -1,5 +1,5 @@
 import { countText } from '../model/quantities.ts';
-import { type AxisUnit, isCutShort, type TimeAxis } from '../model/time-axis.ts';
+import { type AxisUnit, isCutShort, type TimeAxis } from '../model/report/time-axis.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

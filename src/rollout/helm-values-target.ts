@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { versionTime } from '../model/version-name.ts';
+import { versionTime } from '../model/export/version-name.ts';
 import { editHelmValues, readHelmValues } from './edit-helm-values.ts';
 import { STATIC_EXPORT, ValuesRefused } from './helm-values-document.ts';
-import { replaceFile } from './replace-file.ts';
+import { replaceFile } from './replace-text-file.ts';
 import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
 import { TargetRefused } from './target-refused.ts';

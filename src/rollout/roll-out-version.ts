@@ -1,4 +1,4 @@
-import type { BundleStore } from '../bundle/bundle-store.ts';
+import type { BundleStore } from '../bundle/store/bundle-store.ts';
 import type { RolloutResult } from '../model/cargo.ts';
 import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutTarget } from './rollout-target.ts';

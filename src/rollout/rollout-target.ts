@@ -1,4 +1,4 @@
-import type { Manifest } from '../bundle/bundle-store.ts';
+import type { Manifest } from '../bundle/store/bundle-store.ts';
 
 /** What a target is given: a published, verified version. */
 export interface RolloutRequest {

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Work } from '../bundle/bundle-store.ts';
-import { syncPath } from '../bundle/durable-file.ts';
+import { syncPath } from '../bundle/files/durable-file.ts';
+import type { Work } from '../bundle/store/bundle-store.ts';
 
 /** Flushes asked for side by side share the disk's journal writes. */
 const AT_ONCE = 16;

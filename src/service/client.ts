@@ -1,11 +1,11 @@
 import type tls from 'node:tls';
-import { readHttpDate } from '../model/retry-after.ts';
+import { readHttpDate } from '../model/budget/retry-after.ts';
 import type { DocumentationService, FeedbackQuery, RequestOptions } from './documentation-service.ts';
 import { errorFor } from './error-response.ts';
 import { BadRequest, Unauthorized } from './errors.ts';
 import { exchange, type OutgoingRequest, type Timeouts } from './exchange.ts';
-import { readBundleLink, readJobStatus, readStartedJob } from './export-job.ts';
 import { readFeedbackPage } from './feedback-page.ts';
+import { readBundleLink, readJobStatus, readStartedJob } from './job-answer.ts';
 import { isLoopback } from './loopback.ts';
 import { proxyFor } from './proxy.ts';
 import { ServiceAgent } from './service-agent.ts';

@@ -1,4 +1,4 @@
-import { readRetryAfter } from '../model/retry-after.ts';
+import { readRetryAfter } from '../model/budget/retry-after.ts';
 import {
   BadRequest,
   MalformedResponse,

@@ -2,12 +2,12 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import axios, { type AxiosResponse } from 'axios';
-import { resetConnection } from './connection.ts';
 import type { RequestOptions } from './documentation-service.ts';
 import { Aborted, MalformedResponse, NetworkError } from './errors.ts';
 import { networkErrorFor } from './network-error.ts';
 import { BodyTooLong, readBody } from './read-body.ts';
 import type { ConnectOptions, ServiceAgent } from './service-agent.ts';
+import { resetConnection } from './service-connection.ts';
 
 /** Time limits in milliseconds. */
 export interface Timeouts {

@@ -2,7 +2,7 @@ import http from 'node:http';
 import type https from 'node:https';
 import net from 'node:net';
 import type tls from 'node:tls';
-import { openConnection } from './connection.ts';
+import { openConnection } from './service-connection.ts';
 
 /** A server closes idle connections after 5 s or more; ending them earlier avoids writing on one that is closing. */
 const IDLE_MS = 4_000;

@@ -1,9 +1,9 @@
 import { ApplicationFailure, condition, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { Reason } from '../model/cargo.ts';
-import { changesText } from '../model/content-changes.ts';
 import { spanText, summaryText } from '../model/details-text.ts';
-import { type ExportInput, longestReason } from '../model/site-export.ts';
+import { changesText } from '../model/export/content-changes.ts';
+import { type ExportInput, longestReason } from '../model/export/site-export.ts';
 import { storeOptions } from './activity-options.ts';
 import type { ExportView } from './export-view.ts';
 

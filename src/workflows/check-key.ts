@@ -1,7 +1,7 @@
 import { type ActivityOptions, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import type { KeyCheck } from '../model/budget/key-check.ts';
 import { factsTable } from '../model/details-text.ts';
-import type { KeyCheck } from '../model/key-check.ts';
 
 /** One attempt: a second one could be a second request. */
 const askOptions = {

@@ -1,5 +1,4 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { ExportPhase } from '../model/cargo.ts';
 import type {
   ForAWhile,
   LeaseReport,
@@ -8,10 +7,11 @@ import type {
   PermitAsk,
   WindowSettings,
   WindowView,
-} from '../model/permits.ts';
-import type { ExportState } from '../model/site-export.ts';
-import type { SyncState } from '../model/sync.ts';
-import type { Transfer } from '../model/transfer.ts';
+} from '../model/budget/permits.ts';
+import type { ExportPhase } from '../model/cargo.ts';
+import type { ExportState } from '../model/export/site-export.ts';
+import type { Transfer } from '../model/export/transfer.ts';
+import type { SyncState } from '../model/sync/sync.ts';
 import type { ApprovalAnswer, RejectionAnswer } from './approval.ts';
 
 export const exportStateQuery = defineQuery<ExportState>('state');

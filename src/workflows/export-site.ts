@@ -15,8 +15,8 @@ import {
   type ExportResult,
   type ExportState,
   versionWithContent,
-} from '../model/site-export.ts';
-import { versionName } from '../model/version-name.ts';
+} from '../model/export/site-export.ts';
+import { versionName } from '../model/export/version-name.ts';
 import { fetchOptions, recordOptions } from './activity-options.ts';
 import { announce } from './announce.ts';
 import { Approval } from './approval.ts';
@@ -29,11 +29,11 @@ import {
   rejectUpdate,
   retryKeySignal,
 } from './definitions.ts';
-import { ExportJob } from './export-job.ts';
 import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
 import { KeyGate } from './key-gate.ts';
 import { type FetchBundleResult, Publication, type VerifiedBundle } from './publication.ts';
+import { ExportJob } from './run-job.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
 
 type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'> & { held?: string | null };

@@ -1,9 +1,9 @@
 import { setCurrentDetails } from '@temporalio/workflow';
 import type { ExportPhase, RolloutResult } from '../model/cargo.ts';
-import { changesMarkdown } from '../model/content-changes.ts';
 import { barText, clockTime, factsTable } from '../model/details-text.ts';
-import type { AwaitedApproval, ExportInput, ExportProgress, ExportState } from '../model/site-export.ts';
-import { type Transfer, transferTableRows } from '../model/transfer.ts';
+import { changesMarkdown } from '../model/export/content-changes.ts';
+import type { AwaitedApproval, ExportInput, ExportProgress, ExportState } from '../model/export/site-export.ts';
+import { type Transfer, transferTableRows } from '../model/export/transfer.ts';
 import { showPhase } from './search-attributes.ts';
 
 /** What people see of an export: the query `state`, the current details and the phase as a search attribute. */

@@ -1,6 +1,6 @@
 import { condition } from '@temporalio/workflow';
+import { keyTryDelay, type RefusedKey } from '../model/budget/key-tries.ts';
 import { clockTime } from '../model/details-text.ts';
-import { keyTryDelay, type RefusedKey } from '../model/key-tries.ts';
 import { failureType } from './failure-summary.ts';
 
 /** Sits out a refused key (401): the step is tried again a minute later, then ever later, or when told (DESIGN §4). */

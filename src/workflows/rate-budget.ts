@@ -10,8 +10,8 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { describeWindow } from '../model/budget-text.ts';
-import { type ForAWhile, overrideProblem, type WindowSettings } from '../model/permits.ts';
+import { describeWindow } from '../model/budget/budget-text.ts';
+import { type ForAWhile, overrideProblem, type WindowSettings } from '../model/budget/permits.ts';
 import {
   ask,
   configure,
@@ -21,9 +21,9 @@ import {
   pauseWith,
   report,
   retryKey,
-} from '../model/sliding-window.ts';
-import { emptyWindow, type WindowState } from '../model/window-state.ts';
-import { viewOf } from '../model/window-view.ts';
+} from '../model/budget/sliding-window.ts';
+import { emptyWindow, type WindowState } from '../model/budget/window-state.ts';
+import { viewOf } from '../model/budget/window-view.ts';
 import {
   askPermitsUpdate,
   budgetStateQuery,

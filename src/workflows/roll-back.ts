@@ -10,7 +10,7 @@ import {
 import type { Activities } from '../activities/index.ts';
 import type { ExportPhase, RolloutResult } from '../model/cargo.ts';
 import { factsTable } from '../model/details-text.ts';
-import type { ExportState, RollbackInput, RollbackResult } from '../model/site-export.ts';
+import type { ExportState, RollbackInput, RollbackResult } from '../model/export/site-export.ts';
 import { recordOptions, wholeVersionOptions } from './activity-options.ts';
 import { exportStateQuery } from './definitions.ts';
 import { failureSummary } from './failure-summary.ts';

@@ -14,10 +14,10 @@ import {
   startChild,
 } from '@temporalio/workflow';
 import { factsTable } from '../model/details-text.ts';
-import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/schedule-target.ts';
-import type { ScheduledResult } from '../model/scheduled-run.ts';
-import type { ExportResult } from '../model/site-export.ts';
-import type { SyncResult } from '../model/sync.ts';
+import type { ExportResult } from '../model/export/site-export.ts';
+import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/schedule/schedule-target.ts';
+import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
+import type { SyncResult } from '../model/sync/sync.ts';
 import type { exportSite } from './export-site.ts';
 import { innermost } from './failure-summary.ts';
 import { attributesOf } from './search-attributes.ts';

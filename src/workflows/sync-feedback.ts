@@ -10,7 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { waitText } from '../model/budget-text.ts';
+import { waitText } from '../model/budget/budget-text.ts';
 import { clockTime, factsTable, forecastText, spanText } from '../model/details-text.ts';
 import {
   type CarriedSync,
@@ -19,7 +19,7 @@ import {
   type SyncProgress,
   type SyncResult,
   type SyncState,
-} from '../model/sync.ts';
+} from '../model/sync/sync.ts';
 import { pageOptions, recordOptions } from './activity-options.ts';
 import { announce } from './announce.ts';
 import { permitsFreedSignal, syncStateQuery } from './definitions.ts';

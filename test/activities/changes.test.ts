@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type StatusEntry, statusChanges } from '../../bench/status-changes.ts';
-import { type ActivityScene, activityScene } from '../support/activity-dependencies.ts';
-import { compareWithTruth } from '../support/feedback-truth.ts';
-import { runPass } from '../support/sync-pass.ts';
+import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
+import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
+import { runPass } from '../tools/feedback/sync-pass.ts';
 
 /*
  * DESIGN §8 "changes": 25,000 entries over 400 days; 250 changes of status among the last 30 days' entries (open to

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { createPageActivities, type FetchPagesResult } from '../../src/activities/feedback-pages.ts';
-import type { WindowSettings } from '../../src/model/permits.ts';
-import { everything, type PlannedSlice } from '../../src/model/slice.ts';
-import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
+import type { WindowSettings } from '../../src/model/budget/permits.ts';
+import { everything, type PlannedSlice } from '../../src/model/sync/slice.ts';
+import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 
 let scene: ActivityScene;
 afterEach(async () => {

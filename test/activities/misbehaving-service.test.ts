@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
+import type { WindowSettings } from '../../src/model/budget/permits.ts';
 import type { PassKind } from '../../src/model/cargo.ts';
-import type { WindowSettings } from '../../src/model/permits.ts';
-import { type ActivityScene, activityScene } from '../support/activity-dependencies.ts';
-import { compareWithTruth, type Differences } from '../support/feedback-truth.ts';
-import { type PassEnd, runPass } from '../support/sync-pass.ts';
+import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
+import { compareWithTruth, type Differences } from '../tools/feedback/feedback-truth.ts';
+import { type PassEnd, runPass } from '../tools/feedback/sync-pass.ts';
 
 /*
  * Whatever the service does: after each pass the store equals the sandbox's truth, field by field, or the pass has

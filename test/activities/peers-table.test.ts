@@ -1,9 +1,9 @@
 import { afterAll, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
-import type { WindowSettings } from '../../src/model/permits.ts';
-import { type ActivityScene, activityScene } from '../support/activity-dependencies.ts';
-import { compareWithTruth } from '../support/feedback-truth.ts';
-import { runPass } from '../support/sync-pass.ts';
+import type { WindowSettings } from '../../src/model/budget/permits.ts';
+import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
+import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
+import { runPass } from '../tools/feedback/sync-pass.ts';
 
 /*
  * The misbehaviours that other tools were measured under: 3,000 entries, 30 pages; cursors that die in a wait for the

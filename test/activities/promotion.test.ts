@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { promoteUnlessHeld } from '../../src/activities/promotion.ts';
-import { type BundleStore, type Current, PointerMoved } from '../../src/bundle/bundle-store.ts';
+import { type BundleStore, type Current, PointerMoved } from '../../src/bundle/store/bundle-store.ts';
 
 const known: Current = { version: 'v1', contentDigest: 'd1', publishedAt: '2026-11-21T04:00:00.000Z', epoch: 5 };
 

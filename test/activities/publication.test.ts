@@ -1,14 +1,14 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createApprovalActivities } from '../../src/activities/approvals.ts';
+import { createApprovalActivities } from '../../src/activities/approval-steps.ts';
 import { createBundleActivities } from '../../src/activities/bundle-versions.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
 import { createRolloutActivities } from '../../src/activities/site-rollouts.ts';
-import { StoreRefused, StoreUnreachable } from '../../src/bundle/store-errors.ts';
+import { StoreRefused, StoreUnreachable } from '../../src/bundle/store/store-errors.ts';
 import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
-import { publish, stage } from '../bundle/staged.ts';
-import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
+import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
+import { publish, stage } from '../tools/bundle/staged.ts';
 
 const domain = 'docs.acme.example';
 const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;

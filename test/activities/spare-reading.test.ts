@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
-import { type ActivityScene, activityScene } from '../support/activity-dependencies.ts';
-import { compareWithTruth } from '../support/feedback-truth.ts';
-import { runPass } from '../support/sync-pass.ts';
+import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
+import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
+import { runPass } from '../tools/feedback/sync-pass.ts';
 
 interface Entry {
   id: string;

@@ -2,8 +2,8 @@ import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createWebhookActivities } from '../../src/activities/webhook-deliveries.ts';
 import type { WebhookDelivery } from '../../src/model/webhook-event.ts';
-import { type ActivityScene, activityScene, failureOf, mockActivity } from '../support/activity-dependencies.ts';
-import { plainHeaders, startReceiver, type WebhookReceiver, webhookSecret } from '../support/webhook-receiver.ts';
+import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
+import { plainHeaders, startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
 
 let scene: ActivityScene;
 let receiver: WebhookReceiver;

@@ -19,7 +19,7 @@ describe('the ledger of a recorded budget', () => {
   });
 
   it('cannot be read from a history without a grant: the messages may have changed', () => {
-    const histories = 'test/histories/0.1.0';
+    const histories = 'test/histories';
     const [noGrant = ''] = readdirSync(histories).filter((name) => name.startsWith('syncFeedback-'));
     expect(() => ledgerOf([recorded(join(histories, noGrant))], settings)).toThrow('holds no grant');
   });

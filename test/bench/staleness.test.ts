@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { equalIntervals } from '../../bench/equal-intervals.ts';
 import { simulateStaleness } from '../../bench/staleness-simulation.ts';
-import { runCost } from '../../src/model/observed-load.ts';
-import { freshestIntervals, longestEveryMs, type Refreshed } from '../../src/model/staleness.ts';
+import { runCost } from '../../src/model/planning/observed-load.ts';
+import { freshestIntervals, longestEveryMs, type Refreshed } from '../../src/model/planning/staleness.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
-import { DocferryProcess } from '../support/docferry-process.ts';
+import { DocferryProcess } from '../tools/docferry-process.ts';
 
 export interface ChaosOptions {
   sandbox: NonNullable<Parameters<typeof startSandbox>[0]>;

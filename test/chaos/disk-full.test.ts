@@ -3,9 +3,9 @@ import { mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { DOMAIN, type Publication, publishOnce } from '../../scripts/chaos/publishing.ts';
-import { StoreNotWritable } from '../../src/bundle/store-errors.ts';
+import { StoreNotWritable } from '../../src/bundle/store/store-errors.ts';
 import { TargetRefused } from '../../src/rollout/target-refused.ts';
+import { DOMAIN, type Publication, publishOnce } from '../tools/chaos/publishing.ts';
 import { PublishingScene } from './publishing-scene.ts';
 
 /**

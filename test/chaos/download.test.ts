@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
-import { DocferryProcess } from '../support/docferry-process.ts';
+import { DocferryProcess } from '../tools/docferry-process.ts';
 
 /**
  * Links that live 5 s, a slow download of 200 MB, resets every 20 MB, and the worker killed twice (DESIGN E3): what is

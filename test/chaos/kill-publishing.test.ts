@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { publishOnce } from '../../scripts/chaos/publishing.ts';
 import type { BundlePlaceConfig } from '../../src/config/config.ts';
-import { s3Backend, s3Server } from '../bundle/store-backends.ts';
-import { breakingProxy } from '../support/breaking-proxy.ts';
+import { s3Backend, s3Server } from '../tools/bundle/store-backends.ts';
+import { publishOnce } from '../tools/chaos/publishing.ts';
+import { breakingProxy } from '../tools/proxies/breaking-proxy.ts';
 import { changesOf, PublishingScene } from './publishing-scene.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createDatabase, hasPostgres, type PostgresDatabase } from '../support/postgres-database.ts';
+import { createDatabase, hasPostgres, type PostgresDatabase } from '../tools/servers/postgres-database.ts';
 import { ChaosScene } from './chaos-scene.ts';
 
 /**

@@ -2,19 +2,19 @@ import { lutimes, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
-import { DOMAIN, type Publication, publishOnce } from '../../scripts/chaos/publishing.ts';
-import { type Seen, watchSite } from '../../scripts/chaos/watching.ts';
-import { auditStore } from '../../src/bundle/audit-store.ts';
-import type { BundleStore } from '../../src/bundle/bundle-store.ts';
+import { auditStore } from '../../src/bundle/store/audit-store.ts';
+import type { BundleStore } from '../../src/bundle/store/bundle-store.ts';
 import type { BundlePlaceConfig } from '../../src/config/config.ts';
-import { openBundleStore } from '../../src/open-bundle-store.ts';
-import { tarGz } from '../bundle/build-archive.ts';
-import { DocferryProcess } from '../support/docferry-process.ts';
+import { openBundleStore } from '../../src/wiring/open-bundle-store.ts';
+import { tarGz } from '../tools/bundle/build-archive.ts';
+import { DOMAIN, type Publication, publishOnce } from '../tools/chaos/publishing.ts';
+import { type Seen, watchSite } from '../tools/chaos/watching.ts';
+import { DocferryProcess } from '../tools/docferry-process.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Of the first version's name. */
 const BEGIN = Date.UTC(2026, 10, 21);
-const program = resolve('dist/scripts/chaos/process.js');
+const program = resolve('dist/test/tools/chaos/process.js');
 const preload = resolve('test/chaos/kill-at-step.mjs');
 /** What belongs to a folder store and to a folder target; everything else was left behind. */
 const IN_STORE = [

@@ -9,7 +9,7 @@ import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
 import { type DevServer, startDevServer } from '../../src/embedded/dev-server.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
 import { searchAttributes } from '../../src/model/workflow-ids.ts';
-import { DocferryProcess } from '../support/docferry-process.ts';
+import { DocferryProcess } from '../tools/docferry-process.ts';
 
 /**
  * Assumption D of docs/budget.md. A built worker stops itself with SIGSTOP at exactly the place where nothing can be

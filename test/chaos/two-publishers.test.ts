@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { publishOnce } from '../../scripts/chaos/publishing.ts';
-import { type Backend, backends, s3Server } from '../bundle/store-backends.ts';
+import { type Backend, backends, s3Server } from '../tools/bundle/store-backends.ts';
+import { publishOnce } from '../tools/chaos/publishing.ts';
 import { PublishingScene } from './publishing-scene.ts';
 
 /**

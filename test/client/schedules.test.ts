@@ -11,10 +11,10 @@ import {
 import { scheduleViews } from '../../src/client/schedule-views.ts';
 import { applySchedules, readSchedulePlan, ScheduleRefused } from '../../src/client/schedules.ts';
 import { startSync } from '../../src/client/syncs.ts';
-import type { ConfiguredOrganization, ConfiguredTimes } from '../../src/model/desired-schedules.ts';
-import { isEmptyPlan, type SchedulePlan } from '../../src/model/schedule-plan.ts';
-import { scheduleId } from '../../src/model/schedule-target.ts';
-import { devServerEnvironment } from '../support/temporal.ts';
+import type { ConfiguredOrganization, ConfiguredTimes } from '../../src/model/schedule/desired-schedules.ts';
+import { isEmptyPlan, type SchedulePlan } from '../../src/model/schedule/schedule-plan.ts';
+import { scheduleId } from '../../src/model/schedule/schedule-target.ts';
+import { devServerEnvironment } from '../tools/temporal/temporal.ts';
 
 let env: TestWorkflowEnvironment;
 const made: string[] = [];

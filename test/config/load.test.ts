@@ -3,11 +3,11 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Config } from '../../src/config/config.ts';
+import { configSchema } from '../../src/config/file-schema.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { configSchema } from '../../src/config/schema.ts';
 import { failureOf, folderWith, KEY, load, MINIMAL, organizationWith, problemsOf } from './config-folder.ts';
 
-const designYaml = readFileSync(new URL('design.yaml', import.meta.url), 'utf8');
+const designYaml = readFileSync(new URL('whole.yaml', import.meta.url), 'utf8');
 const exampleYaml = readFileSync(new URL('../../docferry.example.yaml', import.meta.url), 'utf8');
 
 describe('loadConfig', () => {

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { feedbackPrivacy } from '../../src/feedback-privacy.ts';
+import { feedbackPrivacy } from '../../src/wiring/feedback-privacy.ts';
 import { failureOf, KEY, load, MINIMAL, problemsOf } from './config-folder.ts';
 
 const HASH_KEY = 'hunter2-hunter2-hunter2-hunter2-';

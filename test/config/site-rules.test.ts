@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { RENDER_RULES } from '../../src/bundle/render/render-rules.ts';
-import { SITE_RULES } from '../../src/bundle/site/site-rules.ts';
+import { RENDER_RULES } from '../../src/bundle/rules/render-rules.ts';
+import { SITE_RULES } from '../../src/bundle/rules/site-rules.ts';
 import { fieldSchema, type JsonSchema } from '../../src/config/json-schema.ts';
 
 function at(schema: JsonSchema | undefined, ...path: string[]): JsonSchema | undefined {

@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { startBundleServer } from '../../src/bundle/bundle-server.ts';
+import { startBundleServer } from '../../src/bundle/server/bundle-server.ts';
 import { editHelmValues } from '../../src/rollout/edit-helm-values.ts';
 import { HelmValuesTarget } from '../../src/rollout/helm-values-target.ts';
-import { publishSite } from '../bundle/published-version.ts';
-import { tempFolder } from '../bundle/temp-folder.ts';
+import { publishSite } from '../tools/bundle/published-version.ts';
+import { tempFolder } from '../tools/bundle/temp-folder.ts';
 import { helm, helmPath } from './helm.ts';
 
 const chart = fileURLToPath(new URL('../../deploy/chart', import.meta.url));

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { REFUSALS } from '../../scripts/archives/refusals.ts';
 import { badCases, isRule } from '../../scripts/docs/bad-input-page.ts';
 import { namedTest } from '../../scripts/docs/interface-page.ts';
+import { REFUSALS } from '../tools/archives/refusals.ts';
 import { testNames } from './test-names.ts';
 
 const inputs = badCases.flatMap(({ id, inputs: all }) => all.map(([says, ...shownBy]) => ({ id, says, shownBy })));

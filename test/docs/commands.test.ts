@@ -1,9 +1,9 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SITE, tarGz, zip } from '../bundle/build-archive.ts';
 import { signBeside } from '../bundle/signing/sign-beside.ts';
-import { docferry, emptyFolder } from '../cli/run-docferry.ts';
+import { SITE, tarGz, zip } from '../tools/bundle/build-archive.ts';
+import { docferry, emptyFolder } from '../tools/cli/run-docferry.ts';
 import { complaintAbout, complaintAboutMention } from './check-command.ts';
 import {
   consoleCommands,

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { publishSite } from '../bundle/published-version.ts';
-import { tempFolder } from '../bundle/temp-folder.ts';
 import { load } from '../config/config-folder.ts';
+import { publishSite } from '../tools/bundle/published-version.ts';
+import { tempFolder } from '../tools/bundle/temp-folder.ts';
 
 const page = readFileSync(new URL('../../docs/deployments.md', import.meta.url), 'utf8');
 const blocks = (language: string) =>

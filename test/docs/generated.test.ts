@@ -5,7 +5,7 @@ import { commandsPage } from '../../scripts/docs/commands-page.ts';
 import { configurationPage } from '../../scripts/docs/configuration-page.ts';
 import { interfacePage } from '../../scripts/docs/interface-page.ts';
 import { verificationPage } from '../../scripts/docs/verification-page.ts';
-import { RULES } from '../../src/bundle/rules.ts';
+import { RULES } from '../../src/bundle/rules/rules.ts';
 
 describe('generated pages are up to date (else run `npm run docs`)', () => {
   it.each([

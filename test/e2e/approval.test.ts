@@ -2,8 +2,8 @@ import { access, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exportState, startExport } from '../../src/client/exports.ts';
-import { docferry, docferryJson } from '../cli/run-docferry.ts';
-import { type Scene, setScene } from '../support/scene.ts';
+import { docferry, docferryJson } from '../tools/cli/run-docferry.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
 
 let scene: Scene;
 afterEach(async () => {

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startSync } from '../../src/client/syncs.ts';
 import type { PassKind } from '../../src/model/cargo.ts';
-import { docferryJson } from '../cli/run-docferry.ts';
-import { bytesIn } from '../support/file-bytes.ts';
-import { histories } from '../support/histories.ts';
-import { type Scene, setScene } from '../support/scene.ts';
+import { docferryJson } from '../tools/cli/run-docferry.ts';
+import { bytesIn } from '../tools/file-bytes.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
+import { histories } from '../tools/temporal/histories.ts';
 
 let scene: Scene;
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { budgetView } from '../../src/client/budget.ts';
 import { startSync, syncHandle, syncState } from '../../src/client/syncs.ts';
-import { type Scene, setScene } from '../support/scene.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
 
 let scene: Scene;
 afterEach(async () => {

@@ -2,8 +2,8 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { startExport } from '../../src/client/exports.ts';
-import type { ExportResult } from '../../src/model/site-export.ts';
-import { type Scene, setScene } from '../support/scene.ts';
+import type { ExportResult } from '../../src/model/export/site-export.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
 
 let scene: Scene;
 afterEach(async () => {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { budgetView } from '../../src/client/budget.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
-import { docferryJson } from '../cli/run-docferry.ts';
-import { type Scene, setScene } from '../support/scene.ts';
+import { docferryJson } from '../tools/cli/run-docferry.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
 
 let scene: Scene;
 afterEach(async () => {

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { PLANTED_MARKERS } from '../../sandbox/index.ts';
-import { startPostgres } from '../../scripts/postgres-server.ts';
 import { startExport } from '../../src/client/exports.ts';
 import { startSync } from '../../src/client/syncs.ts';
-import { histories } from '../support/histories.ts';
-import { createDatabase, hasPostgres, type PostgresDatabase, usePostgres } from '../support/postgres-database.ts';
-import { type Scene, setScene } from '../support/scene.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
+import { createDatabase, hasPostgres, type PostgresDatabase, usePostgres } from '../tools/servers/postgres-database.ts';
+import { startPostgres } from '../tools/servers/postgres-server.ts';
+import { histories } from '../tools/temporal/histories.ts';
 
 let scene: Scene;
 afterEach(async () => {

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
 import { startSync, syncHandle, syncState } from '../../src/client/syncs.ts';
-import { docferry, docferryJson } from '../cli/run-docferry.ts';
-import { type Scene, setScene } from '../support/scene.ts';
+import { docferry, docferryJson } from '../tools/cli/run-docferry.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
 
 let scene: Scene;
 afterEach(async () => {

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type ScheduledRun, scheduleViews } from '../../src/client/schedule-views.ts';
 import { applySchedules } from '../../src/client/schedules.ts';
 import { startSync } from '../../src/client/syncs.ts';
-import { type Scene, type SceneOptions, setScene } from '../support/scene.ts';
-import { devServerEnvironment } from '../support/temporal.ts';
-import { replayChain } from '../support/workflow-run.ts';
+import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
+import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { replayChain } from '../tools/temporal/workflow-run.ts';
 
 let scene: Scene;
 afterEach(async () => {

@@ -4,10 +4,10 @@ import { PLANTED_MARKERS } from '../../sandbox/index.ts';
 import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
 import { retryKey } from '../../src/client/retry-key.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
-import { bytesIn } from '../support/file-bytes.ts';
-import { histories } from '../support/histories.ts';
-import { type Scene, setScene } from '../support/scene.ts';
-import { startReceiver, type WebhookReceiver, webhookSecret } from '../support/webhook-receiver.ts';
+import { bytesIn } from '../tools/file-bytes.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
+import { startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
+import { histories } from '../tools/temporal/histories.ts';
 
 let scene: Scene;
 let receiver: WebhookReceiver | null = null;

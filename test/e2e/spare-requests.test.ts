@@ -3,11 +3,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { budgetView } from '../../src/client/budget.ts';
 import { applySchedules } from '../../src/client/schedules.ts';
 import { startSync, syncHandle, syncState } from '../../src/client/syncs.ts';
-import { docferryJson } from '../cli/run-docferry.ts';
-import { compareWithTruth } from '../support/feedback-truth.ts';
-import { type Scene, setScene } from '../support/scene.ts';
-import { devServerEnvironment } from '../support/temporal.ts';
-import { replayChain } from '../support/workflow-run.ts';
+import { docferryJson } from '../tools/cli/run-docferry.ts';
+import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
+import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { replayChain } from '../tools/temporal/workflow-run.ts';
 
 let scene: Scene;
 afterEach(async () => {

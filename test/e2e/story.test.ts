@@ -5,12 +5,12 @@ import { startExport } from '../../src/client/exports.ts';
 import { startSync } from '../../src/client/syncs.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
 import type { PassKind } from '../../src/model/cargo.ts';
-import type { ExportResult } from '../../src/model/site-export.ts';
-import type { SyncResult } from '../../src/model/sync.ts';
-import { type Scene, type SceneOptions, setScene } from '../support/scene.ts';
-import { storedFeedback } from '../support/stored-feedback.ts';
-import { devServerEnvironment } from '../support/temporal.ts';
-import { replayChain } from '../support/workflow-run.ts';
+import type { ExportResult } from '../../src/model/export/site-export.ts';
+import type { SyncResult } from '../../src/model/sync/sync.ts';
+import { storedFeedback } from '../tools/feedback/stored-feedback.ts';
+import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
+import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { replayChain } from '../tools/temporal/workflow-run.ts';
 
 let scene: Scene;
 afterEach(async () => {

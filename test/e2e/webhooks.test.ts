@@ -2,16 +2,16 @@ import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startExport } from '../../src/client/exports.ts';
 import { startSync, syncHandle } from '../../src/client/syncs.ts';
-import { type Scene, setScene } from '../support/scene.ts';
-import { devServerEnvironment } from '../support/temporal.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
 import {
   plainHeaders,
   type ReceivedMessage,
   startReceiver,
   type WebhookReceiver,
   webhookSecret,
-} from '../support/webhook-receiver.ts';
-import { replayChain } from '../support/workflow-run.ts';
+} from '../tools/servers/webhook-receiver.ts';
+import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { replayChain } from '../tools/temporal/workflow-run.ts';
 
 let scene: Scene;
 let receiver: WebhookReceiver;

@@ -4,10 +4,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { startExport } from '../../src/client/exports.ts';
 import { type ScheduledRun, scheduleViews } from '../../src/client/schedule-views.ts';
 import { applySchedules } from '../../src/client/schedules.ts';
-import type { ExportParameters, ExportResult } from '../../src/model/site-export.ts';
-import { docferryJson } from '../cli/run-docferry.ts';
-import { type S3Server, s3ServerProgram, startS3Server } from '../support/s3-server.ts';
-import { type Scene, setScene } from '../support/scene.ts';
+import type { ExportParameters, ExportResult } from '../../src/model/export/site-export.ts';
+import { docferryJson } from '../tools/cli/run-docferry.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
+import { type S3Server, s3ServerProgram, startS3Server } from '../tools/servers/s3-server.ts';
 
 const program = await s3ServerProgram();
 const rollout = '[{ directory: { path: ./site } }, { directory: { path: ./mirror/site } }]';

@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { testServerTool } from '../../scripts/temporal-test-server.ts';
 import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
 import { downloadWithSdk } from '../../src/embedded/download-with-sdk.ts';
 import { TemporalBinaryMissing } from '../../src/embedded/embedded-errors.ts';
+import { testServerTool } from '../tools/temporal/temporal-test-server.ts';
 
 /** A machine of which nothing is there but what a test puts on it; the network is a proxy that refuses. */
 let folder: string;

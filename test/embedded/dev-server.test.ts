@@ -17,8 +17,8 @@ import {
 import { findFreePort } from '../../src/embedded/ports.ts';
 import { describeProcess } from '../../src/embedded/process-identity.ts';
 import { writeRecord } from '../../src/embedded/server-record.ts';
-import { compileSources } from '../support/compiled-sources.ts';
-import { devServerBinary } from '../support/temporal.ts';
+import { compileSources } from '../tools/compiled-sources.ts';
+import { devServerBinary } from '../tools/temporal/temporal.ts';
 
 let compiled: string;
 let folder: string;

@@ -1,6 +1,6 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { timeSkippingEnvironment } from '../support/temporal.ts';
+import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 
 let environment: TestWorkflowEnvironment;
 

@@ -1,25 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { hasPostgres } from '../support/postgres-database.ts';
-import { useStoreKind } from './temporary-store.ts';
+import { useStoreKind } from '../tools/feedback/temporary-store.ts';
+import { hasPostgres } from '../tools/servers/postgres-database.ts';
 
 /** The same tests as on SQLite, of the same files. */
 const suites: Readonly<Record<string, () => Promise<unknown>>> = {
-  'commit-page.test.ts': () => import('./commit-page.test.ts'),
-  'erase-contact.test.ts': () => import('./erase-contact.test.ts'),
-  'export-files.test.ts': () => import('./export-files.test.ts'),
-  'export-rows.test.ts': () => import('./export-rows.test.ts'),
-  'export-runs.test.ts': () => import('./export-runs.test.ts'),
-  'feedback-stats.test.ts': () => import('./feedback-stats.test.ts'),
-  'page-sequence.test.ts': () => import('./page-sequence.test.ts'),
-  'passes.test.ts': () => import('./passes.test.ts'),
-  'privacy.test.ts': () => import('./privacy.test.ts'),
-  'project-activity.test.ts': () => import('./project-activity.test.ts'),
-  'report-figures.test.ts': () => import('./report-figures.test.ts'),
+  'pass/upsert-page.test.ts': () => import('./pass/upsert-page.test.ts'),
+  'privacy/erase-contact.test.ts': () => import('./privacy/erase-contact.test.ts'),
+  'files/feedback-files.test.ts': () => import('./files/feedback-files.test.ts'),
+  'files/file-rows.test.ts': () => import('./files/file-rows.test.ts'),
+  'database/export-runs.test.ts': () => import('./database/export-runs.test.ts'),
+  'figures/count-feedback.test.ts': () => import('./figures/count-feedback.test.ts'),
+  'pass/page-sequence.test.ts': () => import('./pass/page-sequence.test.ts'),
+  'pass/passes.test.ts': () => import('./pass/passes.test.ts'),
+  'privacy/privacy.test.ts': () => import('./privacy/privacy.test.ts'),
+  'figures/project-activity.test.ts': () => import('./figures/project-activity.test.ts'),
+  'figures/read-report-figures.test.ts': () => import('./figures/read-report-figures.test.ts'),
   'several-writers.test.ts': () => import('./several-writers.test.ts'),
-  'slices.test.ts': () => import('./slices.test.ts'),
-  'spare-reading.test.ts': () => import('./spare-reading.test.ts'),
+  'pass/slices.test.ts': () => import('./pass/slices.test.ts'),
+  'pass/spare-reading.test.ts': () => import('./pass/spare-reading.test.ts'),
 };
 
 useStoreKind('postgres');
@@ -28,9 +28,9 @@ vi.setConfig({ testTimeout: 30_000 });
 
 it('runs every test file whose tests take a store of either kind', () => {
   const folder = import.meta.dirname;
-  const files = readdirSync(folder).filter((name) => name.endsWith('.test.ts'));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts'));
   const own = files.filter((name) => /\btemporaryStore\b/.test(readFileSync(join(folder, name), 'utf8')));
-  expect(own.filter((name) => name !== 'on-postgres.test.ts').sort()).toEqual(Object.keys(suites));
+  expect(own.filter((name) => name !== 'on-postgres.test.ts').sort()).toEqual(Object.keys(suites).sort());
 });
 
 describe.skipIf(!hasPostgres())('on PostgreSQL', async () => {

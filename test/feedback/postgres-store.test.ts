@@ -1,11 +1,18 @@
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { startPostgres } from '../../scripts/postgres-server.ts';
+import type { PostgresPlace } from '../../src/feedback/database/postgres-place.ts';
 import { FeedbackStoreUnavailable } from '../../src/feedback/feedback-store-unavailable.ts';
-import type { PostgresPlace } from '../../src/feedback/postgres-place.ts';
 import { examinePostgres, openPostgresFeedbackStore } from '../../src/feedback/postgres-store.ts';
-import { createDatabase, hasPostgres, usePostgres } from '../support/postgres-database.ts';
-import { begin, entry, page, temporaryFolder, temporaryPostgresStore, wholePass } from './temporary-store.ts';
+import {
+  begin,
+  entry,
+  page,
+  temporaryFolder,
+  temporaryPostgresStore,
+  wholePass,
+} from '../tools/feedback/temporary-store.ts';
+import { createDatabase, hasPostgres, usePostgres } from '../tools/servers/postgres-database.ts';
+import { startPostgres } from '../tools/servers/postgres-server.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StalePosition } from '../../src/feedback/feedback-store.ts';
-import { begin, entry, finished, page, temporaryStore, wholePass } from './temporary-store.ts';
+import { begin, entry, finished, page, temporaryStore, wholePass } from '../tools/feedback/temporary-store.ts';
 
 describe('checkWritable', () => {
   it('leaves nothing behind', async () => {

@@ -7,7 +7,14 @@ import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { FeedbackStoreUnavailable } from '../../src/feedback/feedback-store-unavailable.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
-import { begin, entry, page, temporaryFolder, temporarySqliteStore, wholePass } from './temporary-store.ts';
+import {
+  begin,
+  entry,
+  page,
+  temporaryFolder,
+  temporarySqliteStore,
+  wholePass,
+} from '../tools/feedback/temporary-store.ts';
 
 const betterSqlite3 = createRequire(import.meta.url).resolve('better-sqlite3');
 

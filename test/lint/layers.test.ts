@@ -42,7 +42,7 @@ describe('the layers of DESIGN §3 are kept by the linter', () => {
     ['src/model/x.ts', "import { init } from 'echarts/core';\nexport const y = init;"],
     ['src/cli/x.ts', "import { x } from '../service/x.ts';\nexport const y = x;"],
     ['sandbox/x.ts', "import { x } from '../src/model/x.ts';\nexport const y = x;"],
-    ['src/cli/x.ts', "console.log('printed past src/cli/output.ts');"],
+    ['src/cli/x.ts', "console.log('printed past src/cli/terminal/output.ts');"],
   ])('refuses in %s: %s', (path, code) => {
     const { ok, output } = lint(path, code);
     expect(ok).toBe(false);

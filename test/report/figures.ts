@@ -1,5 +1,5 @@
-import type { ReportFigures } from '../../src/model/report-figures.ts';
-import { timeAxis } from '../../src/model/time-axis.ts';
+import type { ReportFigures } from '../../src/model/report/report-figures.ts';
+import { timeAxis } from '../../src/model/report/time-axis.ts';
 import { reportPage } from '../../src/report/page.ts';
 import type { ReportBounds, ReportProject } from '../../src/report/project-part.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { timeAxis } from '../../src/model/time-axis.ts';
+import { timeAxis } from '../../src/model/report/time-axis.ts';
 import { sharesDiffer, wilsonInterval } from '../../src/report/wilson.ts';
 import { axisLabels, nameText, partText, waitText } from '../../src/report/words.ts';
 

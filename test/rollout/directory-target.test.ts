@@ -1,12 +1,12 @@
 import { lstat, mkdir, readdir, readFile, readlink, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Manifest } from '../../src/bundle/bundle-store.ts';
-import { verifyArchive } from '../../src/bundle/verify-archive.ts';
+import type { Manifest } from '../../src/bundle/store/bundle-store.ts';
+import { verifyArchive } from '../../src/bundle/verification/verify-archive.ts';
 import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
 import type { RolloutRequest } from '../../src/rollout/rollout-target.ts';
-import { type Item, tarGz, zip } from '../bundle/build-archive.ts';
-import { tempFolder } from '../bundle/temp-folder.ts';
+import { type Item, tarGz, zip } from '../tools/bundle/build-archive.ts';
+import { tempFolder } from '../tools/bundle/temp-folder.ts';
 
 const LIMITS = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };
 const versionAt = (day: number) => `202611${String(day).padStart(2, '0')}T000000Z-aaaaaaaaaaaa`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HelmValuesTarget } from '../../src/rollout/helm-values-target.ts';
 import type { RolloutRequest } from '../../src/rollout/rollout-target.ts';
-import { tempFolder } from '../bundle/temp-folder.ts';
+import { tempFolder } from '../tools/bundle/temp-folder.ts';
 
 const domain = 'docs.acme.example';
 const publicUrl = 'https://bundles.acme.example';

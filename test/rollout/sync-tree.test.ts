@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { syncTree } from '../../src/rollout/sync-tree.ts';
-import { tempFolder } from '../bundle/temp-folder.ts';
+import { tempFolder } from '../tools/bundle/temp-folder.ts';
 
 it('flushes every file and folder once, and stops when told', async () => {
   const folder = await tempFolder();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { compare, inputOf } from '../../scripts/fuzz/compare.ts';
-import { fuzz } from '../../scripts/fuzz/run.ts';
-import { SITE, tar, tarGz, zip } from '../bundle/build-archive.ts';
+import { SITE, tar, tarGz, zip } from '../tools/bundle/build-archive.ts';
+import { compare, inputOf } from '../tools/fuzz/compare.ts';
+import { fuzz } from '../tools/fuzz/run.ts';
 
 const SEED = 20_261_121;
 

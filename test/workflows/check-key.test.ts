@@ -1,10 +1,10 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askForKeyCheck } from '../../src/client/key-checks.ts';
-import type { KeyCheck } from '../../src/model/key-check.ts';
-import { timeSkippingEnvironment } from '../support/temporal.ts';
-import { replayChain, withWorker } from '../support/workflow-run.ts';
+import { askForKeyCheck } from '../../src/client/ask-key-checks.ts';
+import type { KeyCheck } from '../../src/model/budget/key-check.ts';
+import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import type { FetchBundleResult } from '../../src/activities/bundle-versions.ts';
 import type { JobReading } from '../../src/activities/export-jobs.ts';
 import type { Activities } from '../../src/activities/index.ts';
-import type { ExportInput, ExportParameters } from '../../src/model/site-export.ts';
+import type { ExportInput, ExportParameters } from '../../src/model/export/site-export.ts';
 
 let sites = 0;
 /** A request of an export, each of a site of its own. */

@@ -11,11 +11,11 @@ import {
   pollNow,
   startExport,
 } from '../../src/client/exports.ts';
-import type { ExportInput } from '../../src/model/site-export.ts';
+import type { ExportInput } from '../../src/model/export/site-export.ts';
 import { exportStateQuery, retryKeySignal } from '../../src/workflows/definitions.ts';
-import { gate } from '../support/gate.ts';
-import { timeSkippingEnvironment } from '../support/temporal.ts';
-import { withWorker } from '../support/workflow-run.ts';
+import { gate } from '../tools/proxies/gate.ts';
+import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { withWorker } from '../tools/temporal/workflow-run.ts';
 import { bundle, completed, digest, exportActivities, input, reading } from './export-activities.ts';
 
 let env: TestWorkflowEnvironment;

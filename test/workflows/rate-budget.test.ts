@@ -2,11 +2,11 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BudgetClient, budgetView } from '../../src/client/budget.ts';
-import type { PermitAnswer, WindowSettings } from '../../src/model/permits.ts';
+import type { PermitAnswer, WindowSettings } from '../../src/model/budget/permits.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
 import { permitsFreedSignal, retryKeySignal } from '../../src/workflows/definitions.ts';
-import { devServerEnvironment } from '../support/temporal.ts';
-import { replayChain, withWorker } from '../support/workflow-run.ts';
+import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { describe, expect, it } from 'vitest';
 import { workflowTypes } from '../../src/model/workflow-ids.ts';
-import { workflowBundle } from '../support/temporal.ts';
+import { workflowBundle } from '../tools/temporal/temporal.ts';
 
 const folder = 'test/histories';
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.json'));

@@ -3,11 +3,11 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import { ExportRunning, exportState, startExport } from '../../src/client/exports.ts';
-import { startRollback } from '../../src/client/rollbacks.ts';
-import type { RollbackInput } from '../../src/model/site-export.ts';
-import { gate } from '../support/gate.ts';
-import { timeSkippingEnvironment } from '../support/temporal.ts';
-import { withWorker } from '../support/workflow-run.ts';
+import { startRollback } from '../../src/client/start-rollback.ts';
+import type { RollbackInput } from '../../src/model/export/site-export.ts';
+import { gate } from '../tools/proxies/gate.ts';
+import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { withWorker } from '../tools/temporal/workflow-run.ts';
 import { exportActivities, input, reading } from './export-activities.ts';
 
 let env: TestWorkflowEnvironment;

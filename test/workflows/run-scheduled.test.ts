@@ -4,11 +4,11 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import { startSync } from '../../src/client/syncs.ts';
-import { type ScheduleTarget, scheduledRunId, workflowIdOf } from '../../src/model/schedule-target.ts';
-import { noEntries, type SyncInput } from '../../src/model/sync.ts';
+import { type ScheduleTarget, scheduledRunId, workflowIdOf } from '../../src/model/schedule/schedule-target.ts';
+import { noEntries, type SyncInput } from '../../src/model/sync/sync.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
-import { devServerEnvironment } from '../support/temporal.ts';
-import { replayChain, withWorker } from '../support/workflow-run.ts';
+import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FetchPagesInput, FetchPagesResult } from '../../src/activities/feedback-pages.ts';
 import type { Activities } from '../../src/activities/index.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
-import { noEntries, type SyncInput } from '../../src/model/sync.ts';
+import { noEntries, type SyncInput } from '../../src/model/sync/sync.ts';
 import { syncWorkflowId } from '../../src/model/workflow-ids.ts';
 import { permitsFreedSignal } from '../../src/workflows/definitions.ts';
-import { timeSkippingEnvironment } from '../support/temporal.ts';
-import { withWorker } from '../support/workflow-run.ts';
+import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { withWorker } from '../tools/temporal/workflow-run.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 /**
  * A kind of bad input: what it is in short, and what shows that it does no harm. `zip64` alone is a rule of
- * verification, shown by the archives of `scripts/archives/refusals.ts` that name the case; `bundle/download > download >
- * …` is the test of that name in `test/bundle/download.test.ts`.
+ * verification, shown by the archives of `test/tools/archives/refusals.ts` that name the case; `bundle/download > download >
+ * …` is the test of that name in `test/bundle/download/download.test.ts`.
  */
 export type BadInput = readonly [says: string, shownBy: string, ...more: string[]];
 

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Reason } from '../../model/cargo.ts';
-import type { Manifest } from '../bundle-store.ts';
-import { contentDigest } from '../content-digest.ts';
-import { printablePath } from '../reason-list.ts';
-import { parseManifest } from '../store-files.ts';
-import type { VerificationReport } from '../verification-report.ts';
+import { contentDigest } from '../archive/content-digest.ts';
+import { printablePath } from '../rules/reason-list.ts';
+import type { SignatureRule } from '../rules/signature-rules.ts';
+import type { Manifest } from '../store/bundle-store.ts';
+import { parseManifest } from '../store/store-files.ts';
+import type { VerificationReport } from '../verification/verification-report.ts';
 import {
   MinisignFormatError,
   type PublicKey,
@@ -13,7 +14,6 @@ import {
   signsComment,
   signsContent,
 } from './minisign-format.ts';
-import type { SignatureRule } from './signature-rules.ts';
 
 /** What a good signature says. */
 export interface SignedFacts {

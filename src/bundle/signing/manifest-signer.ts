@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { versionTime } from '../../model/version-name.ts';
-import type { Manifest } from '../bundle-store.ts';
-import { SigningKeyUnusable } from '../store-errors.ts';
+import { versionTime } from '../../model/export/version-name.ts';
+import type { Manifest } from '../store/bundle-store.ts';
+import { SigningKeyUnusable } from '../store/store-errors.ts';
 import { signatureText } from './minisign-format.ts';
 import { readSecretKey, type SecretKey, SecretKeyError } from './secret-key.ts';
 

@@ -1,4 +1,4 @@
-import type { TimeAxis } from '../../model/time-axis.ts';
+import type { TimeAxis } from '../../model/report/time-axis.ts';
 import { type ChartSize, drawChart, fontSize } from '../draw-chart.ts';
 import { type Html, html } from '../html.ts';
 import { colorOf } from '../palette.ts';

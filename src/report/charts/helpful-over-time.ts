@@ -1,5 +1,5 @@
-import type { Votes } from '../../model/report-figures.ts';
-import type { TimeAxis } from '../../model/time-axis.ts';
+import type { Votes } from '../../model/report/report-figures.ts';
+import type { TimeAxis } from '../../model/report/time-axis.ts';
 import { fontSize } from '../draw-chart.ts';
 import type { Html } from '../html.ts';
 import { colorOf } from '../palette.ts';

@@ -1,5 +1,5 @@
 import { counted, countText } from '../../model/quantities.ts';
-import type { AgentPage, Excerpt, ReportFigures } from '../../model/report-figures.ts';
+import type { AgentPage, Excerpt, ReportFigures } from '../../model/report/report-figures.ts';
 import { rowsChart } from '../charts/rows.ts';
 import { figure } from '../figure.ts';
 import { type Html, html, visible } from '../html.ts';

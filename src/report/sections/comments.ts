@@ -1,5 +1,5 @@
 import { counted, countText } from '../../model/quantities.ts';
-import type { RecentComment, ReportFigures } from '../../model/report-figures.ts';
+import type { RecentComment, ReportFigures } from '../../model/report/report-figures.ts';
 import { type Html, html, visible } from '../html.ts';
 import { dayText, nameText } from '../words.ts';
 import { excerpt } from './agents.ts';

@@ -1,5 +1,5 @@
 import { counted, countText } from '../../model/quantities.ts';
-import type { ReportFigures, Votes } from '../../model/report-figures.ts';
+import type { ReportFigures, Votes } from '../../model/report/report-figures.ts';
 import { helpfulOverTime } from '../charts/helpful-over-time.ts';
 import { rowsChart } from '../charts/rows.ts';
 import { figure, type LegendEntry } from '../figure.ts';

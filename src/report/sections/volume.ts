@@ -1,7 +1,7 @@
 import { counted, countText } from '../../model/quantities.ts';
-import type { ReportFigures, Series } from '../../model/report-figures.ts';
-import { isCutShort, type TimeAxis } from '../../model/time-axis.ts';
-import { volumeChart } from '../charts/volume.ts';
+import type { ReportFigures, Series } from '../../model/report/report-figures.ts';
+import { isCutShort, type TimeAxis } from '../../model/report/time-axis.ts';
+import { volumeChart } from '../charts/volume-chart.ts';
 import { figure, type LegendEntry } from '../figure.ts';
 import { type Html, visible } from '../html.ts';
 import { seriesColors } from '../palette.ts';

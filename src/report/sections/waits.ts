@@ -1,6 +1,6 @@
 import { counted, countText } from '../../model/quantities.ts';
-import type { ReportFigures } from '../../model/report-figures.ts';
-import { waitsChart } from '../charts/waits.ts';
+import type { ReportFigures } from '../../model/report/report-figures.ts';
+import { waitsChart } from '../charts/waits-chart.ts';
 import { figure } from '../figure.ts';
 import type { Html } from '../html.ts';
 import { byUnit, partText, waitText } from '../words.ts';

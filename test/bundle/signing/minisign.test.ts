@@ -9,8 +9,8 @@ import {
   signsContent,
 } from '../../../src/bundle/signing/minisign-format.ts';
 import { readSecretKey, SecretKeyError, scryptCost } from '../../../src/bundle/signing/secret-key.ts';
-import { Minisign, minisignProgram } from '../../support/minisign.ts';
-import { tempFolder } from '../temp-folder.ts';
+import { tempFolder } from '../../tools/bundle/temp-folder.ts';
+import { Minisign, minisignProgram } from '../../tools/servers/minisign.ts';
 
 const program = minisignProgram();
 const content = '{ "version": "1" }\n';

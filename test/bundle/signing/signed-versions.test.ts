@@ -1,13 +1,13 @@
 import { readFile, rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { auditStore } from '../../../src/bundle/audit-store.ts';
-import { startBundleServer } from '../../../src/bundle/bundle-server.ts';
+import { startBundleServer } from '../../../src/bundle/server/bundle-server.ts';
 import { ManifestSigner } from '../../../src/bundle/signing/manifest-signer.ts';
-import { versionName } from '../../../src/model/version-name.ts';
-import { Minisign, minisignProgram } from '../../support/minisign.ts';
-import { DOMAIN, filesOf, publish, stage, stagedManifest } from '../staged.ts';
-import { backends } from '../store-backends.ts';
-import { tempFolder } from '../temp-folder.ts';
+import { auditStore } from '../../../src/bundle/store/audit-store.ts';
+import { versionName } from '../../../src/model/export/version-name.ts';
+import { DOMAIN, filesOf, publish, stage, stagedManifest } from '../../tools/bundle/staged.ts';
+import { backends } from '../../tools/bundle/store-backends.ts';
+import { tempFolder } from '../../tools/bundle/temp-folder.ts';
+import { Minisign, minisignProgram } from '../../tools/servers/minisign.ts';
 
 const program = minisignProgram();
 const FIRST = '20261121T040200Z-aaaaaaaaaaaa';

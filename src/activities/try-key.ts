@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApplicationFailure } from '@temporalio/common';
+import type { KeyCheck } from '../model/budget/key-check.ts';
+import { isAnswer, refusalOf } from './answers.ts';
+import { type ActivityDependencies, organizationOf } from './dependencies.ts';
+import { withHeartbeats } from './heartbeats.ts';
+import { askForLease, type Refusal, settleLease } from './lease-desk.ts';
+import { Lease, LeaseOver } from './leases.ts';
+import { serviceFailure } from './service-failures.ts';
+
+/** A permit that is free later than this is not waited for: somebody is looking. */
+const longestWaitMs = 10_000;
+
+export const createKeyActivities = (deps: ActivityDependencies) => ({
+  /**
+   * Asks the service for one entry of the organization's first project: one request at most, under a permit of the
+   * budget. What the service answers is a normal result.
+   */
+  async checkKey({ org }: { org: string }): Promise<KeyCheck> {
+    const [project] = organizationOf(deps, org).projects;
+    if (project === undefined) return { outcome: 'no-project' };
+    return withHeartbeats(
+      () => ({}),
+      async (signal) => {
+        const lease = await askForOne(deps, org, project);
+        return lease instanceof Lease ? checkUnder(lease, deps, { org, project }, signal) : lease;
+      },
+    );
+  },
+});
+
+async function askForOne(deps: ActivityDependencies, org: string, project: string): Promise<Lease | KeyCheck> {
+  const answer = await askForLease(deps.permits, org, { project, class: 'on-demand', wants: 1, mayWait: false });
+  return answer instanceof Lease ? answer : { outcome: 'no-permit', until: answer.waitUntil };
+}
+
+async function checkUnder(
+  lease: Lease,
+  deps: ActivityDependencies,
+  { org, project }: { org: string; project: string },
+  signal: AbortSignal,
+): Promise<KeyCheck> {
+  const wait = lease.untilNext();
+  let refusal: Refusal | undefined;
+  let clockAheadMs: number | null = null;
+  try {
+    if (wait > longestWaitMs) return { outcome: 'no-permit', until: Date.now() + longestWaitMs };
+    await sleep(wait, undefined, { signal });
+    await organizationOf(deps, org).service.getFeedbackPage(
+      project,
+      { limit: 1 },
+      {
+        signal,
+        beforeSend: () => lease.take(),
+        afterWrite: () => lease.written(),
+        onDate: (serviceMs) => {
+          clockAheadMs = Date.now() - serviceMs;
+        },
+      },
+    );
+    lease.answered();
+    return { outcome: 'accepted', project, clockAheadMs };
+  } catch (error) {
+    if (error instanceof LeaseOver) return { outcome: 'no-permit', until: Date.now() };
+    refusal = refusalOf(error);
+    if (isAnswer(error)) lease.answered(refusal ? 'refused' : 'accepted');
+    const failure = serviceFailure(error);
+    if (!(failure instanceof ApplicationFailure) || !failure.type) throw failure;
+    return { outcome: 'refused', project, clockAheadMs, type: failure.type, message: failure.message };
+  } finally {
+    await settleLease(deps.permits, org, lease, refusal);
+  }
+}

@@ -1,0 +1,69 @@
+import type { StructureRule } from '../rules/structure-rules.ts';
+import type { ByteFile } from './byte-file.ts';
+
+/** What an archive says an entry is. `device` covers character and block devices, pipes and sockets. */
+export type EntryKind = 'file' | 'directory' | 'symbolic-link' | 'hard-link' | 'device' | 'other';
+
+/** One entry, its name as stored: unchecked (bytes that are not UTF-8 show as U+FFFD). */
+export interface ArchiveEntry {
+  name: string;
+  kind: EntryKind;
+  /** Unpacked size in bytes; a sink gets exactly so many, or reading fails. */
+  bytes: number;
+  /** Its content lies outside of the part that is read, and is not asked for. */
+  elsewhere: boolean;
+}
+
+/** Takes the content of one entry, in order; the reader waits for promises. */
+export interface ContentSink {
+  /** A piece of the content. The memory belongs to the reader again once this is done: copy what must stay. */
+  write(chunk: Uint8Array): void | Promise<void>;
+  /** The whole content was written, and its size and checksum hold. */
+  end(): void | Promise<void>;
+}
+
+/** Where the content of an entry goes; `skip` checks it all the same, `stop` ends the reading. */
+export type EntryAnswer = ContentSink | 'skip' | 'stop';
+
+export interface ReadOptions {
+  /** Most bytes the archive as a whole may unpack to, headers and padding included. */
+  streamBytes: number;
+  /** Called for every entry in the order of the archive, before its content. */
+  onEntry: (entry: ArchiveEntry) => EntryAnswer | Promise<EntryAnswer>;
+  /** Gets the bytes of the archive from the first one on, as they are read; all of them unless reading ends early. */
+  onRaw?: (bytes: Uint8Array) => void;
+  /** Zip only: reads the contents of those entries alone that begin in this range of the file; all are announced. */
+  part?: ByteRange;
+}
+
+/** From `start` up to, but without, `end`. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/**
+ * Reads an archive once, front to back, with flat memory. Every byte of the file must belong to an entry or to the
+ * format, and must mean the same to every reader; else it throws `ArchiveFault`. Anything else thrown is a fault of the
+ * machine (I/O error) or comes from the callbacks.
+ */
+export type ArchiveReader = (file: ByteFile, options: ReadOptions) => Promise<void>;
+
+/** The archive breaks a rule of its own format, so that reading cannot go on. */
+export class ArchiveFault extends Error {
+  override readonly name = 'ArchiveFault';
+  readonly rule: StructureRule;
+  /** Path inside the archive; null when it concerns the whole. */
+  readonly path: string | null;
+
+  constructor(rule: StructureRule, path: string | null, detail: string) {
+    super(detail);
+    this.rule = rule;
+    this.path = path;
+  }
+}
+
+/** True for errors of the operating system, which say nothing about the archive. */
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}

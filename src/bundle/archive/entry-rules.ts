@@ -1,0 +1,144 @@
+import type { ReasonList } from '../rules/reason-list.ts';
+import type { StructureRule } from '../rules/structure-rules.ts';
+import type { ArchiveEntry, EntryKind } from './archive-reader.ts';
+import { checkPath, foldPath } from './path-rules.ts';
+
+export interface ArchiveLimits {
+  /** Most bytes of all files unpacked. */
+  maxBytes: number;
+  /** Most files and folders, folders that are only implied by a path included. */
+  maxFiles: number;
+  /** Most unpacked bytes for each byte of the archive; looked at above 1 MiB unpacked. */
+  maxRatio: number;
+}
+
+/** Used where no configuration says otherwise. */
+export const DEFAULT_LIMITS: ArchiveLimits = { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, maxRatio: 200 };
+
+const RATIO_FROM_BYTES = 1024 ** 2;
+
+const REFUSED_KINDS: Partial<Record<EntryKind, { rule: StructureRule; detail: string }>> = {
+  'symbolic-link': { rule: 'symbolic-link', detail: 'symbolic links are refused' },
+  'hard-link': { rule: 'hard-link', detail: 'hard links are refused' },
+  device: { rule: 'device', detail: 'devices, pipes and sockets are refused' },
+  other: { rule: 'entry-type', detail: 'neither a file nor a folder' },
+};
+
+interface Occupant {
+  path: string;
+  kind: 'file' | 'folder';
+  /** False for a folder only implied by the path of something in it. */
+  listed: boolean;
+}
+
+/** The rules of DESIGN §6 on names, types and sizes, for entries given one by one; broken ones go to `reasons`. */
+export class EntryRules {
+  readonly #limits: ArchiveLimits;
+  readonly #archiveBytes: number;
+  readonly #reasons: ReasonList;
+  /** By folded path. */
+  readonly #occupants = new Map<string, Occupant>();
+  #entries = 0;
+  #bytes = 0;
+  #exhausted = false;
+
+  constructor(limits: ArchiveLimits, archiveBytes: number, reasons: ReasonList) {
+    this.#limits = limits;
+    this.#archiveBytes = archiveBytes;
+    this.#reasons = reasons;
+  }
+
+  /** True once a limit on size or number is broken: reading on would only cost time. */
+  get exhausted(): boolean {
+    return this.#exhausted;
+  }
+
+  /** The path to use for the entry; null when it was refused or is the archive's own root. */
+  admit(entry: Pick<ArchiveEntry, 'name' | 'kind' | 'bytes'>): string | null {
+    if (!this.count(entry)) return null;
+    const refusal = REFUSED_KINDS[entry.kind];
+    if (refusal) return this.#refuse(refusal.rule, entry.name, refusal.detail);
+    const checked = checkPath(entry.name, entry.kind === 'directory');
+    if ('rule' in checked) return this.#refuse(checked.rule, entry.name, checked.detail);
+    if (entry.kind === 'directory' && entry.bytes > 0) {
+      return this.#refuse('data-on-directory', entry.name, 'a folder carries data');
+    }
+    if (checked.path === '') return null;
+    const occupied = this.#occupyParents(checked.path) && this.#occupy(checked.path, entry.kind);
+    return occupied ? checked.path : null;
+  }
+
+  /** Looks at the limits alone, for an entry that somebody else admits; false when one is broken. */
+  count(entry: Pick<ArchiveEntry, 'bytes'>): boolean {
+    this.#entries += 1;
+    this.#bytes += entry.bytes;
+    return !this.#breaksLimit();
+  }
+
+  #breaksLimit(): boolean {
+    const { maxBytes, maxFiles, maxRatio } = this.#limits;
+    if (Math.max(this.#entries, this.#occupants.size) > maxFiles) {
+      this.#exhaust('too-many-files', `more than ${maxFiles} files and folders`);
+    } else if (this.#bytes > maxBytes) {
+      this.#exhaust('too-many-bytes', `more than ${maxBytes} bytes unpacked`);
+    } else if (this.#bytes > RATIO_FROM_BYTES && this.#bytes > maxRatio * this.#archiveBytes) {
+      this.#exhaust('ratio', `unpacks to more than ${maxRatio} times the ${this.#archiveBytes} bytes of the archive`);
+    }
+    return this.#exhausted;
+  }
+
+  #exhaust(rule: StructureRule, detail: string): void {
+    this.#exhausted = true;
+    this.#reasons.add(rule, null, detail);
+  }
+
+  #refuse(rule: StructureRule, path: string, detail: string): null {
+    this.#reasons.add(rule, path, detail);
+    return null;
+  }
+
+  /** Marks every folder above `path`; stops at the first one known, as those above it are then known too. */
+  #occupyParents(path: string): boolean {
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const parent = path.slice(0, end);
+      const key = foldPath(parent);
+      const occupant = this.#occupants.get(key);
+      if (!occupant) {
+        this.#occupants.set(key, { path: parent, kind: 'folder', listed: false });
+        continue;
+      }
+      if (occupant.path !== parent) return this.#collide(path, occupant.path);
+      if (occupant.kind === 'file') return this.#fileAsFolder(occupant.path);
+      return true;
+    }
+    return true;
+  }
+
+  #occupy(path: string, kind: EntryKind): boolean {
+    const key = foldPath(path);
+    const occupant = this.#occupants.get(key);
+    if (!occupant) {
+      this.#occupants.set(key, { path, kind: kind === 'directory' ? 'folder' : 'file', listed: true });
+      return true;
+    }
+    if (occupant.path !== path) return this.#collide(path, occupant.path);
+    if ((occupant.kind === 'folder') !== (kind === 'directory')) return this.#fileAsFolder(path);
+    if (occupant.listed) {
+      this.#reasons.add('duplicate-name', path, 'the name is in the archive twice');
+      return false;
+    }
+    occupant.listed = true;
+    return true;
+  }
+
+  #collide(path: string, with_: string): false {
+    const other = JSON.stringify(with_.slice(0, 200));
+    this.#reasons.add('name-collision', path, `differs from ${other} only by case or Unicode form`);
+    return false;
+  }
+
+  #fileAsFolder(path: string): false {
+    this.#reasons.add('file-as-folder', path, 'the same path is a file and a folder');
+    return false;
+  }
+}

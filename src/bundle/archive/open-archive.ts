@@ -1,0 +1,11 @@
+import type { ArchiveFormat } from '../../model/cargo.ts';
+import type { ArchiveReader } from './archive-reader.ts';
+import { readTar, readTarGz } from './tar/read-tar.ts';
+import { readZip } from './zip/read-zip.ts';
+
+const READERS: Record<ArchiveFormat, ArchiveReader> = { 'tar.gz': readTarGz, tar: readTar, zip: readZip };
+
+/** The reader of a format; formats are told apart by `sniffFormat`. */
+export function readerOf(format: ArchiveFormat): ArchiveReader {
+  return READERS[format];
+}

@@ -1,0 +1,74 @@
+import { ArchiveFault } from '../archive-reader.ts';
+
+const SPACE = 0x20;
+const EQUALS = 0x3d;
+const NEWLINE = 0x0a;
+const UTF8_CHARSET = 'ISO-IR 10646 2000 UTF-8';
+/** Keys that say what an entry is called, how long it is, or how to understand the others. */
+const DECIDING = new Set(['path', 'size', 'linkpath', 'hdrcharset', 'charset']);
+const SPARSE = /^(GNU\.sparse\.|SCHILY\.(realsize|filetype)$)/;
+
+/** What pax records say about the entry that follows. */
+export interface PaxOverride {
+  path: Buffer | null;
+  bytes: number | null;
+}
+
+/** Reads the records of a header for one entry (type `x`). Throws `ArchiveFault`. */
+export function parsePaxOverride(data: Buffer): PaxOverride {
+  const records = parseRecords(data);
+  const charset = records.get('hdrcharset')?.toString('latin1') ?? UTF8_CHARSET;
+  if (charset !== UTF8_CHARSET) throw fault('pax-charset', `the names are in another character set than UTF-8`);
+  const size = records.get('size');
+  return { path: records.get('path') ?? null, bytes: size === undefined ? null : parseSize(size) };
+}
+
+/** Reads the records of a header for all entries (type `g`): none of them may change what an entry is. */
+export function checkPaxGlobals(data: Buffer): void {
+  for (const key of parseRecords(data).keys()) {
+    if (DECIDING.has(key)) throw fault('pax-global', `a header for all entries sets "${key}"`);
+  }
+}
+
+function parseRecords(data: Buffer): Map<string, Buffer> {
+  // Some libraries stop at an empty one.
+  if (data.length === 0) throw malformed();
+  const records = new Map<string, Buffer>();
+  for (let start = 0; start < data.length; ) {
+    const end = start + recordLength(data, start);
+    const equals = data.indexOf(EQUALS, start);
+    if (end > data.length || data[end - 1] !== NEWLINE || equals < 0 || equals >= end) throw malformed();
+    const key = data.toString('utf8', data.indexOf(SPACE, start) + 1, equals);
+    if (key === '') throw malformed();
+    if (records.has(key)) throw fault('pax-duplicate', `"${key.slice(0, 50)}" is set twice for one entry`);
+    if (SPARSE.test(key)) throw fault('sparse', 'sparse files are refused');
+    records.set(key, data.subarray(equals + 1, end - 1));
+    start = end;
+  }
+  return records;
+}
+
+/** The decimal number a record begins with, up to a space: the record's length, itself included. */
+function recordLength(data: Buffer, start: number): number {
+  const [, digits] = /^([1-9]\d{0,6}) /.exec(data.toString('latin1', start, start + 8)) ?? [];
+  const length = Number(digits ?? 0);
+  if (digits === undefined || length < digits.length + 4) throw malformed();
+  return length;
+}
+
+function parseSize(value: Buffer): number {
+  const text = value.toString('latin1');
+  const size = Number(text);
+  if (!/^(0|[1-9]\d*)$/.test(text) || !Number.isSafeInteger(size)) {
+    throw fault('pax-record', 'the size in a pax header is not a whole number');
+  }
+  return size;
+}
+
+function malformed(): ArchiveFault {
+  return fault('pax-record', 'a record of a pax header is not "length key=value"');
+}
+
+function fault(rule: ArchiveFault['rule'], detail: string): ArchiveFault {
+  return new ArchiveFault(rule, null, detail);
+}

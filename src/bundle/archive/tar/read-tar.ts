@@ -1,0 +1,178 @@
+import { ArchiveFault, type ContentSink, type ReadOptions } from '../archive-reader.ts';
+import type { ByteFile } from '../byte-file.ts';
+import { ByteWindow } from '../byte-window.ts';
+import { ChunkCursor } from './chunk-cursor.ts';
+import { checkPaxGlobals, type PaxOverride, parsePaxOverride } from './pax-records.ts';
+import { readGzip } from './read-gzip.ts';
+import { BLOCK_BYTES, isZero, MOST_IN_OCTAL, parseTarHeader, type TarHeader } from './tar-header.ts';
+
+const PIECE_BYTES = 256 * 1024;
+/** Longest header about another entry: pax records, long names. */
+const MAX_META_BYTES = 256 * 1024;
+const GNU_LONG_NAME = 'L';
+const GNU_LONG_LINK = 'K';
+const PAX_ENTRY = 'x';
+const PAX_GLOBAL = 'g';
+
+/** Reads a tar (an `ArchiveReader`): ustar, pax, and GNU with long names. */
+export async function readTar(file: ByteFile, options: ReadOptions): Promise<void> {
+  const window = new ByteWindow(file, { start: 0, end: file.size }, options.onRaw);
+  await new TarReading(piecesOf(window), options).read();
+}
+
+/** Reads a gzip-compressed tar (an `ArchiveReader`). */
+export async function readTarGz(file: ByteFile, options: ReadOptions): Promise<void> {
+  await new TarReading(readGzip(file, options.onRaw), options).read();
+}
+
+async function* piecesOf(window: ByteWindow): AsyncGenerator<Buffer> {
+  for (let piece = await window.piece(PIECE_BYTES); piece !== null; piece = await window.piece(PIECE_BYTES)) {
+    yield piece;
+  }
+}
+
+class TarReading {
+  readonly #cursor: ChunkCursor;
+  readonly #options: ReadOptions;
+  #pax: PaxOverride | null = null;
+  #longName: Buffer | null = null;
+  #longLink = false;
+
+  constructor(chunks: AsyncIterable<Buffer>, options: ReadOptions) {
+    this.#cursor = new ChunkCursor(chunks, options.streamBytes);
+    this.#options = options;
+  }
+
+  async read(): Promise<void> {
+    try {
+      for (let block = await this.#block(); !isZero(block); block = await this.#block()) {
+        if ((await this.#record(parseTarHeader(block))) === 'stop') return;
+      }
+      await this.#end();
+    } finally {
+      await this.#cursor.close();
+    }
+  }
+
+  async #block(): Promise<Buffer> {
+    const block = await this.#cursor.exactly(BLOCK_BYTES);
+    if (block !== null) return block;
+    throw new ArchiveFault('truncated', null, 'the end-of-archive marker is missing');
+  }
+
+  async #record(header: TarHeader): Promise<'stop' | undefined> {
+    switch (header.type) {
+      case PAX_ENTRY:
+        if (this.#pax !== null) throw new ArchiveFault('pax-duplicate', null, 'two pax headers stand before one entry');
+        this.#pax = parsePaxOverride(await this.#meta(header));
+        return;
+      case PAX_GLOBAL:
+        checkPaxGlobals(await this.#meta(header));
+        return;
+      case GNU_LONG_NAME:
+        if (this.#longName !== null) throw longNameFault('two long names stand before one entry');
+        this.#longName = endedByNul(await this.#meta(header));
+        return;
+      case GNU_LONG_LINK:
+        await this.#meta(header);
+        this.#longLink = true;
+        return;
+      default:
+        return this.#entry(header);
+    }
+  }
+
+  async #entry(header: TarHeader): Promise<'stop' | undefined> {
+    const name = this.#nameOf(header);
+    const bytes = this.#sizeOf(header, name);
+    const { kind } = header;
+    if (this.#longLink && kind !== 'symbolic-link' && kind !== 'hard-link') {
+      throw longNameFault('the long name of a link stands before something else');
+    }
+    this.#pax = null;
+    this.#longName = null;
+    this.#longLink = false;
+    const answer = await this.#options.onEntry({ name, kind, bytes, elsewhere: false });
+    if (answer === 'stop') return 'stop';
+    await this.#content(bytes, answer === 'skip' ? null : answer);
+    return;
+  }
+
+  #nameOf(header: TarHeader): string {
+    const path = this.#pax?.path ?? null;
+    if (this.#longName === null) return (path ?? header.name).toString('utf8');
+    if (path !== null) throw longNameFault('the entry has a long name of pax and another one of GNU tar');
+    // The header repeats the beginning of the name, so that readers without the extension see no other file.
+    if (!this.#longName.subarray(0, header.name.length).equals(header.name)) {
+      throw longNameFault('the long name does not begin with the name in the header');
+    }
+    return this.#longName.toString('utf8');
+  }
+
+  /** A reader that leaves pax out must not take content for headers or headers for content. */
+  #sizeOf(header: TarHeader, name: string): number {
+    const bytes = this.#pax?.bytes ?? header.bytes;
+    if (bytes === header.bytes || (bytes > MOST_IN_OCTAL && header.bytes === 0)) return bytes;
+    throw new ArchiveFault('pax-disagrees', name, `pax says ${bytes} bytes, the header ${header.bytes}`);
+  }
+
+  async #content(bytes: number, sink: ContentSink | null): Promise<void> {
+    for (let left = bytes; left > 0; ) {
+      const piece = this.#cursor.pieceAtHand(left) ?? (await this.#cursor.piece(left));
+      if (piece === null) throw new ArchiveFault('truncated', null, 'the archive ends in the middle of a file');
+      left -= piece.length;
+      const writing = sink?.write(piece);
+      if (writing) await writing;
+    }
+    await this.#padding(bytes);
+    const ending = sink?.end();
+    if (ending) await ending;
+  }
+
+  async #padding(bytes: number): Promise<void> {
+    const over = bytes % BLOCK_BYTES;
+    if (over === 0) return;
+    const padding = await this.#cursor.exactly(BLOCK_BYTES - over);
+    if (padding === null) throw new ArchiveFault('truncated', null, 'the archive ends in the middle');
+    if (!isZero(padding)) {
+      throw new ArchiveFault('hidden-data', null, 'what fills up the last block of a file is not zero');
+    }
+  }
+
+  async #meta({ bytes }: TarHeader): Promise<Buffer> {
+    if (bytes > MAX_META_BYTES) {
+      throw new ArchiveFault('meta-too-long', null, `a header about an entry is longer than ${MAX_META_BYTES} bytes`);
+    }
+    const data = await this.#cursor.exactly(bytes);
+    if (data === null) throw new ArchiveFault('truncated', null, 'the archive ends in the middle of a header');
+    const kept = Buffer.from(data);
+    await this.#padding(bytes);
+    return kept;
+  }
+
+  /** After the first block of zeros: a second one, and nothing but zeros after it. */
+  async #end(): Promise<void> {
+    if (this.#pax !== null || this.#longName !== null || this.#longLink) {
+      throw new ArchiveFault('dangling-header', null, 'a header about an entry stands before no entry');
+    }
+    if (!isZero(await this.#block())) {
+      throw new ArchiveFault('trailing-data', null, 'a single block of zeros stands in the middle of the archive');
+    }
+    let bytes = 0;
+    for (let piece = await this.#cursor.piece(PIECE_BYTES); piece; piece = await this.#cursor.piece(PIECE_BYTES)) {
+      bytes += piece.length;
+      if (!isZero(piece)) throw new ArchiveFault('trailing-data', null, 'there are bytes after the end of the archive');
+    }
+    if (bytes % BLOCK_BYTES !== 0) throw new ArchiveFault('trailing-data', null, 'the archive ends within a block');
+  }
+}
+
+function endedByNul(data: Buffer): Buffer {
+  const name = data.subarray(0, -1);
+  if (name.length > 0 && data.indexOf(0) === name.length) return name;
+  throw longNameFault('the long name does not end with its only NUL');
+}
+
+function longNameFault(detail: string): ArchiveFault {
+  return new ArchiveFault('gnu-long-name', null, detail);
+}

@@ -1,0 +1,110 @@
+import { ArchiveFault, type EntryKind } from '../archive-reader.ts';
+
+export const BLOCK_BYTES = 512;
+
+const NAME = [0, 100] as const;
+const SIZE = [124, 136] as const;
+const CHECKSUM = [148, 156] as const;
+const TYPE = 156;
+const MAGIC = [257, 265] as const;
+const PREFIX = [345, 500] as const;
+const UNUSED = [500, 512] as const;
+
+const USTAR = 'ustar\x0000';
+const GNU = 'ustar  \0';
+/** Larger sizes have more digits than the field. */
+export const MOST_IN_OCTAL = 0o77777777777;
+const SPACE = 0x20;
+const BASE_256 = 0x80;
+
+const KINDS: Partial<Record<string, EntryKind>> = {
+  '0': 'file',
+  '\0': 'file',
+  '1': 'hard-link',
+  '2': 'symbolic-link',
+  '3': 'device',
+  '4': 'device',
+  '5': 'directory',
+  '6': 'device',
+};
+
+export interface TarHeader {
+  /** The name, prefix included, as bytes. */
+  name: Buffer;
+  bytes: number;
+  /** Type flag, one character. */
+  type: string;
+  kind: EntryKind;
+}
+
+/** Reads a header block of a ustar or GNU tar; no field may be readable in two ways. Throws `ArchiveFault`. */
+export function parseTarHeader(block: Buffer): TarHeader {
+  if (parseOctal(block.subarray(...CHECKSUM)) !== checksum(block)) {
+    throw new ArchiveFault('corrupt', null, 'the checksum of a tar header does not match');
+  }
+  const name = nameOf(block);
+  const type = block.toString('latin1', TYPE, TYPE + 1);
+  if (!isZero(block.subarray(...UNUSED))) throw headerFault(name, 'the unused end of the header is not zero');
+  const bytes = parseSize(block.subarray(...SIZE));
+  if (bytes === null) throw headerFault(name, 'the size is not a number as the format wants it');
+  return { name, bytes, type, kind: KINDS[type] ?? 'other' };
+}
+
+/** True for no bytes, too. Equal to itself one byte further on is what consists of one value only. */
+export function isZero(bytes: Buffer): boolean {
+  if (bytes.length < 2) return bytes.length === 0 || bytes[0] === 0;
+  return bytes[0] === 0 && bytes.compare(bytes, 1, bytes.length, 0, bytes.length - 1) === 0;
+}
+
+function nameOf(block: Buffer): Buffer {
+  const name = textOf(block, ...NAME);
+  const magic = block.toString('latin1', ...MAGIC);
+  if (magic === GNU) {
+    // What is a prefix in ustar holds times and sparse maps here: readers that mix the two up see other names.
+    if (isZero(block.subarray(...PREFIX))) return name;
+    throw headerFault(name, 'a GNU header uses the bytes that other readers take for the beginning of the name');
+  }
+  if (magic !== USTAR) {
+    throw new ArchiveFault('tar-dialect', printable(name), 'the header is neither of a ustar nor of a GNU tar');
+  }
+  const prefix = textOf(block, ...PREFIX);
+  return prefix.length === 0 ? name : Buffer.concat([prefix, Buffer.from('/'), name]);
+}
+
+/** Up to the first NUL; behind it there must be nothing that another reader could see. */
+function textOf(block: Buffer, start: number, end: number): Buffer {
+  const field = block.subarray(start, end);
+  const nul = field.indexOf(0);
+  if (nul < 0) return Buffer.from(field);
+  const text = Buffer.from(field.subarray(0, nul));
+  if (isZero(field.subarray(nul))) return text;
+  throw headerFault(text, 'there are bytes behind the end of the name');
+}
+
+function parseSize(field: Buffer): number | null {
+  if (field[0] !== BASE_256) return parseOctal(field);
+  const size = field.readBigUInt64BE(4);
+  const canonical = isZero(field.subarray(1, 4)) && size > MOST_IN_OCTAL && size <= Number.MAX_SAFE_INTEGER;
+  return canonical ? Number(size) : null;
+}
+
+/** Octal digits, led by spaces or zeros, ended by NULs, spaces or the field; null for anything else. */
+function parseOctal(field: Buffer): number | null {
+  const [, digits] = /^ *([0-7]+)[ \0]*$/.exec(field.toString('latin1')) ?? [];
+  return digits === undefined ? null : Number.parseInt(digits, 8);
+}
+
+function checksum(block: Buffer): number {
+  let sum = 0;
+  for (let at = 0; at < BLOCK_BYTES; at += 1) sum += block[at] ?? 0;
+  for (let at = CHECKSUM[0]; at < CHECKSUM[1]; at += 1) sum += SPACE - (block[at] ?? 0);
+  return sum;
+}
+
+function headerFault(name: Buffer, detail: string): ArchiveFault {
+  return new ArchiveFault('header-field', printable(name), detail);
+}
+
+function printable(name: Buffer): string {
+  return name.toString('utf8');
+}

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ReasonList } from '../rules/reason-list.ts';
+import type { Manifest } from '../store/bundle-store.ts';
+import { type ArchiveEntry, ArchiveFault, type ContentSink, type EntryAnswer } from './archive-reader.ts';
+import { withByteFile } from './byte-file.ts';
+import type { ContentFile } from './content-digest.ts';
+import { EntryRules } from './entry-rules.ts';
+import { readerOf } from './open-archive.ts';
+
+/** The archive is not what its manifest says; nothing of it was put into service. */
+export class UnpackMismatch extends Error {
+  override readonly name = 'UnpackMismatch';
+}
+
+/** What is known of an archive that was verified. */
+export type PackedFiles = Pick<Manifest, 'archive' | 'files'>;
+
+export interface UnpackOptions {
+  signal?: AbortSignal | undefined;
+  /** Called for each file and every chunk of it. */
+  onProgress?: (() => void) | undefined;
+}
+
+/**
+ * Unpacks a verified archive into an empty folder. Its names pass the rules of verification again, and every file's
+ * size and SHA-256 is compared with the manifest: the files end up exactly as listed, or it throws `UnpackMismatch`.
+ */
+export async function unpack(
+  archive: string,
+  manifest: PackedFiles,
+  folder: string,
+  options: UnpackOptions,
+): Promise<void> {
+  const unpacking = new Unpacking(manifest, folder, options);
+  const onEntry = (entry: ArchiveEntry) => unpacking.enter(entry);
+  const streamBytes = Number.POSITIVE_INFINITY;
+  try {
+    await withByteFile(archive, (file) => readerOf(manifest.archive.format)(file, { streamBytes, onEntry }));
+  } catch (error) {
+    throw error instanceof ArchiveFault ? new UnpackMismatch(`${error.rule}: ${error.message}`) : error;
+  } finally {
+    await unpacking.close();
+  }
+  unpacking.requireAll();
+}
+
+class Unpacking {
+  readonly #folder: string;
+  readonly #options: UnpackOptions;
+  readonly #reasons = new ReasonList();
+  readonly #rules: EntryRules;
+  readonly #missing: Map<string, ContentFile>;
+  readonly #folders = new Set<string>();
+  #writing: FileHandle | null = null;
+
+  constructor(manifest: PackedFiles, folder: string, options: UnpackOptions) {
+    const unlimited = Number.POSITIVE_INFINITY;
+    const limits = { maxBytes: unlimited, maxFiles: unlimited, maxRatio: unlimited };
+    this.#folder = folder;
+    this.#options = options;
+    this.#rules = new EntryRules(limits, manifest.archive.bytes, this.#reasons);
+    this.#missing = new Map(manifest.files.map((file) => [file.path, file]));
+  }
+
+  async enter(entry: ArchiveEntry): Promise<EntryAnswer> {
+    const path = this.#rules.admit(entry);
+    const [reason] = this.#reasons.all();
+    if (reason) throw new UnpackMismatch(`${reason.rule}: ${reason.detail}`);
+    if (path === null) return 'skip';
+    const target = join(this.#folder, path);
+    await this.#ensureFolder(entry.kind === 'directory' ? target : dirname(target));
+    if (entry.kind === 'directory') return 'skip';
+    const handle = await open(target, 'wx', 0o644);
+    this.#writing = handle;
+    return this.#sink(handle, path);
+  }
+
+  requireAll(): void {
+    const lacking = this.#missing.size;
+    if (lacking > 0) throw new UnpackMismatch(`the archive lacks ${lacking} files of the manifest`);
+  }
+
+  async close(): Promise<void> {
+    await this.#writing?.close();
+    this.#writing = null;
+  }
+
+  #sink(handle: FileHandle, path: string): ContentSink {
+    const { signal, onProgress } = this.#options;
+    const hash = createHash('sha256');
+    let bytes = 0;
+    return {
+      write: async (chunk) => {
+        signal?.throwIfAborted();
+        hash.update(chunk);
+        bytes += chunk.length;
+        // Appends and goes on until all is written, unlike `write`.
+        await handle.writeFile(chunk);
+        onProgress?.();
+      },
+      end: async () => {
+        await this.close();
+        signal?.throwIfAborted();
+        onProgress?.();
+        const listed = this.#missing.get(path);
+        this.#missing.delete(path);
+        if (listed?.bytes === bytes && listed.sha256 === hash.digest('hex')) return;
+        throw new UnpackMismatch('a file of the archive is not as the manifest lists it');
+      },
+    };
+  }
+
+  async #ensureFolder(path: string): Promise<void> {
+    if (this.#folders.has(path)) return;
+    await mkdir(path, { recursive: true });
+    this.#folders.add(path);
+  }
+}

@@ -1,0 +1,136 @@
+import { crc32, inflateRawSync } from 'node:zlib';
+import { ArchiveFault, type ContentSink, type ReadOptions } from '../archive-reader.ts';
+import type { ByteFile } from '../byte-file.ts';
+import { ByteWindow } from '../byte-window.ts';
+import { inflateFault, inflateWindow } from '../inflate-window.ts';
+import { CentralEntries, type CentralEntry } from './zip-central.ts';
+import { findDirectory } from './zip-end.ts';
+import { STORED } from './zip-fields.ts';
+import { readDescriptor, readLocalHeader } from './zip-local.ts';
+
+/** Up to here an entry is read and inflated in one go, which costs a fifth of a stream. */
+const MOST_AT_ONCE = 2 * 1024 ** 2;
+const PIECE_BYTES = 256 * 1024;
+const DIRECTORY_WINDOW_BYTES = 256 * 1024;
+
+/**
+ * Reads a zip (an `ArchiveReader`) front to back, its central directory beside it: entry by entry the two must agree,
+ * without a gap and without an overlap, so that readers of either kind see the same.
+ */
+export async function readZip(file: ByteFile, options: ReadOptions): Promise<void> {
+  const directory = await findDirectory(file);
+  const central = new CentralEntries(new ByteWindow(file, directory, undefined, DIRECTORY_WINDOW_BYTES), directory);
+  const { part = { start: 0, end: directory.start } } = options;
+  let window: ByteWindow | null = null;
+  let entry = await central.next();
+  if ((entry?.offset ?? directory.start) !== 0) throw unclaimed(entry?.name ?? null);
+  while (entry !== null) {
+    const { name, kind, bytes, offset } = entry;
+    const elsewhere = offset < part.start || offset >= part.end;
+    const answer = await options.onEntry({ name, kind, bytes, elsewhere });
+    if (answer === 'stop') return;
+    const next = await central.next();
+    if (!elsewhere) {
+      window ??= new ByteWindow(file, { start: offset, end: directory.start }, options.onRaw);
+      await readEntry(window, { entry, end: next?.offset ?? directory.start }, answer === 'skip' ? null : answer);
+    }
+    entry = next;
+  }
+}
+
+/** Every entry ends where the next one begins, and the last one where the directory does. */
+async function readEntry(
+  window: ByteWindow,
+  { entry, end }: { entry: CentralEntry; end: number },
+  sink: ContentSink | null,
+): Promise<void> {
+  const { wide } = await readLocalHeader(window, entry);
+  await readContent(window, entry, sink);
+  await readDescriptor(window, entry, wide, end);
+  if (window.position < end) throw unclaimed(entry.name);
+  if (window.position > end) throw cut(entry.name);
+}
+
+async function readContent(window: ByteWindow, entry: CentralEntry, sink: ContentSink | null): Promise<void> {
+  const { fields, name, packed, bytes } = entry;
+  if (fields.method === STORED && packed !== bytes) throw sizeMismatch(name);
+  const small = packed <= MOST_AT_ONCE && bytes <= MOST_AT_ONCE;
+  const crc = small ? await readAtOnce(window, entry, sink) : await readInPieces(window, entry, sink);
+  if (crc !== fields.crc) throw new ArchiveFault('crc-mismatch', name, 'the CRC-32 of the content does not match');
+  const ending = sink?.end();
+  if (ending) await ending;
+}
+
+async function readAtOnce(window: ByteWindow, entry: CentralEntry, sink: ContentSink | null): Promise<number> {
+  const { fields, name, packed, bytes } = entry;
+  if (window.buffered < packed && !(await window.fill(packed))) throw cut(name);
+  const data = window.take(packed);
+  const content = fields.method === STORED ? data : inflateAtOnce(data, bytes, name);
+  const writing = content.length > 0 ? sink?.write(content) : undefined;
+  if (writing) await writing;
+  return crc32(content);
+}
+
+async function readInPieces(window: ByteWindow, entry: CentralEntry, sink: ContentSink | null): Promise<number> {
+  const { fields, name, packed, bytes } = entry;
+  const end = window.position + packed;
+  const pieces = fields.method === STORED ? storedPieces(window, packed, name) : inflateWindow(window, packed, name);
+  let crc = 0;
+  let written = 0;
+  for await (const piece of pieces) {
+    written += piece.length;
+    if (written > bytes) throw sizeMismatch(name);
+    crc = crc32(piece, crc);
+    const writing = sink?.write(piece);
+    if (writing) await writing;
+  }
+  if (written !== bytes) throw sizeMismatch(name);
+  if (window.position !== end) throw leftOver(name);
+  return crc;
+}
+
+async function* storedPieces(window: ByteWindow, bytes: number, name: string): AsyncGenerator<Buffer> {
+  for (let left = bytes; left > 0; ) {
+    const piece = await window.piece(Math.min(left, PIECE_BYTES));
+    if (piece === null) throw cut(name);
+    left -= piece.length;
+    yield piece;
+  }
+}
+
+function inflateAtOnce(data: Buffer, bytes: number, name: string): Buffer {
+  let inflated: unknown;
+  try {
+    // One byte more than needed, so that a buffer of the right size is never filled up and followed by another.
+    inflated = inflateRawSync(data, { info: true, chunkSize: Math.max(64, bytes + 1), maxOutputLength: bytes + 1 });
+  } catch (error) {
+    if (error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
+      throw sizeMismatch(name);
+    throw inflateFault(error, name);
+  }
+  if (!isInflated(inflated)) throw new TypeError('zlib gave something else than with "info: true"');
+  if (inflated.buffer.length !== bytes) throw sizeMismatch(name);
+  if (inflated.engine.bytesWritten !== data.length) throw leftOver(name);
+  return inflated.buffer;
+}
+
+/** With `info: true` zlib gives more than its types say: how many bytes it used. */
+function isInflated(value: unknown): value is { buffer: Buffer; engine: { bytesWritten: number } } {
+  return typeof value === 'object' && value !== null && 'buffer' in value && 'engine' in value;
+}
+
+function sizeMismatch(name: string): ArchiveFault {
+  return new ArchiveFault('size-mismatch', name, 'the content is not as long as the archive says');
+}
+
+function leftOver(name: string): ArchiveFault {
+  return new ArchiveFault('hidden-data', name, 'bytes follow the end of the compressed data');
+}
+
+function unclaimed(name: string | null): ArchiveFault {
+  return new ArchiveFault('hidden-data', name, 'bytes before or behind the entry belong to nothing');
+}
+
+function cut(name: string): ArchiveFault {
+  return new ArchiveFault('overlap', name, 'the entry lies over the one listed next, or over the directory');
+}

@@ -1,0 +1,88 @@
+import { ArchiveFault } from '../archive-reader.ts';
+import type { ByteWindow } from '../byte-window.ts';
+import type { CentralEntry } from './zip-central.ts';
+import { IN_32_BITS } from './zip-end.ts';
+import { FLAG, has64, parseExtra, readShared, requireOneName, widen } from './zip-fields.ts';
+
+const HEADER_BYTES = 30;
+const SIGNATURE = 0x04034b50;
+const DESCRIPTOR_SIGNATURE = 0x08074b50;
+
+/**
+ * Reads the local header at the window's position and compares it with what the central directory says. Gives whether
+ * the sizes in a data descriptor have 64 bits. Throws `ArchiveFault` and system errors.
+ */
+export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): Promise<{ wide: boolean }> {
+  const header = await take(window, HEADER_BYTES, entry);
+  if (header.readUInt32LE(0) !== SIGNATURE) {
+    throw new ArchiveFault('headers-disagree', entry.name, 'there is no header where the directory says');
+  }
+  const local = readShared(header, 6);
+  const rest = await take(window, local.nameLength + local.extraLength, entry);
+  const name = rest.subarray(0, local.nameLength);
+  const extra = parseExtra(rest.subarray(local.nameLength), entry.rawName);
+  const same = local.flags === entry.fields.flags && local.method === entry.fields.method;
+  if (!same || !name.equals(entry.rawName)) throw disagreeing(entry, 'name, flags or method');
+  requireOneName(name, local.flags, extra);
+  const late = (local.flags & FLAG.descriptor) !== 0;
+  const [bytes, packed] = widen([local.bytes, local.packed], extra, entry.rawName);
+  const agrees = (here: number | undefined, there: number) => here === there || (late && here === 0);
+  if (!agrees(local.crc, entry.fields.crc) || !agrees(bytes, entry.bytes) || !agrees(packed, entry.packed)) {
+    throw disagreeing(entry, 'checksum or sizes');
+  }
+  return { wide: entry.wide || has64(extra) };
+}
+
+/**
+ * Reads the data descriptor, if the entry has one, which must fill the place up to `next` and repeat what the central
+ * directory says. Throws `ArchiveFault` and system errors.
+ */
+export async function readDescriptor(
+  window: ByteWindow,
+  entry: CentralEntry,
+  wide: boolean,
+  next: number,
+): Promise<void> {
+  if ((entry.fields.flags & FLAG.descriptor) === 0) return;
+  const length = next - window.position;
+  const expected = descriptors(entry, wide).find((descriptor) => descriptor.length === length);
+  if (!expected || !(await take(window, length, entry)).equals(expected)) {
+    throw new ArchiveFault(
+      'data-descriptor',
+      entry.name,
+      'what follows the content does not repeat checksum and sizes',
+    );
+  }
+}
+
+/** The forms the format allows; without its signature a descriptor must not look as if it had one. */
+function descriptors({ fields, packed, bytes }: CentralEntry, wide: boolean): Buffer[] {
+  const signature = Buffer.alloc(4);
+  signature.writeUInt32LE(DESCRIPTOR_SIGNATURE);
+  const bodies: Buffer[] = [];
+  if (packed <= IN_32_BITS && bytes <= IN_32_BITS) {
+    const body = Buffer.alloc(12);
+    body.writeUInt32LE(fields.crc, 0);
+    body.writeUInt32LE(packed, 4);
+    body.writeUInt32LE(bytes, 8);
+    bodies.push(body);
+  }
+  if (wide) {
+    const body = Buffer.alloc(20);
+    body.writeUInt32LE(fields.crc, 0);
+    body.writeBigUInt64LE(BigInt(packed), 4);
+    body.writeBigUInt64LE(BigInt(bytes), 12);
+    bodies.push(body);
+  }
+  const bare = fields.crc === DESCRIPTOR_SIGNATURE ? [] : bodies;
+  return [...bodies.map((body) => Buffer.concat([signature, body])), ...bare];
+}
+
+async function take(window: ByteWindow, bytes: number, entry: CentralEntry): Promise<Buffer> {
+  if (window.buffered >= bytes || (await window.fill(bytes))) return window.take(bytes);
+  throw new ArchiveFault('overlap', entry.name, 'the entry reaches into the central directory');
+}
+
+function disagreeing({ name }: CentralEntry, what: string): ArchiveFault {
+  return new ArchiveFault('headers-disagree', name, `${what} differ between the entry and the directory`);
+}

@@ -1,0 +1,111 @@
+import { dirname } from 'node:path';
+import { spanText } from '../../model/details-text.ts';
+import { DownloadFailed, NoRoom } from './download-errors.ts';
+import { freeBytes, requireRoom } from './free-space.ts';
+import type { LinkPolicy } from './link-policy.ts';
+import { type LinkSource, LinkSupply } from './link-supply.ts';
+import { linkConnections } from './object-request.ts';
+import { ObjectTransfer } from './object-transfer.ts';
+import { PartialFile } from './partial-file.ts';
+import { WideReads } from './wide-reads.ts';
+
+const LOOK_AT_DISK_EVERY_MS = 2_000;
+const DISK_FULL = ['ENOSPC', 'EDQUOT'];
+
+export interface DownloadOptions {
+  /** Where the archive goes; what is proved of it is kept beside it as `<file>.resume`. */
+  file: string;
+  policy: LinkPolicy;
+  /** Most bytes of the archive. */
+  maxBytes: number;
+  /** Connections at once where the source gives parts; 1 by default. */
+  connections?: number;
+  /** Longest silence of the source in milliseconds; 30 s by default. */
+  idleTimeoutMs?: number;
+  /** Longest time of the whole download in milliseconds; none by default. */
+  timeLimitMs?: number;
+  /** First wait after a failure in milliseconds, doubled each time up to 5 s; 200 by default. */
+  retryDelayMs?: number;
+  signal?: AbortSignal;
+  /** Called for every chunk and when work begins. */
+  onProgress?: (progress: DownloadProgress) => void;
+  /** Free bytes of a folder's disk; those the system tells by default. */
+  freeBytes?: typeof freeBytes;
+}
+
+export interface DownloadProgress {
+  /** Bytes on disk. */
+  offset: number;
+  /** Null when neither the source nor the service says. */
+  total: number | null;
+  /** Null when it is no proof. */
+  etag: string | null;
+}
+
+export interface DownloadResult {
+  /** Lowercase hex SHA-256 of the archive. */
+  sha256: string;
+  bytes: number;
+  etag: string | null;
+  /** Bytes that were on disk each time the download went on instead of starting over, in order. */
+  resumedFrom: number[];
+  /** Length that the service announced with its newest link; null when it did not. The object's own length counts. */
+  announcedBytes: number | null;
+}
+
+/**
+ * Downloads an object by presigned links to a file (DESIGN E3), going on after cuts, after links that ended, and after
+ * earlier calls with the same file, when the object is provably unchanged: strong ETag, `If-Match`, and range, length
+ * and ETag of every 206 checked. Sends no credentials. Throws `LinkExpired`, `LinkRefused`, `DownloadFailed`,
+ * `ArchiveTooLarge`, `NoRoom`, system errors of the disk, what `links` throws, and the signal's reason; no link is in
+ * any of them but the last two.
+ */
+export async function download(links: LinkSource, options: DownloadOptions): Promise<DownloadResult> {
+  options.signal?.throwIfAborted();
+  const folder = dirname(options.file);
+  const free = options.freeBytes ?? freeBytes;
+  const limits = new AbortController();
+  const signal = AbortSignal.any(options.signal ? [options.signal, limits.signal] : [limits.signal]);
+  const { connections = 1, timeLimitMs } = options;
+  const reads = new WideReads(connections);
+  const ways = linkConnections(options.policy, reads);
+  const timers: NodeJS.Timeout[] = [];
+  try {
+    const file = await PartialFile.open(options.file, signal);
+    try {
+      const supply = new LinkSupply(links);
+      const roomFor = (bytes: number) => requireRoom(folder, bytes, free);
+      const transfer = new ObjectTransfer({
+        ...options,
+        connections,
+        signal,
+        reads,
+        ways,
+        file,
+        supply,
+        roomFor,
+      });
+      const lookAtDisk = () => roomFor(transfer.left).catch((noRoom) => limits.abort(noRoom));
+      timers.push(setInterval(lookAtDisk, LOOK_AT_DISK_EVERY_MS));
+      if (timeLimitMs !== undefined) {
+        const tooLong = new DownloadFailed(`the download took longer than ${spanText(timeLimitMs)}`, false);
+        timers.push(setTimeout(() => limits.abort(tooLong), timeLimitMs));
+      }
+      await transfer.run();
+      const sha256 = await file.finish();
+      const { etag, resumedFrom } = transfer;
+      return { sha256, bytes: file.bytes, etag, resumedFrom, announcedBytes: supply.sizeBytes };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw isDiskFull(error) ? new NoRoom(`the disk of ${folder} is full: make room`) : error;
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+    await ways.destroy();
+  }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && DISK_FULL.includes(String(error.code));
+}

@@ -1,0 +1,105 @@
+import { readHttpDate } from '../../model/budget/retry-after.ts';
+import { LinkExpired } from './download-errors.ts';
+import { expiryOf } from './link-expiry.ts';
+
+/** A presigned link, which is a secret, and what came with it (INTERFACE, appendix: nothing of it is sure). */
+export interface PresignedLink {
+  href: string;
+  /** Length of the object as the service told it. A hint: the object's own length counts. */
+  sizeBytes: number | null;
+  /** Milliseconds since the epoch, by the service's clock. */
+  expiresAtMs: number | null;
+  /** The service's clock when it gave the link, in milliseconds; null when its answer did not tell. */
+  serviceNowMs: number | null;
+}
+
+/** Asks the service for a link; every call is a request. */
+export type LinkSource = () => Promise<PresignedLink>;
+
+/** A request must arrive while its link lives, and a `Date` header tells the time to a second. */
+const MARGIN_MS = 1_500;
+/** So many links in a row may be refused without a byte in between. */
+const MAX_REFUSED = 3;
+
+interface Held {
+  href: string;
+  expiresAtMs: number | null;
+  used: boolean;
+}
+
+/**
+ * The links of one download. One that has expired, or is about to by the store's clock, is replaced before it is used;
+ * several connections that need a new one share it. A new link is used at least once, whatever it says.
+ */
+export class LinkSupply {
+  readonly #source: LinkSource;
+  readonly #now: () => number;
+  #held: Held | null = null;
+  #asking: Promise<Held> | null = null;
+  #skewMs: number | null = null;
+  #skewOfStore = false;
+  #refused = 0;
+  /** Of the newest link. */
+  sizeBytes: number | null = null;
+
+  constructor(source: LinkSource, now: () => number = Date.now) {
+    this.#source = source;
+    this.#now = now;
+  }
+
+  /** A link to use now. Throws what the source throws. */
+  async take(): Promise<string> {
+    const held = this.#held && !this.#isEnding(this.#held) ? this.#held : await this.#renew();
+    held.used = true;
+    return held.href;
+  }
+
+  /** Learns the store's clock from the `Date` of its answer. */
+  observe(date: string | null): void {
+    const storeMs = readHttpDate(date ?? undefined);
+    if (storeMs === null) return;
+    this.#skewMs = storeMs - this.#now();
+    this.#skewOfStore = true;
+  }
+
+  /** The store has refused the link. Throws `LinkExpired` when new ones do not help. */
+  refuse(href: string, status: number): void {
+    // Another connection has a new one by now.
+    if (this.#held?.href !== href) return;
+    this.#refused += 1;
+    const early = this.#held.expiresAtMs !== null && !this.#isEnding(this.#held);
+    this.#held = null;
+    if (this.#refused < MAX_REFUSED) return;
+    const why = early ? ', though by its own date it has not expired' : '';
+    throw new LinkExpired(`${MAX_REFUSED} links in a row are not taken (HTTP ${status}${why})`);
+  }
+
+  /** Bytes came by a link. */
+  serves(): void {
+    this.#refused = 0;
+  }
+
+  #isEnding({ used, expiresAtMs }: Held): boolean {
+    return used && expiresAtMs !== null && expiresAtMs - (this.#now() + (this.#skewMs ?? 0)) < MARGIN_MS;
+  }
+
+  #renew(): Promise<Held> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  async #ask(): Promise<Held> {
+    const { href, sizeBytes, expiresAtMs, serviceNowMs } = await this.#source();
+    if (serviceNowMs !== null && !this.#skewOfStore) this.#skewMs = serviceNowMs - this.#now();
+    this.sizeBytes = sizeBytes;
+    this.#held = { href, expiresAtMs: earliest(expiresAtMs, expiryOf(href)), used: false };
+    return this.#held;
+  }
+}
+
+function earliest(...times: (number | null)[]): number | null {
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}

@@ -1,0 +1,208 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
+import type { BundleStore, ByteRange } from '../store/bundle-store.ts';
+import { StoreUnreachable } from '../store/store-errors.ts';
+import { isStoreName } from '../store/store-names.ts';
+import { PublishedFiles } from './published-files.ts';
+import { ReaderSlots } from './reader-slots.ts';
+import { sendObject } from './send-object.ts';
+
+/** What is served: the folder of a directory store, or a store that is read through its client. */
+export type ServedStore = { root: string; store?: never } | { store: Pick<BundleStore, 'open'>; root?: never };
+
+export type BundleServerOptions = ServedStore & ServerSettings;
+
+export interface ServerSettings {
+  /** Address to listen on; 127.0.0.1 by default. */
+  host?: string;
+  /** 0 picks a free one. */
+  port: number;
+  /** When given, required as `Authorization: Bearer <token>` for everything but `/healthz`. */
+  token?: string;
+  /** Requests answered at once; 256 by default. */
+  readers?: number;
+  /** Those of one client address; 64 by default. */
+  readersPerAddress?: number;
+  /** A reader that takes less than 64 KiB in so long is cut off; 30 s by default. */
+  idleMs?: number;
+  /** Aborting it stops the server. */
+  signal?: AbortSignal;
+}
+
+export interface BundleServer {
+  url: string;
+  port: number;
+  /** Takes no more requests, gives those under way 2 s, and resolves when the port is free. */
+  stop(): Promise<void>;
+}
+
+/** The port is used by another program. */
+export class PortTaken extends Error {
+  override readonly name = 'PortTaken';
+  readonly port: number;
+
+  constructor(host: string, port: number) {
+    super(`port ${port} on ${host} is taken: stop what listens there or choose another port`);
+    this.port = port;
+  }
+}
+
+const STOP_GRACE_MS = 2_000;
+/** Longer than any path of a published file. */
+const LONGEST_PATH = 1_024;
+/** Connections for each request that is answered at once: clients keep some for later. */
+const CONNECTIONS_PER_READER = 4;
+const RETRY_AFTER_S = 5;
+/** A request has to be here within seconds: it has no body. */
+const ARRIVAL = {
+  maxHeaderSize: 8 * 1024,
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  connectionsCheckingInterval: 1_000,
+};
+const PUBLISHED =
+  /^\/([^/?]+)\/versions\/([^/?]+)\/(bundle\.tar\.gz|bundle\.tar|bundle\.zip|manifest\.json|manifest\.json\.minisig)(?:\?.*)?$/;
+
+/**
+ * Serves published versions and nothing else of a store (DESIGN §5 "bundle server"): immutable, with a strong `ETag`
+ * (of a bundle the SHA-256 of the archive) and `Range`; `/healthz` answers 200. Who comes beyond the limits gets 503
+ * with `Retry-After`. Throws `PortTaken`.
+ */
+export async function startBundleServer(options: BundleServerOptions): Promise<BundleServer> {
+  const { host = '127.0.0.1', readers = 256, readersPerAddress = 64, signal } = options;
+  signal?.throwIfAborted();
+  const reading = new Reading(options, new ReaderSlots({ total: readers, perAddress: readersPerAddress }));
+  const server = createServer(ARRIVAL, (request, response) => reading.answer(request, response));
+  limitConnections(server, {
+    total: readers * CONNECTIONS_PER_READER,
+    perAddress: readersPerAddress * CONNECTIONS_PER_READER,
+  });
+  const port = await listen(server, host, options.port);
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= close(server);
+    return stopping;
+  };
+  signal?.addEventListener('abort', () => void stop(), { once: true });
+  return { url: `http://${isIPv6(host) ? `[${host}]` : host}:${port}`, port, stop };
+}
+
+class Reading {
+  readonly #store: Pick<BundleStore, 'open'>;
+  readonly #files: PublishedFiles;
+  readonly #slots: ReaderSlots;
+  readonly #token: string | undefined;
+  readonly #idleMs: number;
+
+  constructor(options: BundleServerOptions, slots: ReaderSlots) {
+    const { token, idleMs = 30_000 } = options;
+    this.#store = options.store ?? folderReader(options.root);
+    this.#files = new PublishedFiles((domain, version, file) => this.#store.open(domain, version, file));
+    this.#slots = slots;
+    this.#token = token;
+    this.#idleMs = idleMs;
+  }
+
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    const refusal = this.#refusalOf(request);
+    const healthy = request.url === '/healthz' && refusal === null;
+    const release = refusal === null && !healthy ? this.#slots.take(request.socket.remoteAddress) : null;
+    if (refusal !== null) refuse(response, ...refusal);
+    else if (healthy) response.writeHead(200, { 'Content-Type': 'text/plain' }).end('ok\n');
+    else if (release === null) refuse(response, 503, { 'Retry-After': `${RETRY_AFTER_S}` });
+    else {
+      response.once('close', release);
+      this.#send(request, response).catch((error: unknown) => {
+        refuse(response, error instanceof StoreUnreachable ? 503 : 500);
+      });
+    }
+  }
+
+  /** What is wrong with a request whatever it asks for. */
+  #refusalOf(request: IncomingMessage): [status: number, headers?: Record<string, string>] | null {
+    const { method = '', url = '', headers } = request;
+    if (!['GET', 'HEAD'].includes(method)) return [405, { Allow: 'GET, HEAD' }];
+    if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0) {
+      return [400, { Connection: 'close' }];
+    }
+    if (url.length > LONGEST_PATH) return [414];
+    const token = url === '/healthz' ? undefined : this.#token;
+    return token === undefined || isAuthorized(request, token) ? null : [401, { 'WWW-Authenticate': 'Bearer' }];
+  }
+
+  async #send(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, domain = '', version = '', file = ''] = PUBLISHED.exec(request.url ?? '') ?? [];
+    // Names are compared as sent: nothing in a published path needs percent-encoding.
+    if (!isStoreName(domain) || !isStoreName(version)) return refuse(response, 404);
+    const published = await this.#files.of(domain, version, file);
+    if (published === null) return refuse(response, 404);
+    const read = (range: ByteRange | undefined) => this.#store.open(domain, version, file, range);
+    if (await sendObject(request, response, { ...published, open: read }, this.#idleMs)) return;
+    this.#files.forget(domain, version);
+    refuse(response, 404);
+  }
+}
+
+function isAuthorized(request: IncomingMessage, token: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(request.headers.authorization ?? ''), digest(`Bearer ${token}`));
+}
+
+function refuse(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  for (const name of response.getHeaderNames()) if (name !== 'x-content-type-options') response.removeHeader(name);
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers }).end(`${status}\n`);
+}
+
+/** Reads a store's folder without its lock and identity: that of another machine can be mounted read-only. */
+function folderReader(root: string): Pick<BundleStore, 'open'> {
+  return {
+    async open(domain, version, file, range) {
+      const path = join(root, domain, 'versions', version, file);
+      const handle = await open(path).catch((error: NodeJS.ErrnoException) => {
+        if (NO_FILE.includes(error.code ?? '')) return null;
+        throw error;
+      });
+      return handle?.createReadStream({ ...range }) ?? null;
+    },
+  };
+}
+
+const NO_FILE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
+
+/** Connections beyond the limits are closed at once; each of them would cost memory before it says a word. */
+function limitConnections(server: Server, limits: ConstructorParameters<typeof ReaderSlots>[0]): void {
+  const connections = new ReaderSlots(limits);
+  server.on('connection', (socket) => {
+    const release = connections.take(socket.remoteAddress);
+    if (release === null) socket.destroy();
+    else socket.once('close', release);
+  });
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(error.code === 'EADDRINUSE' ? new PortTaken(host, port) : error);
+    });
+    server.listen(port, host, () => {
+      const address = server.address();
+      resolve(address !== null && typeof address === 'object' ? address.port : port);
+    });
+  });
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), STOP_GRACE_MS);
+  await closed;
+  clearTimeout(timer);
+}

@@ -1,0 +1,130 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { ByteRange } from '../store/bundle-store.ts';
+
+/** Something that never changes and is read in ranges. */
+export interface ImmutableObject {
+  /** Without quotes. */
+  etag: string;
+  bytes: number;
+  type: string;
+  /** Null when it is gone after all. */
+  open(range: ByteRange | undefined): Promise<Readable | null>;
+}
+
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * Answers GET and HEAD for an object as RFC 9110 says: conditions, one range of a GET (more are answered with the whole).
+ * A reader that takes less than 64 KiB in `idleMs` is cut off. Resolves to false when the object is gone and nothing was
+ * sent; rejects when the transfer breaks off.
+ */
+export async function sendObject(
+  { headers, method }: IncomingMessage,
+  response: ServerResponse,
+  { etag, bytes, type, open }: ImmutableObject,
+  idleMs: number,
+): Promise<boolean> {
+  response.setHeader('Accept-Ranges', 'bytes');
+  response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
+  response.setHeader('ETag', `"${etag}"`);
+  const { 'if-match': match, 'if-none-match': noneMatch, 'if-range': ifRange } = headers;
+  if (match !== undefined && !namesIn(match).some((name) => name === '*' || name === `"${etag}"`)) {
+    return endIfThere(response, 412, open);
+  }
+  // Weak ones count here: the content never changes.
+  if (noneMatch?.trim() === '*' || namesIn(noneMatch).some((name) => name.replace(/^W\//, '') === `"${etag}"`)) {
+    return endIfThere(response, 304, open);
+  }
+  const ranged = method === 'GET' && (ifRange === undefined || `${ifRange}`.trim() === `"${etag}"`);
+  const range = ranged ? rangeOf(headers.range, bytes) : undefined;
+  if (range === null) {
+    response.setHeader('Content-Range', `bytes */${bytes}`);
+    return endIfThere(response, 416, open);
+  }
+  const body = method === 'HEAD' ? undefined : await open(range);
+  if (body === null || (body === undefined && !(await isThere(open)))) return false;
+  const length = range === undefined ? bytes : range.end - range.start + 1;
+  response.setHeader('Content-Type', type);
+  response.setHeader('Content-Length', length);
+  if (range !== undefined) response.setHeader('Content-Range', `bytes ${range.start}-${range.end}/${bytes}`);
+  response.statusCode = range === undefined ? 200 : 206;
+  if (body === undefined) response.end();
+  else await sendBody(body, response, length, idleMs);
+  return true;
+}
+
+/** Sends exactly `length` bytes; an answer that cannot be completed is broken off, never ended short. */
+async function sendBody(body: Readable, response: ServerResponse, length: number, idleMs: number): Promise<void> {
+  const stop = () => void body.destroy();
+  response.once('close', stop);
+  let left = length;
+  try {
+    for await (const chunk of body) {
+      if (!Buffer.isBuffer(chunk)) throw new TypeError('a body is made of bytes');
+      for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+        const piece = chunk.subarray(at, at + PIECE_BYTES);
+        left -= piece.length;
+        if (left < 0) throw new Error('there are more bytes than the manifest says');
+        if (response.destroyed) throw new Error('the reader has gone');
+        if (!response.write(piece)) await untilTaken(response, 'drain', idleMs);
+      }
+    }
+    if (left > 0) throw new Error('there are fewer bytes than the manifest says');
+    response.end();
+    await untilTaken(response, 'finish', idleMs);
+  } finally {
+    response.off('close', stop);
+    body.destroy();
+  }
+}
+
+/** Resolves when the reader has taken what was written; rejects when it has gone or takes too long. */
+function untilTaken(response: ServerResponse, event: 'drain' | 'finish', idleMs: number): Promise<void> {
+  if (event === 'finish' && response.writableFinished) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const settle = (how: () => void) => {
+      clearTimeout(timer);
+      response.off(event, taken).off('close', gone);
+      how();
+    };
+    const taken = () => settle(resolve);
+    const gone = () => settle(() => reject(new Error('the reader has gone')));
+    const timer = setTimeout(() => settle(() => reject(new Error('the reader takes nothing'))), idleMs);
+    response.once(event, taken).once('close', gone);
+  });
+}
+
+/** The ETags of a list; none of ours has a comma in it. */
+function namesIn(list = ''): string[] {
+  return list.split(',').map((name) => name.trim());
+}
+
+/** The one range that is asked for: undefined for the whole, null when it lies outside. */
+export function rangeOf(header: string | undefined, bytes: number): ByteRange | undefined | null {
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header ?? '') ?? [];
+  if (first === '' && last === '') return undefined;
+  if (first === '') {
+    const length = Math.min(Number(last), bytes);
+    return length === 0 ? null : { start: bytes - length, end: bytes - 1 };
+  }
+  const start = Number(first);
+  const end = last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1);
+  // The wrong way round is no range at all.
+  if (last !== '' && Number(last) < start) return undefined;
+  return start < bytes ? { start, end } : null;
+}
+
+/** False, and nothing sent, when the object is gone. */
+async function endIfThere(response: ServerResponse, status: number, open: ImmutableObject['open']): Promise<boolean> {
+  if (!(await isThere(open))) return false;
+  response.writeHead(status).end();
+  return true;
+}
+
+/** For answers without a body, which would say of a removed object that it is as it was. */
+async function isThere(open: ImmutableObject['open']): Promise<boolean> {
+  const body = await open({ start: 0, end: 0 });
+  body?.destroy();
+  return body !== null;
+}

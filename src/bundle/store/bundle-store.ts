@@ -1,0 +1,122 @@
+import type { Readable } from 'node:stream';
+import type { ArchiveFacts } from '../../model/cargo.ts';
+import type { SiteHolds } from './site-holds.ts';
+
+/** `manifest.json` of a version (DESIGN §5 "bundle store"). */
+export interface Manifest {
+  version: string;
+  contentDigest: string;
+  archive: ArchiveFacts;
+  pages: number;
+  files: { path: string; bytes: number; sha256: string }[];
+  source: { org: string; domain: string; jobId: string };
+}
+
+/** `current.json` of a domain. */
+export interface Current {
+  version: string;
+  contentDigest: string;
+  publishedAt: string;
+  /** Grows by one with every move of the pointer. */
+  epoch: number;
+}
+
+export interface PublishedVersion {
+  version: string;
+  contentDigest: string;
+  publishedAt: string;
+  pages: number;
+  bytes: number;
+  jobId: string;
+}
+
+/** What is known of a verified archive before it has a version's name. */
+export type StagedManifest = Omit<Manifest, 'version'>;
+
+/** What lies under a version's name, whole or not. */
+export interface StoredVersion {
+  version: string;
+  files: { name: string; bytes: number }[];
+}
+
+/** How long work may be ended and shows that it goes on. */
+export interface Work {
+  signal?: AbortSignal | undefined;
+  /** Called as work goes on. */
+  onProgress?: (() => void) | undefined;
+}
+
+/** Bytes `start` to `end` of a file, both included. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/**
+ * Published bundles. A reader of `versions/` or `current.json` never sees half of anything (DESIGN E5).
+ * Domains and versions are checked names: no separators, no dot names. Besides what is named below, stores throw
+ * `StoreNotWritable`, `StoreRefused` and `StoreUnreachable`.
+ */
+export interface BundleStore {
+  /** Random id written when the store was made, bound to its place; workflows pin it (`StoreMismatch`). */
+  readonly identity: string;
+  /** Where it is, for people. */
+  readonly place: string;
+  readonly holds: SiteHolds;
+  /** A private file of this machine to download into; the same path for the same `stageId`. */
+  stagingFile(stageId: string): Promise<string>;
+  /**
+   * Records durably what verification found, with the staged file, before any promotion: from then on every worker of
+   * the store can publish it. Throws `StagedChanged`.
+   */
+  saveStaged(stageId: string, manifest: StagedManifest, work?: Work): Promise<void>;
+  /** Removes a staged download and its leftovers; fine when there is none. */
+  discardStaged(stageId: string): Promise<void>;
+  /** Makes the staged archive the version `version`, signed if the store signs, whole or not at all; done already = fine. */
+  publish(stageId: string, version: string): Promise<Manifest>;
+  /** Null when the domain has never published. */
+  current(domain: string): Promise<Current | null>;
+  /**
+   * Points the domain at `version` if its epoch is still `expectedEpoch` (0 = none yet); throws `PointerMoved`
+   * otherwise, and `SiteHeld` when the domain is held at another version. Already pointing there = fine.
+   */
+  moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current>;
+  /** Throws `NoSuchVersion`. */
+  manifest(domain: string, version: string): Promise<Manifest>;
+  /** Newest first. */
+  versions(domain: string): Promise<PublishedVersion[]>;
+  /** Lends a readable local path of the version's archive while `use` runs. Throws `NoSuchVersion`, `VersionDamaged`. */
+  withArchive<T>(domain: string, version: string, use: (path: string) => Promise<T>, work?: Work): Promise<T>;
+  /** The immutable address of the version's archive under `publicUrl`. */
+  urlOf(domain: string, version: string): Promise<string>;
+  /** Version that last rolled out with success to `target`, or null. */
+  rolledOut(domain: string, target: string): Promise<string | null>;
+  /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
+  startRollout(domain: string, target: string, version: string): Promise<void>;
+  recordRollout(domain: string, target: string, version: string): Promise<void>;
+  /**
+   * Removes versions beyond the newest `keep`, but never the current one, those in `held`, those of a hold, those that
+   * targets run, and those being rolled out or promoted. Returns what it removed.
+   */
+  prune(domain: string, keep: number, held?: readonly string[]): Promise<string[]>;
+  /** Removes a version that was not approved, unless something uses it as `prune` knows it; gone already = fine. */
+  withdraw(domain: string, version: string): Promise<void>;
+  /** Removes what processes that died left: old staged downloads, unfinished uploads. */
+  sweep(now: Date): Promise<void>;
+  /** Domains that have anything in the store. */
+  domains(): Promise<string[]>;
+  /** Everything under `versions/`, whole or not, the newest first. */
+  inventory(domain: string): Promise<StoredVersion[]>;
+  /** The content of a version's file, or a range of it; null when there is none. */
+  open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null>;
+  /** Whether versions can be published, and signed if the store signs. Throws `SigningKeyUnusable`. */
+  checkWritable(): Promise<void>;
+}
+
+export class PointerMoved extends Error {
+  override readonly name = 'PointerMoved';
+}
+
+export class NoSuchVersion extends Error {
+  override readonly name = 'NoSuchVersion';
+}

@@ -1,0 +1,279 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, readFileSync } from 'node:fs';
+import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { versionTime } from '../../../model/export/version-name.ts';
+import { syncPath, tempName, writeDurably, writeDurablySync } from '../../files/durable-file.ts';
+import { nothingThere, readIfThere, readIfThereSync } from '../../files/read-if-there.ts';
+import type { ManifestSigner } from '../../signing/manifest-signer.ts';
+import {
+  type BundleStore,
+  type ByteRange,
+  type Current,
+  type Manifest,
+  NoSuchVersion,
+  PointerMoved,
+  type PublishedVersion,
+  type StagedManifest,
+  type StoredVersion,
+} from '../bundle-store.ts';
+import { sameContent } from '../same-content.ts';
+import { requireMovable, type SiteHolds } from '../site-holds.ts';
+import { removeOldStages, removeOldTemps } from '../staged-leftovers.ts';
+import { changing, StagedChanged } from '../store-errors.ts';
+import { parseCurrent, parseIdentity, parseRollouts, parseStaged, toJson } from '../store-files.ts';
+import {
+  bundleName,
+  currentPath,
+  identityPath,
+  publishedAddress,
+  rolloutsPath,
+  stagingPath,
+  stagingRoot,
+  versionPath,
+  versionsPath,
+} from '../store-layout.ts';
+import { isStoreName, storeName } from '../store-names.ts';
+import { DirectoryHolds } from './directory-holds.ts';
+import { DirectoryState } from './directory-state.ts';
+import { withStoreLock } from './store-lock.ts';
+import { putVersionFolder, readVersionFolder } from './version-folder.ts';
+
+export interface DirectoryStoreOptions {
+  /** The store's folder; made when missing. */
+  root: string;
+  /** Address under which the bundle server shows the store. */
+  publicUrl: string;
+  /** Signs the manifest of each version; none by default. */
+  signer?: ManifestSigner | undefined;
+}
+
+/**
+ * Published bundles in a folder of this machine (`store-layout.ts`), with a `.lock` beside them. A version's folder is
+ * built in the staging area and renamed into place, so that it is there whole or not at all.
+ */
+export class DirectoryBundleStore implements BundleStore {
+  readonly identity: string;
+  readonly place: string;
+  readonly holds: SiteHolds;
+  readonly #root: string;
+  readonly #publicUrl: string;
+  readonly #state: DirectoryState;
+  readonly #signer: ManifestSigner | null;
+
+  private constructor(identity: string, { root, publicUrl, signer }: DirectoryStoreOptions) {
+    this.identity = identity;
+    this.place = root;
+    this.#root = root;
+    this.#publicUrl = publicUrl;
+    this.#state = new DirectoryState(root);
+    this.#signer = signer ?? null;
+    this.holds = new DirectoryHolds(root, this.#state);
+  }
+
+  /** Opens the store, making it when it is new. Throws `StoreNotWritable`. */
+  static async open(options: DirectoryStoreOptions): Promise<DirectoryBundleStore> {
+    const { root } = options;
+    const identity = await changing(root, async () => {
+      await mkdir(join(root, stagingRoot), { recursive: true, mode: 0o700 });
+      return ensureIdentity(root);
+    });
+    const store = new DirectoryBundleStore(identity, options);
+    await store.#checkFolder();
+    return store;
+  }
+
+  async stagingFile(stageId: string): Promise<string> {
+    const folder = this.#staging(stageId);
+    await changing(this.#root, () => mkdir(folder, { recursive: true }));
+    return this.#archive(stageId);
+  }
+
+  async saveStaged(stageId: string, manifest: StagedManifest): Promise<void> {
+    storeName('domain', manifest.source.domain);
+    const folder = this.#staging(stageId);
+    await changing(this.#root, async () => {
+      await mkdir(folder, { recursive: true });
+      await syncPath(this.#archive(stageId)).catch(nothingThere(() => undefined));
+      await writeDurably(join(folder, 'staged.json'), toJson(manifest));
+    });
+  }
+
+  async discardStaged(stageId: string): Promise<void> {
+    await changing(this.#root, () => rm(this.#staging(stageId), { recursive: true, force: true }));
+  }
+
+  /** Throws `StagedChanged`, `VersionConflict`, `StoreNotWritable`, `SigningKeyUnusable`. */
+  async publish(stageId: string, version: string): Promise<Manifest> {
+    storeName('version', version);
+    const staged = await this.#readStaged(stageId);
+    const manifest: Manifest = { version, ...staged };
+    const { domain } = staged.source;
+    const published = await readVersionFolder(this.#versionFolder(domain, version));
+    if (published) return sameContent(published, manifest);
+    const building = tempName(join(this.#staging(stageId), 'version'));
+    const folder = this.#versionFolder(domain, version);
+    const signature = (await this.#signer?.sign(toJson(manifest), manifest)) ?? null;
+    const places = { building, folder, signature };
+    await changing(this.#root, () => putVersionFolder(this.#archive(stageId), manifest, places));
+    return sameContent(await readVersionFolder(folder), manifest);
+  }
+
+  async current(domain: string): Promise<Current | null> {
+    const text = await readIfThere(join(this.#root, currentPath(domain)));
+    return text === null ? null : parseCurrent(text);
+  }
+
+  async moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current> {
+    const { contentDigest } = await this.manifest(domain, version);
+    const file = join(this.#root, currentPath(domain));
+    return this.#state.locked(() => {
+      const text = readIfThereSync(file);
+      const now = text === null ? null : parseCurrent(text);
+      if (now?.version === version) return now;
+      requireMovable(domain, this.#state.hold(domain), version);
+      const epoch = now?.epoch ?? 0;
+      if (epoch !== expectedEpoch) {
+        throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${expectedEpoch}: another run has published`);
+      }
+      this.#state.requireVersion(domain, version);
+      const next: Current = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
+      writeDurablySync(file, toJson(next));
+      return next;
+    });
+  }
+
+  async manifest(domain: string, version: string): Promise<Manifest> {
+    const manifest = await readVersionFolder(this.#versionFolder(domain, version));
+    if (!manifest) throw new NoSuchVersion(`${domain} has no version ${version}`);
+    return manifest;
+  }
+
+  async versions(domain: string): Promise<PublishedVersion[]> {
+    const found: PublishedVersion[] = [];
+    for (const name of await this.#versionNames(domain)) {
+      const manifest = await readVersionFolder(this.#versionFolder(domain, name)).catch(() => null);
+      if (manifest) found.push(await this.#describe(domain, manifest));
+    }
+    return found;
+  }
+
+  async archivePath(domain: string, version: string): Promise<string> {
+    const manifest = await this.manifest(domain, version);
+    return join(this.#versionFolder(domain, version), bundleName(manifest));
+  }
+
+  async withArchive<T>(domain: string, version: string, use: (path: string) => Promise<T>): Promise<T> {
+    return use(await this.archivePath(domain, version));
+  }
+
+  async urlOf(domain: string, version: string): Promise<string> {
+    return publishedAddress(this.#publicUrl, domain, await this.manifest(domain, version));
+  }
+
+  async rolledOut(domain: string, target: string): Promise<string | null> {
+    const text = await readIfThere(join(this.#root, rolloutsPath(domain)));
+    return text === null ? null : (new Map(Object.entries(parseRollouts(text))).get(target) ?? null);
+  }
+
+  async startRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#state.startRollout(domain, target, version);
+  }
+
+  async recordRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#state.recordRollout(domain, target, version);
+  }
+
+  async prune(domain: string, keep: number, held: readonly string[] = []): Promise<string[]> {
+    return this.#state.prune(domain, keep, held);
+  }
+
+  async withdraw(domain: string, version: string): Promise<void> {
+    await this.#state.withdraw(domain, storeName('version', version));
+  }
+
+  async sweep(now: Date): Promise<void> {
+    await changing(this.#root, async () => {
+      await removeOldStages(join(this.#root, stagingRoot), now);
+      for (const folder of ['', ...(await this.domains())]) await removeOldTemps(join(this.#root, folder), now);
+    });
+  }
+
+  async domains(): Promise<string[]> {
+    const entries = await readdir(this.#root, { withFileTypes: true });
+    return entries.flatMap((entry) => (entry.isDirectory() && isStoreName(entry.name) ? [entry.name] : [])).sort();
+  }
+
+  async inventory(domain: string): Promise<StoredVersion[]> {
+    const found: StoredVersion[] = [];
+    for (const version of await this.#versionNames(domain)) {
+      const folder = this.#versionFolder(domain, version);
+      const names = await readdir(folder).catch(() => []);
+      const sizes = await Promise.all(names.sort().map((name) => stat(join(folder, name)).catch(() => null)));
+      const files = names.flatMap((name, index) => (sizes[index] ? [{ name, bytes: sizes[index].size }] : []));
+      found.push({ version, files });
+    }
+    return found;
+  }
+
+  async open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null> {
+    const path = join(this.#versionFolder(domain, version), storeName('file', file));
+    const handle = await open(path).catch(nothingThere(() => null));
+    return handle === null ? null : createReadStream(path, { fd: handle, highWaterMark: 1024 ** 2, ...range });
+  }
+
+  /** Throws `StoreNotWritable`, `SigningKeyUnusable`. */
+  async checkWritable(): Promise<void> {
+    await this.#checkFolder();
+    await this.#signer?.check();
+  }
+
+  async #checkFolder(): Promise<void> {
+    await changing(this.#root, async () => {
+      const probe = tempName(join(this.#root, stagingRoot, 'probe'));
+      await writeFile(probe, '', { flag: 'wx' });
+      await rm(probe);
+    });
+  }
+
+  async #readStaged(stageId: string): Promise<StagedManifest> {
+    const text = await readIfThere(join(this.#staging(stageId), 'staged.json'));
+    if (text === null) throw new StagedChanged(`nothing verified is staged as ${stageId}`);
+    return parseStaged(text);
+  }
+
+  async #describe(domain: string, manifest: Manifest): Promise<PublishedVersion> {
+    const { version, contentDigest, pages, archive, source } = manifest;
+    const built = () => stat(join(this.#versionFolder(domain, version), 'manifest.json'));
+    const publishedAt = versionTime(version) ?? (await built()).mtime.toISOString();
+    return { version, contentDigest, publishedAt, pages, bytes: archive.bytes, jobId: source.jobId };
+  }
+
+  /** Newest first. */
+  async #versionNames(domain: string): Promise<string[]> {
+    const names = await readdir(join(this.#root, versionsPath(domain))).catch(nothingThere(() => []));
+    return names.filter(isStoreName).sort().reverse();
+  }
+
+  #staging(stageId: string): string {
+    return join(this.#root, stagingPath(stageId));
+  }
+
+  #archive(stageId: string): string {
+    return join(this.#staging(stageId), 'archive');
+  }
+
+  #versionFolder(domain: string, version: string): string {
+    return join(this.#root, versionPath(domain, version));
+  }
+}
+
+/** The identity written by whoever came first. */
+function ensureIdentity(root: string): Promise<string> {
+  const file = join(root, identityPath);
+  return withStoreLock(join(root, '.lock'), () => {
+    if (readIfThereSync(file) === null) writeDurablySync(file, toJson({ identity: randomUUID() }));
+    return parseIdentity(readFileSync(file, 'utf8'));
+  });
+}

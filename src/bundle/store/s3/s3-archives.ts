@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { contentTypes } from '../../server/published-files.ts';
+import { type Manifest, NoSuchVersion, type Work } from '../bundle-store.ts';
+import { sameContent } from '../same-content.ts';
+import { StagedChanged, VersionDamaged } from '../store-errors.ts';
+import { bundleName, versionPath } from '../store-layout.ts';
+import type { S3Bucket, S3Headers } from './s3-bucket.ts';
+import { objectBytes } from './s3-fetch.ts';
+import { copyIfAbsent } from './s3-multipart.ts';
+
+/** For what never changes. */
+export const immutable = (ContentType: string): S3Headers => ({
+  ContentType,
+  CacheControl: 'public, max-age=31536000, immutable',
+});
+
+/** Path of the archive of a version. */
+export function archivePath(manifest: Manifest): string {
+  return `${versionPath(manifest.source.domain, manifest.version)}/${bundleName(manifest)}`;
+}
+
+/**
+ * Copies a staged archive to its version's place, unless it is there. Throws `StagedChanged`, `VersionConflict` and
+ * what `S3Bucket` throws.
+ */
+export async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest): Promise<void> {
+  const { sha256, bytes, format } = manifest.archive;
+  const staged = await bucket.stat(from);
+  if (staged === null) throw new StagedChanged('the staged archive is gone');
+  const to = archivePath(manifest);
+  if (await copyIfAbsent(bucket, { path: from, ...staged }, to, immutable(contentTypes[format]))) return;
+  // Somebody was here before, perhaps this very run before it died: what they left has to be the same.
+  const there = await bucket.stat(to);
+  if (there?.bytes !== bytes || (await sha256Of(bucket, to, there)) !== sha256) sameContent(null, manifest);
+}
+
+/**
+ * Downloads a version's archive to a new file. Throws `NoSuchVersion`, `VersionDamaged` when it is not the one its
+ * manifest names, system errors and what `S3Bucket` throws.
+ */
+export async function downloadArchive(bucket: S3Bucket, manifest: Manifest, file: string, work?: Work): Promise<void> {
+  const { version, source, archive } = manifest;
+  const path = archivePath(manifest);
+  const found = await bucket.stat(path);
+  if (found === null) throw new NoSuchVersion(`${source.domain} has no version ${version} any more`);
+  const hash = createHash('sha256');
+  const hashed = async function* () {
+    for await (const chunk of objectBytes(bucket, path, found, work)) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  };
+  await pipeline(hashed, createWriteStream(file, { flags: 'wx' }));
+  if (hash.digest('hex') !== archive.sha256) {
+    throw new VersionDamaged('its archive is not the one its manifest names: the SHA-256 differs');
+  }
+}
+
+async function sha256Of(bucket: S3Bucket, path: string, object: { bytes: number; etag: string }): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of objectBytes(bucket, path, object)) hash.update(chunk);
+  return hash.digest('hex');
+}

@@ -1,0 +1,187 @@
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import type { ByteRange } from '../bundle-store.ts';
+import { type S3Agents, s3Client } from './s3-client.ts';
+import {
+  isAbsent,
+  isConditionFailed,
+  isGarbled,
+  isUnknownRequest,
+  type S3Permission,
+  s3Failure,
+} from './s3-failure.ts';
+import type { S3Place } from './s3-place.ts';
+
+/** What a write takes for granted; it does nothing and answers false when that is not so. */
+export type Condition = 'absent' | { etag: string };
+
+export interface S3Object {
+  /** Relative to the prefix. */
+  path: string;
+  bytes: number;
+  modified: Date;
+}
+
+/** What a stored object is, told to those who read it without us. */
+export interface S3Headers {
+  ContentType: string;
+  CacheControl: string;
+}
+
+/** Servers without it have no unfinished uploads that could be found. */
+const OPTIONAL: S3Permission = 's3:ListBucketMultipartUploads';
+const READ_TRIES = 10;
+const GARBLED_WAIT_MS = 200;
+
+type Answer<T> = { found: T } | 'absent' | 'condition failed';
+
+/**
+ * One place in a bucket: single requests, with paths relative to the prefix and errors in our own words: all methods
+ * throw `StoreRefused` and `StoreUnreachable`. Large objects are in `s3-multipart.ts`.
+ */
+export class S3Bucket {
+  readonly place: S3Place;
+  readonly client: S3Client;
+  readonly #base: string;
+
+  constructor(place: S3Place, agents?: S3Agents) {
+    this.place = place;
+    this.client = s3Client(place, agents);
+    this.#base = place.prefix === '' ? '' : `${place.prefix}/`;
+  }
+
+  /** Bucket and key of a path. */
+  at(path: string): { Bucket: string; Key: string } {
+    return { Bucket: this.place.bucket, Key: `${this.#base}${path}` };
+  }
+
+  /** The path of a key of this place. */
+  pathOf(key: string | undefined): string {
+    return (key ?? '').slice(this.#base.length);
+  }
+
+  /** Runs a request, its errors in our own words; what is absent or not as it should be is an answer. */
+  async ask<T>(
+    permission: S3Permission,
+    request: (options: { abortSignal?: AbortSignal }) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<Answer<T>> {
+    signal?.throwIfAborted();
+    try {
+      return { found: await request(signal === undefined ? {} : { abortSignal: signal }) };
+    } catch (error) {
+      if (isConditionFailed(error)) return 'condition failed';
+      if (isAbsent(error) || (isUnknownRequest(error) && permission === OPTIONAL)) return 'absent';
+      signal?.throwIfAborted();
+      throw s3Failure(error, this.place, permission);
+    }
+  }
+
+  /** Null when there is no such object. */
+  async read(path: string): Promise<{ text: string; etag: string } | null> {
+    const answer = await this.ask('s3:GetObject', () => this.#readWhole(path, READ_TRIES));
+    return typeof answer === 'string' ? null : answer.found;
+  }
+
+  /** Text and ETag belong together: servers on a file system can mix them while the object is being replaced. */
+  async #readWhole(path: string, tries: number): Promise<{ text: string; etag: string }> {
+    try {
+      const { Body, ETag = '' } = await this.client.send(new GetObjectCommand(this.at(path)));
+      return { text: (await Body?.transformToString()) ?? '', etag: ETag };
+    } catch (error) {
+      if (tries <= 1 || !isGarbled(error)) throw error;
+      await sleep(GARBLED_WAIT_MS * Math.random());
+      return this.#readWhole(path, tries - 1);
+    }
+  }
+
+  /** The bytes of an object, or a range of them; null when it is not there, or not the one that `etag` names. */
+  async stream(
+    path: string,
+    { range, etag, signal }: { range?: ByteRange; etag?: string; signal?: AbortSignal } = {},
+  ): Promise<Readable | null> {
+    const command = new GetObjectCommand({
+      ...this.at(path),
+      ...(range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` }),
+      ...(etag === undefined ? {} : { IfMatch: etag }),
+    });
+    const answer = await this.ask('s3:GetObject', (options) => this.client.send(command, options), signal);
+    if (typeof answer === 'string') return null;
+    const { Body } = answer.found;
+    if (!(Body instanceof Readable)) throw new TypeError('the object store sent no body');
+    return Body;
+  }
+
+  /** Null when there is no such object. */
+  async stat(path: string): Promise<{ bytes: number; etag: string } | null> {
+    const answer = await this.ask('s3:GetObject', () => this.client.send(new HeadObjectCommand(this.at(path))));
+    if (typeof answer === 'string') return null;
+    return { bytes: answer.found.ContentLength ?? 0, etag: answer.found.ETag ?? '' };
+  }
+
+  /** Writes an object, whole or not at all; false when the condition is not met. */
+  async write(
+    path: string,
+    text: string,
+    condition: Condition | null,
+    headers: S3Headers = mutableJson,
+  ): Promise<boolean> {
+    const command = new PutObjectCommand({
+      ...this.at(path),
+      ...headers,
+      Body: text,
+      ...(condition === 'absent' ? { IfNoneMatch: '*' } : {}),
+      ...(condition !== null && condition !== 'absent' ? { IfMatch: condition.etag } : {}),
+    });
+    return typeof (await this.ask('s3:PutObject', () => this.client.send(command))) !== 'string';
+  }
+
+  /** Fine when it is gone already. */
+  async remove(path: string): Promise<void> {
+    await this.ask('s3:DeleteObject', () => this.client.send(new DeleteObjectCommand(this.at(path))));
+  }
+
+  /** All objects whose path begins with `start`, in the order of their keys. */
+  async list(start: string): Promise<S3Object[]> {
+    const objects: S3Object[] = [];
+    for await (const { Contents } of this.#pages(start)) {
+      for (const { Key, Size = 0, LastModified = new Date(0) } of Contents ?? []) {
+        objects.push({ path: this.pathOf(Key), bytes: Size, modified: LastModified });
+      }
+    }
+    return objects;
+  }
+
+  /** Names of the folders at the top of the place. */
+  async folders(): Promise<string[]> {
+    const names: string[] = [];
+    for await (const { CommonPrefixes } of this.#pages('', '/')) {
+      for (const { Prefix } of CommonPrefixes ?? []) names.push(this.pathOf(Prefix).replace(/\/$/, ''));
+    }
+    return names;
+  }
+
+  async *#pages(start: string, delimiter?: string) {
+    const { Bucket, Key } = this.at(start);
+    let token: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({ Bucket, Prefix: Key, Delimiter: delimiter, ContinuationToken: token });
+      const answer = await this.ask('s3:ListBucket', () => this.client.send(command));
+      // Some servers answer the listing of an empty bucket so.
+      if (typeof answer === 'string') return;
+      yield answer.found;
+      token = answer.found.IsTruncated ? answer.found.NextContinuationToken : undefined;
+    } while (token !== undefined);
+  }
+}
+
+/** For what changes: nobody may keep it. */
+const mutableJson: S3Headers = { ContentType: 'application/json', CacheControl: 'no-cache' };

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import type { Work } from '../bundle-store.ts';
+import { StagedChanged } from '../store-errors.ts';
+import type { S3Bucket, S3Headers } from './s3-bucket.ts';
+import { s3Failure } from './s3-failure.ts';
+
+/** What is in memory at a time is this often this. */
+const PARTS_AT_ONCE = 3;
+const PART_BYTES = 8 * 1024 ** 2;
+/** Copied within the object store, which is silent meanwhile. */
+const COPY_PART_BYTES = 128 * 1024 ** 2;
+const MOST_PARTS = 10_000;
+
+export interface LocalArchive {
+  file: string;
+  /** What it has to be: lowercase hex SHA-256. */
+  sha256: string;
+  bytes: number;
+}
+
+/**
+ * Uploads a local archive in parts, each with a checksum, its SHA-256 taken on the way: what is not the archive that
+ * was verified never becomes an object. Throws `StagedChanged`, system errors and what `S3Bucket` throws; a failure
+ * leaves no parts behind.
+ */
+export async function uploadArchive(
+  bucket: S3Bucket,
+  path: string,
+  archive: LocalArchive,
+  { signal, onProgress }: Work = {},
+): Promise<void> {
+  signal?.throwIfAborted();
+  const upload = new Upload({
+    client: bucket.client,
+    params: { ...bucket.at(path), Body: Readable.from(checked(archive)) },
+    partSize: Math.max(PART_BYTES, Math.ceil(archive.bytes / MOST_PARTS)),
+    queueSize: PARTS_AT_ONCE,
+    leavePartsOnError: false,
+  });
+  upload.on('httpUploadProgress', () => onProgress?.());
+  const abort = () => void upload.abort();
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    await upload.done();
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw s3Failure(error, bucket.place, 's3:PutObject');
+  } finally {
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** The file's content; fails at its end, before the last part goes out, when it is not the archive. */
+async function* checked({ file, sha256 }: LocalArchive): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(file, { highWaterMark: 1024 ** 2 })) {
+    hash.update(chunk);
+    yield chunk;
+  }
+  if (hash.digest('hex') !== sha256) throw new StagedChanged('the staged archive is not the one that was verified');
+}
+
+/**
+ * Copies an object within the bucket, whatever its size, if there is none at `to`; false when there is one. As several
+ * parts, because only completing them can be made to depend on that everywhere. Throws what `S3Bucket` throws and
+ * `StagedChanged`.
+ */
+export async function copyIfAbsent(
+  bucket: S3Bucket,
+  from: { path: string; bytes: number; etag: string },
+  to: string,
+  headers: S3Headers,
+  partBytes = COPY_PART_BYTES,
+): Promise<boolean> {
+  const { client } = bucket;
+  const begun = await bucket.ask('s3:PutObject', () =>
+    client.send(new CreateMultipartUploadCommand({ ...bucket.at(to), ...headers })),
+  );
+  const upload = { ...bucket.at(to), UploadId: typeof begun === 'string' ? undefined : begun.found.UploadId };
+  try {
+    const Parts: CompletedPart[] = [];
+    const { Bucket, Key } = bucket.at(from.path);
+    const source = { CopySource: encodeURI(`${Bucket}/${Key}`), CopySourceIfMatch: from.etag };
+    for (let start = 0; start < from.bytes; start += partBytes) {
+      const PartNumber = Parts.length + 1;
+      const CopySourceRange = `bytes=${start}-${Math.min(start + partBytes, from.bytes) - 1}`;
+      const copied = await bucket.ask('s3:PutObject', () =>
+        client.send(new UploadPartCopyCommand({ ...upload, ...source, PartNumber, CopySourceRange })),
+      );
+      if (typeof copied === 'string') throw new StagedChanged('the staged archive is gone');
+      const { ETag, ChecksumCRC32, ChecksumCRC64NVME } = copied.found.CopyPartResult ?? {};
+      Parts.push({ PartNumber, ETag, ChecksumCRC32, ChecksumCRC64NVME });
+    }
+    const completed = await bucket.ask('s3:PutObject', () =>
+      client.send(new CompleteMultipartUploadCommand({ ...upload, IfNoneMatch: '*', MultipartUpload: { Parts } })),
+    );
+    if (typeof completed !== 'string') return true;
+    await abort(bucket, upload);
+    return false;
+  } catch (error) {
+    await abort(bucket, upload).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Where we upload to: in a bucket that is shared, other uploads are none of our business. */
+const OURS = /^(\.staging\/[^/]+\/[0-9a-f]{64}|[^/]+\/versions\/[^/]+\/bundle\.(tar\.gz|tar|zip))$/;
+
+/** Gives up unfinished uploads of ours below a path: those that began before a moment, or all. */
+export async function abortUploads(bucket: S3Bucket, start: string, before: Date | null): Promise<void> {
+  const { Bucket, Key: Prefix } = bucket.at(start);
+  let marker: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | null = {};
+  while (marker !== null) {
+    const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({ Bucket, Prefix, ...marker });
+    const answer = await bucket.ask('s3:ListBucketMultipartUploads', () => bucket.client.send(command));
+    if (typeof answer === 'string') return;
+    const { Uploads = [], IsTruncated, NextKeyMarker, NextUploadIdMarker } = answer.found;
+    for (const { Key, UploadId, Initiated } of Uploads) {
+      const old = before === null || (Initiated !== undefined && Initiated < before);
+      if (old && OURS.test(bucket.pathOf(Key))) await abort(bucket, { Bucket, Key, UploadId });
+    }
+    marker = IsTruncated ? { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker } : null;
+  }
+}
+
+async function abort(
+  bucket: S3Bucket,
+  upload: { Bucket: string; Key: string | undefined; UploadId: string | undefined },
+): Promise<void> {
+  await bucket.ask('s3:AbortMultipartUpload', () => bucket.client.send(new AbortMultipartUploadCommand(upload)));
+}

@@ -1,0 +1,299 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { versionTime } from '../../../model/export/version-name.ts';
+import type { ManifestSigner } from '../../signing/manifest-signer.ts';
+import {
+  type BundleStore,
+  type ByteRange,
+  type Current,
+  type Manifest,
+  NoSuchVersion,
+  type PublishedVersion,
+  type StagedManifest,
+  type StoredVersion,
+  type Work,
+} from '../bundle-store.ts';
+import { sameContent } from '../same-content.ts';
+import type { SiteHolds } from '../site-holds.ts';
+import { changing, StoreRefused } from '../store-errors.ts';
+import { parseIdentity, parseManifest, toJson } from '../store-files.ts';
+import {
+  bundleName,
+  identityPath,
+  manifestName,
+  manifestPath,
+  publishedAddress,
+  signatureName,
+  stagingRoot,
+  versionPath,
+  versionsPath,
+} from '../store-layout.ts';
+import { isStoreName, storeName } from '../store-names.ts';
+import { downloadArchive, immutable, putArchive } from './s3-archives.ts';
+import { S3Bucket } from './s3-bucket.ts';
+import type { S3Agents } from './s3-client.ts';
+import { objectBytes } from './s3-fetch.ts';
+import { S3Holds } from './s3-holds.ts';
+import { placeText, type S3Place } from './s3-place.ts';
+import { S3Staging } from './s3-staging.ts';
+import { S3State } from './s3-state.ts';
+
+export interface S3StoreOptions extends S3Place {
+  /** Folder of this machine for downloads before they are uploaded and for archives to unpack; made when needed. */
+  workFolder: string;
+  /** Address under which the published versions are to be had. */
+  publicUrl: string;
+  agents?: S3Agents | undefined;
+  /** Signs the manifest of each version; none by default. */
+  signer?: ManifestSigner | undefined;
+}
+
+const manifestsAtOnce = 8;
+
+/**
+ * Published bundles in a bucket (`store-layout.ts`), for many workers at once. A version is there when its
+ * `manifest.json` is, which is written last. Verified archives are staged in the bucket, so that the worker that
+ * publishes need not be the one that downloaded.
+ */
+export class S3BundleStore implements BundleStore {
+  readonly identity: string;
+  readonly place: string;
+  readonly holds: SiteHolds;
+  readonly #bucket: S3Bucket;
+  readonly #state: S3State;
+  readonly #staging: S3Staging;
+  readonly #workFolder: string;
+  readonly #publicUrl: string;
+  readonly #signer: ManifestSigner | null;
+
+  private constructor(identity: string, bucket: S3Bucket, { workFolder, publicUrl, signer }: S3StoreOptions) {
+    this.identity = identity;
+    this.place = placeText({ ...bucket.place, endpoint: undefined });
+    this.#bucket = bucket;
+    this.#state = new S3State(bucket);
+    this.holds = new S3Holds(bucket, this.#state);
+    this.#staging = new S3Staging(bucket, workFolder);
+    this.#workFolder = workFolder;
+    this.#publicUrl = publicUrl;
+    this.#signer = signer ?? null;
+  }
+
+  /** Opens the store, writing its identity when it is new. Throws `StoreRefused`, `StoreUnreachable`. */
+  static async open(options: S3StoreOptions): Promise<S3BundleStore> {
+    const { bucket, prefix, endpoint, region, agents } = options;
+    const place = new S3Bucket({ bucket, prefix, endpoint, region }, agents);
+    return new S3BundleStore(await identityOf(place), place, options);
+  }
+
+  stagingFile(stageId: string): Promise<string> {
+    return this.#staging.localFile(stageId);
+  }
+
+  async saveStaged(stageId: string, manifest: StagedManifest, work: Work = {}): Promise<void> {
+    storeName('domain', manifest.source.domain);
+    await this.#staging.save(stageId, manifest, work);
+  }
+
+  discardStaged(stageId: string): Promise<void> {
+    return this.#staging.discard(stageId);
+  }
+
+  /** Throws `StagedChanged`, `VersionConflict`, `SigningKeyUnusable`. */
+  async publish(stageId: string, version: string): Promise<Manifest> {
+    storeName('version', version);
+    const { manifest: staged, path } = await this.#staging.saved(stageId);
+    const manifest: Manifest = { version, ...staged };
+    const { domain } = manifest.source;
+    const published = await this.#bucket.read(manifestPath(domain, version));
+    if (published !== null) return sameContent(parseManifest(published.text), manifest);
+    await putArchive(this.#bucket, path, manifest);
+    const text = toJson(manifest);
+    const signature = await this.#signer?.sign(text, manifest);
+    if (signature !== undefined) {
+      // What a publisher left that died here is replaced: it may have had another key, and no one has seen it.
+      const path = `${versionPath(domain, version)}/${signatureName}`;
+      await this.#bucket.write(path, signature, null, immutable('text/plain; charset=utf-8'));
+    }
+    await this.#bucket.write(manifestPath(domain, version), text, 'absent', immutable('application/json'));
+    return sameContent(await this.#wholeManifest(domain, version), manifest);
+  }
+
+  current(domain: string): Promise<Current | null> {
+    return this.#state.current(domain);
+  }
+
+  async moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current> {
+    return this.#state.promoting(domain, version, async () => {
+      const { contentDigest } = await this.manifest(domain, version);
+      const epoch = expectedEpoch + 1;
+      return this.#state.swapCurrent(domain, {
+        version,
+        contentDigest,
+        publishedAt: publishedAt.toISOString(),
+        epoch,
+      });
+    });
+  }
+
+  async manifest(domain: string, version: string): Promise<Manifest> {
+    const manifest = await this.#wholeManifest(domain, version);
+    if (!manifest) throw new NoSuchVersion(`${domain} has no version ${version}`);
+    return manifest;
+  }
+
+  async versions(domain: string): Promise<PublishedVersion[]> {
+    const stored = (await this.inventory(domain)).filter(({ files }) =>
+      files.some(({ name }) => name === manifestName),
+    );
+    const found: (PublishedVersion | null)[] = [];
+    for (let at = 0; at < stored.length; at += manifestsAtOnce) {
+      const some = stored.slice(at, at + manifestsAtOnce);
+      found.push(...(await Promise.all(some.map((version) => this.#describe(domain, version)))));
+    }
+    return found.filter((version) => version !== null);
+  }
+
+  async withArchive<T>(domain: string, version: string, use: (path: string) => Promise<T>, work?: Work): Promise<T> {
+    const manifest = await this.manifest(domain, version);
+    const folder = join(this.#workFolder, `archive-${randomUUID()}`);
+    try {
+      await changing(this.#workFolder, () => mkdir(folder, { recursive: true, mode: 0o700 }));
+      const file = join(folder, bundleName(manifest));
+      await changing(this.#workFolder, () => downloadArchive(this.#bucket, manifest, file, work));
+      return await use(file);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  async urlOf(domain: string, version: string): Promise<string> {
+    return publishedAddress(this.#publicUrl, domain, await this.manifest(domain, version));
+  }
+
+  async rolledOut(domain: string, target: string): Promise<string | null> {
+    return new Map(Object.entries(await this.#state.rollouts(domain))).get(target) ?? null;
+  }
+
+  async startRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#state.startRollout(domain, target, version);
+    // Not before: retention may have finished with it a moment ago.
+    await this.manifest(domain, version);
+  }
+
+  async recordRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.#state.recordRollout(domain, target, version);
+  }
+
+  async prune(domain: string, keep: number, held: readonly string[] = []): Promise<string[]> {
+    return this.#state.prune(domain, keep, held);
+  }
+
+  async withdraw(domain: string, version: string): Promise<void> {
+    await this.#state.withdraw(domain, storeName('version', version));
+  }
+
+  sweep(now: Date): Promise<void> {
+    return this.#staging.sweep(now);
+  }
+
+  async domains(): Promise<string[]> {
+    return (await this.#bucket.folders()).filter(isStoreName).sort();
+  }
+
+  async inventory(domain: string): Promise<StoredVersion[]> {
+    const folder = `${versionsPath(domain)}/`;
+    const versions = new Map<string, StoredVersion['files']>();
+    for (const { path, bytes } of await this.#bucket.list(folder)) {
+      const [version = '', ...names] = path.slice(folder.length).split('/');
+      if (isStoreName(version))
+        versions.set(version, [...(versions.get(version) ?? []), { name: names.join('/'), bytes }]);
+    }
+    return [...versions]
+      .map(([version, files]) => ({ version, files }))
+      .sort((a, b) => (a.version < b.version ? 1 : -1));
+  }
+
+  async open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null> {
+    const path = `${versionPath(domain, version)}/${storeName('file', file)}`;
+    const found = await this.#bucket.stat(path);
+    return found === null ? null : Readable.from(objectBytes(this.#bucket, path, found, {}, range));
+  }
+
+  /** Also refuses object stores that ignore the conditions of writes, on which everything else rests (DESIGN E5). */
+  async checkWritable(): Promise<void> {
+    await this.#staging.checkWritable();
+    await this.#signer?.check();
+    const path = `${stagingRoot}/probe-${randomUUID()}`;
+    await this.#bucket.write(path, 'probe', 'absent');
+    try {
+      const twice = await this.#bucket.write(path, 'probe', 'absent');
+      const wrongTag = await this.#bucket.write(path, 'probe', { etag: '"00000000000000000000000000000000"' });
+      if (!twice && !wrongTag) return;
+      throw new StoreRefused(
+        `the object store of ${placeText(this.#bucket.place)} ignores If-None-Match and If-Match on writes`,
+        'use one that honours them: without them two publishers could overwrite each other',
+      );
+    } finally {
+      await this.#bucket.remove(path);
+    }
+  }
+
+  /** Null unless the version is there whole. */
+  async #wholeManifest(domain: string, version: string): Promise<Manifest | null> {
+    const found = await this.#bucket.read(manifestPath(domain, version));
+    if (found === null) return null;
+    const manifest = parseManifest(found.text);
+    const archive = await this.#bucket.stat(`${versionPath(domain, version)}/${bundleName(manifest)}`);
+    return archive?.bytes === manifest.archive.bytes ? manifest : null;
+  }
+
+  async #describe(domain: string, { version, files }: StoredVersion): Promise<PublishedVersion | null> {
+    const found = await this.#bucket.read(manifestPath(domain, version));
+    const manifest = found === null ? null : manifestOf(found.text);
+    if (!manifest) return null;
+    const { contentDigest, pages, archive, source } = manifest;
+    const size = files.find(({ name }) => name === bundleName(manifest))?.bytes;
+    if (size !== archive.bytes) return null;
+    const publishedAt = versionTime(version) ?? new Date(0).toISOString();
+    return { version, contentDigest, publishedAt, pages, bytes: archive.bytes, jobId: source.jobId };
+  }
+}
+
+function manifestOf(text: string): Manifest | null {
+  try {
+    return parseManifest(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The random id written by whoever came first, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
+ * another store.
+ */
+async function identityOf(bucket: S3Bucket): Promise<string> {
+  const { endpoint = 'aws', bucket: name, prefix } = bucket.place;
+  const found = (await bucket.read(identityPath)) ?? (await createIdentity(bucket));
+  const own = createHash('sha256').update(JSON.stringify([idIn(found.text, bucket), endpoint, name, prefix]));
+  return `s3-${own.digest('hex').slice(0, 32)}`;
+}
+
+function idIn(text: string, { place }: S3Bucket): string {
+  try {
+    return parseIdentity(text);
+  } catch {
+    const problem = `${identityPath} in ${placeText(place)} was not written by docferry`;
+    throw new StoreRefused(problem, 'check store.bundles.s3: does the endpoint speak S3, is the prefix free?');
+  }
+}
+
+async function createIdentity(bucket: S3Bucket): Promise<{ text: string }> {
+  const text = toJson({ identity: randomUUID() });
+  if (await bucket.write(identityPath, text, 'absent')) return { text };
+  const found = await bucket.read(identityPath);
+  if (found === null)
+    throw new StoreRefused(`${placeText(bucket.place)} does not keep what is written`, 'check the bucket');
+  return found;
+}

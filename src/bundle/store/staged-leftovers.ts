@@ -1,0 +1,36 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isTempName } from '../files/durable-file.ts';
+import { nothingThere } from '../files/read-if-there.ts';
+
+/** No step of an export leaves its staged files untouched for so long, unless it was ended from outside. */
+export const stagedDiesAfterMs = 7 * 24 * 3_600_000;
+
+/** Removes what lies in a staging folder and was last written more than a week ago. Throws system errors. */
+export async function removeOldStages(staging: string, now: Date): Promise<void> {
+  for (const name of await readdir(staging).catch(nothingThere(() => []))) {
+    const path = join(staging, name);
+    const last = await lastWritten(path).catch(nothingThere(() => now.getTime()));
+    if (now.getTime() - last > stagedDiesAfterMs) await rm(path, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Removes the temporary files in a folder, not below it, that nobody has put in place for more than a week. Throws
+ * system errors.
+ */
+export async function removeOldTemps(folder: string, now: Date): Promise<void> {
+  for (const name of (await readdir(folder).catch(nothingThere(() => []))).filter(isTempName)) {
+    const path = join(folder, name);
+    const last = await lastWritten(path).catch(nothingThere(() => now.getTime()));
+    if (now.getTime() - last > stagedDiesAfterMs) await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** The newest time of a change of a file, or of a folder and the files in it, in milliseconds. */
+async function lastWritten(path: string): Promise<number> {
+  const found = await stat(path);
+  if (!found.isDirectory()) return found.mtimeMs;
+  const within = await Promise.all((await readdir(path)).map((name) => stat(join(path, name))));
+  return Math.max(found.mtimeMs, ...within.map(({ mtimeMs }) => mtimeMs));
+}

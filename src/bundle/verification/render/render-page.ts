@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BrowserContext, Page, Request } from 'playwright-core';
+import type { RenderRule } from '../../rules/render-rules.ts';
+import { PageFindings } from './page-findings.ts';
+import { isSingleColour } from './single-colour.ts';
+import { addressOf } from './site-files.ts';
+
+/** Where the browser finds the site; the name belongs to nobody (RFC 6761). */
+export const ORIGIN = 'https://bundle.invalid';
+
+const LOAD_TIMEOUT_MS = 15_000;
+const SCREENSHOT_TIMEOUT_MS = 10_000;
+/** What scripts do right after loading counts too. */
+const SETTLE_MS = 300;
+/** Sites that draw themselves by script have so long. */
+const BLANK_FOR_MS = 3_000;
+
+/** Opens one page of the site and says what is wrong with it. */
+export async function renderPage(context: BrowserContext, path: string): Promise<PageFindings> {
+  const page = await context.newPage();
+  const findings = new PageFindings();
+  const add = (rule: RenderRule, detail: string) => findings.add(rule, detail);
+  try {
+    const crashed = new Promise<'crashed'>((resolve) => page.once('crash', () => resolve('crashed')));
+    page.on('pageerror', (error) => add('page-script-error', firstLine(error)));
+    page.on('popup', (popup) => void popup.close().catch(() => undefined));
+    page.on('requestfailed', (request) => addRequest(request, null, add));
+    page.on('response', (response) => {
+      if (response.status() >= 400) addRequest(response.request(), response.status(), add);
+    });
+    await page.routeWebSocket(/.*/, (socket) => {
+      add('page-external-request', `a WebSocket to ${hostOf(socket.url())}`);
+      void socket.close().catch(() => undefined);
+    });
+    const problem = await Promise.race([look(page, path), crashed.then(() => 'it crashes the browser')]);
+    if (problem !== null) add('page-does-not-render', problem);
+  } finally {
+    await page.close().catch(() => undefined);
+  }
+  return findings;
+}
+
+/** What keeps readers from seeing the page; null when it shows something. */
+async function look(page: Page, path: string): Promise<string | null> {
+  try {
+    await page.goto(addressOf(ORIGIN, path), { waitUntil: 'load', timeout: LOAD_TIMEOUT_MS });
+  } catch (error) {
+    if (page.isClosed() || !page.context().browser()?.isConnected()) throw error;
+    if (error instanceof Error && error.name === 'TimeoutError')
+      return `it does not load in ${LOAD_TIMEOUT_MS / 1000} s`;
+    return 'it does not load, or leads elsewhere at once';
+  }
+  const deadline = performance.now() + BLANK_FOR_MS;
+  await sleep(SETTLE_MS);
+  try {
+    while (await isBlank(page)) {
+      if (performance.now() > deadline) return 'it shows nothing but one colour';
+      await sleep(SETTLE_MS);
+    }
+  } catch (error) {
+    if (page.isClosed() || !page.context().browser()?.isConnected()) throw error;
+    return 'no picture can be taken of it';
+  }
+  return null;
+}
+
+async function isBlank(page: Page): Promise<boolean> {
+  return isSingleColour(await page.screenshot({ timeout: SCREENSHOT_TIMEOUT_MS, animations: 'allow', type: 'png' }));
+}
+
+function addRequest(request: Request, status: number | null, add: (rule: RenderRule, detail: string) => void): void {
+  const url = request.url();
+  const what = request.resourceType();
+  const inside = url.startsWith(`${ORIGIN}/`) ? new URL(url).pathname : null;
+  if (inside === null) add('page-external-request', `${what} from ${hostOf(url)}`);
+  // Browsers look for the first by themselves; what the page itself gave up was not missing.
+  else if (inside === '/favicon.ico' || request.failure()?.errorText === 'net::ERR_ABORTED') return;
+  else add('page-request-failed', status === null ? `${what} ${inside}` : `${what} ${inside}: ${status}`);
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'another host';
+}
+
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return (text.split('\n')[0] ?? '').slice(0, 150);
+}

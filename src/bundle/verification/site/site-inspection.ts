@@ -1,0 +1,184 @@
+import type { SiteRule, SiteRuleLevels } from '../../rules/site-rules.ts';
+import { cssReferences } from './css-references.ts';
+import { Findings, type FindingsByRule } from './findings.ts';
+import { htmlContent } from './html-references.ts';
+import { LineCounter } from './line-counter.ts';
+import type { Reference } from './reference.ts';
+import { scriptReferences, serviceWorkerAt } from './script-references.ts';
+import { secretsIn } from './secrets.ts';
+import { destinationOf, folderOf } from './site-links.ts';
+
+/** Larger texts are not looked into: they would have to be held in memory. */
+const MOST_BYTES = 32 * 1024 ** 2;
+/** Different places that are remembered; a site of a million pages has fewer broken links than that, or enough. */
+const MOST_TARGETS = 2_000_000;
+const INLINE_SOURCE_MAP = /[/*][#@] sourceMappingURL=data:/;
+
+type TextKind = 'html' | 'svg' | 'css' | 'script' | 'text';
+
+const KINDS = new Map<string, TextKind>(
+  Object.entries({
+    html: 'html',
+    htm: 'html',
+    svg: 'svg',
+    css: 'css',
+    js: 'script',
+    mjs: 'script',
+    cjs: 'script',
+    json: 'text',
+    webmanifest: 'text',
+    txt: 'text',
+    md: 'text',
+    mdx: 'text',
+    xml: 'text',
+    yml: 'text',
+    yaml: 'text',
+    toml: 'text',
+    ini: 'text',
+    conf: 'text',
+    sh: 'text',
+    pem: 'text',
+    key: 'text',
+    env: 'text',
+    map: 'text',
+    csv: 'text',
+  } satisfies Record<string, TextKind>),
+);
+
+/** A place within the site that something refers to, and who was the first to do so. */
+export interface Target {
+  isResource: boolean;
+  page: string;
+  line: number;
+  by: string;
+}
+
+/** What looking into files has shown; can be passed between threads. `judgeSite` makes reasons of it. */
+export interface SiteNotes {
+  findings: FindingsByRule;
+  /** By path within the site, decoded. */
+  targets: Map<string, Target>;
+}
+
+/** Looks into the files of a site one after the other (DESIGN §6, site rules); what needs all of them is left for later. */
+export class SiteInspection {
+  readonly #levels: SiteRuleLevels;
+  readonly #domain: string | null;
+  readonly #findings = new Findings();
+  readonly #targets = new Map<string, Target>();
+  /** Addresses of the last folder that are known already: most pages of a folder refer to the same. */
+  #known = new Set<string>();
+  #knownFolder: string | null = null;
+  #hasGivenUp = false;
+
+  /** @param domain the host that serves the original; null where it is not known */
+  constructor(levels: SiteRuleLevels, domain: string | null) {
+    this.#levels = levels;
+    this.#domain = domain;
+  }
+
+  /** Whether `inspect` wants to see a file. */
+  wants(path: string, bytes: number): boolean {
+    const kind = kindOf(path);
+    if (kind === null) return false;
+    if (bytes <= MOST_BYTES) return true;
+    this.#add('not-inspected', path, `larger than ${MOST_BYTES / 1024 ** 2} MiB`);
+    return false;
+  }
+
+  inspect(path: string, content: Buffer): void {
+    const kind = kindOf(path);
+    const text = content.toString('utf8');
+    const lines = new LineCounter(text);
+    for (const { what, at } of secretsIn(text)) {
+      this.#add('secret-text', path, `line ${lines.lineOf(at)}: looks like ${what}`);
+    }
+    if (kind === 'html' || kind === 'svg') {
+      const { references, scripts } = htmlContent(text, { isXml: kind === 'svg' });
+      for (const script of scripts) this.#lookForServiceWorker(path, script, lines);
+      this.#follow(path, references, lines);
+    } else if (kind === 'css') {
+      this.#lookForSourceMap(path, text, lines);
+      this.#follow(path, cssReferences(text), lines);
+    } else if (kind === 'script') {
+      this.#lookForSourceMap(path, text, lines);
+      this.#lookForServiceWorker(path, { text, at: 0 }, lines);
+      this.#follow(path, scriptReferences(text), lines);
+    }
+  }
+
+  notes(): SiteNotes {
+    return { findings: this.#findings.byRule, targets: this.#targets };
+  }
+
+  #follow(page: string, references: readonly Reference[], lines: LineCounter): void {
+    const base = references.find(({ kind }) => kind === 'base');
+    const folder = base ? this.#baseFolder(page, base, lines) : folderOf(page);
+    // Behind a base on another host nothing can be said about the rest.
+    if (folder === null) return;
+    if (folder !== this.#knownFolder) {
+      this.#known = new Set();
+      this.#knownFolder = folder;
+    }
+    for (const reference of references) {
+      if (reference.kind !== 'base') this.#followOne(page, folder, reference, lines);
+    }
+  }
+
+  #baseFolder(page: string, { url, at }: Reference, lines: LineCounter): string | null {
+    const to = destinationOf(url, folderOf(page));
+    if (to.kind === 'internal') return folderOf(to.path);
+    if (to.kind === 'nowhere') return folderOf(page);
+    this.#add('external-base', page, `line ${lines.lineOf(at)}: <base href> leads to ${to.host}`);
+    return null;
+  }
+
+  #followOne(page: string, folder: string, { kind, url, by, at }: Reference, lines: LineCounter): void {
+    const isResource = kind === 'resource';
+    const key = isResource ? `r${url}` : url;
+    if (this.#known.has(key)) return;
+    const to = destinationOf(url, folder);
+    if (to.kind === 'external') {
+      const detail = () => `line ${lines.lineOf(at)}: ${by} leads to ${to.host}`;
+      if (kind === 'refresh') this.#add('external-refresh', page, detail());
+      else if (kind !== 'link') this.#add('external-resource', page, detail());
+      else if (to.host === this.#domain) this.#add('origin-link', page, detail());
+      return;
+    }
+    this.#known.add(key);
+    if (to.kind === 'nowhere' || kind === 'contact') return;
+    const known = this.#targets.get(to.path);
+    if (known === undefined && this.#targets.size === MOST_TARGETS) {
+      this.#giveUpLinks(page);
+      return;
+    }
+    if (known === undefined || (isResource && !known.isResource)) {
+      this.#targets.set(to.path, { isResource, page, line: lines.lineOf(at), by });
+    }
+  }
+
+  /** Said once: the links of further pages would say it again and again. */
+  #giveUpLinks(page: string): void {
+    if (this.#hasGivenUp) return;
+    this.#hasGivenUp = true;
+    this.#add('not-inspected', page, `links from here on: there are more than ${MOST_TARGETS} different ones`);
+  }
+
+  #lookForServiceWorker(path: string, script: { text: string; at: number }, lines: LineCounter): void {
+    const at = serviceWorkerAt(script.text);
+    if (at !== null) this.#add('service-worker', path, `line ${lines.lineOf(script.at + at)}: registers one`);
+  }
+
+  #lookForSourceMap(path: string, text: string, lines: LineCounter): void {
+    const at = text.includes('sourceMappingURL=data:') ? text.search(INLINE_SOURCE_MAP) : -1;
+    if (at >= 0) this.#add('source-map', path, `line ${lines.lineOf(at)}: a source map is part of the file`);
+  }
+
+  #add(rule: SiteRule, path: string, detail: string): void {
+    if (this.#levels[rule] !== 'off') this.#findings.add(rule, path, detail);
+  }
+}
+
+function kindOf(path: string): TextKind | null {
+  return KINDS.get(path.slice(path.lastIndexOf('.') + 1).toLowerCase()) ?? null;
+}

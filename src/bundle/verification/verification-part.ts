@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import type { ArchiveFormat, Reason } from '../../model/cargo.ts';
+import { type ArchiveEntry, ArchiveFault, type ByteRange, type EntryAnswer } from '../archive/archive-reader.ts';
+import type { ByteFile } from '../archive/byte-file.ts';
+import { ByteWindow } from '../archive/byte-window.ts';
+import type { ContentFile } from '../archive/content-digest.ts';
+import { EntryRules } from '../archive/entry-rules.ts';
+import { readerOf } from '../archive/open-archive.ts';
+import { ReasonList } from '../rules/reason-list.ts';
+import { FileSink } from './file-sink.ts';
+import type { SiteInspection, SiteNotes } from './site/site-inspection.ts';
+import { DEFAULT_TIME_LIMIT_MS } from './verification-report.ts';
+import type { VerificationOptions } from './verify-archive.ts';
+
+/** Bytes of headers and padding allowed for each file of a tar, on top of the contents. */
+const OVERHEAD_PER_FILE = 4096;
+const OVERHEAD = 1024 ** 2;
+const PIECE_BYTES = 1024 ** 2;
+const PROGRESS_EVERY_MS = 200;
+
+/** What one reader found in an archive, or in its part of it. It can be passed between threads. */
+export interface PartResult {
+  reasons: Reason[];
+  files: ContentFile[];
+  /** Unpacked. */
+  bytes: number;
+  /** SHA-256 of the archive; null for parts that do not begin at its first byte. */
+  sha256: string | null;
+  /** Null when only the structure was asked for. */
+  site: SiteNotes | null;
+}
+
+/**
+ * Reads an archive, or one part of a zip, by all rules that need no view of the whole (DESIGN §6). Whatever the bytes
+ * are, the answer is a result. Throws only system errors of reading the file, and the signal's reason.
+ */
+export async function readPart(
+  file: ByteFile,
+  format: ArchiveFormat,
+  options: VerificationOptions,
+  part?: ByteRange,
+): Promise<PartResult> {
+  const site = options.structureOnly ? null : await siteInspection(options);
+  const reading = new PartReading(file, options, site, part);
+  await reading.read(format);
+  return reading.result();
+}
+
+/** Loaded when needed: the parser of pages takes a while. */
+async function siteInspection({ siteRules = {}, domain = null }: VerificationOptions): Promise<SiteInspection> {
+  const site = await import('./site/site-inspection.ts');
+  return new site.SiteInspection(siteRules, domain);
+}
+
+class PartReading {
+  readonly #file: ByteFile;
+  readonly #options: VerificationOptions;
+  readonly #part: ByteRange | undefined;
+  readonly #reasons = new ReasonList();
+  readonly #rules: EntryRules;
+  readonly #site: SiteInspection | null;
+  readonly #files: ContentFile[] = [];
+  readonly #deadline: number;
+  readonly #hash = createHash('sha256');
+  #hashed = 0;
+  #bytes = 0;
+  #nextProgress = 0;
+
+  constructor(file: ByteFile, options: VerificationOptions, site: SiteInspection | null, part?: ByteRange) {
+    this.#file = file;
+    this.#options = options;
+    this.#part = part;
+    this.#rules = new EntryRules(options.limits, file.size, this.#reasons);
+    this.#site = site;
+    this.#deadline = performance.now() + (options.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS);
+  }
+
+  get #isFirst(): boolean {
+    return this.#part === undefined || this.#part.start === 0;
+  }
+
+  async read(format: ArchiveFormat): Promise<void> {
+    const { maxBytes, maxFiles } = this.#options.limits;
+    const options = {
+      streamBytes: maxBytes + maxFiles * OVERHEAD_PER_FILE + OVERHEAD,
+      onEntry: (entry: ArchiveEntry) => this.#enter(entry),
+      ...(this.#part && { part: this.#part }),
+      ...(this.#isFirst && { onRaw: (bytes: Uint8Array) => this.#takeRaw(bytes) }),
+    };
+    await this.#noting(() => readerOf(format)(this.#file, options));
+    if (this.#isFirst) await this.#noting(() => this.#readRest());
+  }
+
+  result(): PartResult {
+    return {
+      reasons: this.#reasons.all(),
+      files: this.#files,
+      bytes: this.#bytes,
+      sha256: this.#isFirst ? this.#hash.digest('hex') : null,
+      site: this.#site?.notes() ?? null,
+    };
+  }
+
+  #enter(entry: ArchiveEntry): EntryAnswer {
+    this.#pulse();
+    // All names have to be known to one part, and that is the first.
+    if (entry.elsewhere && !this.#isFirst) return this.#rules.count(entry) ? 'skip' : 'stop';
+    const path = this.#rules.admit(entry);
+    if (this.#rules.exhausted) return 'stop';
+    if (path === null || entry.kind !== 'file' || entry.elsewhere) return 'skip';
+    return new FileSink(entry.bytes, {
+      keeps: () => this.#site?.wants(path, entry.bytes) ?? false,
+      onBytes: (bytes) => {
+        this.#bytes += bytes;
+        this.#pulse();
+      },
+      onEnd: (sha256, content) => {
+        this.#files.push({ path, bytes: entry.bytes, sha256 });
+        if (content !== null) this.#site?.inspect(path, content);
+      },
+    });
+  }
+
+  /** Faults of the archive become reasons; all else is thrown. */
+  async #noting(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      if (!(error instanceof ArchiveFault)) throw error;
+      this.#reasons.add(error.rule, error.path, error.message);
+    }
+  }
+
+  /** An archive that is refused early is still named by the digest of all its bytes. */
+  async #readRest(): Promise<void> {
+    const range = { start: this.#hashed, end: this.#file.size };
+    const window = new ByteWindow(this.#file, range, (bytes) => this.#takeRaw(bytes));
+    while ((await window.piece(PIECE_BYTES)) !== null) this.#options.signal?.throwIfAborted();
+  }
+
+  #takeRaw(bytes: Uint8Array): void {
+    this.#hash.update(bytes);
+    this.#hashed += bytes.length;
+  }
+
+  #pulse(): void {
+    this.#options.signal?.throwIfAborted();
+    const now = performance.now();
+    if (now > this.#deadline) throw new ArchiveFault('time-limit', null, 'reading the archive took too long');
+    if (now < this.#nextProgress) return;
+    this.#nextProgress = now + PROGRESS_EVERY_MS;
+    this.#options.onProgress?.({ files: this.#files.length, bytes: this.#bytes });
+  }
+}

@@ -1,0 +1,111 @@
+import type { ArchiveFormat, Reason } from '../../model/cargo.ts';
+import { ArchiveFault } from '../archive/archive-reader.ts';
+import { type ByteFile, withByteFile } from '../archive/byte-file.ts';
+import { contentDigest, sortFiles } from '../archive/content-digest.ts';
+import type { ArchiveLimits } from '../archive/entry-rules.ts';
+import { type Sniffed, sniffFormat } from '../archive/sniff-format.ts';
+import type { RuleName } from '../rules/rules.ts';
+import type { SiteRuleLevels } from '../rules/site-rules.ts';
+import { judgeSite } from './site/judge-site.ts';
+import { isPage } from './site/site-pages.ts';
+import { type PartResult, readPart } from './verification-part.ts';
+import { refusedReport, type VerificationReport } from './verification-report.ts';
+
+export interface VerificationProgress {
+  files: number;
+  /** Unpacked so far. */
+  bytes: number;
+}
+
+export interface VerificationOptions {
+  limits: ArchiveLimits;
+  /** Leaves out the rules about site content (DESIGN §5 `export verify`). */
+  structureOnly?: boolean;
+  /** What becomes of a site that breaks a rule about its content, where it differs from the rule's default. */
+  siteRules?: SiteRuleLevels;
+  /** Bare host name of the site, lower case, where it is known. */
+  domain?: string | null;
+  /** Longest time for the whole archive; running out of it is the reason `time-limit`. */
+  timeLimitMs?: number;
+  signal?: AbortSignal;
+  /** Called a few times a second at most. */
+  onProgress?: (progress: VerificationProgress) => void;
+}
+
+/** Reads an archive, in as many parts as it likes; together they are the whole. */
+export type PartsReader = (
+  file: ByteFile,
+  format: ArchiveFormat,
+  options: VerificationOptions,
+) => Promise<[PartResult, ...PartResult[]]>;
+
+/**
+ * Verifies an archive (DESIGN §6) in this thread; `verifyInThread` does it in another. Whatever the bytes are, the
+ * answer is a report. Throws only system errors of reading the file, and the signal's reason.
+ */
+export async function verifyArchive(file: string, options: VerificationOptions): Promise<VerificationReport> {
+  return withByteFile(file, (bytes) => verifyBytes(bytes, options));
+}
+
+/** As `verifyArchive`, for a file that is open already. */
+export async function verifyBytes(
+  file: ByteFile,
+  options: VerificationOptions,
+  readParts: PartsReader = inOnePart,
+): Promise<VerificationReport> {
+  const sniffed = await sniffFormat(file).catch(fileBecameShorter);
+  if (sniffed.format === null) return refusedReport(null, [sniffed.reason]);
+  const { format } = sniffed;
+  return conclude(await readParts(file, format, options), { size: file.size, format }, options);
+}
+
+/** The only fault that sniffing finds. */
+function fileBecameShorter(error: unknown): Sniffed {
+  if (!(error instanceof ArchiveFault)) throw error;
+  return { format: null, reason: reason(error.rule, error.message) };
+}
+
+async function inOnePart(
+  file: ByteFile,
+  format: ArchiveFormat,
+  options: VerificationOptions,
+): Promise<[PartResult, ...PartResult[]]> {
+  return [await readPart(file, format, options)];
+}
+
+function conclude(
+  parts: [PartResult, ...PartResult[]],
+  { size, format }: { size: number; format: ArchiveFormat },
+  { siteRules = {} }: VerificationOptions,
+): VerificationReport {
+  const structure = distinct(parts.flatMap((part) => part.reasons));
+  const entries = sortFiles(parts.flatMap((part) => part.files));
+  const whole = structure.length === 0;
+  if (whole && entries.length === 0) structure.push(reason('no-files', 'the archive holds no file'));
+  const notes = structure.length === 0 ? parts.flatMap(({ site }) => (site ? [site] : [])) : [];
+  const paths = entries.map(({ path }) => path);
+  const site = notes.length > 0 ? judgeSite(paths, notes, siteRules) : { reasons: [], warnings: [] };
+  const reasons = [...structure, ...site.reasons];
+  return {
+    ok: reasons.length === 0,
+    format,
+    reasons,
+    warnings: site.warnings,
+    files: entries.length,
+    pages: paths.filter(isPage).length,
+    bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
+    contentDigest: whole ? contentDigest(entries) : null,
+    archive: { sha256: parts[0].sha256 ?? '', bytes: size, format },
+    entries,
+  };
+}
+
+/** Every part looks at the whole directory, and so gives the same reasons about it. */
+function distinct(reasons: readonly Reason[]): Reason[] {
+  const seen = new Map(reasons.map((found) => [JSON.stringify(found), found]));
+  return [...seen.values()];
+}
+
+function reason(rule: RuleName, detail: string): Reason {
+  return { rule, path: null, detail };
+}

@@ -1,0 +1,34 @@
+import type { WindowView } from '../../../model/budget/permits.ts';
+import { momentText } from '../../../model/details-text.ts';
+import type { Paint } from '../../terminal/output.ts';
+
+const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/** Cells of a strip where there is room. */
+export const stripWidth = 50;
+
+/** The limit as a strip: used, free, left to others. */
+export function windowStrip({ limit, used, reserve }: WindowView, paint: Paint, width = stripWidth): string {
+  const cells = (count: number) => Math.round((Math.max(0, count) / limit) * width);
+  const held = Math.min(width, cells(used));
+  const others = Math.min(width - held, cells(Math.min(reserve, limit - used)));
+  const free = width - held - others;
+  return `${paint.cyan('█'.repeat(held))}${'░'.repeat(free)}${paint.dim('▒'.repeat(others))}`;
+}
+
+/** When held slots come free over the next window: the higher, the more. */
+export function releaseStrip(
+  { releases, windowMs }: WindowView,
+  now: number,
+  paint: Paint,
+  width = stripWidth,
+): string {
+  const counts = Array.from({ length: width }, () => 0);
+  for (const moment of releases) {
+    const place = Math.min(width - 1, Math.max(0, Math.floor(((moment - now) / windowMs) * width)));
+    counts[place] = (counts[place] ?? 0) + 1;
+  }
+  const most = Math.max(...counts);
+  const strip = counts.map((count) => (count === 0 ? '·' : heights[Math.ceil((count / most) * heights.length) - 1]));
+  return `${paint.cyan(strip.join(''))} ${paint.dim(`until ${momentText(now + windowMs, now)}`)}`;
+}

@@ -1,0 +1,17 @@
+import type { OrganizationConfig } from '../../../config/config.ts';
+import type { WindowView } from '../../../model/budget/permits.ts';
+import { askWorker } from '../../temporal/ask-worker.ts';
+import type { Session } from '../../temporal/session.ts';
+import { untouchedView } from './budget-view.ts';
+
+/** An organization's window now; as configured and all free when nothing was ever asked of it. */
+export async function readBudget({ client, config }: Session, { id, budget }: OrganizationConfig): Promise<WindowView> {
+  const { budgetView } = await import('../../../client/budget.ts');
+  const { WorkflowNotFoundError } = await import('@temporalio/client');
+  try {
+    return await askWorker(client, config.temporal.taskQueue, () => budgetView(client, id));
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return untouchedView(budget);
+    throw error;
+  }
+}

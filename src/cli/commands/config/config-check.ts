@@ -1,0 +1,70 @@
+import type { Command } from 'commander';
+import type { Config, FeedbackStoreConfig } from '../../../config/config.ts';
+import { spanText } from '../../../model/details-text.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { bundlePlace } from '../../input/bundle-place.ts';
+import type { Paint } from '../../terminal/output.ts';
+import { factLines, indent } from '../../terminal/text.ts';
+import { privacyText } from './privacy-text.ts';
+
+export function addConfigCheck(parent: Command, run: RunCommand): void {
+  parent
+    .command('check')
+    .description('Check the configuration and show what it means')
+    .action(() => run(check));
+}
+
+async function check(context: CommandContext): Promise<ExitCode> {
+  const config = await loadContextConfig(context, 'required');
+  context.output.result(documentOf(config), textOf(config, context.output.paint));
+  return exitCodes.done;
+}
+
+function documentOf({ file, temporal, service, organizations, store, privacy }: Config): object {
+  return {
+    ok: true,
+    file,
+    temporal: { address: temporal.address, namespace: temporal.namespace, taskQueue: temporal.taskQueue },
+    service: { baseUrl: service.baseUrl, analyticsBaseUrl: service.analyticsBaseUrl },
+    organizations: organizations.map(({ id, budget, spare, webhooks, projects, sites }) => ({
+      id,
+      budget,
+      spare: spare ?? null,
+      webhooks: webhooks.map(({ name, events }) => ({ name, events })),
+      projects: projects.map((project) => project.id),
+      sites: sites.map(({ domain, rollout }) => ({ domain, rollouts: rollout.map(({ name }) => name) })),
+    })),
+    store: { feedback: store.feedback.place, bundles: bundlePlace(store.bundles), publicUrl: store.bundles.publicUrl },
+    privacy: { ...privacy, hashKey: privacy.hashKey?.describe() ?? null },
+  };
+}
+
+function textOf({ file, temporal, service, organizations, store, privacy }: Config, paint: Paint): string {
+  const facts: [string, string][] = [
+    ['temporal', `${temporal.address}, namespace ${temporal.namespace}, task queue ${temporal.taskQueue}`],
+    ['service', service.baseUrl],
+    ['feedback', feedbackText(store.feedback)],
+    ['bundles', `${bundlePlace(store.bundles)}, published under ${store.bundles.publicUrl}`],
+  ];
+  const personal = privacyText(privacy);
+  if (personal !== null) facts.push(['personal data', personal]);
+  for (const { id, apiKey, budget, spare, webhooks, projects, sites } of organizations) {
+    const { requests, windowMs, reserve } = budget;
+    facts.push([id, `key from ${apiKey.describe()}`]);
+    facts.push([
+      '',
+      `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others${spare ? ', what is spare re-reads' : ''}`,
+    ]);
+    if (webhooks.length > 0) facts.push(['', `webhooks ${webhooks.map(({ name }) => name).join(', ')}`]);
+    if (projects.length > 0) facts.push(['', `projects ${projects.map((project) => project.id).join(', ')}`]);
+    if (sites.length > 0) facts.push(['', `sites ${sites.map(({ domain }) => domain).join(', ')}`]);
+  }
+  return `${file}: ${paint.green('good')}\n${indent(factLines(facts))}`;
+}
+
+function feedbackText(feedback: FeedbackStoreConfig): string {
+  if (feedback.kind === 'sqlite') return feedback.place;
+  const password = feedback.password === null ? 'no password written' : `password from ${feedback.password.describe()}`;
+  return `${feedback.place}, ${password}, sslmode ${feedback.tls.mode}`;
+}

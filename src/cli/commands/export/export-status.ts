@@ -1,0 +1,187 @@
+import type { Command } from 'commander';
+import type { SiteHold } from '../../../bundle/store/site-holds.ts';
+import type { Config } from '../../../config/config.ts';
+import type { ExportRunRow } from '../../../feedback/feedback-store.ts';
+import { clockTime, spanText } from '../../../model/details-text.ts';
+import { changesText } from '../../../model/export/content-changes.ts';
+import type { ExportProgress, ExportState } from '../../../model/export/site-export.ts';
+import { transferFacts } from '../../../model/export/transfer.ts';
+import { counted, countText } from '../../../model/quantities.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { explainFailure } from '../../failures/failure.ts';
+import { findSite } from '../../input/find-configured.ts';
+import type { Session } from '../../temporal/session.ts';
+import type { Paint } from '../../terminal/output.ts';
+import { factLines, indent, isoTime, tableLines, timeText } from '../../terminal/text.ts';
+import { holdText } from './hold-text.ts';
+
+const shownRuns = 5;
+
+interface Status {
+  org: string;
+  domain: string;
+  workflowId: string;
+  runId: string | null;
+  /** Temporal's word for the latest run, e.g. `RUNNING`; null when it knows of none (any more). */
+  status: string | null;
+  /** Of the running export; null when none runs or no worker answers. */
+  state: ExportState | null;
+  /** Null when the site is not held, or the bundle store cannot be asked. */
+  hold: SiteHold | null;
+  runs: ExportRunRow[];
+}
+
+export function addExportStatus(parent: Command, run: RunCommand): void {
+  parent
+    .command('status')
+    .description('How the export of a site stands, and how the last ones ended')
+    .argument('<domain>', 'domain of a configured site')
+    .action((domain: string) => run((context) => status(context, domain)));
+}
+
+async function status(context: CommandContext, domain: string): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const { org, site } = findSite(config, domain);
+  const { withTemporal } = await import('../../temporal/session.ts');
+  const { withFeedbackStore } = await import('../../input/feedback-store-of.ts');
+  return withTemporal(config, async (session) => {
+    const running = await readRunning(session, org, site.domain);
+    const filter = { org, domain: site.domain, limit: shownRuns };
+    const runs = await withFeedbackStore(config, (store) => store.listExportRuns(filter));
+    if (running.status === 'RUNNING' && running.state === null) {
+      context.output.warn('no worker answers, so the phase is not known: start one with `docferry worker`');
+    }
+    const hold = await holdOf(context, config, site.domain);
+    const found: Status = { org, domain: site.domain, ...running, hold, runs };
+    context.output.result(documentOf(found), textOf(found, context.output.paint));
+    return exitCodes.done;
+  });
+}
+
+/** A store that is away must not keep anybody from seeing what runs. */
+async function holdOf(context: CommandContext, config: Config, domain: string): Promise<SiteHold | null> {
+  const { openBundleStore } = await import('../../../wiring/open-bundle-store.ts');
+  try {
+    return await (await openBundleStore(config.store.bundles)).holds.of(domain);
+  } catch (error) {
+    context.output.warn(`whether ${domain} is held cannot be told: ${explainFailure(error).message}`);
+    return null;
+  }
+}
+
+async function readRunning(
+  { client, config }: Session,
+  org: string,
+  domain: string,
+): Promise<Pick<Status, 'workflowId' | 'runId' | 'status' | 'state'>> {
+  const { exportHandle, exportState } = await import('../../../client/exports.ts');
+  const { describeWorkflow } = await import('../../temporal/running-workflow.ts');
+  const { answerOrNull } = await import('../../temporal/worker-watch.ts');
+  const handle = exportHandle(client, org, domain);
+  const description = await describeWorkflow(handle);
+  const state =
+    description?.status.name === 'RUNNING'
+      ? await answerOrNull(client, config.temporal.taskQueue, () => exportState(client, org, domain))
+      : null;
+  const { workflowId } = handle;
+  return { workflowId, runId: description?.runId ?? null, status: description?.status.name ?? null, state };
+}
+
+function documentOf({ state, runs, ...status }: Status): object {
+  return {
+    ...status,
+    state: state && {
+      ...state,
+      progress: state.progress && {
+        ...shownProgress(state.progress),
+        startedAt: isoTime(state.progress.startedAt),
+        jobStartedAt: isoTime(state.progress.jobStartedAt),
+      },
+      download: state.download && { ...state.download, at: isoTime(state.download.at) },
+      nextPoll: state.nextPoll && {
+        ...state.nextPoll,
+        at: isoTime(state.nextPoll.at),
+        expectedAt: isoTime(state.nextPoll.expectedAt),
+      },
+      approval: state.approval && {
+        ...state.approval,
+        since: isoTime(state.approval.since),
+        expiresAt: isoTime(state.approval.expiresAt),
+      },
+    },
+    runs: runs.map((run) => ({ ...run, detail: JSON.parse(run.detail) })),
+  };
+}
+
+/** Without what only the workflow needs. */
+function shownProgress({ samples: _samples, storeId: _storeId, ...progress }: ExportProgress) {
+  return progress;
+}
+
+function textOf({ domain, workflowId, status, state, hold, runs }: Status, paint: Paint): string {
+  const lines = [`${paint.bold(domain)}: ${status === 'RUNNING' ? paint.yellow('running') : 'nothing runs'}`];
+  if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId))));
+  if (hold !== null) lines.push(indent(holdText(hold)));
+  if (runs.length === 0) lines.push(`no export of ${domain} has ended yet`);
+  else lines.push('', runsTable(runs));
+  return lines.join('\n');
+}
+
+function stateFacts(
+  { phase, progress, nextPoll, download, version, approval, parameters }: ExportState,
+  workflowId: string,
+): [string, string][] {
+  const facts: [string, string][] = [
+    ['workflow', workflowId],
+    ['phase', phase],
+  ];
+  if (progress) {
+    const { percent, pageCount, polls, jobId, startedAt, possibleDuplicates } = progress;
+    facts.push(['running for', spanText(Date.now() - startedAt)]);
+    facts.push(['job', jobText(jobId, polls)]);
+    if (possibleDuplicates > 0) {
+      facts.push([
+        'possible duplicates',
+        `${possibleDuplicates}: the answer to a start was lost, a job may run besides`,
+      ]);
+    }
+    if (percent !== null) facts.push(['progress', `${Math.floor(percent)} %`]);
+    if (pageCount !== null) facts.push(['pages', countText(pageCount)]);
+  }
+  if (download) facts.push(['download', transferFacts(download).join(', ')]);
+  if (nextPoll) facts.push(['next poll', `${clockTime(nextPoll.at)} (${nextPoll.reason})`]);
+  if (parameters.rollback !== undefined) facts.push(['rollback', `to ${parameters.rollback}`]);
+  else if (version !== null) facts.push(['version', version]);
+  if (approval) {
+    facts.push(['approval', `waits until ${timeText(new Date(approval.expiresAt).toISOString())} UTC`]);
+    facts.push(['changes', changesText(approval.changes)]);
+  }
+  return facts;
+}
+
+/** The job, and how often its state was asked for. */
+function jobText(jobId: string | null, polls: number): string {
+  if (jobId === null) return 'none yet';
+  return `${jobId}, ${polls === 0 ? 'not asked yet' : `asked ${counted(polls, 'time')}`}`;
+}
+
+function runsTable(runs: readonly ExportRunRow[]): string {
+  return tableLines(
+    ['ended (UTC)', 'outcome', 'version', 'polls', 'why'],
+    runs.map(({ finishedAt, outcome, version, polls, detail }) => [
+      timeText(finishedAt),
+      outcome,
+      version ?? '-',
+      `${polls}`,
+      whyOf(detail),
+    ]),
+  );
+}
+
+/** The failure, or the first reason of a refusal, from a row's JSON text. */
+function whyOf(detail: string): string {
+  const { error, reasons } = JSON.parse(detail) as { error?: string; reasons?: { rule: string; detail: string }[] };
+  const [first] = reasons ?? [];
+  return error ?? (first ? `${first.rule}: ${first.detail}` : '');
+}

@@ -1,0 +1,54 @@
+import type { Reason, RolloutResult } from '../../../model/cargo.ts';
+import type { ExportResult, RollbackResult } from '../../../model/export/site-export.ts';
+import { counted, sizeText } from '../../../model/quantities.ts';
+import type { Paint } from '../../terminal/output.ts';
+import { factLines, indent } from '../../terminal/text.ts';
+
+/** The result of an export for people. */
+export function exportResultText(result: ExportResult, paint: Paint): string {
+  const { domain, outcome, version, contentDigest, archive, pages, files, url, jobId, polls, jobsStarted, held } =
+    result;
+  const heading = {
+    published: `${paint.green('published')} a new version of ${domain}`,
+    unchanged: `${paint.green('unchanged')}: ${domain} is as it was published`,
+    rejected: `${paint.red('rejected')}: the bundle of ${domain} was refused, what is in service stays`,
+  }[outcome];
+  const facts: (readonly [string, string])[] = [];
+  if (version !== null) facts.push(['version', version]);
+  if (held !== null) facts.push(['held', `${domain} stays at ${held} until \`docferry export release ${domain}\``]);
+  if (contentDigest !== null) facts.push(['digest', contentDigest]);
+  if (archive !== null) facts.push(['archive', `${archive.format}, ${sizeText(archive.bytes)}`]);
+  facts.push(['content', `${counted(pages, 'page')}, ${counted(files, 'file')}`]);
+  if (url !== null) facts.push(['url', url]);
+  facts.push(['job', `${jobId ?? 'none'}${jobsStarted > 1 ? ` (${jobsStarted} jobs were started)` : ''}`]);
+  facts.push(['polls', `${polls}`]);
+  facts.push(...rolloutFacts(result.rollouts, paint));
+  const lines = [heading, indent(factLines(facts))];
+  if (result.reasons.length > 0) lines.push('reasons:', reasonLines(result.reasons));
+  return lines.join('\n');
+}
+
+/** The result of a rollback for people. */
+export function rollbackResultText(result: RollbackResult, paint: Paint): string {
+  const { domain, version, previous, pages, files, url, rollouts } = result;
+  const facts: (readonly [string, string])[] = [
+    ['before', previous ?? 'nothing'],
+    ['held', `${domain} stays there until \`docferry export release ${domain}\``],
+    ['content', `${counted(pages, 'page')}, ${counted(files, 'file')}`],
+    ['url', url],
+    ...rolloutFacts(rollouts, paint),
+  ];
+  return `${paint.green('rolled back')} ${domain} to ${version}\n${indent(factLines(facts))}`;
+}
+
+function rolloutFacts(rollouts: readonly RolloutResult[], paint: Paint): [string, string][] {
+  return rollouts.map(({ target, outcome, detail }) => [
+    target,
+    `${outcome === 'failed' ? paint.red(outcome) : outcome}: ${detail}`,
+  ]);
+}
+
+/** One line a reason, all of them. */
+export function reasonLines(reasons: readonly Reason[]): string {
+  return reasons.map(({ rule, path, detail }) => `  ${rule}${path === null ? '' : `  ${path}`}: ${detail}`).join('\n');
+}

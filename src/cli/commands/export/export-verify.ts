@@ -1,0 +1,154 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { RuleText } from '../../../bundle/rules/structure-rules.ts';
+import type { SignatureVerdict } from '../../../bundle/signing/check-signed-manifest.ts';
+import { type Rendering, withRendering } from '../../../bundle/verification/render/rendering.ts';
+import type { VerificationReport } from '../../../bundle/verification/verification-report.ts';
+import { sizeText } from '../../../model/quantities.ts';
+import type { CommandContext, RunCommand } from '../../context.ts';
+import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { Paint } from '../../terminal/output.ts';
+import { factLines, indent, printable } from '../../terminal/text.ts';
+import { reasonLines } from './export-text.ts';
+import { pagesToRender, type RenderFlags, renderPages } from './render-pages.ts';
+import { namedPublicKey, signedManifestOf } from './signed-manifest.ts';
+
+interface VerifyFlags extends RenderFlags {
+  explain?: boolean;
+  signature?: string;
+  manifest?: string;
+}
+
+type Signed = SignatureVerdict['signed'];
+
+const shownReasons = 10;
+/** What is read in a moment needs no progress. */
+const silentBelowBytes = 128 * 1024 ** 2;
+
+export function addExportVerify(parent: Command, run: RunCommand): void {
+  parent
+    .command('verify')
+    .description('Check an archive on its own, without configuration or Temporal')
+    .argument('<file>', 'a .tar.gz, .tar or .zip')
+    .option('--structure-only', 'leave out the rules about site content')
+    .option('--explain', 'show every reason, what its rule is for, and every file with its digest')
+    .option(
+      '--signature <key>',
+      'public key of minisign (or its file): the manifest beside the archive must be signed by it',
+    )
+    .option(
+      '--manifest <file>',
+      'with --signature: the manifest, its .minisig beside it; by default manifest.json beside the archive',
+    )
+    .option('--render <pages>', 'also open so many sampled pages in Chromium, without network')
+    .option('--browser <file>', 'with --render: program of the browser; by default the one of this machine')
+    .option('--no-browser-sandbox', "with --render: without the browser's own sandbox, as in most containers")
+    .action((file: string, flags: VerifyFlags) => run((context) => verify(context, file, flags)));
+}
+
+async function verify(context: CommandContext, file: string, flags: VerifyFlags): Promise<ExitCode> {
+  const { DEFAULT_LIMITS } = await import('../../../bundle/archive/entry-rules.ts');
+  const { verifyInThread } = await import('../../../bundle/verification/verify-in-thread.ts');
+  const path = resolve(context.cwd, file);
+  const pages = pagesToRender(flags);
+  const signing = await signingOf(context, path, flags);
+  const live = await context.output.startLive();
+  const found = await verifyInThread(path, {
+    limits: DEFAULT_LIMITS,
+    structureOnly: flags.structureOnly === true,
+    onProgress: ({ files, bytes }) => {
+      if (bytes < silentBelowBytes) return;
+      live.show(file, { key: `${Math.floor(bytes / 1024 ** 3)}`, text: `${files} files, ${sizeText(bytes)} read` });
+    },
+  })
+    .catch((error: unknown) => {
+      throw unreadable(file, error);
+    })
+    .finally(() => live.end());
+  const { reasons, signed } = signing?.check(found) ?? { reasons: [], signed: null };
+  const signedReport = { ...found, ok: found.ok && reasons.length === 0, reasons: [...reasons, ...found.reasons] };
+  const rendering =
+    pages !== null && signedReport.ok ? await renderPages(context, path, found, { ...flags, pages }) : null;
+  const report = rendering === null ? signedReport : withRendering(signedReport, rendering);
+  const rules = flags.explain ? await explained(report) : [];
+  const document = {
+    ...documentOf(report, flags, rules),
+    ...(signing && { signature: signed }),
+    ...(pages !== null && { rendered: rendering?.pages ?? [] }),
+  };
+  context.output.result(document, textOf(file, { report, signed, rendering }, flags, rules, context.output.paint));
+  return report.ok ? exitCodes.done : exitCodes.failed;
+}
+
+/** What `--signature` asks for; read before the archive, so that a wrong key costs no time. */
+async function signingOf({ cwd }: CommandContext, archive: string, { signature, manifest }: VerifyFlags) {
+  if (signature === undefined) {
+    if (manifest !== undefined) throw usageFailure('--manifest is of use only with --signature');
+    return null;
+  }
+  const { checkSignedManifest } = await import('../../../bundle/signing/check-signed-manifest.ts');
+  const key = await namedPublicKey(cwd, signature);
+  const signed = await signedManifestOf(cwd, archive, manifest);
+  return { check: (report: VerificationReport) => checkSignedManifest(signed, key, report) };
+}
+
+type Explained = { rule: string } & RuleText;
+
+/** Every rule that was broken or warns, once, in the order of the report. */
+async function explained({ reasons, warnings }: VerificationReport): Promise<Explained[]> {
+  const { explainRule } = await import('../../../bundle/rules/rules.ts');
+  const names = new Set([...reasons, ...warnings].map(({ rule }) => rule));
+  return [...names].flatMap((rule) => {
+    const text = explainRule(rule);
+    return text === null ? [] : [{ rule, refuses: text.refuses, why: text.why, reference: text.reference }];
+  });
+}
+
+function documentOf(report: VerificationReport, { explain }: VerifyFlags, rules: readonly Explained[]): object {
+  const { ok, format, reasons, warnings, files, pages, bytes, contentDigest, archive, entries } = report;
+  const more = explain ? { rules, entries } : {};
+  return { ok, format, reasons, warnings, files, pages, contentDigest, bytes, archive, ...more };
+}
+
+function textOf(
+  file: string,
+  { report, signed, rendering }: { report: VerificationReport; signed: Signed; rendering: Rendering | null },
+  { explain }: VerifyFlags,
+  rules: readonly Explained[],
+  paint: Paint,
+): string {
+  const { ok, reasons, warnings, files, pages, bytes, contentDigest, archive, entries } = report;
+  const lines = [`${file}: ${ok ? paint.green('good') : paint.red('refused')}`];
+  if (archive !== null) {
+    const facts: [string, string][] = [
+      ['archive', `${archive.format}, ${sizeText(archive.bytes)}, sha256 ${archive.sha256}`],
+      ['content', `${pages} pages, ${files} files, ${sizeText(bytes)}`],
+    ];
+    if (contentDigest !== null) facts.push(['digest', contentDigest]);
+    if (rendering !== null) facts.push(['rendered', `${rendering.pages.length} pages, without network`]);
+    if (signed !== null) facts.push(['signed', `${signed.domain} ${signed.version}, by key ${signed.keyId}`]);
+    if (signed !== null) facts.push(['comment', printable(signed.trustedComment.replaceAll('\t', ' '), 500)]);
+    lines.push(indent(factLines(facts)));
+  }
+  const shown = explain ? reasons : reasons.slice(0, shownReasons);
+  if (shown.length > 0) lines.push('reasons:', reasonLines(shown));
+  if (shown.length < reasons.length) lines.push(`  … ${reasons.length - shown.length} more, see --explain`);
+  if (warnings.length > 0) lines.push('warnings:', reasonLines(warnings));
+  if (rules.length > 0) lines.push('rules:', ...rules.map(ruleLine));
+  if (explain) lines.push(...entries.map(({ path, bytes: size, sha256 }) => `  ${sha256}  ${size}  ${path}`));
+  return lines.join('\n');
+}
+
+function ruleLine({ rule, refuses, why, reference }: Explained): string {
+  return `  ${rule}: ${refuses}. ${why}${reference === '' ? '' : ` (${reference})`}`;
+}
+
+/** System errors of reading the file say which one it was. */
+function unreadable(file: string, error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return noSuchThing('NoSuchFile', `there is no file ${file}`);
+  if (code === 'EISDIR') return usageFailure(`${file} is a folder, not an archive`);
+  if (code === 'EACCES') return usageFailure(`${file} cannot be read (EACCES)`);
+  return error;
+}

@@ -1,0 +1,59 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import { exportState } from '../../../client/exports.ts';
+import type {
+  ExportInput,
+  ExportResult,
+  ExportState,
+  RollbackInput,
+  RollbackResult,
+} from '../../../model/export/site-export.ts';
+import type { CommandContext } from '../../context.ts';
+import type { CliFailure } from '../../failures/cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { Session } from '../../temporal/session.ts';
+import { waitShowing } from '../../temporal/waiting.ts';
+import type { Interrupt } from '../../terminal/signals.ts';
+import { exportStep } from './export-step.ts';
+import { exportResultText, rollbackResultText } from './export-text.ts';
+
+/** What runs under the id of a site's exports. */
+export type WatchedWorkflow = (input: ExportInput & RollbackInput) => Promise<ExportResult | RollbackResult>;
+
+interface Watched {
+  org: string;
+  domain: string;
+  handle: WorkflowHandle<WatchedWorkflow>;
+  /** Null watches as long as it takes. */
+  timeoutMs: number | null;
+  /** From before the start. */
+  interrupt?: Interrupt | undefined;
+  /** What ends the waiting though the export goes on. */
+  troubleOf?: (state: ExportState) => CliFailure | null;
+}
+
+/** Shows how the export or rollback of a site goes until it ends, then its result; returns what that is worth. */
+export async function watchExport(
+  { output }: CommandContext,
+  session: Session,
+  { org, domain, handle, timeoutMs, interrupt, troubleOf }: Watched,
+): Promise<ExitCode> {
+  const result = await waitShowing(output, session, {
+    handle,
+    label: domain,
+    readState: () => exportState(session.client, org, domain),
+    stepOf: (state) => exportStep(state, Date.now(), output.paintNotes),
+    ...(troubleOf && { troubleOf }),
+    timeoutMs,
+    interrupt,
+    follow: `docferry export watch ${domain}`,
+    cancel: `docferry export cancel ${domain}`,
+  });
+  const { paint } = output;
+  output.result(
+    result,
+    result.outcome === 'rolled-back' ? rollbackResultText(result, paint) : exportResultText(result, paint),
+  );
+  // With the document all the same.
+  const failed = result.outcome === 'rejected' || result.rollouts.some(({ outcome }) => outcome === 'failed');
+  return failed ? exitCodes.failed : exitCodes.done;
+}

@@ -1,0 +1,136 @@
+import { type Command, Option } from 'commander';
+import type { Piece, RecordEncoder } from '../../../feedback/files/file-format.ts';
+import { counted, sizeText } from '../../../model/quantities.ts';
+import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { usageFailure } from '../../failures/cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { findProjects } from '../../input/find-configured.ts';
+import { stdoutName, writeOut } from '../../terminal/write-out.ts';
+import { type FilterFlags, recordFilter, unmetValues } from './record-filter.ts';
+import { recordPieces, Tally } from './record-pieces.ts';
+
+interface ExportFlags extends FilterFlags {
+  format: 'jsonl' | 'csv' | 'parquet';
+  out: string;
+  formulaSafe?: boolean;
+}
+
+/** Entries after which progress is worth a line. */
+const shownEvery = 100_000;
+
+export function addFeedbackExport(parent: Command, run: RunCommand): void {
+  const anyOf = (known: readonly string[]) => `only these, with commas between; known: ${known.join(', ')}`;
+  parent
+    .command('export')
+    .description(
+      'Write stored feedback to a file, oldest first, with comments and contacts; a filter by date leaves out entries without one',
+    )
+    .argument('[project]', 'id of a configured project, or org/project; default: all')
+    .addOption(
+      new Option('--format <format>', 'one JSON object a line, CSV by RFC 4180, or Parquet')
+        .choices(['jsonl', 'csv', 'parquet'])
+        .makeOptionMandatory(),
+    )
+    .requiredOption('--out <file>', 'what to write, replaced once it is whole; - for stdout')
+    .option('--from <date>', 'only entries created from this ISO 8601 date or date-time on')
+    .option('--to <date>', 'only entries created before this ISO 8601 date or date-time')
+    .option('--source <list>', anyOf(knownSources))
+    .option('--status <list>', anyOf(knownStatuses))
+    .option('--include-deleted', 'also entries that the service no longer has')
+    .option('--formula-safe', 'CSV: an apostrophe before what a spreadsheet would run as a formula')
+    .action((project: string | undefined, flags: ExportFlags) =>
+      run((context) => exportFeedback(context, project, flags)),
+    );
+}
+
+async function exportFeedback(
+  context: CommandContext,
+  name: string | undefined,
+  flags: ExportFlags,
+): Promise<ExitCode> {
+  const { output } = context;
+  const toStdout = flags.out === stdoutName;
+  if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
+  if (toStdout && flags.format === 'parquet' && output.toTerminal) {
+    throw usageFailure(
+      '--out - would write Parquet, which is binary, to a terminal',
+      'name a file, or redirect stdout',
+    );
+  }
+  if (flags.formulaSafe && flags.format !== 'csv') throw usageFailure('--formula-safe goes with --format csv only');
+  const filter = recordFilter(flags);
+  const config = await loadContextConfig(context);
+  const projects = findProjects(config, name);
+  const encoder = await encoderOf(flags);
+  const { withFeedbackStore } = await import('../../input/feedback-store-of.ts');
+  const { keepHeapLean } = await import('../../processes/lean-heap.ts');
+  return withFeedbackStore(config, async (store) => {
+    keepHeapLean();
+    const tally = new Tally();
+    const byDate = filter.from !== undefined || filter.to !== undefined;
+    const undated = byDate
+      ? await Promise.all(projects.map((project) => store.countUndated({ ...project, ...filter })))
+      : [];
+    const pieces = recordPieces(projects, (project) => store.exportRows({ ...project, ...filter }), encoder, tally);
+    const bytes = await writeShowing(context, flags.out, pieces, tally);
+    if (bytes === null) return exitCodes.done;
+    for (const warning of unmetValues(filter, tally.met)) output.warn(warning);
+    const document = {
+      out: flags.out,
+      format: flags.format,
+      rows: tally.rows,
+      bytes,
+      undatedLeftOut: undated.reduce((sum, count) => sum + count, 0),
+      projects: tally.projects,
+    };
+    const summary = summaryOf(document);
+    if (toStdout) output.note(summary);
+    else output.result(document, summary);
+    return exitCodes.done;
+  });
+}
+
+async function encoderOf({ format, formulaSafe }: ExportFlags): Promise<RecordEncoder> {
+  // Only the library that is used is loaded.
+  if (format === 'parquet') return (await import('../../../feedback/files/parquet-file.ts')).parquet();
+  const { lines } = await import('../../../feedback/files/line-pieces.ts');
+  if (format === 'jsonl') return lines((await import('../../../feedback/files/jsonl-file.ts')).jsonLines);
+  return lines((await import('../../../feedback/files/csv-file.ts')).csv({ formulaSafe: formulaSafe === true }));
+}
+
+/** As `writeOut`, and shows how it goes unless that would stand among the entries. */
+async function writeShowing(
+  context: CommandContext,
+  out: string,
+  pieces: AsyncIterable<Piece>,
+  tally: Tally,
+): Promise<number | null> {
+  if (out === stdoutName) return writeOut(context, out, pieces);
+  const live = await context.output.startLive();
+  const shown = async function* (): AsyncGenerator<Piece, void, undefined> {
+    for await (const piece of pieces) {
+      yield piece;
+      const step = Math.floor(tally.rows / shownEvery);
+      if (step > 0) live.show('feedback', { key: `${step}`, text: counted(step * shownEvery, 'entry', 'entries') });
+    }
+  };
+  try {
+    return await writeOut(context, out, shown());
+  } finally {
+    live.end();
+  }
+}
+
+function summaryOf(result: {
+  out: string;
+  rows: number;
+  bytes: number;
+  undatedLeftOut: number;
+  projects: object[];
+}): string {
+  const { out, rows, bytes, undatedLeftOut, projects } = result;
+  const of = projects.length === 1 ? '' : ` of ${projects.length} projects`;
+  const leftOut = undatedLeftOut === 0 ? '' : `; ${undatedLeftOut} without a date left out`;
+  return `${out === stdoutName ? 'stdout' : out}: ${counted(rows, 'entry', 'entries')}${of}, ${sizeText(bytes)}${leftOut}`;
+}

@@ -1,0 +1,36 @@
+import type { PassQuestion, PlannedPass } from '../../../feedback/pass/plan-for.ts';
+import type { PlannedSlice } from '../../../model/sync/slice.ts';
+import type { Paint } from '../../terminal/output.ts';
+import { factLines, indent, tableLines, timeText } from '../../terminal/text.ts';
+
+/** What `feedback sync --plan` prints as JSON. */
+export function planDocument({ org, project, pass }: PassQuestion, planned: PlannedPass): object {
+  const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
+  const { dateFrom, dateTo } = bounds;
+  return { org, project, pass, dateFrom, dateTo, reason, expectedRequests, mostRequests, slices };
+}
+
+/** The same for people. */
+export function planText({ project, pass }: PassQuestion, planned: PlannedPass, paint: Paint): string {
+  const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
+  const facts: [string, string][] = [
+    ['reads', reason],
+    ['dates', bounds.reason],
+    ['requests', expectedRequests === null ? 'not known: nothing has been read yet' : `${expectedRequests}`],
+  ];
+  if (mostRequests !== null) facts.push(['at most', `${mostRequests}, with the windows for what has changed`]);
+  return `${paint.bold(`${pass} of ${project}`)}, nothing was asked yet\n${indent(factLines(facts))}\n${indent(table(slices))}`;
+}
+
+function table(slices: readonly PlannedSlice[]): string {
+  return tableLines(
+    ['slice', 'from (UTC)', 'to (UTC)', 'only', 'requests'],
+    slices.map(({ stage, dateFrom, dateTo, source, statuses, expectedPages }) => [
+      stage,
+      timeText(dateFrom),
+      timeText(dateTo),
+      [source, statuses?.join(', ')].filter((part) => part).join(' ') || '-',
+      expectedPages === null ? '?' : String(expectedPages),
+    ]),
+  );
+}

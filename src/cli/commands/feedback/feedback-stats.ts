@@ -1,0 +1,165 @@
+import type { Command } from 'commander';
+import type { PassRow } from '../../../feedback/feedback-store.ts';
+import type { Count, FeedbackStats } from '../../../feedback/figures/count-feedback.ts';
+import { barText } from '../../../model/details-text.ts';
+import { counted, countText } from '../../../model/quantities.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { findProjects } from '../../input/find-configured.ts';
+import type { Output } from '../../terminal/output.ts';
+import { indent, printable, tableLines, utcText } from '../../terminal/text.ts';
+import { lastMonths } from './last-months.ts';
+
+interface ProjectStats extends Omit<FeedbackStats, 'helpful' | 'helpfulMonths'> {
+  org: string;
+  project: string;
+  /** `rate` between 0 and 1; null without any vote. */
+  helpful: { yes: number; no: number; rate: number | null };
+  /** The same for each of the months shown. */
+  helpfulMonths: { name: string; yes: number; no: number; rate: number | null }[];
+  /** Entries with a date before or after the months shown. */
+  otherMonths: number;
+  watermark: string | null;
+  /** The pass begun last; null when there was none. */
+  lastSync: Pick<PassRow, 'pass' | 'startedAt' | 'finishedAt' | 'outcome'> | null;
+}
+
+const shownMonths = 12;
+
+export function addFeedbackStats(parent: Command, run: RunCommand): void {
+  parent
+    .command('stats')
+    .description('Numbers about the stored feedback: sources, statuses, months, pages that did not help')
+    .argument('[project]', 'id of a configured project, or org/project; default: all')
+    .action((project: string | undefined) => run((context) => stats(context, project)));
+}
+
+async function stats(context: CommandContext, name: string | undefined): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const wanted = findProjects(config, name);
+  const { withFeedbackStore } = await import('../../input/feedback-store-of.ts');
+  const projects = await withFeedbackStore(config, (store) =>
+    Promise.all(
+      wanted.map(async ({ org, project }): Promise<ProjectStats> => {
+        const found = await store.stats(org, project);
+        const watermark = await store.watermark(org, project);
+        const [last] = await store.listPasses({ org, project, limit: 1 });
+        return { org, project, ...shown(found, new Date()), watermark, lastSync: last ? syncOf(last) : null };
+      }),
+    ),
+  );
+  const text = projects.map((project) => textOf(project, context.output)).join('\n\n');
+  context.output.result({ projects }, text === '' ? 'no projects are configured' : text);
+  return exitCodes.done;
+}
+
+function shown(found: FeedbackStats, now: Date): Omit<ProjectStats, 'org' | 'project' | 'watermark' | 'lastSync'> {
+  const entriesOf = new Map(found.months.map(({ name, entries }) => [name, entries]));
+  const votesOf = new Map(found.helpfulMonths.map((month) => [month.name, month]));
+  const names = lastMonths(now, shownMonths);
+  const months = names.map((name) => ({ name, entries: entriesOf.get(name) ?? 0 }));
+  return {
+    ...found,
+    helpful: withRate(found.helpful),
+    helpfulMonths: names.map((name) => withRate(votesOf.get(name) ?? { name, yes: 0, no: 0 })),
+    months,
+    otherMonths: total(found.months) - total(months),
+  };
+}
+
+function syncOf({ pass, startedAt, finishedAt, outcome }: PassRow): ProjectStats['lastSync'] {
+  return { pass, startedAt, finishedAt, outcome };
+}
+
+function withRate<Votes extends { yes: number; no: number }>(votes: Votes): Votes & { rate: number | null } {
+  const { yes, no } = votes;
+  return { ...votes, rate: yes + no === 0 ? null : yes / (yes + no) };
+}
+
+function textOf(stats: ProjectStats, output: Output): string {
+  const { paint } = output;
+  const { org, project, entries, tombstones, rejects, sources, statuses, helpful, helpfulMonths, months, paths } =
+    stats;
+  const stored = [
+    counted(entries, 'entry', 'entries'),
+    `${countText(rejects)} not understood`,
+    `${countText(tombstones)} gone`,
+  ].join(', ');
+  const lines = [`${paint.bold(project)} (${org}): ${stored}`, indent(syncText(stats))];
+  if (entries === 0) return lines.join('\n');
+  lines.push('', indent(countTable('source', sources, output)), '', indent(countTable('status', statuses, output)));
+  const { yes, no, rate } = helpful;
+  if (rate !== null) {
+    const text = `${percentText(rate)} found their page helpful (${countText(yes)} of ${countText(yes + no)})`;
+    lines.push('', indent(output.draws ? `${paint.green(barText(rate * 100))}  ${text}` : text));
+    lines.push('', indent(rateTable(helpfulMonths, output)));
+  }
+  lines.push('', indent(countTable('month', months, output)), indent(datesText(stats)));
+  if (paths.length > 0) lines.push('', indent(pathsTable(paths, output)));
+  return lines.join('\n').trimEnd();
+}
+
+function syncText({ lastSync, watermark }: ProjectStats): string {
+  if (lastSync === null) return 'never synced';
+  const { pass, startedAt, finishedAt, outcome } = lastSync;
+  const upTo = watermark === null ? 'never read to the end' : `read up to ${utcText(watermark)}`;
+  return `last sync: ${pass}, ${outcome} ${utcText(finishedAt ?? startedAt)}; ${upTo}`;
+}
+
+function datesText({ otherMonths, undated }: ProjectStats): string {
+  const parts = [
+    otherMonths > 0 ? `${countText(otherMonths)} in other months` : '',
+    undated > 0 ? `${countText(undated)} without a date that can be understood` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+/** A line for each count, its bar as long as its share of the greatest. */
+function countTable(title: string, counts: readonly Count[], { draws, paint }: Output): string {
+  const greatest = Math.max(1, ...counts.map(({ entries }) => entries));
+  const sum = Math.max(1, total(counts));
+  return tableLines(
+    [title, ...(draws ? [''] : []), 'entries', ''],
+    counts.map(({ name, entries }) => [
+      printable(name),
+      ...(draws ? [paint.cyan(barText((entries / greatest) * 100))] : []),
+      countText(entries),
+      percentText(entries / sum),
+    ]),
+  );
+}
+
+/** How many found their page helpful, month by month. */
+function rateTable(months: ProjectStats['helpfulMonths'], { draws, paint }: Output): string {
+  return tableLines(
+    ['month', ...(draws ? [''] : []), 'helpful', 'votes'],
+    months.map(({ name, yes, no, rate }) => [
+      name,
+      ...(draws ? [paint.green(barText((rate ?? 0) * 100))] : []),
+      rate === null ? '-' : percentText(rate),
+      countText(yes + no),
+    ]),
+  );
+}
+
+/** Bars: the votes against, as long as their share of the most on any page. */
+function pathsTable(paths: FeedbackStats['paths'], { draws, paint }: Output): string {
+  const greatest = Math.max(1, ...paths.map(({ unhelpful }) => unhelpful));
+  return tableLines(
+    ['pages that did not help', ...(draws ? [''] : []), 'not helpful', 'helpful'],
+    paths.map(({ path, unhelpful, helpful }) => [
+      printable(path),
+      ...(draws ? [paint.red(barText((unhelpful / greatest) * 100))] : []),
+      countText(unhelpful),
+      countText(helpful),
+    ]),
+  );
+}
+
+function total(counts: readonly Count[]): number {
+  return counts.reduce((sum, { entries }) => sum + entries, 0);
+}
+
+function percentText(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

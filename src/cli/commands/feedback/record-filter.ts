@@ -1,0 +1,53 @@
+import type { RecordFilter } from '../../../feedback/files/feedback-record.ts';
+import { isoInstant } from '../../../model/iso-instant.ts';
+import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
+import { boundsProblem } from '../../../model/sync/pass-plan.ts';
+import { usageFailure } from '../../failures/cli-failure.ts';
+
+export interface FilterFlags {
+  from?: string;
+  to?: string;
+  source?: string;
+  status?: string;
+  includeDeleted?: boolean;
+}
+
+/** Which entries of any project the flags ask for. Throws a usage failure. */
+export function recordFilter(flags: FilterFlags): Omit<RecordFilter, 'org' | 'project'> {
+  const { from, to, source, status, includeDeleted } = flags;
+  const bounds = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  const wrong = boundsProblem(bounds);
+  if (wrong) throw usageFailure(`--${wrong.field} held ${JSON.stringify(wrong.held)}: it ${wrong.problem}`);
+  return {
+    ...(from !== undefined && { from: utc(from) }),
+    ...(to !== undefined && { to: utc(to) }),
+    ...(source !== undefined && { sources: listOf('--source', source) }),
+    ...(status !== undefined && { statuses: listOf('--status', status) }),
+    includeDeleted: includeDeleted === true,
+  };
+}
+
+/** A warning for each value asked for that the interface does not name and no entry had. */
+export function unmetValues(
+  { sources = [], statuses = [] }: Pick<RecordFilter, 'sources' | 'statuses'>,
+  met: { sources: ReadonlySet<string>; statuses: ReadonlySet<string> },
+): string[] {
+  const warnings = (flag: string, asked: readonly string[], seen: ReadonlySet<string>, known: readonly string[]) =>
+    asked
+      .filter((value) => !seen.has(value) && !known.includes(value))
+      .map((value) => `no entry matched ${flag} ${JSON.stringify(value)}; known are ${known.join(', ')}`);
+  return [
+    ...warnings('--source', sources, met.sources, knownSources),
+    ...warnings('--status', statuses, met.statuses, knownStatuses),
+  ];
+}
+
+function utc(text: string): string {
+  return new Date(isoInstant(text) ?? Number.NaN).toISOString();
+}
+
+function listOf(flag: string, text: string): string[] {
+  const values = text.split(',').map((value) => value.trim());
+  if (values.every((value) => value !== '')) return [...new Set(values)];
+  throw usageFailure(`${flag} held ${JSON.stringify(text)}: it must be values with commas between them`);
+}

@@ -1,0 +1,45 @@
+import type { DesiredSchedule } from '../../../model/schedule/desired-schedules.ts';
+import { isEmptyPlan, type SchedulePlan } from '../../../model/schedule/schedule-plan.ts';
+import { whenText } from '../../../model/schedule/schedule-settings.ts';
+import { targetName } from '../../../model/schedule/schedule-target.ts';
+import type { Paint } from '../../terminal/output.ts';
+import { indent } from '../../terminal/text.ts';
+
+/** A plan, or what was done of it, as a JSON document. */
+export function planDocument(plan: SchedulePlan): object {
+  const named = ({ id, settings }: DesiredSchedule) => ({ id, when: whenText(settings) });
+  return {
+    create: plan.create.map(named),
+    update: plan.update.map(({ desired: { id }, drift, changes }) => ({ id, drift, changes })),
+    delete: plan.delete.map(({ id }) => ({ id })),
+    stop: plan.stop,
+    unchanged: plan.unchanged.map(({ id }) => id),
+  };
+}
+
+const words = {
+  planned: { create: 'create', update: 'update', delete: 'delete', stop: 'cancel', nothing: 'nothing to do' },
+  done: { create: 'created', update: 'updated', delete: 'deleted', stop: 'cancelling', nothing: 'nothing changed' },
+};
+
+/** A plan, or what was done of it, for people: a line for each schedule, its changes below. */
+export function planText(plan: SchedulePlan, kind: keyof typeof words, paint: Paint): string {
+  const word = words[kind];
+  const count = plan.unchanged.length;
+  const kept = `${count} ${count === 1 ? 'schedule is' : 'schedules are'} as configured`;
+  if (isEmptyPlan(plan)) return `${word.nothing}: ${kept}`;
+  const lines = [
+    ...plan.create.map(
+      ({ target, settings }) => `${paint.green(word.create)}  ${targetName(target)}: ${whenText(settings)}`,
+    ),
+    ...plan.update.map(({ desired, drift, changes }) =>
+      [
+        `${paint.yellow(word.update)}  ${targetName(desired.target)}${drift ? ' (was changed by hand)' : ''}`,
+        ...changes.map(indent),
+      ].join('\n'),
+    ),
+    ...plan.delete.map(({ target }) => `${paint.red(word.delete)}  ${targetName(target)}; its data stays`),
+    ...plan.stop.map((workflowId) => `${paint.red(word.stop)}  ${workflowId}: no longer configured`),
+  ];
+  return (count === 0 ? lines : [...lines, kept]).join('\n');
+}

@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import type { AuditProgress, DomainAudit } from '../../../bundle/store/audit-store.ts';
+import type { BundleStore } from '../../../bundle/store/bundle-store.ts';
+import type { Config } from '../../../config/config.ts';
+import { sizeText } from '../../../model/quantities.ts';
+import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { CliFailure, noSuchThing } from '../../failures/cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { bar } from '../../terminal/bar.ts';
+import type { Output, Paint } from '../../terminal/output.ts';
+import { onInterrupt } from '../../terminal/signals.ts';
+import { indent } from '../../terminal/text.ts';
+
+export function addStoreVerify(parent: Command, run: RunCommand): void {
+  parent
+    .command('verify')
+    .description('Re-hash published versions, and name what is partial or tampered')
+    .argument('[domain]', 'domain of a site; all that are in the store by default')
+    .addHelpText('after', '\nReads every published byte and changes nothing. Exit code 1 when something is not good.')
+    .action((domain: string | undefined) => run((context) => verify(context, domain)));
+}
+
+async function verify(context: CommandContext, domain: string | undefined): Promise<ExitCode> {
+  const { output } = context;
+  const config = await loadContextConfig(context);
+  const { openBundleStore } = await import('../../../wiring/open-bundle-store.ts');
+  const { auditStore } = await import('../../../bundle/store/audit-store.ts');
+  const store = await openBundleStore(config.store.bundles);
+  const domains = await domainsToVerify(store, config, domain?.toLowerCase());
+  const interrupt = onInterrupt();
+  const live = await output.startLive();
+  try {
+    const onProgress = progressLine(output, (step) => live.show('verify', step));
+    const audits = await auditStore(store, domains, { signal: interrupt.signal, onProgress });
+    live.end();
+    const ok = audits.every(isGood);
+    output.result(documentOf(store, audits, ok), textOf(store, audits, output.paint));
+    return ok ? exitCodes.done : exitCodes.failed;
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error;
+    const message = 'interrupted: what was read so far says nothing about the rest';
+    throw new CliFailure({ code: 'Interrupted', message, hint: null, exitCode: exitCodes.failed });
+  } finally {
+    live.end();
+    interrupt.dispose();
+  }
+}
+
+/** Those of the store, configured or not; what is configured and has never been published is no mistake. */
+async function domainsToVerify(store: BundleStore, config: Config, wanted: string | undefined): Promise<string[]> {
+  const stored = await store.domains();
+  if (wanted === undefined) return stored;
+  const configured = config.organizations.flatMap(({ sites }) => sites.map(({ domain }) => domain));
+  if (stored.includes(wanted)) return [wanted];
+  if (configured.includes(wanted)) return [];
+  const known = [...new Set([...stored, ...configured])].slice(0, 20).join(', ');
+  throw noSuchThing('UnknownDomain', `${wanted} is neither in ${store.place} nor configured`, `known: ${known}`);
+}
+
+/** A bar on a terminal, elsewhere a line for each version that is done. */
+function progressLine(output: Output, show: (step: { key: string; text: string; line: string }) => void) {
+  let done = 'begin';
+  let line = 'reading';
+  return ({ domain, version, bytes, totalBytes, audit }: AuditProgress) => {
+    if (audit !== null) {
+      done = `${domain}/${version}`;
+      line = `${domain} ${version} ${audit.state}`;
+    }
+    const percent = totalBytes === 0 ? 100 : (bytes / totalBytes) * 100;
+    const text = `${bar(percent, output.paintNotes)} ${sizeText(bytes)} of ${sizeText(totalBytes)}, ${domain} ${version}`;
+    show({ key: done, text, line });
+  };
+}
+
+function isGood({ reasons, versions }: DomainAudit): boolean {
+  return reasons.length === 0 && versions.every(({ state }) => state === 'good');
+}
+
+function documentOf(store: BundleStore, domains: readonly DomainAudit[], ok: boolean): object {
+  const versions = domains.flatMap((domain) => domain.versions);
+  const bytes = versions.reduce((sum, version) => sum + version.bytes, 0);
+  return { ok, store: store.place, checked: { versions: versions.length, bytes }, domains };
+}
+
+function textOf(store: BundleStore, audits: readonly DomainAudit[], paint: Paint): string {
+  const lines = audits.flatMap(({ domain, current, reasons, versions }) => {
+    const bad = versions.filter(({ state }) => state !== 'good');
+    const good = versions.length - bad.length;
+    const summary = `${good} of ${versions.length} versions good, current ${current ?? 'none'}`;
+    const details = [
+      ...reasons.map((reason) => `${paint.red('pointer')}  ${reason}`),
+      ...bad.map((version) => `${paint.red(version.state)}  ${version.version}: ${version.reasons.join('; ')}`),
+    ];
+    return [`${domain}: ${summary}`, ...details.map(indent)];
+  });
+  const verdict = audits.every(isGood) ? paint.green('good') : paint.red('not good');
+  return [`${store.place}: ${audits.length === 0 ? 'nothing published yet' : verdict}`, ...lines].join('\n');
+}

@@ -1,0 +1,109 @@
+import { exportState, startExport } from '../../client/exports.ts';
+import { startSync, syncState } from '../../client/syncs.ts';
+import type { ExportResult } from '../../model/export/site-export.ts';
+import { counted } from '../../model/quantities.ts';
+import type { SyncInput, SyncResult } from '../../model/sync/sync.ts';
+import { exportStep } from '../commands/export/export-step.ts';
+import { syncStep } from '../commands/feedback/sync-step.ts';
+import { withFeedbackStore } from '../input/feedback-store-of.ts';
+import { sandboxOrganization } from '../processes/sandbox-config.ts';
+import { type Session, withTemporal } from '../temporal/session.ts';
+import { waitInView } from '../temporal/waiting.ts';
+import type { LiveView } from '../terminal/live-lines.ts';
+import type { Output } from '../terminal/output.ts';
+import type { Stage } from './demo-stage.ts';
+
+const { id: org, project, domain } = sandboxOrganization;
+
+/** What came of the demo. */
+export interface Told {
+  export: ExportResult;
+  feedback: SyncResult;
+  /** A second export of the same site: nothing changed, so nothing is published. */
+  again: ExportResult;
+  /** Entries the sandbox holds and would serve. */
+  served: number;
+  /** Entries in the store. */
+  stored: number;
+}
+
+/** Exports a site and reads its feedback side by side, then exports it again. */
+export async function tellStory(output: Output, stage: Stage, interrupted: AbortSignal): Promise<Told> {
+  const { config, sandbox } = stage;
+  return withTemporal(config, async (session) => {
+    const live = await output.startLive();
+    try {
+      const show = { output, session, live, interrupted };
+      const [first, feedback] = await Promise.all([exportOnce(show, `export of ${domain}`), syncOnce(show)]);
+      const again = await exportOnce(show, 'the same again');
+      const counts = await withFeedbackStore(config, (store) => store.countEntries(org, project));
+      return {
+        export: first,
+        feedback,
+        again,
+        served: [...sandbox.truth(project)].length,
+        stored: counts.entries,
+      };
+    } finally {
+      live.end();
+    }
+  });
+}
+
+interface Show {
+  output: Output;
+  session: Session;
+  live: LiveView;
+  interrupted: AbortSignal;
+}
+
+async function exportOnce({ output, session, live, interrupted }: Show, label: string): Promise<ExportResult> {
+  const { client, config } = session;
+  const { handle } = await startExport(client, config.temporal.taskQueue, { org, domain, parameters: {} }, 'join');
+  const result = await waitInView(
+    output,
+    session,
+    live,
+    {
+      handle,
+      label,
+      readState: () => exportState(client, org, domain),
+      stepOf: (state) => exportStep(state, Date.now(), output.paintNotes),
+      timeoutMs: null,
+      ...whileDemoRuns,
+    },
+    interrupted,
+  );
+  const { outcome, version } = result;
+  const facts = version === null ? [] : [version];
+  const text = [output.paintNotes.green(outcome), ...facts].join('  ');
+  live.show(label, { key: 'done', text, line: [outcome, ...facts].join(', ') });
+  return result;
+}
+
+async function syncOnce({ output, session, live, interrupted }: Show): Promise<SyncResult> {
+  const { client, config } = session;
+  const input: SyncInput = { org, project, pass: 'sweep', class: 'on-demand' };
+  const label = `feedback of ${project}`;
+  const result = await waitInView(
+    output,
+    session,
+    live,
+    {
+      handle: await startSync(client, config.temporal.taskQueue, input),
+      label,
+      readState: () => syncState(client, input),
+      stepOf: (state) => syncStep(state, Date.now(), output.paintNotes),
+      timeoutMs: null,
+      ...whileDemoRuns,
+    },
+    interrupted,
+  );
+  const counts = [counted(result.pages, 'page'), counted(result.entries.seen, 'entry', 'entries')];
+  const text = [output.paintNotes.green('completed'), ...counts].join('  ');
+  live.show(label, { key: 'done', text, line: ['completed', ...counts].join(', ') });
+  return result;
+}
+
+/** A demo that is interrupted stops its own Temporal too: there is nothing to follow. */
+const whileDemoRuns = { follow: 'docferry demo', cancel: 'Ctrl-C' };

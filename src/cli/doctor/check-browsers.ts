@@ -1,0 +1,19 @@
+import { BrowserUnusable } from '../../bundle/verification/render/browser-unusable.ts';
+import { findBrowser } from '../../bundle/verification/render/find-browser.ts';
+import type { Config } from '../../config/config.ts';
+import { browsersOf } from '../../wiring/require-browsers.ts';
+import { bad, type Check, good } from './check.ts';
+
+/** The browsers in which pages are opened, if any site asks for it; to be looked at where the workers run. */
+export async function checkBrowsers(config: Config): Promise<Check[]> {
+  const checks: Check[] = [];
+  for (const choice of browsersOf(config)) {
+    try {
+      checks.push(good('browser', `pages are rendered by ${await findBrowser(choice)}`));
+    } catch (error) {
+      if (!(error instanceof BrowserUnusable)) throw error;
+      checks.push(bad('browser', error.message, error.fix));
+    }
+  }
+  return checks;
+}

@@ -1,0 +1,81 @@
+import type { Client } from '@temporalio/client';
+import { askForKeyCheck } from '../../client/ask-key-checks.ts';
+import type { Config, OrganizationConfig } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import type { KeyCheck } from '../../model/budget/key-check.ts';
+import { clockTime, spanText } from '../../model/details-text.ts';
+import { explainFailure } from '../failures/failure.ts';
+import { workflowHint } from '../failures/workflow-hints.ts';
+import { bad, type Check, failed, good, skipped, warning } from './check.ts';
+
+/** Clocks that differ by more make the times in logs and histories misleading. */
+const tolerableSkewMs = 30_000;
+
+/** Whether the organization's key can be read here; never what it is. */
+export function keyCheck({ id, apiKey }: OrganizationConfig): Check {
+  const name = `api-key:${id}`;
+  try {
+    const key = apiKey.read();
+    if (/^[\x21-\x7e]+$/.test(key)) return good(name, `from ${apiKey.describe()}`);
+    return bad(name, `${apiKey.describe()} holds characters that no key has`, 'put the key there and nothing else');
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return bad(
+      name,
+      error.message,
+      "set it, here and where the workers run, from the API keys page of the service's dashboard",
+    );
+  }
+}
+
+/** What the service says to the workers' keys: one request at most for each organization. */
+export async function askService(
+  config: Config,
+  { client, worker }: { client: Client | null; worker: boolean },
+): Promise<Check[]> {
+  const checks: Check[] = [];
+  for (const { id } of config.organizations) {
+    const name = `key-accepted:${id}`;
+    if (!client || !worker) {
+      checks.push(skipped(name, 'a worker asks, so that the request counts in the budget, and none can be reached'));
+      continue;
+    }
+    try {
+      checks.push(...verdictsOn(id, await askForKeyCheck(client, config.temporal.taskQueue, id)));
+    } catch (error) {
+      checks.push(failed(name, explainFailure(error)));
+    }
+  }
+  return checks;
+}
+
+/** What a worker's question came to: the key, and the clocks where the service told its own. */
+export function verdictsOn(org: string, check: KeyCheck): Check[] {
+  const name = `key-accepted:${org}`;
+  switch (check.outcome) {
+    case 'no-project':
+      return [skipped(name, 'the organization has no project to ask for')];
+    case 'no-permit':
+      return [warning(name, `not asked: the budget is used up until ${clockTime(check.until)}`, 'run it again later')];
+    case 'accepted':
+      return [good(name, `the service gave an entry of ${check.project}`), ...clockVerdicts(org, check)];
+    case 'refused':
+      return [refusal(name, check), ...clockVerdicts(org, check)];
+  }
+}
+
+function refusal(name: string, { type, message, project }: KeyCheck & { outcome: 'refused' }): Check {
+  // The service knew the organization, or it would not count its requests.
+  if (type === 'RateLimited') return warning(name, message, 'run it again later');
+  const fix = workflowHint(type) ?? 'see the message';
+  return bad(name, type === 'NotFound' ? `${project}: ${message}` : message, fix);
+}
+
+function clockVerdicts(org: string, { clockAheadMs }: { clockAheadMs: number | null }): Check[] {
+  if (clockAheadMs === null) return [];
+  const name = `clock:${org}`;
+  const skew = Math.abs(clockAheadMs);
+  if (skew <= tolerableSkewMs) return [good(name, "the worker's and the service's agree")];
+  const detail = `the worker's is ${spanText(skew)} ${clockAheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
+  return [warning(name, detail, 'set the clock of the worker by NTP')];
+}

@@ -1,0 +1,59 @@
+import { isIPv4 } from 'node:net';
+import { isLoopback } from '../../client/temporal-connection.ts';
+import type { ServiceConfig } from '../../config/config.ts';
+import { routeTo } from '../../wiring/service-route.ts';
+import { bad, type Check, good, warning } from './check.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const name = 'proxy';
+const setVariables = 'set HTTPS_PROXY to http://host:port, or unset it';
+
+/** Whether the proxy variables lead to the service, and Temporal's commands past the proxy. */
+export function proxyCheck(env: Environment, service: ServiceConfig | null, temporalAddress: string | null): Check {
+  const ways: string[] = [];
+  for (const address of new Set(service ? [service.baseUrl, service.analyticsBaseUrl] : [])) {
+    const url = new URL(address);
+    const route = routeTo(url, env);
+    if (route.kind === 'unusable') return bad(name, route.message, setVariables);
+    ways.push(route.kind === 'proxy' ? `${url.host} through ${route.host}` : `${url.host} directly`);
+  }
+  const odd = oddExceptions(env);
+  if (odd.length > 0) {
+    const detail = `NO_PROXY holds what is not understood: ${odd.join(', ')}`;
+    return warning(name, detail, 'list host names, .suffixes or addresses, each without a scheme');
+  }
+  if (temporalAddress !== null && caught(env, temporalAddress)) {
+    const host = hostOf(temporalAddress);
+    const detail = `commands reach Temporal at ${temporalAddress} through the proxy, workers do not`;
+    return warning(name, detail, `add ${host} to no_proxy`);
+  }
+  const set = ['https_proxy', 'http_proxy', 'all_proxy'].some((variable) => variableOf(env, variable) !== '');
+  return good(name, [set ? 'set' : 'none set', ...ways].join('; '));
+}
+
+/** Entries that look as if they excepted something, and do not. */
+function oddExceptions(env: Environment): string[] {
+  const entries = variableOf(env, 'no_proxy').split(/[\s,]+/);
+  return entries.filter((entry) => entry.includes('://') || (entry.includes('*') && !/^\*(\..+)?$/.test(entry)));
+}
+
+/**
+ * The commands' connection to Temporal knows the variables in lower case only, takes exceptions by suffix, and never
+ * goes through a proxy to this machine; the worker's knows none of them.
+ */
+function caught(env: Environment, address: string): boolean {
+  if (isLoopback(address) || !(env.grpc_proxy || env.https_proxy || env.http_proxy)) return false;
+  const exceptions = (env.no_grpc_proxy || env.no_proxy || '').split(',').map((entry) => entry.trim());
+  const host = hostOf(address);
+  // A range may well hold the address.
+  return !exceptions.some((entry) => entry !== '' && (host.endsWith(entry) || (isIPv4(host) && entry.includes('/'))));
+}
+
+function hostOf(address: string): string {
+  return address.replace(/:\d+$/, '');
+}
+
+function variableOf(env: Environment, variable: string): string {
+  return (env[variable] ?? env[variable.toUpperCase()] ?? '').trim();
+}

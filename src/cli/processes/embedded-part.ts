@@ -1,0 +1,58 @@
+import { dirname, join } from 'node:path';
+import type { DevServer } from '../../embedded/dev-server.ts';
+import { searchAttributes } from '../../model/workflow-ids.ts';
+import type { CommandContext } from '../context.ts';
+import type { Failure } from '../failures/cli-failure.ts';
+import { exitCodes } from '../failures/exit-codes.ts';
+import { untilAborted } from '../terminal/signals.ts';
+import type { Part } from './running-parts.ts';
+
+export interface EmbeddedSettings {
+  port: number;
+  uiPort: number;
+  /** Absolute. */
+  dbFile: string;
+  namespace: string;
+}
+
+/** How long closed workflows stay (DESIGN §5, `up`). */
+const retentionDays = 30;
+
+/** Finds the Temporal program, gets it if need be, and starts or adopts the server. Throws `EmbeddedError`. */
+export async function startEmbedded(
+  { output, env }: CommandContext,
+  settings: EmbeddedSettings,
+  interrupted: AbortSignal,
+): Promise<{ server: DevServer; part: Part }> {
+  const { devServerTool, resolveBinary } = await import('../../embedded/binaries.ts');
+  const { startDevServer } = await import('../../embedded/dev-server.ts');
+  // Building the program takes minutes: a Ctrl-C does not wait for that.
+  const resolving = resolveBinary(devServerTool, { env, onProgress: (line) => output.note(line) });
+  const binary = await Promise.race([resolving, untilAborted(interrupted)]);
+  interrupted.throwIfAborted();
+  if (!binary) throw new Error('the Temporal program was not found');
+  const logFile = join(dirname(settings.dbFile), 'temporal.log');
+  const server = await startDevServer({
+    binary: binary.path,
+    ...settings,
+    searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),
+    retentionDays,
+    logFile,
+  });
+  if (server.adopted) output.note('took over the Temporal server that an earlier docferry left running');
+  return { server, part: partOf(server, logFile) };
+}
+
+function partOf(server: DevServer, logFile: string): Part {
+  const ended = async (): Promise<Failure> => {
+    const { code, signal } = await server.exited;
+    const how = signal ?? (code === null ? 'for an unknown reason' : `with exit code ${code}`);
+    return {
+      code: 'TemporalEnded',
+      message: `the Temporal server ended (${how})`,
+      hint: `see ${logFile}, then start it again: nothing is lost`,
+      exitCode: exitCodes.failed,
+    };
+  };
+  return { name: 'the Temporal server', ended: ended(), stop: () => server.stop() };
+}

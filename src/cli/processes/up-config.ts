@@ -1,0 +1,58 @@
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { SandboxOptions } from '../../../sandbox/index.ts';
+import type { TemporalSettings } from '../../client/temporal-connection.ts';
+import type { Config } from '../../config/config.ts';
+import { type CommandContext, loadContextConfig } from '../context.ts';
+import { sandboxConfigText } from './sandbox-config.ts';
+
+/** Where `docferry sandbox` listens too. */
+const sandboxPort = 8787;
+const sandboxStoragePort = 8788;
+
+/**
+ * The configuration of `up`. With `--sandbox` in a folder without one it is written, so that the other commands find it
+ * as well; one that was named has to be there.
+ */
+export async function loadUpConfig(
+  context: CommandContext,
+  { sandbox, port, bundlePort }: { sandbox: boolean; port: number; bundlePort: number },
+): Promise<Config> {
+  const named = context.configFile ?? context.env.DOCFERRY_CONFIG;
+  if (sandbox && !named) {
+    const budget = { requests: 100, window: '1h' };
+    const text = sandboxConfigText({ temporalPort: port, sandboxPort, bundlePort, budget });
+    const file = resolve(context.cwd, 'docferry.yaml');
+    if (await writeIfAbsent(file, text)) context.output.note(`wrote ${file} for the sandbox`);
+  }
+  return loadContextConfig(context, 'required');
+}
+
+async function writeIfAbsent(file: string, text: string): Promise<boolean> {
+  try {
+    await writeFile(file, text, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** A sandbox that knows the configured organizations, projects and sites, with keys of its own. */
+export function sandboxOptionsFor({ organizations }: Config): SandboxOptions {
+  return {
+    port: sandboxPort,
+    storagePort: sandboxStoragePort,
+    organizations: organizations.map(({ id, projects, sites }) => ({
+      id,
+      projects: projects.map((project) => ({ id: project.id })),
+      domains: sites.map(({ domain }) => domain),
+    })),
+  };
+}
+
+/** The configuration turned to the server that this process runs itself. */
+export function withEmbedded(config: Config, address: string): Config {
+  const temporal: Config['temporal'] & TemporalSettings = { ...config.temporal, address, embedded: true };
+  return { ...config, temporal };
+}

@@ -1,0 +1,54 @@
+import type { Sandbox } from '../../../sandbox/index.ts';
+import type { Config } from '../../config/config.ts';
+import type { Output } from '../terminal/output.ts';
+
+interface UpSetting {
+  /** Null for `--no-server`. */
+  temporalPort: number | null;
+  bundlePort: number;
+  sandbox: Sandbox | null;
+}
+
+/** What a person would otherwise find out later and wonder about. */
+export function warnOfSurprises(
+  output: Output,
+  config: Config,
+  { temporalPort, bundlePort, sandbox }: UpSetting,
+): void {
+  if (temporalPort !== null) warnOfOtherTemporal(output, config, temporalPort);
+  warnOfOtherBundlePort(output, config, bundlePort);
+  if (sandbox !== null) warnOfOtherService(output, config, sandbox);
+}
+
+/** Published addresses name `publicUrl`, whoever listens there. */
+export function warnOfOtherBundlePort(output: Output, { store }: Config, bundlePort: number): void {
+  const { publicUrl } = store.bundles;
+  const { hostname, port } = new URL(publicUrl);
+  if (!isLoopback(hostname) || port === String(bundlePort)) return;
+  output.warn(`store.bundles.publicUrl is ${publicUrl}, but the bundle server listens on port ${bundlePort}`);
+}
+
+function warnOfOtherTemporal(output: Output, { temporal }: Config, port: number): void {
+  const [host = '', configuredPort] = temporal.address.split(':');
+  if (isLoopback(host) && configuredPort === String(port)) return;
+  output.warn(
+    `the embedded Temporal is at 127.0.0.1:${port}, but other commands use ${temporal.address}: set temporal.address`,
+  );
+}
+
+function warnOfOtherService(output: Output, { service, organizations }: Config, sandbox: Sandbox): void {
+  const { port } = new URL(sandbox.url);
+  const configured = new URL(service.baseUrl);
+  if (!isLoopback(configured.hostname) || configured.port !== port) {
+    output.warn(`service.baseUrl is ${service.baseUrl}, not the sandbox at ${sandbox.url}`);
+    return;
+  }
+  for (const { id, apiKey } of organizations) {
+    const expected = sandbox.organizations.find((organization) => organization.id === id)?.apiKey;
+    if (expected !== apiKey.read()) output.warn(`the sandbox will refuse the key of ${id}: it expects ${expected}`);
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || host.startsWith('127.');
+}

@@ -1,0 +1,35 @@
+import { pino } from 'pino';
+import type { Config } from '../../config/config.ts';
+import { setAsideLongLog } from '../../embedded/server-log.ts';
+import { createLog } from '../../wiring/log.ts';
+import { startWorker } from '../../worker.ts';
+import { explainFailure } from '../failures/failure.ts';
+import { keepHeapLean } from './lean-heap.ts';
+import type { Part } from './running-parts.ts';
+
+/** Where the worker's log goes: a file, or our own stderr. */
+export type LogPlace = { file: string } | { stderr: true };
+
+/** A worker in this process; its state is `RUNNING` as long as it takes work. */
+export interface WorkerPart extends Part {
+  state(): string;
+}
+
+export async function startWorkerPart(config: Config, place: LogPlace, level: 'info' | 'warn'): Promise<WorkerPart> {
+  if ('file' in place) await setAsideLongLog(place.file);
+  const destination = 'file' in place ? { dest: place.file, mkdir: true, sync: true } : { dest: 2, sync: true };
+  const worker = await startWorker(config, { log: createLog(pino.destination(destination), level) });
+  keepHeapLean();
+  return {
+    name: 'the worker',
+    state: () => worker.state(),
+    ended: worker.done.then(
+      () => null,
+      (error: unknown) => {
+        const failure = explainFailure(error);
+        return { ...failure, message: `the worker ended: ${failure.message}` };
+      },
+    ),
+    stop: () => worker.stop(),
+  };
+}

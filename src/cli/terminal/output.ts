@@ -1,0 +1,148 @@
+import { createColors } from 'picocolors';
+import type { Failure } from '../failures/cli-failure.ts';
+import { exitCodes } from '../failures/exit-codes.ts';
+import { LiveLines, type LiveView, PlainLines } from './live-lines.ts';
+
+export interface OutputStream {
+  write(text: string | Uint8Array, done?: (error?: Error | null) => void): unknown;
+  isTTY?: boolean;
+  columns?: number;
+}
+
+export interface OutputOptions {
+  json: boolean;
+  quiet: boolean;
+  /** False for `--no-color`. */
+  color: boolean;
+  env: NodeJS.ProcessEnv;
+  stdout: OutputStream;
+  stderr: OutputStream;
+}
+
+export type Paint = ReturnType<typeof createColors>;
+
+/**
+ * The only place that prints. Results go to stdout, with `--json` as exactly one document; everything said on the way
+ * goes to stderr (DESIGN §5).
+ */
+export class Output {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** False where a person asked for plain text (`--no-color`, `NO_COLOR`, a dumb terminal): no bars then. */
+  readonly draws: boolean;
+  /** Colours for results. */
+  readonly paint: Paint;
+  /** Colours for what is said on the way. */
+  readonly paintNotes: Paint;
+  readonly #stdout: OutputStream;
+  readonly #stderr: OutputStream;
+  readonly #redraws: boolean;
+  #live: LiveView | null = null;
+  #documentPrinted = false;
+
+  constructor({ json, quiet, color, env, stdout, stderr }: OutputOptions) {
+    this.json = json;
+    this.quiet = quiet;
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    this.#redraws = stderr.isTTY === true && env.TERM !== 'dumb';
+    this.draws = color && !env.NO_COLOR && env.TERM !== 'dumb';
+    this.paint = createColors(this.draws && stdout.isTTY === true);
+    this.paintNotes = createColors(this.draws && stderr.isTTY === true);
+  }
+
+  /** What results are drawn on. */
+  get surface(): { paint: Paint; columns: number } {
+    return { paint: this.paint, columns: columnsOf(this.#stdout) };
+  }
+
+  /** What is said on the way is drawn on. */
+  get surfaceOfNotes(): { paint: Paint; columns: number } {
+    return { paint: this.paintNotes, columns: columnsOf(this.#stderr) };
+  }
+
+  /** True when a person sees stdout. */
+  get toTerminal(): boolean {
+    return this.#stdout.isTTY === true;
+  }
+
+  /** The command's result: the document with `--json`, else the text. */
+  result(document: object, text: string): void {
+    if (this.json) this.#document(document);
+    else this.#stdout.write(`${text}\n`);
+  }
+
+  /** A line of the result of a command that stays, e.g. its addresses; on stderr with `--json`. */
+  say(line: string): void {
+    (this.json ? this.#stderr : this.#stdout).write(`${line}\n`);
+  }
+
+  /**
+   * A piece of a result that is data for another program; resolves when it is written, to false when nobody reads any
+   * more. Any other error is emitted by the stream too and ends the process (`run.ts`), so that it is told once.
+   */
+  data(piece: string | Uint8Array): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#stdout.write(piece, (error) => {
+        if (!error) resolve(true);
+        else if ('code' in error && error.code === 'EPIPE') resolve(false);
+      });
+    });
+  }
+
+  /** Something said on the way; nothing with `--quiet`. */
+  note(line: string): void {
+    if (!this.quiet) this.#aside(line);
+  }
+
+  warn(line: string): void {
+    this.#aside(`${this.paintNotes.yellow('warning:')} ${line}`);
+  }
+
+  /** What a person who did not know the commands may need; nothing with `--json`. */
+  help(text: string): void {
+    if (!this.json) this.#aside(`${text.trimEnd()}\n`);
+  }
+
+  failure({ code, message, hint, exitCode }: Failure, stack: string | null): void {
+    if (this.json && !this.#documentPrinted) this.#document({ error: { code, message, hint } });
+    else {
+      // Something that goes on is no error to a person who stopped waiting for it.
+      const label = exitCode === exitCodes.stillRunning ? 'note:' : this.paintNotes.red('error:');
+      this.#aside(`${label} ${message}`);
+      if (hint !== null) this.#aside(`${this.paintNotes.cyan('hint:')} ${hint}`);
+    }
+    if (stack !== null) this.#aside(stack);
+  }
+
+  /** Lines that show how things go: redrawn in place on a terminal, one for each step elsewhere, none with `--quiet`. */
+  async startLive(): Promise<LiveView> {
+    if (this.quiet) return { show() {}, write() {}, end() {} };
+    const live = this.#redraws ? await LiveLines.open(this.#stderr) : new PlainLines((line) => this.#aside(line));
+    if (live instanceof LiveLines) this.#live = live;
+    return {
+      show: (label, step) => live.show(label, step),
+      write: (text) => live.write(text),
+      end: () => {
+        live.end();
+        this.#live = null;
+      },
+    };
+  }
+
+  #document(document: object): void {
+    if (this.#documentPrinted) throw new Error('a command has one JSON document as its result');
+    this.#documentPrinted = true;
+    this.#stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+  }
+
+  #aside(line: string): void {
+    if (this.#live) this.#live.write(line);
+    else this.#stderr.write(`${line}\n`);
+  }
+}
+
+/** Columns of a terminal; infinite for what is none. */
+function columnsOf({ isTTY, columns }: OutputStream): number {
+  return isTTY === true && columns ? columns : Number.POSITIVE_INFINITY;
+}

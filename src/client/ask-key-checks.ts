@@ -1,0 +1,22 @@
+import type { Client } from '@temporalio/client';
+import type { KeyCheck } from '../model/budget/key-check.ts';
+import { keyCheckWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
+import type { checkKey } from '../workflows/check-key.ts';
+import { attributesOf } from './search-attributes.ts';
+
+/**
+ * Has a worker ask the service, with one request at most, whether it accepts the organization's key; joins a check that
+ * runs already. Throws `WorkflowFailedError` when the worker could not.
+ */
+export async function askForKeyCheck(client: Client, taskQueue: string, org: string): Promise<KeyCheck> {
+  return client.workflow.execute<typeof checkKey>(workflowTypes.checkKey, {
+    workflowId: keyCheckWorkflowId(org),
+    taskQueue,
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowExecutionTimeout: '2m',
+    workflowTaskTimeout: '2s',
+    args: [{ org }],
+    staticSummary: `key of ${org}`,
+    typedSearchAttributes: attributesOf({ org }),
+  });
+}

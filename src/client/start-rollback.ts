@@ -1,0 +1,94 @@
+import {
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import type { ExportState, RollbackInput } from '../model/export/site-export.ts';
+import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
+import { exportStateQuery } from '../workflows/definitions.ts';
+import type { rollBack } from '../workflows/roll-back.ts';
+import { describeParameters, ExportRunning } from './exports.ts';
+import { attributesOf } from './search-attributes.ts';
+
+export type RollbackHandle = WorkflowHandle<typeof rollBack>;
+
+export interface StartedRollback {
+  handle: RollbackHandle;
+  /** The same rollback was running already. */
+  joined: boolean;
+  /** An export was running, and was cancelled. */
+  cancelled: boolean;
+}
+
+/** A schedule may start the next export in the moment one has ended. */
+const tries = 5;
+
+export interface RollbackStart {
+  onRunning: 'cancel' | 'refuse';
+  /** What it throws leaves a running export alone. */
+  beforeCancel: () => Promise<void>;
+  /** How a worker is asked for the state of what runs; with all of Temporal's patience when absent. */
+  askWorker?: <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
+}
+
+/**
+ * Starts a rollback under the id of the site's exports. What runs there is cancelled and waited for, or a reason to
+ * refuse, as asked, unless it is about to put that very version into service; the same rollback is joined. Throws
+ * `ExportRunning`, and what `beforeCancel` and `askWorker` throw.
+ */
+export async function startRollback(
+  client: Client,
+  taskQueue: string,
+  input: RollbackInput,
+  { onRunning, beforeCancel, askWorker = (ask) => ask() }: RollbackStart,
+): Promise<StartedRollback> {
+  const { org, domain, version } = input;
+  const workflowId = exportWorkflowId(org, domain);
+  for (let left = tries, cancelled = false; ; left -= 1) {
+    try {
+      const handle = await client.workflow.start<typeof rollBack>(workflowTypes.rollBack, {
+        workflowId,
+        taskQueue,
+        workflowIdConflictPolicy: 'FAIL',
+        workflowTaskTimeout: '2s',
+        args: [input],
+        staticSummary: `rollback of ${domain} to ${version} (${org})`,
+        typedSearchAttributes: attributesOf({ org, domain, phase: 'starting' }),
+      });
+      return { handle, joined: false, cancelled };
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+    const running = client.workflow.getHandle<typeof rollBack>(workflowId);
+    const state = await askWorker(() => stateOf(running));
+    if (state?.parameters.rollback === version) return { handle: running, joined: true, cancelled };
+    if (state !== null && (onRunning === 'refuse' || left <= 1)) {
+      throw new ExportRunning(`an export of ${domain} is already running (${describeParameters(state)})`);
+    }
+    if (state?.approval?.version === version) {
+      throw new ExportRunning(`${version} is not in service yet: it waits for approval`);
+    }
+    if (state !== null && !cancelled) await beforeCancel();
+    cancelled = (await cancelAndWait(running)) || cancelled;
+  }
+}
+
+/** Null when it has ended meanwhile. */
+async function stateOf(handle: RollbackHandle): Promise<ExportState | null> {
+  const { status } = await handle.describe();
+  return status.name === 'RUNNING' ? handle.query(exportStateQuery) : null;
+}
+
+/** Whether there was something to cancel; returns when its clean-up is done. */
+async function cancelAndWait(handle: RollbackHandle): Promise<boolean> {
+  try {
+    await handle.cancel();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+  // How it ended is its own business.
+  await handle.result().catch(() => {});
+  return true;
+}

@@ -1,0 +1,53 @@
+import { type Kysely, type Migration, Migrator } from 'kysely';
+import { firstTables } from './migrations/0001-first-tables.ts';
+import { feedbackByDate } from './migrations/0002-feedback-by-date.ts';
+import { slices } from './migrations/0004-slices.ts';
+import { erasures } from './migrations/0007-erasures.ts';
+import { personalByDate } from './migrations/0008-personal-by-date.ts';
+import { jobDurationColumn } from './migrations/0009-job-durations.ts';
+import type { FeedbackDatabase } from './tables.ts';
+
+/** Where the query builder's migrator keeps what it has done. */
+export const migrationTable = 'kysely_migration';
+
+/** In the order of their names. A migration that was released is never changed again. */
+const migrations: Readonly<Record<string, Migration>> = {
+  '0001-first-tables': firstTables,
+  '0002-feedback-by-date': feedbackByDate,
+  '0004-slices': slices,
+  '0007-erasures': erasures,
+  '0008-personal-by-date': personalByDate,
+  '0009-job-durations': jobDurationColumn,
+};
+
+/** What a database holds before it is migrated. `behind`: tables of ours that lack a migration of this version. */
+export type SchemaState = 'empty' | 'behind' | 'current' | 'newer' | 'foreign';
+
+/**
+ * Tells our own database from one made by a later version of docferry or by another program, by the names of the tables
+ * that are in the way. Writes nothing.
+ */
+export async function schemaState(db: Kysely<FeedbackDatabase>, tables: ReadonlySet<string>): Promise<SchemaState> {
+  if (tables.size === 0) return 'empty';
+  if (!tables.has(migrationTable)) return 'foreign';
+  const records = db.withTables<{ [migrationTable]: { name: string } }>();
+  const applied = await records.selectFrom(migrationTable).select('name').execute();
+  if (applied.every((record) => migrations[record.name] !== undefined)) {
+    return applied.length === Object.keys(migrations).length ? 'current' : 'behind';
+  }
+  return tables.has('store_identity') ? 'newer' : 'foreign';
+}
+
+/**
+ * Brings the tables up to date, in one transaction. Safe to repeat and to run in several processes at once. `schema` is
+ * where the tables are, on databases that have several.
+ */
+export async function migrate(db: Kysely<FeedbackDatabase>, schema?: string): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => ({ ...migrations }) },
+    ...(schema === undefined ? {} : { migrationTableSchema: schema }),
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error;
+}

@@ -1,0 +1,78 @@
+import { type Kysely, sql } from 'kysely';
+import type { ReportFigures, ReportQuery } from '../../model/report/report-figures.ts';
+import { timeAxis } from '../../model/report/time-axis.ts';
+import { openStatuses } from '../../model/sync/feedback-values.ts';
+import type { FeedbackDatabase } from '../database/tables.ts';
+import { recentComments } from './report-comments.ts';
+import { reportOverTime } from './report-over-time.ts';
+import { agentPages, votedPages } from './report-paths.ts';
+import { countWhere, heldRows, type ReportScope, reportRows, votedNo, votedYes } from './report-scope.ts';
+import { reportWaits } from './report-waits.ts';
+
+/**
+ * What `feedback report` shows of a project (DESIGN §5), counted by the database in one snapshot: however many entries
+ * there are, few rows reach this process.
+ */
+export async function reportFigures(db: Kysely<FeedbackDatabase>, query: ReportQuery): Promise<ReportFigures> {
+  const snapshot = await db
+    .startTransaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute();
+  try {
+    return await figures({ db: snapshot, query });
+  } finally {
+    await snapshot.rollback().execute();
+  }
+}
+
+async function figures(scope: ReportScope): Promise<ReportFigures> {
+  const { from, to, now } = scope.query;
+  const bounded = from !== undefined || to !== undefined;
+  const isOpen = sql<boolean>`status in (${sql.join(openStatuses)})`;
+  const totals = await reportRows(scope)
+    .select((row) => [
+      row.fn.countAll().as('entries'),
+      row.fn.count('created_at_utc').as('dated'),
+      row.fn.min('created_at_utc').as('oldest'),
+      countWhere(isOpen).as('open'),
+      sql<string | null>`min(case when ${isOpen} then created_at_utc end)`.as('oldestOpen'),
+    ])
+    .executeTakeFirstOrThrow();
+  const votes = await reportRows(scope)
+    .where('source', '=', 'contextual')
+    .select([votedYes.as('yes'), votedNo.as('no')])
+    .executeTakeFirstOrThrow();
+  const [entries, dated] = [Number(totals.entries), Number(totals.dated)];
+  const axis = timeAxis({
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    oldest: totals.oldest,
+    now,
+  });
+  const overTime = await reportOverTime(scope, axis);
+  return {
+    entries,
+    undated: entries - dated,
+    undatedLeftOut: bounded ? await countUndated(scope) : 0,
+    axis,
+    outsideAxis: dated - overTime.onAxis,
+    sources: overTime.sources,
+    statuses: overTime.statuses,
+    open: { entries: Number(totals.open), oldest: totals.oldestOpen },
+    helpful: { yes: Number(votes.yes), no: Number(votes.no) },
+    helpfulOver: overTime.helpful,
+    ...(await votedPages(scope)),
+    ...(await reportWaits(scope, axis)),
+    agents: await agentPages(scope),
+    ...(await recentComments(scope)),
+  };
+}
+
+async function countUndated(scope: ReportScope): Promise<number> {
+  const { rows } = await heldRows(scope)
+    .where('created_at_utc', 'is', null)
+    .select((row) => row.fn.countAll().as('rows'))
+    .executeTakeFirstOrThrow();
+  return Number(rows);
+}

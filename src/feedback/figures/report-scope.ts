@@ -1,0 +1,39 @@
+import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
+import type { ReportQuery } from '../../model/report/report-figures.ts';
+import type { TimeAxis } from '../../model/report/time-axis.ts';
+import { heldEntries } from '../database/held-entries.ts';
+import type { FeedbackDatabase } from '../database/tables.ts';
+
+export interface ReportScope {
+  /** One snapshot for all the queries of a report. */
+  db: Kysely<FeedbackDatabase>;
+  query: ReportQuery;
+}
+
+/** The project's entries that the service still has, whatever their date. */
+export function heldRows({ db, query }: ReportScope) {
+  return heldEntries(db, query);
+}
+
+/** The entries the report is about. */
+export function reportRows(scope: ReportScope) {
+  const { from, to } = scope.query;
+  return heldRows(scope)
+    .$if(from !== undefined, (rows) => rows.where('created_at_utc', '>=', from ?? ''))
+    .$if(to !== undefined, (rows) => rows.where('created_at_utc', '<', to ?? ''));
+}
+
+/** How many rows satisfy a condition. */
+export function countWhere(condition: Expression<unknown>): RawBuilder<number | string> {
+  return sql`count(case when ${condition} then 1 end)`;
+}
+
+export const votedYes = countWhere(sql`helpful = 1`);
+export const votedNo = countWhere(sql`helpful = 0`);
+
+/** The number of the part of the axis that a moment lies in, counted from 0; null outside of the axis. */
+export function partOf(axis: TimeAxis, moment: RawBuilder<string>): RawBuilder<number | null> {
+  const ends = [...axis.starts.slice(1), axis.end];
+  const parts = ends.map((end, index) => sql`when ${moment} < ${end} then ${sql.lit(index)}`);
+  return sql`case when ${moment} < ${axis.starts[0]} then null ${sql.join(parts, sql` `)} end`;
+}

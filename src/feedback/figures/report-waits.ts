@@ -1,0 +1,87 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { ReportFigures, Waits } from '../../model/report/report-figures.ts';
+import type { TimeAxis } from '../../model/report/time-axis.ts';
+import { closedStatuses, openStatuses } from '../../model/sync/feedback-values.ts';
+import { isPostgres } from '../database/is-postgres.ts';
+import { partOf, type ReportScope } from './report-scope.ts';
+
+/**
+ * How long entries waited until somebody closed them: from their creation to the last change from an open to a closed
+ * status that a sync saw (DESIGN S5), of those that are closed now. Entries first seen closed are in no number, and a
+ * change is as late as the sync that saw it.
+ */
+export async function reportWaits(
+  scope: ReportScope,
+  axis: TimeAxis | null,
+): Promise<Pick<ReportFigures, 'waits' | 'waitsOver'>> {
+  const [waits = null] = await quantiles(scope, sql`0`, 1);
+  if (axis === null) return { waits, waitsOver: [] };
+  const closedAt = sql<string>`closed_at`;
+  return { waits, waitsOver: await quantiles(scope, partOf(axis, closedAt), axis.starts.length) };
+}
+
+/** Nearest-rank quantiles of the waits of each part. */
+async function quantiles(
+  scope: ReportScope,
+  part: RawBuilder<number | null>,
+  parts: number,
+): Promise<(Waits | null)[]> {
+  const { from, to } = scope.query;
+  const waits = scope.db
+    .selectFrom(closings(scope).as('closings'))
+    .whereRef('closed_at', '>', 'opened_at')
+    .$if(from !== undefined, (rows) => rows.where('closed_at', '>=', from ?? ''))
+    .$if(to !== undefined, (rows) => rows.where('closed_at', '<', to ?? ''))
+    .select([part.as('part'), secondsBetween(scope, sql`opened_at`, sql`closed_at`).as('seconds')]);
+  const ranked = scope.db
+    .selectFrom(waits.as('waits'))
+    .where('part', 'is not', null)
+    .select([
+      'part',
+      'seconds',
+      sql<number>`row_number() over (partition by part order by seconds)`.as('place'),
+      sql<number>`count(*) over (partition by part)`.as('closed'),
+    ]);
+  const rows = await scope.db
+    .selectFrom(ranked.as('ranked'))
+    .selectAll()
+    .where(({ eb, or }) => or([eb('place', '=', rank(50)), eb('place', '=', rank(90))]))
+    .orderBy('part')
+    .orderBy('place')
+    .execute();
+  return Array.from({ length: parts }, (_, index) => {
+    const [median, p90 = median] = rows.filter((row) => Number(row.part) === index);
+    if (median === undefined || p90 === undefined) return null;
+    const ms = (seconds: number | string) => Math.round(Number(seconds) * 1000);
+    return { closed: Number(median.closed), medianMs: ms(median.seconds), p90Ms: ms(p90.seconds) };
+  });
+}
+
+function rank(percent: number): RawBuilder<number> {
+  return sql`(closed * ${sql.lit(percent)} + 99) / 100`;
+}
+
+/** When each entry that is closed now was created, and when it was last seen to be closed. */
+function closings({ db, query }: ReportScope) {
+  return db
+    .selectFrom('feedback_changes as change')
+    .innerJoin('feedback as entry', (join) =>
+      join.onRef('entry.project_id', '=', 'change.project_id').onRef('entry.id', '=', 'change.id'),
+    )
+    .where('change.project_id', '=', query.project)
+    .where('change.field', '=', 'status')
+    .where('change.old', 'in', openStatuses)
+    .where('change.new', 'in', closedStatuses)
+    .where('entry.org_id', '=', query.org)
+    .where('entry.deleted_at', 'is', null)
+    .where('entry.status', 'in', closedStatuses)
+    .where('entry.created_at_utc', 'is not', null)
+    .groupBy(['entry.id', 'entry.created_at_utc'])
+    .select((row) => ['entry.created_at_utc as opened_at', row.fn.max('change.seen_at').as('closed_at')]);
+}
+
+function secondsBetween({ db }: ReportScope, from: RawBuilder<unknown>, to: RawBuilder<unknown>) {
+  return isPostgres(db)
+    ? sql<number | string>`extract(epoch from (${to})::timestamptz - (${from})::timestamptz)`
+    : sql<number | string>`(julianday(${to}) - julianday(${from})) * 86400.0`;
+}

@@ -1,0 +1,35 @@
+import { type FeedbackRecord, recordColumns } from './feedback-record.ts';
+import type { LineFormat } from './file-format.ts';
+
+/**
+ * What spreadsheets run instead of showing it, by OWASP's list ("CSV Injection"), also behind blanks and in full width:
+ * a formula begins with = + - or @; a tab or line end can begin a new cell.
+ */
+const runs = /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/u;
+
+/** Cells that RFC 4180 wants in quotes, and those whose blanks at the ends a reader might trim. */
+const needsQuotes = /[",\r\n]|^\s|\s$/u;
+
+/**
+ * CSV by RFC 4180: CRLF, a header, UTF-8 without a byte order mark. `extra` is JSON text. Null is nothing, an empty text
+ * is `""`: PostgreSQL's COPY and DuckDB tell them apart. With `formulaSafe`, cells that a spreadsheet would run get an
+ * apostrophe in front, which changes what they hold.
+ */
+export function csv({ formulaSafe }: { formulaSafe: boolean }): LineFormat {
+  const cell = (text: string | null): string => {
+    if (text === null) return '';
+    const safe = formulaSafe && runs.test(text) ? `'${text}` : text;
+    return safe === '' || needsQuotes.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const line = (cells: readonly (string | null)[]) => `${cells.map(cell).join(',')}\r\n`;
+  return {
+    header: line(recordColumns),
+    line: (record) => line(recordColumns.map((column) => textOf(record[column]))),
+  };
+}
+
+function textOf(value: FeedbackRecord[keyof FeedbackRecord]): string | null {
+  if (value === null || typeof value === 'string') return value;
+  if (typeof value === 'boolean') return String(value);
+  return Object.keys(value).length === 0 ? null : JSON.stringify(value);
+}

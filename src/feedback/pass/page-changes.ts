@@ -1,0 +1,114 @@
+import type { EntryCounts } from '../../model/cargo.ts';
+import { type Content, entryContent, sameContent } from '../database/entry-content.ts';
+import { storedText } from '../database/stored-text.ts';
+import type { FeedbackChangesTable, FeedbackTable } from '../database/tables.ts';
+import type { FeedbackEntry, RejectedEntry } from '../feedback-entry.ts';
+import type { PersonalData } from '../privacy/personal-data.ts';
+
+/** What a page does to the table, worked out before anything is written. */
+export interface PageChanges {
+  /** Rows to insert, or to replace where the key exists. */
+  upserts: FeedbackTable[];
+  /** Ids whose row stays as it is but was seen again. */
+  seenAgain: string[];
+  history: FeedbackChangesTable[];
+  counts: EntryCounts;
+  /** Greatest understood `createdAt` up to `latestBelievable`, UTC ISO 8601. */
+  greatestCreatedAt: string | null;
+}
+
+export interface PageContext {
+  org: string;
+  project: string;
+  /** UTC ISO 8601. */
+  seenAt: string;
+  /** A `createdAt` after this moment never moves the watermark. */
+  latestBelievable: string;
+  /** The rows held for the ids of this page. */
+  held: ReadonlyMap<string, FeedbackTable>;
+  /** Takes out what must not be stored. */
+  personal: PersonalData;
+}
+
+/**
+ * Compares the entries of a page with the rows held, in the order they were sent: an id that occurs twice is handled
+ * twice, so that `seen = inserted + updated + unchanged + rejected` always holds. An entry that cannot be understood
+ * leaves the last version that could be. What is held is compared as it would be stored today, so that another setting
+ * of `privacy`, or a date that has become too old, rewrites rows but does not count them as updated.
+ *
+ * History keeps every change of `status` (DESIGN S5) and the end of a deletion (`deleted_at`). Other fields are
+ * replaced without history: they hold what people wrote, and old versions of it would outlive an erasure request.
+ */
+export function pageChanges(
+  entries: readonly FeedbackEntry[],
+  rejected: readonly RejectedEntry[],
+  page: PageContext,
+): PageChanges {
+  const rows = new Map(page.held);
+  const written = new Set<string>();
+  const seenAgain = new Set<string>();
+  const history: FeedbackChangesTable[] = [];
+  const counts: EntryCounts = {
+    seen: entries.length + rejected.length,
+    inserted: 0,
+    updated: 0,
+    unchanged: 0,
+    rejected: rejected.length,
+    tombstoned: 0,
+  };
+  let greatestCreatedAt: string | null = null;
+
+  const write = (content: Content, held: FeedbackTable | undefined): void => {
+    const { seenAt } = page;
+    rows.set(content.id, {
+      ...content,
+      first_seen_at: held?.first_seen_at ?? seenAt,
+      last_seen_at: seenAt,
+      deleted_at: null,
+    });
+    written.add(content.id);
+    if (held !== undefined) history.push(...observed(held, content, seenAt));
+  };
+
+  for (const entry of entries) {
+    const sent = entryContent(entry, page.org, page.project);
+    const stored = rows.get(sent.id);
+    const content = page.personal.sent(sent, stored?.first_seen_at ?? page.seenAt);
+    const held = stored && page.personal.held(stored);
+    const createdAt = content.created_at_utc;
+    if (createdAt !== null && createdAt <= page.latestBelievable && createdAt > (greatestCreatedAt ?? '')) {
+      greatestCreatedAt = createdAt;
+    }
+    if (held !== undefined && held.deleted_at === null && sameContent(held, content)) {
+      counts.unchanged += 1;
+      if (held === stored) seenAgain.add(content.id);
+      else write(content, held);
+      continue;
+    }
+    counts[held === undefined ? 'inserted' : 'updated'] += 1;
+    write(content, held);
+  }
+
+  for (const { id } of rejected) {
+    const held = rows.get(storedText(id));
+    if (held === undefined) continue;
+    if (held.deleted_at === null) seenAgain.add(held.id);
+    else write(page.personal.held(held), held);
+  }
+
+  return {
+    upserts: [...written].flatMap((id) => rows.get(id) ?? []),
+    seenAgain: [...seenAgain].filter((id) => !written.has(id)),
+    history,
+    counts,
+    greatestCreatedAt,
+  };
+}
+
+function observed(held: FeedbackTable, content: Content, seenAt: string): FeedbackChangesTable[] {
+  const key = { project_id: content.project_id, id: content.id, seen_at: seenAt };
+  const changes: FeedbackChangesTable[] = [];
+  if (held.deleted_at !== null) changes.push({ ...key, field: 'deleted_at', old: held.deleted_at, new: null });
+  if (held.status !== content.status) changes.push({ ...key, field: 'status', old: held.status, new: content.status });
+  return changes;
+}

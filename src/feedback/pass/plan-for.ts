@@ -1,0 +1,45 @@
+import type { PassKind } from '../../model/cargo.ts';
+import { planPass } from '../../model/sync/pass-plan.ts';
+import { expectedPagesOf, type FirstSlices, firstSlices, type PassBounds } from '../../model/sync/pass-slices.ts';
+import { pagesOf } from '../../model/sync/slice.ts';
+import type { FeedbackStore } from '../feedback-store.ts';
+
+export interface PassQuestion {
+  org: string;
+  project: string;
+  pass: PassKind;
+  /** Bounds a person asked for, checked by `boundsProblem`. */
+  from?: string;
+  to?: string;
+}
+
+/** What a pass would do if it began now; no request is made for it (DESIGN S4, `feedback sync --plan`). */
+export interface PlannedPass extends FirstSlices {
+  bounds: PassBounds & { reason: string };
+  /** Requests for what is planned; null while the store knows too little. */
+  expectedRequests: number | null;
+  /** Requests it will not exceed but for failures and new entries; null where that cannot be told. */
+  mostRequests: number | null;
+}
+
+/** Plans a pass from what the store knows. */
+export async function planFor(
+  store: Pick<FeedbackStore, 'watermark' | 'knownEntries'>,
+  { org, project, pass, from, to }: PassQuestion,
+): Promise<PlannedPass> {
+  const bounds = planPass({
+    pass,
+    watermark: await store.watermark(org, project),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  });
+  const known = await store.knownEntries(org, project, bounds);
+  const first = firstSlices(pass, bounds, known);
+  const isReview = first.slices.some(({ stage }) => stage === 'open');
+  return {
+    ...first,
+    bounds,
+    expectedRequests: expectedPagesOf(first.slices),
+    mostRequests: isReview ? pagesOf(known.held) : null,
+  };
+}

@@ -1,0 +1,240 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises';
+import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Transaction } from 'kysely';
+import { lockProject } from '../database/project-lock.ts';
+import { storeKey } from '../database/store-key.ts';
+import type { FeedbackDatabase, FeedbackRejectsTable, FeedbackTable } from '../database/tables.ts';
+import { upsertRows } from '../database/upsert-rows.ts';
+import { hashLength, hashPrefix } from './keyed-hash.ts';
+import { namesOnlyPrefix, PersonalData } from './personal-data.ts';
+import { isRestricted, type Privacy, retentionStart } from './privacy.ts';
+
+type Db = Kysely<FeedbackDatabase>;
+type Trx = Transaction<FeedbackDatabase>;
+type Rows = SelectQueryBuilder<FeedbackDatabase, 'feedback', FeedbackTable>;
+type Where = ExpressionBuilder<FeedbackDatabase, 'feedback'>;
+
+/** Runs work in a transaction that writes. */
+export type Write = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>;
+
+/** Rows that were changed because they were not as `privacy` asks for. */
+export interface Treated {
+  entries: number;
+  rejects: number;
+}
+
+/** Rows a transaction. */
+const rowsPerBatch = 500;
+
+/**
+ * Takes out of everything stored what `privacy` does not let stay, in small transactions: safe to repeat, and to be cut
+ * off anywhere. What was dropped cannot come back, and what was hashed under another key stays until the next sweep.
+ */
+export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: Date): Promise<Treated> {
+  const treated = { entries: 0, rejects: 0 };
+  if (keepsAll(privacy)) return treated;
+  for (const project of await storedProjects(db)) {
+    if (isRestricted(privacy)) treated.entries += await treatEntries(write, project, privacy, at);
+    const old = await expire(write, project, privacy, at);
+    treated.entries += old.entries;
+    treated.rejects += old.rejects;
+  }
+  return treated;
+}
+
+/** The same for what has become too old in one project, which an index finds. */
+export async function expire(write: Write, project: string, privacy: Privacy, at: Date): Promise<Treated> {
+  if (keepsAll(privacy)) return { entries: 0, rejects: 0 };
+  const [since, now] = [retentionStart(privacy, at), at.toISOString()];
+  const tooOld: ((rows: Rows) => Rows)[] =
+    since === null
+      ? []
+      : [
+          (rows) => rows.where('created_at_utc', '<', since),
+          (rows) => rows.where('created_at_utc', 'is', null).where('first_seen_at', '<', since),
+          (rows) => rows.where('created_at_utc', '>', now).where('first_seen_at', '<', since),
+        ];
+  let entries = 0;
+  for (const condition of tooOld) {
+    const query = (trx: Trx) => condition(rowsOf(trx, project).where(holdsPersonal));
+    entries += await inBatches(() => write((trx) => treatBatch(trx, project, privacy, at, query(trx))));
+  }
+  return { entries, rejects: await treatRejects(write, project, privacy, at) };
+}
+
+/** How many rows are not yet as `privacy` asks for. Writes nothing. */
+export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promise<Treated> {
+  const personal = new PersonalData({ ...privacy, hashKey: () => 'any' }, { now: at, erased: new Set(), storeKey: '' });
+  const counted = { entries: 0, rejects: 0 };
+  if (keepsAll(privacy)) return counted;
+  const suspects = mayHaveToGo(privacy, retentionStart(privacy, at));
+  for (const project of await storedProjects(db)) {
+    for (let last = ''; ; ) {
+      const rows = await rowsOf(db, project).where(suspects).where('id', '>', last).orderBy('id').execute();
+      counted.entries += rows.filter((row) => personal.held(row) !== row).length;
+      if (rows.length < rowsPerBatch) break;
+      last = rows.at(-1)?.id ?? '';
+    }
+    const rejects = await plainRejects(db, project, '', Number.MAX_SAFE_INTEGER);
+    counted.rejects += rejects.filter((reject) => personal.reject(reject) !== reject).length;
+  }
+  return counted;
+}
+
+/** The oldest date of an entry of the project that holds something personal; null where none with a date does. */
+export async function personalSince(db: Db, project: string): Promise<string | null> {
+  const { oldest } = await db
+    .selectFrom('feedback')
+    .select((row) => row.fn.min('created_at_utc').as('oldest'))
+    .where('project_id', '=', project)
+    .where(holdsPersonal)
+    .executeTakeFirstOrThrow();
+  return oldest;
+}
+
+/** Projects of which anything is stored, whether they are still configured or not. */
+export async function storedProjects(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('feedback')
+    .select('project_id')
+    .union(db.selectFrom('feedback_rejects').select('project_id'))
+    .orderBy('project_id')
+    .execute();
+  return rows.map(({ project_id }) => project_id);
+}
+
+/** The condition of the index `feedback_personal_by_date`: the same words in the same order. */
+function holdsPersonal({ eb }: Where) {
+  return eb.or([
+    eb('contact', 'is not', null),
+    eb('comment', 'is not', null),
+    eb('code', 'is not', null),
+    eb('extra', 'is not', null),
+  ]);
+}
+
+/** One walk over the entries of a project that hold what hash or drop may not let stay. */
+async function treatEntries(write: Write, project: string, privacy: Privacy, at: Date): Promise<number> {
+  let last = '';
+  let changed = 0;
+  for (;;) {
+    const batch = await write(async (trx) => {
+      const rows = rowsOf(trx, project).where(isPlain(privacy)).where('id', '>', last).orderBy('id');
+      return await treatBatch(trx, project, privacy, at, rows);
+    });
+    changed += batch.changed;
+    if (batch.last === null) return changed;
+    last = batch.last;
+    await letOthersRun();
+  }
+}
+
+/** Nothing is ever taken out. */
+function keepsAll(privacy: Privacy): boolean {
+  return !isRestricted(privacy) && privacy.retentionMs === null;
+}
+
+/** A condition that all rows meet which are not as `privacy` asks for, and few others. */
+function mayHaveToGo(privacy: Privacy, since: string | null) {
+  return (where: Where) => {
+    const { eb } = where;
+    const dates = since === null ? [] : [eb('created_at_utc', '<', since), eb('first_seen_at', '<', since)];
+    const old = dates.length === 0 ? [] : [eb.and([holdsPersonal(where), eb.or(dates)])];
+    return eb.or([...(isRestricted(privacy) ? [isPlain(privacy)(where)] : []), ...old]);
+  };
+}
+
+function isPlain({ contacts, comments }: Privacy) {
+  return ({ eb, fn }: Where) => {
+    const column = (name: 'contact' | 'comment' | 'code', handling: Privacy['contacts']) => {
+      if (handling === 'keep') return [];
+      const held = eb(name, 'is not', null);
+      const isHashed = eb.and([eb(name, 'like', `${hashPrefix}%`), eb(fn<number>('length', [name]), '=', hashLength)]);
+      return [handling === 'drop' ? held : eb.and([held, eb.not(isHashed)])];
+    };
+    const columns = [...column('contact', contacts), ...column('comment', comments), ...column('code', comments)];
+    return eb.or([...columns, eb('extra', 'is not', null)]);
+  };
+}
+
+/** `last`: id of the last row looked at; null when there are no more. */
+async function treatBatch(
+  trx: Trx,
+  project: string,
+  privacy: Privacy,
+  at: Date,
+  rows: Rows,
+): Promise<{ changed: number; last: string | null }> {
+  await lockProject(trx, project);
+  const found = await rows.execute();
+  const personal = new PersonalData(privacy, { now: at, erased: new Set(), storeKey: '' });
+  const changed = found.map((row) => personal.held(row)).filter((row, index) => row !== found[index]);
+  await upsertRows(trx, changed);
+  return { changed: changed.length, last: found.length < rowsPerBatch ? null : (found.at(-1)?.id ?? null) };
+}
+
+async function treatRejects(write: Write, project: string, privacy: Privacy, at: Date): Promise<number> {
+  let last = '';
+  let changed = 0;
+  for (;;) {
+    const batch = await write(async (trx) => {
+      await lockProject(trx, project);
+      const found = await plainRejects(trx, project, last, rowsPerBatch);
+      const about = { now: at, erased: new Set<string>(), storeKey: found.length > 0 ? await storeKey(trx) : '' };
+      const personal = new PersonalData(privacy, about);
+      let count = 0;
+      for (const reject of found) count += (await replaceReject(trx, reject, personal.reject(reject))) ? 1 : 0;
+      return { count, last: found.length < rowsPerBatch ? null : (found.at(-1)?.id ?? null) };
+    });
+    changed += batch.count;
+    if (batch.last === null) return changed;
+    last = batch.last;
+    await letOthersRun();
+  }
+}
+
+/** True when the reject had to change. */
+export async function replaceReject(
+  trx: Trx,
+  held: FeedbackRejectsTable,
+  reject: FeedbackRejectsTable,
+): Promise<boolean> {
+  if (reject === held) return false;
+  await trx
+    .deleteFrom('feedback_rejects')
+    .where('project_id', '=', held.project_id)
+    .where('id', '=', held.id)
+    .execute();
+  await trx
+    .insertInto('feedback_rejects')
+    .values(reject)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return true;
+}
+
+async function plainRejects(db: Db, project: string, after: string, limit: number): Promise<FeedbackRejectsTable[]> {
+  return await db
+    .selectFrom('feedback_rejects')
+    .selectAll()
+    .where('project_id', '=', project)
+    .where('id', '>', after)
+    .where('raw', 'not like', `${namesOnlyPrefix}%`)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
+function rowsOf(db: Db, project: string): Rows {
+  return db.selectFrom('feedback').selectAll().where('project_id', '=', project).limit(rowsPerBatch);
+}
+
+/** Until a batch is not full: what was treated no longer meets the condition. */
+async function inBatches(batch: () => Promise<{ changed: number; last: string | null }>): Promise<number> {
+  let changed = 0;
+  for (;;) {
+    const { changed: more, last } = await batch();
+    changed += more;
+    if (last === null || more === 0) return changed;
+    await letOthersRun();
+  }
+}

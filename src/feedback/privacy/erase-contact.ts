@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import type { Transaction } from 'kysely';
+import { isPostgres } from '../database/is-postgres.ts';
+import { lockAllProjects } from '../database/project-lock.ts';
+import { storeKey } from '../database/store-key.ts';
+import { storedText } from '../database/stored-text.ts';
+import type { FeedbackChangesTable, FeedbackDatabase } from '../database/tables.ts';
+import { upsertRows } from '../database/upsert-rows.ts';
+import type { Erasure, ErasureRequest } from '../feedback-store.ts';
+import { replaceReject, storedProjects } from './apply-privacy.ts';
+import { keyedHash } from './keyed-hash.ts';
+import { nameOf } from './person-names.ts';
+import { PersonalData, rejectNames, textsName } from './personal-data.ts';
+import { keepEverything, type Privacy } from './privacy.ts';
+
+type Trx = Transaction<FeedbackDatabase>;
+
+/** Whom to look for, and how. */
+interface Person {
+  /** As `nameOf` writes it, and as `contacts: hash` stores it. */
+  names: ReadonlySet<string>;
+  /** A pattern of SQL that all rows match in which the person may be named; null where there is none. */
+  pattern: string | null;
+  storeKey: string;
+}
+
+/** Rows a statement. */
+const rowsPerBatch = 500;
+
+/** Columns that may name a person: those that `PersonalData` takes people out of. */
+const columns = [
+  'contact',
+  'comment',
+  'code',
+  'filename',
+  'lang',
+  'path',
+  'created_at',
+  'source',
+  'status',
+  'extra',
+] as const;
+
+/**
+ * Removes a person from the feedback tables, and notes a keyed hash by which the next syncs keep them out: one
+ * transaction. Entries stay without anything that tells who wrote them or what, so that counts stay true.
+ */
+export async function eraseContact(
+  trx: Trx,
+  privacy: Privacy,
+  request: ErasureRequest,
+): Promise<Omit<Erasure, 'scrubbed'>> {
+  await lockAllProjects(trx);
+  const name = nameOf(storedText(request.contact));
+  const key = await storeKey(trx);
+  const names = new Set([name]);
+  if (hasHashKey(privacy)) names.add(keyedHash(privacy.hashKey(), name));
+  const person = { names, pattern: patternOf(name), storeKey: key };
+  const projects: Erasure['projects'] = [];
+  for (const project of request.project === undefined ? await storedProjects(trx) : [request.project]) {
+    const [entries, changes, rejects] = [
+      await eraseEntries(trx, project, person),
+      await eraseChanges(trx, project, person),
+      await eraseRejects(trx, project, person),
+    ];
+    if (entries + changes + rejects > 0) projects.push({ project, entries, changes, rejects });
+  }
+  const sum = (what: 'entries' | 'changes' | 'rejects') =>
+    projects.reduce((total, project) => total + project[what], 0);
+  const found = { entries: sum('entries'), changes: sum('changes'), rejects: sum('rejects') };
+  const contact = keyedHash(key, name);
+  await trx
+    .insertInto('erasures')
+    .values({
+      erasure_id: randomUUID(),
+      contact,
+      project_id: request.project ?? null,
+      erased_at: request.at.toISOString(),
+      ...found,
+    })
+    .execute();
+  return { contact, ...found, projects };
+}
+
+async function eraseEntries(trx: Trx, project: string, person: Person): Promise<number> {
+  const personal = personalWithout(person);
+  const [, hash] = person.names;
+  let erased = 0;
+  for (let last = ''; ; ) {
+    const rows = await trx
+      .selectFrom('feedback')
+      .selectAll()
+      .where('project_id', '=', project)
+      .where('id', '>', last)
+      .where((row) =>
+        row.or([
+          ...(hash === undefined ? [] : [row('contact', '=', hash)]),
+          ...columns.map((column) =>
+            person.pattern === null ? row(column, 'is not', null) : row(column, likeIn(trx), person.pattern),
+          ),
+        ]),
+      )
+      .orderBy('id')
+      .limit(rowsPerBatch)
+      .execute();
+    const changed = rows.map((row) => personal.held(row)).filter((row, index) => row !== rows[index]);
+    await upsertRows(trx, changed);
+    erased += changed.length;
+    if (rows.length < rowsPerBatch) return erased;
+    last = rows.at(-1)?.id ?? '';
+  }
+}
+
+/** History is kept of statuses, which anybody may name as they like. */
+async function eraseChanges(trx: Trx, project: string, person: Person): Promise<number> {
+  const { pattern } = person;
+  const rows = await trx
+    .selectFrom('feedback_changes')
+    .selectAll()
+    .where('project_id', '=', project)
+    .$if(pattern !== null, (query) =>
+      query.where((row) => row.or([row('old', likeIn(trx), pattern ?? ''), row('new', likeIn(trx), pattern ?? '')])),
+    )
+    .execute();
+  const named = rows.filter((row) => textsName(textsOfChange(row), person.names));
+  for (const { id, seen_at, old, new: value } of named) {
+    await trx
+      .deleteFrom('feedback_changes')
+      .where('project_id', '=', project)
+      .where('id', '=', id)
+      .where('seen_at', '=', seen_at)
+      .where('old', old === null ? 'is' : '=', old)
+      .where('new', value === null ? 'is' : '=', value)
+      .execute();
+  }
+  return named.length;
+}
+
+/** All are looked at: JSON can write an address in many ways. */
+async function eraseRejects(trx: Trx, project: string, person: Person): Promise<number> {
+  const personal = personalWithout(person);
+  let erased = 0;
+  for (let last = ''; ; ) {
+    const rows = await trx
+      .selectFrom('feedback_rejects')
+      .selectAll()
+      .where('project_id', '=', project)
+      .where('id', '>', last)
+      .orderBy('id')
+      .limit(rowsPerBatch)
+      .execute();
+    for (const row of rows) {
+      if (rejectNames(row, person.names)) erased += (await replaceReject(trx, row, personal.reject(row))) ? 1 : 0;
+    }
+    if (rows.length < rowsPerBatch) return erased;
+    last = rows.at(-1)?.id ?? '';
+  }
+}
+
+/** Takes out the person and nothing else. */
+function personalWithout({ names, storeKey: key }: Person): PersonalData {
+  return new PersonalData(keepEverything, { now: new Date(0), erased: names, storeKey: key });
+}
+
+function textsOfChange({ old, new: value }: FeedbackChangesTable): string[] {
+  return [old, value].filter((text) => text !== null);
+}
+
+/** The configuration takes a key with either only. Contacts may be hashed from before `contacts` was another. */
+function hasHashKey({ contacts, comments }: Privacy): boolean {
+  return contacts === 'hash' || comments === 'hash';
+}
+
+/** Both compare letters of ASCII whatever their case, and others by their bytes: a name of those is not looked for so. */
+function patternOf(name: string): string | null {
+  return /^[ -~]+$/.test(name) ? `%${name.replace(/[^a-z0-9]+/g, '%')}%` : null;
+}
+
+function likeIn(trx: Trx): 'like' | 'ilike' {
+  return isPostgres(trx) ? 'ilike' : 'like';
+}

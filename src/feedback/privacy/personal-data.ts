@@ -1,0 +1,230 @@
+import { createdAtUtc } from '../database/created-at.ts';
+import type { Content } from '../database/entry-content.ts';
+import { storedExtra } from '../database/stored-text.ts';
+import type { FeedbackTable } from '../database/tables.ts';
+import type { RejectedEntry } from '../feedback-entry.ts';
+import { isKeyedHash, keyedHash } from './keyed-hash.ts';
+import { nameOf, namesIn, namesOneOf, stringsIn } from './person-names.ts';
+import { type Handling, isRestricted, type Privacy, retentionStart } from './privacy.ts';
+
+/** What stands where an erased person was named and the column cannot be empty. */
+const erasedText = 'erased';
+
+/** Begins what is left of a reject; `raw` is JSON text otherwise, which never begins so. */
+export const namesOnlyPrefix = 'field names: ';
+
+/** Takes what must not be stored out of entries and rejects (docs/privacy.md). Pure: who was erased is told to it. */
+export class PersonalData {
+  readonly #privacy: Privacy;
+  readonly #now: string;
+  readonly #keptSince: string | null;
+  readonly #erased: ReadonlySet<string>;
+  readonly #storeKey: string;
+
+  /**
+   * `erased`: the names (`nameOf`) of people whose data must not be stored. `storeKey`: for ids that are a digest of
+   * what a reject held.
+   */
+  constructor(privacy: Privacy, about: { now: Date; erased: ReadonlySet<string>; storeKey: string }) {
+    this.#privacy = privacy;
+    this.#now = about.now.toISOString();
+    this.#keptSince = retentionStart(privacy, about.now);
+    this.#erased = about.erased;
+    this.#storeKey = about.storeKey;
+  }
+
+  /** An entry as the service sent it, as it is to be stored. */
+  sent<Row extends Content>(content: Row, firstSeenAt: string): Row {
+    return this.#treated(content, firstSeenAt, (value, handling) => this.#handled(value, handling));
+  }
+
+  /** A row as it was stored, perhaps under other settings, as it should be; the row itself when it is so already. */
+  held(row: FeedbackTable): FeedbackTable {
+    const handled = (value: string, handling: Handling) =>
+      handling === 'hash' && isKeyedHash(value) ? value : this.#handled(value, handling);
+    const treated = this.#treated(row, row.first_seen_at, handled);
+    const isSame = (Object.keys(row) as (keyof FeedbackTable)[]).every((column) => row[column] === treated[column]);
+    return isSame ? row : treated;
+  }
+
+  /** A reject as it is to be stored; one that is stored already, as it should be. */
+  reject<Reject extends RejectedEntry>(reject: Reject): Reject {
+    const isNaming = this.#isErased(reject.id);
+    const hashedId = () => keyedHash(this.#storeKey, reject.id);
+    if (reject.raw.startsWith(namesOnlyPrefix)) return isNaming ? { ...reject, id: hashedId() } : reject;
+    const value = parsed(reject.raw);
+    const mayStay = !isRestricted(this.#privacy) && this.#isYoung(dateOf(value)) && !rejectNames(reject, this.#erased);
+    if (mayStay) return reject;
+    const id = isNaming || reject.id.startsWith('sha256:') ? hashedId() : reject.id;
+    return { ...reject, id, raw: namesOnlyPrefix + fieldNames(value) };
+  }
+
+  #treated<Row extends Content>(
+    sent: Row,
+    firstSeenAt: string,
+    handled: (value: string, handling: Handling) => string | null,
+  ): Row {
+    const row = entryNames(sent, this.#erased) ? this.#withoutErased(sent) : sent;
+    if (this.#isTooOld(row.created_at_utc, firstSeenAt)) return { ...row, ...withoutText };
+    if (!isRestricted(this.#privacy)) return row;
+    const { contacts, comments } = this.#privacy;
+    const { contact, comment, code } = row;
+    return {
+      ...row,
+      contact:
+        contact === null
+          ? null
+          : handled(contacts === 'hash' && !isKeyedHash(contact) ? nameOf(contact) : contact, contacts),
+      comment: comment === null ? null : handled(comment, comments),
+      code: code === null ? null : handled(code, comments),
+      extra: this.#listed(row.extra),
+    };
+  }
+
+  #handled(value: string, handling: Handling): string | null {
+    if (handling === 'keep') return value;
+    return handling === 'drop' ? null : keyedHash(this.#privacy.hashKey(), value);
+  }
+
+  /** Unknown fields that are to be kept. */
+  #listed(extra: string | null): string | null {
+    if (extra === null) return null;
+    const fields = Object.entries(parsed(extra) ?? {});
+    return storedExtra(Object.fromEntries(fields.filter(([name]) => this.#privacy.keepFields.includes(name))));
+  }
+
+  /** Dates in the future say nothing about an entry's age. */
+  #isTooOld(createdAtUtc: string | null, firstSeenAt: string): boolean {
+    const since = createdAtUtc !== null && createdAtUtc <= this.#now ? createdAtUtc : firstSeenAt;
+    return this.#keptSince !== null && since < this.#keptSince;
+  }
+
+  /** It is stored anew at each sight: one that tells no date would never grow old, so it counts as old at once. */
+  #isYoung(createdAtUtc: string | null): boolean {
+    if (this.#keptSince === null) return true;
+    return createdAtUtc !== null && createdAtUtc <= this.#now && createdAtUtc >= this.#keptSince;
+  }
+
+  /** What an erased person wrote goes with their contact; of others' entries only what names them. */
+  #withoutErased<Row extends Content>(row: Row): Row {
+    const { contact } = row;
+    const isTheirs = contact !== null && (this.#erased.has(nameOf(contact)) || this.#isErased(contact));
+    const rest = isTheirs ? { ...row, ...withoutText } : row;
+    const unlessNamed = (text: string | null) => (text === null || this.#isErased(text) ? null : text);
+    const path = row.path.replace(/[?#].*$/s, '');
+    return {
+      ...rest,
+      comment: unlessNamed(rest.comment),
+      code: unlessNamed(rest.code),
+      extra: rest.extra === null || textsName(textsOfJson(rest.extra), this.#erased) ? null : rest.extra,
+      filename: unlessNamed(row.filename),
+      lang: unlessNamed(row.lang),
+      created_at: unlessNamed(row.created_at),
+      path: unlessNamed(row.path) ?? unlessNamed(path) ?? erasedText,
+      source: unlessNamed(row.source) ?? erasedText,
+      status: unlessNamed(row.status) ?? erasedText,
+    };
+  }
+
+  #isErased(text: string): boolean {
+    return textsName([text], this.#erased);
+  }
+}
+
+const withoutText = { contact: null, comment: null, code: null, extra: null };
+
+/** Names looked for in one entry, however many texts it has. */
+const mostNames = 5_000;
+
+/** By what people may be named in an entry, its contact first. */
+export function namesOfEntry(row: Content): Iterable<string> {
+  return upTo(mostNames, namesOf(row.contact, textsOfEntry(row)));
+}
+
+/** By what people may be named in an entry that cannot be understood. */
+export function namesOfReject(reject: Pick<RejectedEntry, 'id' | 'raw'>): Iterable<string> {
+  return upTo(mostNames, namesOf(contactOfReject(reject), textsOfReject(reject)));
+}
+
+function entryNames(row: Content, people: ReadonlySet<string>): boolean {
+  return (row.contact !== null && people.has(nameOf(row.contact))) || textsName(textsOfEntry(row), people);
+}
+
+/** Whether an entry that cannot be understood names one of these people. */
+export function rejectNames(reject: Pick<RejectedEntry, 'id' | 'raw'>, people: ReadonlySet<string>): boolean {
+  const contact = contactOfReject(reject);
+  return (contact !== null && people.has(nameOf(contact))) || textsName(textsOfReject(reject), people);
+}
+
+/** Whether one of the texts names one of these people, however many others they name. */
+export function textsName(texts: Iterable<string>, people: ReadonlySet<string>): boolean {
+  if (people.size === 0) return false;
+  let left = mostNames;
+  for (const text of texts) {
+    if (namesOneOf(text, people)) return true;
+    for (const name of upTo(left, namesIn(text))) {
+      if (people.has(name)) return true;
+      left -= 1;
+    }
+  }
+  return false;
+}
+
+function* namesOf(contact: string | null, texts: Iterable<string>): Generator<string, void, undefined> {
+  if (contact !== null) yield nameOf(contact);
+  for (const text of texts) yield* namesIn(text);
+}
+
+function* textsOfEntry(row: Content): Generator<string, void, undefined> {
+  const { contact, comment, code, filename, lang, path, created_at, source, status, extra } = row;
+  const texts = [contact, comment, code, filename, lang, path, created_at, source, status];
+  for (const text of texts) if (text !== null) yield text;
+  if (extra !== null) yield* textsOfJson(extra);
+}
+
+function* textsOfReject({ id, raw }: Pick<RejectedEntry, 'id' | 'raw'>): Generator<string, void, undefined> {
+  yield id;
+  yield* textsOfJson(raw);
+}
+
+function textsOfJson(json: string): Iterable<string> {
+  return stringsIn(parsed(json) ?? json);
+}
+
+function contactOfReject({ raw }: Pick<RejectedEntry, 'raw'>): string | null {
+  const contact = fieldOf(parsed(raw), 'contact');
+  return typeof contact === 'string' ? contact : null;
+}
+
+function* upTo(most: number, names: Iterable<string>): Generator<string, void, undefined> {
+  let left = most;
+  for (const name of names) {
+    if (left === 0) return;
+    left -= 1;
+    yield name;
+  }
+}
+
+function dateOf(value: unknown): string | null {
+  const createdAt = fieldOf(value, 'createdAt');
+  return typeof createdAt === 'string' ? createdAtUtc(createdAt) : null;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/** Names that look like names: anybody can send anything for one. */
+function fieldNames(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'none';
+  const names = Object.keys(value).map((name) => (/^[A-Za-z_][\w-]{0,63}$/.test(name) ? name : '…'));
+  return names.length === 0 ? 'none' : [...new Set(names)].join(', ');
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,77 @@
+import { barText, clockTime, factsTable, forecastText, momentText, spanText } from '../details-text.ts';
+import { counted } from '../quantities.ts';
+import type { WaitReason, WindowView } from './permits.ts';
+
+/** Why an asker waits, in words. */
+export const waitText: Record<WaitReason, string> = {
+  'window-full': 'the window is full',
+  throttled: 'the service refused (429): others use the window',
+  probing: 'one request tries whether the service has room again',
+  unauthorized: 'the service refuses the API key (401): correct it, and the pass goes on by itself',
+  paused: 'the budget was paused by hand',
+  'kept-free': 'the requests that are free are kept for others',
+};
+
+/** Why nobody is served, in words; null when only the window decides. */
+function pauseText(
+  { pausedBy, pausedUntil }: Pick<WindowView, 'pausedBy' | 'pausedUntil'>,
+  now: number,
+): string | null {
+  const until = pausedUntil === null ? 'until resumed' : `until ${momentText(pausedUntil, now)}`;
+  switch (pausedBy) {
+    case null:
+      return null;
+    case 'paused':
+      return `by hand ${until}`;
+    case 'throttled':
+      return `by the service (429) ${until}`;
+    case 'unauthorized':
+      return `the service refuses the API key (401); tried again ${until.replace('until', 'at')}`;
+  }
+}
+
+/** What a person set by hand, in words. */
+function overrideText({ requests, reserve, until }: NonNullable<WindowView['override']>, now: number): string {
+  const parts = [
+    ...(requests === undefined ? [] : [counted(requests, 'request')]),
+    ...(reserve === undefined ? [] : [`reserve ${reserve}`]),
+  ];
+  return `${parts.join(', ')} ${until === null ? 'until reset' : `until ${momentText(until, now)}`}`;
+}
+
+/** The window in words, a name and a value each: the same on the terminal and in the Temporal UI. */
+export function windowFacts(view: WindowView, now: number): [string, string][] {
+  const { limit, reserve, windowMs, used, available, nextFreeAt, strangers, throttledInWindow } = view;
+  const facts: [string, string][] = [
+    [
+      'window',
+      `${counted(limit, 'request')} in ${spanText(windowMs)}${reserve > 0 ? `, ${reserve} left to others` : ''}`,
+    ],
+    ['used', `${used}`],
+    ['free now', `${available}`],
+  ];
+  if (nextFreeAt !== null) facts.push(['next free', momentText(nextFreeAt, now)]);
+  const pause = pauseText(view, now);
+  if (pause !== null) facts.push(['paused', pause]);
+  if (view.override) facts.push(['set by hand', overrideText(view.override, now)]);
+  if (strangers !== null) facts.push(['others use', `about ${strangers} of ${limit}`]);
+  if (throttledInWindow > 0) facts.push(['refused (429)', `${throttledInWindow} in this window`]);
+  // Nobody can tell when a person will resume.
+  const openEnd = view.pausedBy === 'paused' && view.pausedUntil === null;
+  const done = (forecast: WindowView['holders'][number]['forecast']) =>
+    forecast === null || openEnd ? '' : `, done ${forecastText(forecast, now)}`;
+  for (const { workflowId, class: kind, permits, since, forecast } of view.holders) {
+    facts.push(['in use', `${permits} by ${workflowId} (${kind}) since ${momentText(since, now)}${done(forecast)}`]);
+  }
+  for (const { workflowId, class: kind, expectedAt, forecast } of view.waiters) {
+    const expected = openEnd ? 'until resumed' : `expected ${momentText(expectedAt, now)}${done(forecast)}`;
+    facts.push(['waiting', `${workflowId} (${kind}), ${expected}`]);
+  }
+  return facts;
+}
+
+/** The window as Markdown for the Temporal UI. */
+export function describeWindow(org: string, view: WindowView, now: number): string {
+  const slots: [string, string] = ['slots', barText((100 * view.used) / view.limit)];
+  return `**Budget of ${org}** as of ${clockTime(now)}\n\n${factsTable([slots, ...windowFacts(view, now)])}`;
+}

@@ -1,0 +1,48 @@
+import { barText, clockTime, spanText } from '../details-text.ts';
+import { sizeText } from '../quantities.ts';
+
+/** How far a download is. */
+export interface Transfer {
+  /** Bytes on disk. */
+  offset: number;
+  /** Null when nobody has said. */
+  total: number | null;
+  /** Of the last seconds; null when that cannot be told yet. */
+  bytesPerSecond: number | null;
+  /** When this was so, in milliseconds. */
+  at: number;
+}
+
+/** 0 to 100; null when the length is unknown. */
+export function transferPercent({ offset, total }: Transfer): number | null {
+  return total === null || total <= 0 ? null : Math.min(100, (100 * offset) / total);
+}
+
+/** `42.9 MiB of 114.4 MiB`, `11.9 MiB/s`, `6 s left`, each as far as it is known. */
+export function transferFacts(transfer: Transfer): string[] {
+  const { offset, total, bytesPerSecond } = transfer;
+  const left = timeLeftMs(transfer);
+  return [
+    total === null ? sizeText(offset) : `${sizeText(offset)} of ${sizeText(total)}`,
+    ...(bytesPerSecond === null ? [] : [`${sizeText(bytesPerSecond)}/s`]),
+    ...(left === null ? [] : [`${spanText(left)} left`]),
+  ];
+}
+
+/** For details that stay for a while: with the moment, and an end instead of the time left. */
+export function transferTableRows(transfer: Transfer): [string, string][] {
+  const percent = transferPercent(transfer);
+  const done = percent === null ? [] : [`${barText(percent)} ${Math.floor(percent)} %`];
+  const [size = '', ...rest] = transferFacts(transfer);
+  const speed = rest.filter((fact) => fact.endsWith('/s'));
+  const left = timeLeftMs(transfer);
+  return [
+    ['download', [...done, size, ...speed, `at ${clockTime(transfer.at)}`].join(', ')],
+    ...(left === null ? [] : [['downloaded at about', clockTime(transfer.at + left)] satisfies [string, string]]),
+  ];
+}
+
+function timeLeftMs({ offset, total, bytesPerSecond }: Transfer): number | null {
+  if (total === null || bytesPerSecond === null || bytesPerSecond <= 0) return null;
+  return (Math.max(0, total - offset) / bytesPerSecond) * 1000;
+}

@@ -1,0 +1,107 @@
+import { stableHash } from '../stable-hash.ts';
+import { type Calendar, calendarText } from './cron-calendar.ts';
+
+/** When a schedule acts, how, and what it starts: as wanted, or as found on the server. */
+export interface ScheduleSettings {
+  intervals: { everyMs: number; offsetMs: number }[];
+  calendars: Calendar[];
+  /** IANA name; empty means UTC. */
+  timezone: string;
+  jitterMs: number;
+  overlap: string;
+  catchupMs: number;
+  pauseOnFailure: boolean;
+  action: ScheduleAction;
+  /** What docferry never sets, by name, as a person may have done: skipped times, limits, retries. */
+  extras: Readonly<Record<string, unknown>>;
+}
+
+export interface ScheduleAction {
+  workflowType: string;
+  taskQueue: string;
+  workflowId: string;
+  /** Input of the workflow; anything on the server. */
+  input: unknown;
+  summary: string;
+  taskTimeoutMs: number;
+  /** Search attributes by name. */
+  attributes: Readonly<Record<string, string>>;
+}
+
+/** Settings as short texts by name: equal settings have equal texts, and people can read them. */
+export function settingsFacts(settings: ScheduleSettings): Record<string, string> {
+  const { action } = settings;
+  return {
+    when: whenText(settings),
+    jitter: durationText(settings.jitterMs),
+    overlap: settings.overlap,
+    'catch-up window': durationText(settings.catchupMs),
+    'pause on failure': settings.pauseOnFailure ? 'yes' : 'no',
+    workflow: action.workflowType,
+    'task queue': action.taskQueue,
+    'workflow id': action.workflowId,
+    input: sortedJson(action.input),
+    summary: action.summary,
+    'workflow task time-out': durationText(action.taskTimeoutMs),
+    'search attributes': sortedJson(action.attributes),
+    'other settings': sortedJson(settings.extras),
+  };
+}
+
+/** `every 15m (offset 2m 3s)`, `0 6 * * * Europe/Berlin`; several are joined by `and`. */
+export function whenText({
+  intervals,
+  calendars,
+  timezone,
+}: Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'>): string {
+  const zone = timezone === '' ? 'UTC' : timezone;
+  const times = [
+    ...intervals.map(({ everyMs, offsetMs }) => `every ${durationText(everyMs)} (offset ${durationText(offsetMs)})`),
+    ...calendars.map((calendar) => `${calendarText(calendar)} ${zone}`),
+  ];
+  return times.length === 0 ? 'never' : times.sort().join(' and ');
+}
+
+/** What differs, as `name: before → after`. */
+export function factChanges(before: Record<string, string>, after: Record<string, string>): string[] {
+  return Object.keys(after)
+    .filter((name) => before[name] !== after[name])
+    .map((name) => `${name}: ${before[name] ?? '-'} → ${after[name]}`);
+}
+
+/** 16 hex digits over all of the settings. */
+export function settingsDigest(settings: ScheduleSettings): string {
+  return stableHash(JSON.stringify(settingsFacts(settings)))
+    .toString(16)
+    .padStart(16, '0');
+}
+
+/** Exact, in the notation of the configuration: `15m`, `1h 30m`, `500ms`. */
+export function durationText(ms: number): string {
+  const units: [string, number][] = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['m', 60_000],
+    ['s', 1_000],
+    ['ms', 1],
+  ];
+  let left = ms;
+  const parts: string[] = [];
+  for (const [name, size] of units) {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    if (count > 0) parts.push(`${count}${name}`);
+  }
+  return parts.length === 0 ? '0s' : parts.join(' ');
+}
+
+/** JSON with the keys of objects in order, without fields that are not set. */
+function sortedJson(value: unknown): string {
+  const sorted = (held: unknown): unknown => {
+    if (Array.isArray(held)) return held.map(sorted);
+    if (held === null || typeof held !== 'object' || held instanceof Date) return held;
+    const entries = Object.entries(held).sort(([a], [b]) => (a < b ? -1 : 1));
+    return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
+  };
+  return JSON.stringify(sorted(value)) ?? '';
+}

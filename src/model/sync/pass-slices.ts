@@ -1,0 +1,148 @@
+import type { PassKind } from '../cargo.ts';
+import { closedStatuses, knownSources, knownStatuses, openStatuses } from './feedback-values.ts';
+import { affordable, coverRanks } from './rank-windows.ts';
+import { dateSlackMs, everything, type PlannedSlice, pagesOf, shifted } from './slice.ts';
+
+/** What the store knows of a project before a pass; entries that are gone are in no number. */
+export interface KnownEntries {
+  /** Entries held. */
+  held: number;
+  /** Of them, those within the dates of the pass. */
+  inBounds: number;
+  /** Of them, those whose status is open. */
+  open: number;
+  /** Whether a sweep has completed, so that `held` tells how many there are. */
+  everSwept: boolean;
+}
+
+export interface PassBounds {
+  dateFrom: string | null;
+  /** Exclusive. */
+  dateTo: string | null;
+}
+
+/** Pages up to which a review reads everything if the open and the closed statuses, each by itself, have more. */
+const smallProject = 10;
+
+/** What a pass begins with, and why, in short words for people. */
+export interface FirstSlices {
+  slices: PlannedSlice[];
+  reason: string;
+}
+
+/**
+ * The first slices of a pass (DESIGN S4). A sweep, and an incremental pass, is one walk: it needs no more requests than
+ * it has pages, and is cut into slices by date only where its cursor dies (docs/decisions/0040). A review reads the
+ * open statuses, and what follows depends on what is missing there (`lookFor`); where all is open, or little is
+ * held, reading everything costs no more and shows more.
+ */
+export function firstSlices(pass: PassKind, bounds: PassBounds, known: KnownEntries): FirstSlices {
+  const walk = (reason: string, entries: number | null): FirstSlices => ({
+    slices: [slice({ ...everything, ...bounds, stage: 'read' }, entries)],
+    reason,
+  });
+  if (pass === 'sweep') return walk('everything', known.everSwept ? known.inBounds : null);
+  if (pass === 'incremental') {
+    const bounded = bounds.dateFrom !== null || known.everSwept;
+    return walk('what is new', bounded ? known.inBounds : null);
+  }
+  const openPages = pagesOf(known.open);
+  if (known.held === 0) return walk('everything: nothing is held yet', null);
+  const allPages = pagesOf(known.inBounds);
+  const closedPages = pagesOf(Math.max(0, known.inBounds - known.open));
+  const isSmall = allPages <= smallProject && openPages + closedPages > allPages;
+  if (openPages >= allPages || isSmall) {
+    return walk(
+      openPages >= allPages
+        ? 'everything: all is open, or nearly'
+        : 'everything: of a small project that costs little more, and shows more',
+      known.inBounds,
+    );
+  }
+  const open = slice({ ...everything, ...bounds, stage: 'open', statuses: openStatuses }, known.open);
+  return { slices: [open], reason: 'the open statuses, then what vanished from them' };
+}
+
+/** An entry looked for: its moment, and its place in the list that the windows would read. */
+export interface Target {
+  at: string;
+  place: number;
+}
+
+/** The list that windows read: how many entries it has and the moments at some of its places. */
+export interface DatedList {
+  total: number;
+  /** Moment of the entry at a place. Throws for a place that was not asked for. */
+  momentAt(place: number): string;
+}
+
+/** The places whose moments `lookFor` needs. */
+export function edgesOf(targets: readonly Target[], total: number): number[] {
+  return coverRanks(
+    targets.map(({ place }) => place),
+    total,
+  ).flatMap(({ first, last }) => [first, last]);
+}
+
+/**
+ * The cheapest date windows that hold all targets, newest first: `look` reads the closed statuses only, `again` all of
+ * them. Never more requests than reading the whole list, nor than `atMost`: what does not fit is left to a later pass.
+ */
+export function lookFor(
+  stage: 'look' | 'again',
+  targets: readonly Target[],
+  list: DatedList,
+  atMost = Number.POSITIVE_INFINITY,
+): PlannedSlice[] {
+  const places = targets.map(({ place }) => place);
+  const windows = affordable(coverRanks(places, list.total), atMost);
+  const statuses = stage === 'look' ? closedStatuses : null;
+  return windows
+    .map(({ first, last }) => {
+      // A millisecond on both sides: bounds may be exclusive, and moments finer than a millisecond.
+      const dates = { dateFrom: shifted(list.momentAt(first), -1), dateTo: shifted(list.momentAt(last), 1) };
+      return slice({ ...everything, ...dates, statuses, stage }, last - first + 1);
+    })
+    .reverse();
+}
+
+/**
+ * Windows around the moments with `dateSlackMs` on both sides, newest first, merged where they overlap: complete
+ * readings of them cover the moments however the service understands dates. `moments` ascend.
+ */
+export function lookWide(moments: readonly string[]): PlannedSlice[] {
+  const windows: { dateFrom: string; dateTo: string }[] = [];
+  for (const at of moments) {
+    const [dateFrom, dateTo] = [shifted(at, -dateSlackMs), shifted(at, dateSlackMs + 1)];
+    const before = windows.at(-1);
+    if (before !== undefined && dateFrom <= before.dateTo) before.dateTo = dateTo;
+    else windows.push({ dateFrom, dateTo });
+  }
+  return windows.map((dates) => ({ ...everything, ...dates, stage: 'wide' as const, expectedPages: null })).reverse();
+}
+
+/**
+ * One query for each source and status, without dates: each is short enough to be read in one go where everything is
+ * not, and has its entries without `createdAt` too. `entriesOf` counts what is held.
+ */
+export function undatedSlices(entriesOf: (source: string, status: string) => number): PlannedSlice[] {
+  return knownSources.flatMap((source) =>
+    knownStatuses.map((status) =>
+      slice({ ...everything, source, statuses: [status], stage: 'undated' }, entriesOf(source, status)),
+    ),
+  );
+}
+
+/** Requests that the slices are expected to take; null when nothing is known of one. */
+export function expectedPagesOf(slices: readonly PlannedSlice[]): number | null {
+  let sum = 0;
+  for (const { expectedPages } of slices) {
+    if (expectedPages === null) return null;
+    sum += expectedPages;
+  }
+  return sum;
+}
+
+function slice(query: Omit<PlannedSlice, 'expectedPages'>, entries: number | null): PlannedSlice {
+  return { ...query, expectedPages: entries === null ? null : pagesOf(entries) };
+}

@@ -1,0 +1,70 @@
+import type { Forecast, PermitClass, WaitReason } from '../budget/permits.ts';
+import type { EntryCounts, ReadingKind } from '../cargo.ts';
+
+/** Input of `syncFeedback`. */
+export interface SyncInput {
+  org: string;
+  project: string;
+  pass: ReadingKind;
+  class: PermitClass;
+  /** Bounds asked for by a person: ISO 8601 date-time or date. */
+  from?: string;
+  to?: string;
+  /** Set by continue-as-new only. */
+  carried?: CarriedSync;
+}
+
+/** What a pass has done so far; counts only, the position is in the store. */
+export interface SyncProgress {
+  passId: string;
+  /** Identity of the store the pass writes to. */
+  storeId: string;
+  pages: number;
+  requests: number;
+  throttled: number;
+  waitedMs: number;
+  entries: EntryCounts;
+}
+
+export interface CarriedSync extends SyncProgress {
+  /** Failed tries of the page that comes next. Absent in runs that began with release 0.1.0. */
+  tries?: number;
+}
+
+/** Result of `syncFeedback` (DESIGN §5, `feedback sync --wait`). */
+export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId'> {
+  workflowId: string;
+  runId: string;
+  org: string;
+  project: string;
+  pass: ReadingKind;
+  watermark: string | null;
+  verifiedUpTo: string | null;
+}
+
+/** Answer of the query `state`. */
+export interface SyncState {
+  org: string;
+  project: string;
+  pass: ReadingKind;
+  /** `unauthorized`: the service refuses the key, and the pass waits until it works. */
+  phase: 'starting' | 'reading' | 'waiting-for-budget' | 'unauthorized' | 'done';
+  progress: SyncProgress | null;
+  /** Set while waiting for the budget: until when, in milliseconds since the epoch, behind whom, and why. */
+  waiting: { until: number; place: number; behind: string[]; reason: WaitReason } | null;
+  /** When the pass will be done; null when that cannot be told. */
+  forecast: Forecast | null;
+}
+
+export const noEntries: EntryCounts = { seen: 0, inserted: 0, updated: 0, unchanged: 0, rejected: 0, tombstoned: 0 };
+
+export function addCounts(a: EntryCounts, b: EntryCounts): EntryCounts {
+  return {
+    seen: a.seen + b.seen,
+    inserted: a.inserted + b.inserted,
+    updated: a.updated + b.updated,
+    unchanged: a.unchanged + b.unchanged,
+    rejected: a.rejected + b.rejected,
+    tombstoned: a.tombstoned + b.tombstoned,
+  };
+}

@@ -1,0 +1,35 @@
+import type { ManifestSigner } from '../bundle/signing/manifest-signer.ts';
+import type { BundleStore } from '../bundle/store/bundle-store.ts';
+import type { BundlePlaceConfig } from '../config/config.ts';
+
+/**
+ * Opens the bundle store of the configuration, making it when it is new. The S3 client is loaded only by those who use
+ * it, as the key to sign with. Throws `StoreNotWritable`, `StoreRefused`, `StoreUnreachable`.
+ */
+export async function openBundleStore(config: BundlePlaceConfig): Promise<BundleStore> {
+  const signer = await signerOf(config);
+  if (config.kind === 'directory') {
+    const { DirectoryBundleStore } = await import('../bundle/store/directory/directory-store.ts');
+    return DirectoryBundleStore.open({ root: config.directory, publicUrl: config.publicUrl, signer });
+  }
+  const { S3BundleStore } = await import('../bundle/store/s3/s3-store.ts');
+  return S3BundleStore.open({ ...config, signer, agents: await proxyAgents(config.endpoint) });
+}
+
+/** What signs the manifests of new versions; undefined when the configuration names no key. */
+async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner | undefined> {
+  if (!signing) return undefined;
+  const { ManifestSigner } = await import('../bundle/signing/manifest-signer.ts');
+  const { keyFile, password } = signing;
+  return new ManifestSigner({ keyFile, password: password && (() => password.read()) });
+}
+
+/** Agents for the proxy of the environment, undefined for none: the S3 client knows of no proxies by itself. */
+async function proxyAgents(endpoint = 'https://s3.amazonaws.com') {
+  const { proxyFor } = await import('../service/proxy.ts');
+  const proxy = proxyFor(new URL(endpoint), process.env);
+  if (proxy === null) return undefined;
+  const { ServiceAgent } = await import('../service/service-agent.ts');
+  const agent = (tls: object | null) => new ServiceAgent({ tls, proxy: () => proxy, keepAlive: true });
+  return { httpAgent: agent(null), httpsAgent: agent({}) };
+}

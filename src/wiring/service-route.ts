@@ -1,0 +1,20 @@
+import { isLoopback } from '../service/loopback.ts';
+import { ProxyFailed, proxyFor } from '../service/proxy.ts';
+
+/** How this process would reach an address of the service. */
+export type ServiceRoute =
+  | { kind: 'direct'; loopback: boolean }
+  | { kind: 'proxy'; host: string }
+  /** The proxy variables cannot be used; the message may be shown. */
+  | { kind: 'unusable'; message: string };
+
+/** The way to `url` by the proxy variables of `environment`, as the service's client goes it. */
+export function routeTo(url: URL, environment: Readonly<Record<string, string | undefined>>): ServiceRoute {
+  try {
+    const proxy = proxyFor(url, environment);
+    return proxy ? { kind: 'proxy', host: proxy.host } : { kind: 'direct', loopback: isLoopback(url) };
+  } catch (error) {
+    if (error instanceof ProxyFailed) return { kind: 'unusable', message: error.message };
+    throw error;
+  }
+}

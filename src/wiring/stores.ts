@@ -1,0 +1,13 @@
+import type { BundleStore } from '../bundle/store/bundle-store.ts';
+import type { Config } from '../config/config.ts';
+import type { FeedbackStore } from '../feedback/feedback-store.ts';
+import { openFeedbackStore } from '../feedback/open-feedback-store.ts';
+import { feedbackPrivacy } from './feedback-privacy.ts';
+import { openBundleStore } from './open-bundle-store.ts';
+
+/** The stores the configuration names, opened and tried out. The caller closes the feedback store. */
+export async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bundles: BundleStore }> {
+  const bundles = await openBundleStore(config.store.bundles);
+  await bundles.checkWritable();
+  return { bundles, feedback: await openFeedbackStore(config.store.feedback, feedbackPrivacy(config.privacy)) };
+}

@@ -1,0 +1,170 @@
+import { ApplicationFailure, condition, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import { spanText, summaryText } from '../model/details-text.ts';
+import { keepSamples, nextPollDelay, pollSpacing } from '../model/export/cadence.ts';
+import type { ExportInput, ExportProgress } from '../model/export/site-export.ts';
+import { observedDuration } from '../model/export/usual-duration.ts';
+import { requestOptions, startOptions } from './activity-options.ts';
+import type { ExportView } from './export-view.ts';
+import { failureType, timedOut } from './failure-summary.ts';
+import type { KeyGate } from './key-gate.ts';
+
+const starts = proxyActivities<Pick<Activities, 'startJob'>>(startOptions);
+
+const reads = proxyActivities<Pick<Activities, 'readJob'>>(requestOptions);
+
+/** A start whose arrival is unknown is repeated once (DESIGN §4). */
+const uncertainStarts = 1;
+/** Pause before another job replaces one that failed: the first time soon (DESIGN E2). */
+const restartPauseMs = (failures: number): number => Math.min(5 * 60_000, 3_000 * 4 ** (failures - 1));
+
+/** What the configuration says, and what the site's last complete exports took. */
+interface JobSettings {
+  jobTimeoutMs: number;
+  jobAttempts: number;
+  usualJobsMs?: readonly number[];
+}
+
+type JobEnd = { kind: 'completed' } | { kind: 'continue-as-new' } | { kind: 'ended'; reason: string };
+
+/** The static export's job at the service: started, polled to its end, started again if it does not get there. */
+export class ExportJob {
+  readonly #input: ExportInput;
+  readonly #progress: ExportProgress;
+  readonly #view: ExportView;
+  readonly #key: KeyGate;
+  #woken = false;
+
+  constructor(input: ExportInput, progress: ExportProgress, view: ExportView, key: KeyGate) {
+    this.#input = input;
+    this.#progress = progress;
+    this.#view = view;
+    this.#key = key;
+  }
+
+  pollNow(): void {
+    this.#woken = true;
+  }
+
+  /** Throws when there is no poll to bring forward. */
+  requireWaiting(): void {
+    if (this.#view.nextPoll) return;
+    throw ApplicationFailure.nonRetryable('no poll is due: the export does not wait for its job', 'InvalidInput');
+  }
+
+  /** A completed job's id, or null to continue as new. Jobs that fail, vanish or take too long are started again. */
+  async complete(settings: JobSettings): Promise<string | null> {
+    for (;;) {
+      const { jobId, jobStartedAt } = this.#progress;
+      const job = jobId === null || jobStartedAt === null ? await this.#startJob() : { jobId, jobStartedAt };
+      this.#view.enter('rendering');
+      const end = await this.#follow(job.jobId, job.jobStartedAt, settings);
+      if (end.kind === 'continue-as-new') return null;
+      if (end.kind === 'completed') return job.jobId;
+      const failures = this.#progress.jobsStarted - this.#progress.possibleDuplicates;
+      if (failures >= settings.jobAttempts) {
+        throw ApplicationFailure.nonRetryable(`${end.reason}; ${failures} jobs were tried`, 'JobFailed');
+      }
+      this.#progress.jobId = null;
+      this.#view.enter('starting');
+      await sleep(restartPauseMs(failures), { summary: summaryText(`start another job: ${end.reason}`) });
+    }
+  }
+
+  async #startJob(): Promise<{ jobId: string; jobStartedAt: number }> {
+    const { org, domain, parameters } = this.#input;
+    for (let uncertain = 0; ; uncertain += 1) {
+      this.#progress.jobsStarted += 1;
+      try {
+        const { jobId } = await this.#key.through(() =>
+          starts.startJob.executeWithOptions({ ...startOptions, summary: `start a job for ${domain}` }, [
+            { org, domain, parameters },
+          ]),
+        );
+        // Not before the answer: a start may have been tried for hours.
+        const jobStartedAt = Date.now();
+        Object.assign(this.#progress, {
+          jobId,
+          jobStartedAt,
+          percent: null,
+          pageCount: null,
+          samples: [],
+          runningMs: 0,
+        });
+        return { jobId, jobStartedAt };
+      } catch (error) {
+        if (!maybeStarted(error) || uncertain >= uncertainStarts) throw error;
+        this.#progress.possibleDuplicates += 1;
+        this.#view.show();
+      }
+    }
+  }
+
+  /** Polls a job until it ends, with durable timers that `pollNow` cuts short. */
+  async #follow(jobId: string, startedAt: number, settings: JobSettings): Promise<JobEnd> {
+    const timeoutMs = settings.jobTimeoutMs;
+    // A job of a few pages is no job of the whole site.
+    const usualJobsMs = (this.#input.parameters.paths ?? []).length === 0 ? (settings.usualJobsMs ?? []) : [];
+    for (;;) {
+      const elapsedMs = Date.now() - startedAt;
+      const { delayMs, reason, expectedAtMs } = nextPollDelay({
+        elapsedMs,
+        samples: this.#progress.samples,
+        timeoutMs,
+        usualJobsMs,
+      });
+      await this.#waitForPoll(delayMs, reason, expectedAtMs === null ? null : startedAt + expectedAtMs);
+      const summary = summaryText(`poll ${this.#progress.polls + 1} of ${jobId}`);
+      const reading = await this.#key.through(() =>
+        reads.readJob.executeWithOptions({ ...requestOptions, summary }, [{ org: this.#input.org, jobId }]),
+      );
+      this.#progress.polls += 1;
+      this.#progress.percent = reading.percent ?? this.#progress.percent;
+      this.#progress.pageCount = reading.pageCount ?? this.#progress.pageCount;
+      this.#view.show();
+      const now = Date.now() - startedAt;
+      if (reading.state === 'completed') {
+        this.#noteDuration(now);
+        return { kind: 'completed' };
+      }
+      if (reading.state === 'failed')
+        return { kind: 'ended', reason: `the job failed: ${reading.error ?? 'no reason given'}` };
+      if (reading.state === 'missing') return { kind: 'ended', reason: 'the service does not know the job any more' };
+      if (now >= timeoutMs) {
+        return { kind: 'ended', reason: `the job is not done after ${spanText(now)}${strangeStatus(reading.status)}` };
+      }
+      this.#progress.runningMs = now;
+      this.#progress.samples = keepSamples(this.#progress.samples, { atMs: now, percent: reading.percent });
+      if (workflowInfo().continueAsNewSuggested) return { kind: 'continue-as-new' };
+    }
+  }
+
+  /** For the polls of later exports. */
+  #noteDuration(doneMs: number): void {
+    const { runningMs = 0, samples } = this.#progress;
+    this.#progress.jobMs = observedDuration(runningMs, doneMs, pollSpacing(doneMs, samples.length > 0));
+  }
+
+  async #waitForPoll(delayMs: number, reason: string, expectedAt: number | null): Promise<void> {
+    this.#woken = false;
+    try {
+      this.#view.waitForPoll({ at: Date.now() + delayMs, reason, expectedAt });
+      await condition(() => this.#woken, delayMs, {
+        summary: `next poll in ${spanText(delayMs)}: ${reason}`,
+      });
+    } finally {
+      this.#view.waitForPoll(null);
+    }
+  }
+}
+
+/** Whether a start that failed may have made a job all the same. */
+function maybeStarted(error: unknown): boolean {
+  return failureType(error) === 'StartUncertain' || timedOut(error);
+}
+
+/** A status that counts as running although the interface does not know it: perhaps it is how this service says done. */
+function strangeStatus(status: string): string {
+  const isKnown = /^(queued|running)$/i.test(status);
+  return isKnown || !/^[\w -]{1,40}$/.test(status) ? '' : ` (its status is "${status}")`;
+}

@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { instant, Lease, LeaseOver } from '../../src/activities/leases.ts';
+
+/** The budget's clock, far from this machine's. */
+const t0 = 5_000_000;
+const granted = {
+  kind: 'granted' as const,
+  leaseId: 'l1',
+  grantedAt: t0,
+  useBy: t0 + 15_000,
+  notBefore: [t0, t0, t0 + 800],
+  arrivalMs: 30_000,
+  forecast: null,
+};
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A lease whose answer took 400 ms: the budget granted at an unknown moment in between. */
+function lease(): Lease {
+  const askedAt = instant();
+  vi.advanceTimersByTime(400);
+  return new Lease(granted, askedAt, instant());
+}
+
+describe('a lease on the worker', () => {
+  it('lets every permit be used once, none before its moment', () => {
+    const held = lease();
+    held.take();
+    held.take();
+    expect(held.untilNext()).toBe(800);
+    expect(() => held.take()).toThrow(LeaseOver);
+    vi.advanceTimersByTime(800);
+    held.take();
+    expect(held.untilNext()).toBe(Number.POSITIVE_INFINITY);
+    expect(() => held.take()).toThrow(LeaseOver);
+  });
+
+  it('counts the time of asking against the lease: it is over 15 s after the question, not after the answer', () => {
+    const held = lease();
+    vi.advanceTimersByTime(14_599);
+    expect(held.untilNext()).toBe(0);
+    vi.advanceTimersByTime(1);
+    expect(() => held.take()).toThrow(LeaseOver);
+  });
+
+  it('is over after the machine slept, though the monotonic clock stood still', () => {
+    const held = lease();
+    vi.setSystemTime(Date.now() + 60_000);
+    expect(() => held.take()).toThrow(LeaseOver);
+  });
+
+  it('reports answered requests at the latest moment they can have arrived, unanswered ones D after their check', () => {
+    const held = lease();
+    held.take();
+    vi.advanceTimersByTime(50);
+    held.answered();
+    held.take();
+    expect(held.settlement()).toEqual({ leaseId: 'l1', arrived: [t0 + 450, t0 + 450 + 30_000], accepted: true });
+    expect(held.settlement({ throttled: { retryAfterMs: 7 } })).toMatchObject({ throttled: { retryAfterMs: 7 } });
+  });
+
+  it('says whether the service accepted anything: a refusal alone says nothing good of the key', () => {
+    const held = lease();
+    held.take();
+    held.answered('refused');
+    expect(held.settlement({ unauthorized: true })).toMatchObject({ accepted: false, unauthorized: true });
+  });
+
+  it('reports an unanswered request D after it was written, if the process was stopped since the check', () => {
+    const held = lease();
+    held.take();
+    vi.advanceTimersByTime(60_000);
+    held.written();
+    expect(held.settlement().arrived).toEqual([t0 + 400 + 60_000 + 30_000]);
+  });
+
+  it('reports nothing used when nothing was sent', () => {
+    const held = lease();
+    held.answered();
+    expect(held.settlement().arrived).toEqual([]);
+  });
+});

@@ -1,0 +1,249 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ByteSpans } from '../../../src/bundle/download/byte-spans.ts';
+import { type DownloadOptions, download } from '../../../src/bundle/download/download.ts';
+import {
+  answer,
+  type Handler,
+  partOf,
+  randomObject,
+  type StoredObject,
+  serve,
+  sha256,
+  store,
+} from '../../tools/bundle/object-server.ts';
+import { tempFolder } from '../../tools/bundle/temp-folder.ts';
+
+const MIB = 1024 ** 2;
+const SIZE = 20 * MIB + 12_345;
+const object = randomObject(SIZE);
+
+async function optionsFor(connections = 4): Promise<DownloadOptions> {
+  return {
+    file: join(await tempFolder(), 'archive'),
+    policy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },
+    maxBytes: 100 * MIB,
+    retryDelayMs: 1,
+    connections,
+  };
+}
+
+async function expectWhole(file: string, result: { sha256: string; bytes: number }, expected: StoredObject) {
+  expect(result).toMatchObject({ sha256: sha256(expected.bytes), bytes: expected.bytes.length });
+  expect(sha256(await readFile(file))).toBe(sha256(expected.bytes));
+}
+
+type Requests = Awaited<ReturnType<typeof serve>>['requests'];
+
+const partsOf = (requests: Requests, length = SIZE) => requests.map((request) => partOf(request, length));
+
+/** Every byte was asked for once, and none of those that were there. */
+function expectEachOnce(requests: Requests, there: readonly (readonly [number, number])[] = []): void {
+  const asked = new ByteSpans();
+  let sum = 0;
+  for (const part of partsOf(requests)) {
+    if (part) asked.add(part);
+    sum += part ? part.end - part.start : SIZE;
+  }
+  for (const [start, end] of there) asked.add({ start, end });
+  expect(asked.spans).toEqual([{ start: 0, end: SIZE }]);
+  expect(sum + there.reduce((all, [start, end]) => all + end - start, 0)).toBe(SIZE);
+}
+
+/** Sends so many bytes of what was asked for, then breaks the connection. */
+function breakAfter(sent: number, { bytes, etag }: StoredObject): Handler {
+  return (request, response) => {
+    const part = partOf(request, bytes.length);
+    const { start, end } = part ?? { start: 0, end: bytes.length };
+    const range = part && { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` };
+    response.writeHead(range ? 206 : 200, { etag, 'content-length': end - start, ...range });
+    response.write(bytes.subarray(start, Math.min(end, start + sent)), () => response.destroy());
+  };
+}
+
+describe('a download over several connections', () => {
+  it('asks for each byte once, for all but the first with If-Match, and over no more connections than allowed', async () => {
+    const open = { now: 0, most: 0 };
+    const counting: Handler = (request, response) => {
+      open.now += 1;
+      open.most = Math.max(open.most, open.now);
+      response.on('close', () => {
+        open.now -= 1;
+      });
+      // All that are wanted come before the first is answered to its end.
+      setTimeout(() => store(object)(request, response), 50);
+    };
+    const server = await serve(counting);
+    const options = await optionsFor();
+    await expectWhole(options.file, await download(server.links, options), object);
+    expectEachOnce(server.requests);
+    expect(open.most).toBe(4);
+    const [first, ...others] = server.requests;
+    expect(first?.headers['if-match']).toBeUndefined();
+    expect(others.every(({ headers }) => headers['if-match'] === object.etag)).toBe(true);
+  });
+
+  it('goes on where each connection was broken', async () => {
+    const handlers = Array.from({ length: 10 }, () => breakAfter(MIB, object));
+    const server = await serve(...handlers, store(object));
+    const options = await optionsFor();
+    await expectWhole(options.file, await download(server.links, options), object);
+    expect(server.requests.length).toBeGreaterThan(12);
+    expect(partsOf(server.requests)).not.toContain(null);
+  });
+
+  it('goes on after a process that was killed, whatever the order in which bytes had come', async () => {
+    const there = [
+      [0, 3_000_000],
+      [9_000_000, 9_500_000],
+      [15_000_000, SIZE],
+    ] as const;
+    for (const connections of [1, 4]) {
+      const options = await optionsFor(connections);
+      const partial = Buffer.alloc(SIZE);
+      for (const [start, end] of there) object.bytes.copy(partial, start, start, end);
+      const lines = there.map(([start, end]) => {
+        return `${start} ${end} ${crc32(object.bytes.subarray(start, end)).toString(16).padStart(8, '0')}`;
+      });
+      await writeFile(options.file, partial);
+      const identity = JSON.stringify({ etag: object.etag, total: SIZE });
+      await writeFile(`${options.file}.resume`, [identity, ...lines, ''].join('\n'));
+      const server = await serve(store(object));
+      await expectWhole(options.file, await download(server.links, options), object);
+      expectEachOnce(server.requests, there);
+    }
+  });
+
+  it('takes one connection where the source ignores ranges, in the same request', async () => {
+    const whole: Handler = (_request, response) => {
+      response.writeHead(200, { etag: object.etag, 'content-length': SIZE }).end(object.bytes);
+    };
+    const server = await serve(whole);
+    const options = await optionsFor();
+    await expectWhole(options.file, await download(server.links, options), object);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['a weak ETag', 'W/"weak"'],
+    ['no ETag', ''],
+  ])('takes one connection where %s proves nothing', async (_what, etag) => {
+    const unproved = { ...object, etag };
+    const server = await serve(store(unproved));
+    const options = await optionsFor();
+    await expectWhole(options.file, await download(server.links, options), unproved);
+    expect(server.requests.map(({ headers }) => headers.range)).toEqual([`bytes=0-${8 * MIB - 1}`, undefined]);
+  });
+
+  it('takes one connection where the length is not told', async () => {
+    const endless: Handler = (request, response) => {
+      if (!request.headers.range) return void response.writeHead(200, { etag: object.etag }).end(object.bytes);
+      response.writeHead(206, { etag: object.etag, 'content-range': `bytes 0-${8 * MIB - 1}/*` });
+      response.end(object.bytes.subarray(0, 8 * MIB));
+    };
+    const server = await serve(endless);
+    const options = await optionsFor();
+    await expectWhole(options.file, await download(server.links, options), object);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it.each([0, 1, 8 * MIB, 8 * MIB + 1])('fetches an object of %i bytes', async (length) => {
+    const small = randomObject(length);
+    const server = await serve(store(small));
+    const options = await optionsFor();
+    await expectWhole(options.file, await download(server.links, options), small);
+  });
+
+  it('gives the new object whole when it is replaced in the middle', async () => {
+    for (const after of [randomObject(SIZE), randomObject(9 * MIB), randomObject(SIZE + 5)]) {
+      const old = breakAfter(MIB, object);
+      const server = await serve(store(object), old, old, old, store(after));
+      const options = await optionsFor();
+      await expectWhole(options.file, await download(server.links, options), after);
+    }
+  });
+
+  it('does not mix in a part of another object, range or length', async () => {
+    const after = randomObject(SIZE);
+    const lie = (headers: (start: number, end: number) => Record<string, string>): Handler => {
+      return (request, response) => {
+        const { start, end } = partOf(request, SIZE) ?? { start: 0, end: SIZE };
+        const range = `bytes ${start}-${end - 1}/${SIZE}`;
+        response.writeHead(206, { etag: object.etag, 'content-range': range, ...headers(start, end) });
+        response.end(after.bytes.subarray(start, end));
+      };
+    };
+    const liars = [
+      lie(() => ({ etag: after.etag })),
+      lie((start, end) => ({ 'content-range': `bytes ${start + 1}-${end - 1}/${SIZE}` })),
+      lie((start, end) => ({ 'content-range': `bytes ${start}-${end - 1}/${SIZE + 1}` })),
+    ];
+    for (const liar of liars) {
+      const server = await serve(store(object), liar, store(after));
+      const options = await optionsFor();
+      await expectWhole(options.file, await download(server.links, options), after);
+    }
+  });
+
+  it('starts over on one connection when the source gives parts no longer', async () => {
+    const whole: Handler = (_request, response) => {
+      response.writeHead(200, { etag: object.etag, 'content-length': SIZE }).end(object.bytes);
+    };
+    const server = await serve(store(object), breakAfter(MIB, object), whole);
+    const options = await optionsFor();
+    await expectWhole(options.file, await download(server.links, options), object);
+  });
+
+  it('asks once for a new link when all connections need one', async () => {
+    const server = await serve(store(object), answer(403), answer(403), answer(403), store(object));
+    const options = await optionsFor();
+    let asked = 0;
+    const links = () => {
+      asked += 1;
+      return server.links().then((link) => ({ ...link, href: `${link.href}&n=${asked}` }));
+    };
+    await expectWhole(options.file, await download(links, options), object);
+    expect(asked).toBeGreaterThanOrEqual(2);
+    expect(asked).toBeLessThanOrEqual(4);
+  });
+
+  it('gives up when nothing moves, and keeps what it has', async () => {
+    const options = await optionsFor();
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const first: Handler = (request, response) => {
+      response.on('close', end);
+      store(object)(request, response);
+    };
+    // On a busy machine the others would be done with their tries while bytes still come.
+    const refuse: Handler = (request, response) => void ended.then(() => answer(503)(request, response));
+    const dead = await serve(first, refuse);
+    await expect(download(dead.links, options)).rejects.toMatchObject({ name: 'DownloadFailed', retryable: true });
+    const server = await serve(store(object));
+    const result = await download(server.links, options);
+    await expectWhole(options.file, result, object);
+    expect(result.resumedFrom).toEqual([8 * MIB]);
+  });
+
+  it('ends with the source’s bytes whatever is cut where', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: SIZE }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.array(fc.integer({ min: 0, max: 3 * MIB }), { maxLength: 12 }),
+        async (length, connections, cuts) => {
+          const part = { bytes: object.bytes.subarray(0, length), etag: object.etag };
+          const server = await serve(...cuts.map((cut) => breakAfter(cut, part)), store(part));
+          const options = await optionsFor(connections);
+          await expectWhole(options.file, await download(server.links, options), part);
+        },
+      ),
+      { numRuns: 12 },
+    );
+  });
+});

@@ -1,0 +1,173 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type BundleServer, type ServerSettings, startBundleServer } from '../../../src/bundle/server/bundle-server.ts';
+import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
+import { sha256 } from '../../tools/bundle/object-server.ts';
+import { tempFolder } from '../../tools/bundle/temp-folder.ts';
+
+const DOMAIN = 'docs.acme.example';
+const VERSION = '20261121T040200Z-aaaaaaaaaaaa';
+const BYTES = Buffer.from('0123456789');
+const servers: BundleServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+});
+
+async function serveVersion(options: Partial<ServerSettings> = {}) {
+  const root = join(await tempFolder(), '.data', 'bundles');
+  const store = await DirectoryBundleStore.open({ root, publicUrl: 'http://x' });
+  await writeFile(await store.stagingFile('run-1'), BYTES);
+  await store.saveStaged('run-1', {
+    contentDigest: 'c'.repeat(64),
+    archive: { sha256: sha256(BYTES), bytes: BYTES.length, format: 'tar.gz' },
+    pages: 0,
+    files: [],
+    source: { org: 'acme', domain: DOMAIN, jobId: 'job_1' },
+  });
+  await store.publish('run-1', VERSION);
+  await store.moveCurrent(DOMAIN, VERSION, 0, new Date(0));
+  const server = await startBundleServer({ root, port: 0, ...options });
+  servers.push(server);
+  return { root, server, store };
+}
+
+/** Sends the path as it is, which `fetch` would tidy. */
+function rawStatus(port: number, path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ host: '127.0.0.1', port, path }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on('error', reject).end();
+  });
+}
+
+const base = `/${DOMAIN}/versions/${VERSION}`;
+
+describe('the bundle server', () => {
+  it('serves the bundle for ever, with its digest as ETag', async () => {
+    const { server } = await serveVersion();
+    const response = await fetch(`${server.url}${base}/bundle.tar.gz`);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(BYTES);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      etag: `"${sha256(BYTES)}"`,
+      'cache-control': 'public, max-age=31536000, immutable',
+      'accept-ranges': 'bytes',
+      'content-length': '10',
+      'content-type': 'application/gzip',
+    });
+    expect(response.headers.get('content-encoding')).toBeNull();
+  });
+
+  it('serves the manifest', async () => {
+    const { server, store } = await serveVersion();
+    const response = await fetch(`${server.url}${base}/manifest.json`);
+    expect(await response.json()).toEqual(await store.manifest(DOMAIN, VERSION));
+    expect(response.headers.get('etag')).toMatch(/^"[0-9a-f]{64}"$/);
+  });
+
+  it('answers ranges, conditions and HEAD', async () => {
+    const { server } = await serveVersion();
+    const get = (headers: Record<string, string>, method = 'GET') =>
+      fetch(`${server.url}${base}/bundle.tar.gz`, { method, headers });
+    const etag = `"${sha256(BYTES)}"`;
+    const part = await get({ range: 'bytes=3-', 'if-match': etag });
+    expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([
+      206,
+      'bytes 3-9/10',
+      '3456789',
+    ]);
+    expect((await get({ range: 'bytes=99-' })).status).toBe(416);
+    expect((await get({ 'if-match': '"other"' })).status).toBe(412);
+    expect((await get({ 'if-none-match': etag, 'cache-control': 'max-age=0' })).status).toBe(304);
+    const head = await get({}, 'HEAD');
+    expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '10', '']);
+    expect((await get({}, 'POST')).status).toBe(405);
+  });
+
+  it('answers 404 for a removed version, whatever is asked and was answered before', async () => {
+    const { root, server } = await serveVersion();
+    const noneMatch = { 'if-none-match': `"${sha256(BYTES)}"`, 'cache-control': 'max-age=0' };
+    const asked: [method: string, headers: Record<string, string>][] = [
+      ['HEAD', {}],
+      ['GET', noneMatch],
+      ['GET', { 'if-match': '"other"' }],
+      ['GET', { range: 'bytes=99-' }],
+      ['GET', {}],
+    ];
+    const folder = join(root, DOMAIN, 'versions', VERSION);
+    const kept = join(root, 'kept');
+    // Each is the first one after the removal.
+    for (const [method, headers] of asked) {
+      const status = async () => (await fetch(`${server.url}${base}/bundle.tar.gz`, { method, headers })).status;
+      expect(await status()).not.toBe(404);
+      await rename(folder, kept);
+      const gone = await fetch(`${server.url}${base}/bundle.tar.gz`, { method, headers });
+      expect([method, headers, gone.status, gone.headers.get('etag')]).toEqual([method, headers, 404, null]);
+      await rename(kept, folder);
+    }
+  });
+
+  it('shows nothing else of the store', async () => {
+    const { root, server } = await serveVersion();
+    await mkdir(join(root, DOMAIN, 'versions', '.tmp'));
+    const elsewhere = [
+      '/',
+      `/${DOMAIN}`,
+      `/${DOMAIN}/`,
+      `/${DOMAIN}/current.json`,
+      `/${DOMAIN}/versions/`,
+      `${base}`,
+      `${base}/`,
+      `${base}/bundle.zip`,
+      `${base}/other.txt`,
+      `${base}/bundle.tar.gz/`,
+      `/${DOMAIN}/versions/20200101T000000Z-aaaaaaaaaaaa/bundle.tar.gz`,
+      '/.store.json',
+      '/.staging/run-1/archive',
+      `/.staging/versions/run-1/manifest.json`,
+      `/${DOMAIN}/versions/.tmp/manifest.json`,
+      `/${DOMAIN}/versions/../current.json`,
+      `/${DOMAIN}/versions/../versions/${VERSION}/bundle.tar.gz`,
+      `/../bundles${base}/bundle.tar.gz`,
+      `/%2e%2e/bundles${base}/bundle.tar.gz`,
+      `/${DOMAIN}%2fversions/${VERSION}/bundle.tar.gz`,
+      `${base}/bundle.tar.gz%00`,
+      `/${DOMAIN}/versions/..%2f..%2f/manifest.json`,
+    ];
+    for (const path of elsewhere) expect([path, await rawStatus(server.port, path)]).toEqual([path, 404]);
+    const refused = await fetch(`${server.url}/`);
+    expect(refused.headers.get('cache-control')).toBeNull();
+    expect(refused.headers.get('etag')).toBeNull();
+  });
+
+  it('asks for the token, if there is one, except for its health', async () => {
+    const { server } = await serveVersion({ token: 'swordfish' });
+    const status = async (authorization?: string) =>
+      (await fetch(`${server.url}${base}/bundle.tar.gz`, { headers: authorization ? { authorization } : {} })).status;
+    expect(await status()).toBe(401);
+    expect(await status('Bearer swordfis')).toBe(401);
+    expect(await status('swordfish')).toBe(401);
+    expect(await status('Bearer swordfish')).toBe(200);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  });
+
+  it('listens on this machine only, says when its port is taken, and stops when told', async () => {
+    const controller = new AbortController();
+    const { root, server } = await serveVersion({ signal: controller.signal });
+    expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
+    await expect(startBundleServer({ root, port: server.port })).rejects.toMatchObject({
+      name: 'PortTaken',
+      port: server.port,
+    });
+    controller.abort();
+    await server.stop();
+    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+    const again = await startBundleServer({ root, port: server.port });
+    servers.push(again);
+    expect((await fetch(`${again.url}/healthz`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,325 @@
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NoSuchVersion, PointerMoved } from '../../../src/bundle/store/bundle-store.ts';
+import { sha256 } from '../../tools/bundle/object-server.ts';
+import { DOMAIN, publish, stage, stagedManifest } from '../../tools/bundle/staged.ts';
+import { backends, type StoreScene } from '../../tools/bundle/store-backends.ts';
+
+const V1 = '20261121T040200Z-aaaaaaaaaaaa';
+const V2 = '20261122T040200Z-bbbbbbbbbbbb';
+const NOW = new Date('2026-11-23T00:00:00Z');
+const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
+const later = (days: number) => new Date(Date.now() + days * 24 * 3_600_000);
+
+for (const backend of backends) {
+  describe.skipIf(!backend.available)(`the bundle store: ${backend.kind}`, { timeout: 60_000 }, () => {
+    beforeAll(() => backend.start(), 60_000);
+    afterAll(() => backend.stop());
+
+    it('publishes a staged archive under the layout that others read', async () => {
+      const { store, files, read } = await backend.scene();
+      const staged = await stage(store, 'run-1');
+      const manifest = await store.publish('run-1', V1);
+      await store.discardStaged('run-1');
+      const current = await store.moveCurrent(DOMAIN, V1, 0, NOW);
+
+      const folder = `${DOMAIN}/versions/${V1}`;
+      expect(manifest).toEqual({ version: V1, ...staged });
+      expect((await files()).filter((path) => !path.endsWith('in-use.json'))).toEqual([
+        `${DOMAIN}/current.json`,
+        `${folder}/bundle.tar.gz`,
+        `${folder}/manifest.json`,
+      ]);
+      expect((await read(`${folder}/bundle.tar.gz`)).toString()).toBe('archive bytes');
+      const text = (await read(`${folder}/manifest.json`)).toString();
+      expect(JSON.parse(text)).toEqual(manifest);
+      expect(text).toContain('\n  "version"');
+      expect(JSON.parse((await read(`${DOMAIN}/current.json`)).toString())).toEqual(current);
+      expect(current).toEqual({
+        version: V1,
+        contentDigest: staged.contentDigest,
+        publishedAt: '2026-11-23T00:00:00.000Z',
+        epoch: 1,
+      });
+      expect(await store.withArchive(DOMAIN, V1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
+      expect(await store.urlOf(DOMAIN, V1)).toBe(`http://localhost:8090/${folder}/bundle.tar.gz`);
+      expect(await store.domains()).toEqual([DOMAIN]);
+    });
+
+    it('keeps its identity, also when many open it at once', async () => {
+      const { store, open, remove } = await backend.scene();
+      expect((await open()).identity).toBe(store.identity);
+      await remove('.store.json');
+      const ids = await Promise.all(Array.from({ length: 8 }, async () => (await open()).identity));
+      expect(new Set(ids).size).toBe(1);
+      expect(ids[0]).not.toBe(store.identity);
+      await expect(store.checkWritable()).resolves.toBeUndefined();
+    });
+
+    it('gives the same staging file for the same stage, and takes it back', async () => {
+      const { store, files } = await backend.scene();
+      const file = await store.stagingFile('run-1');
+      await writeFile(file, 'half');
+      expect(await store.stagingFile('run-1')).toBe(file);
+      await store.discardStaged('run-1');
+      await store.discardStaged('never-there');
+      await expect(readFile(file)).rejects.toMatchObject({ code: 'ENOENT' });
+      expect(await files()).toEqual([]);
+    });
+
+    it('publishes from another machine what this one has verified', async () => {
+      const { store, open } = await backend.scene();
+      const staged = await stage(store, 'run-1');
+      const other = await open();
+      expect(await other.publish('run-1', V1)).toEqual({ version: V1, ...staged });
+      await other.discardStaged('run-1');
+      expect(await store.manifest(DOMAIN, V1)).toEqual({ version: V1, ...staged });
+    });
+
+    it('publishes the same content twice as once, and never changes a version', async () => {
+      const { store } = await backend.scene();
+      await stage(store, 'run-1');
+      await stage(store, 'run-2');
+      await stage(store, 'run-3', 'other bytes');
+      const manifest = await store.publish('run-1', V1);
+      expect(await store.publish('run-1', V1)).toEqual(manifest);
+      expect(await store.publish('run-2', V1)).toEqual(manifest);
+      await expect(store.publish('run-3', V1)).rejects.toMatchObject({ name: 'VersionConflict' });
+      expect(await store.withArchive(DOMAIN, V1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
+    });
+
+    it.skipIf(backend.kind === 'directory')('goes on where a publisher died: archive there, manifest not', async () => {
+      const { store, write } = await backend.scene();
+      await stage(store, 'run-1');
+      await write(`${DOMAIN}/versions/${V1}/bundle.tar.gz`, 'archive bytes');
+      expect(await store.versions(DOMAIN)).toEqual([]);
+      await expect(store.manifest(DOMAIN, V1)).rejects.toBeInstanceOf(NoSuchVersion);
+      await store.publish('run-1', V1);
+      expect(await store.versions(DOMAIN)).toHaveLength(1);
+    });
+
+    it('lets one of many publishers of the same name win, whole (S3)', async () => {
+      const { store, open, read, unfinished } = await backend.scene();
+      const contents = Array.from({ length: 6 }, (_, n) => `content ${n}`);
+      await Promise.all(contents.map((content, n) => stage(store, `run-${n}`, content)));
+      const results = await Promise.allSettled(contents.map(async (_, n) => (await open()).publish(`run-${n}`, V1)));
+      const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      expect(won).toHaveLength(1);
+      expect(sha256(await read(`${DOMAIN}/versions/${V1}/bundle.tar.gz`))).toBe(won[0]?.archive.sha256);
+      for (const result of results) {
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ name: 'VersionConflict' });
+      }
+      expect(await unfinished()).toBe(0);
+    });
+
+    it('shows nothing when publishing fails: bytes changed after verification, archive gone, nothing staged', async () => {
+      const { store, files, unfinished } = await backend.scene();
+      const attempt = async (spoil: (file: string) => Promise<void>) => {
+        const file = await store.stagingFile('run-1');
+        await writeFile(file, 'archive bytes');
+        await spoil(file);
+        await store.saveStaged('run-1', stagedManifest('archive bytes'));
+        await store.publish('run-1', V1);
+      };
+      const spoilt = [
+        (file: string) => appendFile(file, 'x'),
+        (file: string) => writeFile(file, 'ARCHIVE BYTES'),
+        (file: string) => rm(file),
+      ];
+      for (const spoil of spoilt) await expect(attempt(spoil)).rejects.toMatchObject({ name: 'StagedChanged' });
+      await expect(store.publish('run-2', V1)).rejects.toMatchObject({ name: 'StagedChanged' });
+      expect(await store.versions(DOMAIN)).toEqual([]);
+      expect((await files()).filter((path) => path.startsWith(DOMAIN))).toEqual([]);
+      expect(await unfinished()).toBe(0);
+    });
+
+    it('lists whole versions only, newest first (S6)', async () => {
+      const { store, write, remove } = await backend.scene();
+      const at = (version: string, file: string) => `${DOMAIN}/versions/${version}/${file}`;
+      const [cut, torn, bare, gone] = [3, 4, 5, 6].map(versionAt) as [string, string, string, string];
+      for (const version of [V2, V1, cut, torn, gone]) await publish(store, version);
+      await write(at(cut, 'bundle.tar.gz'), 'arc');
+      await write(at(torn, 'manifest.json'), '{"version":');
+      await write(at(bare, 'bundle.tar.gz'), 'archive bytes');
+      await remove(at(gone, 'bundle.tar.gz'));
+      await write(`${DOMAIN}/versions/.hidden/manifest.json`, '{}');
+      const listed = await store.versions(DOMAIN);
+      expect(listed.map(({ version }) => version)).toEqual([V2, V1]);
+      expect(listed[0]).toEqual({
+        version: V2,
+        contentDigest: (await store.manifest(DOMAIN, V2)).contentDigest,
+        publishedAt: '2026-11-22T04:02:00.000Z',
+        pages: 1,
+        bytes: 13,
+        jobId: 'job_1',
+      });
+      expect(await store.versions('never.example')).toEqual([]);
+      for (const version of [cut, bare, gone]) {
+        await expect(store.manifest(DOMAIN, version)).rejects.toBeInstanceOf(NoSuchVersion);
+      }
+      const stored = (await store.inventory(DOMAIN)).map(({ version, files }) => [
+        version,
+        files.map(({ name }) => name),
+      ]);
+      expect(stored).toEqual([
+        [gone, ['manifest.json']],
+        [bare, ['bundle.tar.gz']],
+        [torn, ['bundle.tar.gz', 'manifest.json']],
+        [cut, ['bundle.tar.gz', 'manifest.json']],
+        [V2, ['bundle.tar.gz', 'manifest.json']],
+        [V1, ['bundle.tar.gz', 'manifest.json']],
+      ]);
+    });
+
+    it('moves the pointer by compare-and-swap (S3)', async () => {
+      const { store } = await backend.scene();
+      await publish(store, V1);
+      await publish(store, V2);
+      await store.moveCurrent(DOMAIN, V1, 0, NOW);
+      await expect(store.moveCurrent(DOMAIN, V2, 0, NOW)).rejects.toBeInstanceOf(PointerMoved);
+      expect(await store.moveCurrent(DOMAIN, V1, 0, NOW)).toMatchObject({ version: V1, epoch: 1 });
+      expect(await store.moveCurrent(DOMAIN, V2, 1, NOW)).toMatchObject({ version: V2, epoch: 2 });
+      expect(await store.moveCurrent(DOMAIN, V1, 2, NOW)).toMatchObject({ version: V1, epoch: 3 });
+      await expect(store.moveCurrent(DOMAIN, 'none', 3, NOW)).rejects.toBeInstanceOf(NoSuchVersion);
+      expect(await store.current(DOMAIN)).toMatchObject({ version: V1, epoch: 3 });
+    });
+
+    it('lets exactly one of many racing movers win (S3)', async () => {
+      const { store, open } = await backend.scene();
+      await stage(store, 'run-1');
+      const versions = Array.from({ length: 8 }, (_, n) => versionAt(n + 1));
+      for (const version of versions) await store.publish('run-1', version);
+      const results = await Promise.allSettled(
+        versions.map(async (version) => (await open()).moveCurrent(DOMAIN, version, 0, NOW)),
+      );
+      const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      expect(won).toEqual([await store.current(DOMAIN)]);
+      for (const result of results) {
+        if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(PointerMoved);
+      }
+    });
+
+    it('remembers rollouts by target, together with those made at the same time', async () => {
+      const { store, open } = await backend.scene();
+      expect(await store.rolledOut(DOMAIN, 'directory:./site')).toBeNull();
+      const targets = ['directory:./site', 'directory:/srv', 'constructor', 'helm:x'];
+      await Promise.all(targets.map(async (target, n) => (await open()).recordRollout(DOMAIN, target, `v${n}`)));
+      const known = await Promise.all(targets.map((target) => store.rolledOut(DOMAIN, target)));
+      expect(known).toEqual(['v0', 'v1', 'v2', 'v3']);
+      expect(await store.rolledOut(DOMAIN, 'toString')).toBeNull();
+    });
+
+    it.each(['', '.', '..', '../x', 'a/b', 'a\\b', '.hidden', 'a\0b'])('takes %j for no name', async (name) => {
+      const { store } = await backend.scene();
+      await expect(store.current(name)).rejects.toThrow(RangeError);
+      await expect(store.manifest(DOMAIN, name)).rejects.toThrow(RangeError);
+      await expect(store.stagingFile(name)).rejects.toThrow(RangeError);
+      await expect(store.open(DOMAIN, V1, name)).rejects.toThrow(RangeError);
+    });
+
+    it('reads ranges of a published file', async () => {
+      const { store } = await backend.scene();
+      await publish(store, V1, '0123456789');
+      const text = async (range?: { start: number; end: number }) =>
+        Buffer.concat((await (await store.open(DOMAIN, V1, 'bundle.tar.gz', range))?.toArray()) ?? []).toString();
+      expect([await text(), await text({ start: 2, end: 4 }), await text({ start: 9, end: 9 })]).toEqual([
+        '0123456789',
+        '234',
+        '9',
+      ]);
+      expect(await store.open(DOMAIN, V1, 'bundle.zip')).toBeNull();
+      expect(await store.open(DOMAIN, V2, 'bundle.tar.gz')).toBeNull();
+    });
+
+    describe('retention', () => {
+      async function withVersions(
+        count: number,
+      ): Promise<StoreScene & { versions: string[]; left(): Promise<string[]> }> {
+        const scene = await backend.scene();
+        await stage(scene.store, 'run-1');
+        const versions = Array.from({ length: count }, (_, n) => versionAt(n + 1));
+        for (const version of versions) await scene.store.publish('run-1', version);
+        await scene.store.discardStaged('run-1');
+        const left = async () => (await scene.store.inventory(DOMAIN)).map(({ version }) => version).sort();
+        return { ...scene, versions, left };
+      }
+
+      it('keeps the newest, and whatever is current, held, recorded at a target or on its way to one', async () => {
+        const { store, left, files } = await withVersions(9);
+        await store.moveCurrent(DOMAIN, versionAt(1), 0, NOW);
+        await store.recordRollout(DOMAIN, 'helmValues:a', versionAt(2));
+        await store.startRollout(DOMAIN, 'directory:b', versionAt(3));
+        const removed = await store.prune(DOMAIN, 2, [versionAt(4)]);
+        expect(removed.sort()).toEqual([5, 6, 7].map(versionAt));
+        expect(await left()).toEqual([1, 2, 3, 4, 8, 9].map(versionAt));
+        expect(await store.prune(DOMAIN, 2, [versionAt(4)])).toEqual([]);
+        await store.startRollout(DOMAIN, 'directory:b', versionAt(9));
+        expect((await store.prune(DOMAIN, 1)).sort()).toEqual([3, 4, 8].map(versionAt));
+        expect(await left()).toEqual([1, 2, 9].map(versionAt));
+        expect((await files()).filter((path) => path.includes(versionAt(8)))).toEqual([]);
+      });
+
+      it('leaves alone what is not named like a version, and has nothing to do for a site without any', async () => {
+        const { store, write, left } = await withVersions(2);
+        await write(`${DOMAIN}/versions/mine/note.txt`, 'mine');
+        await store.prune(DOMAIN, 1);
+        expect(await left()).toEqual([versionAt(2), 'mine']);
+        expect(await store.prune('never.example', 1)).toEqual([]);
+      });
+
+      it('never takes a version from a rollout or a promotion that has begun (S7)', async () => {
+        const { store, open, versions, left } = await withVersions(8);
+        const old = versions.slice(0, -1);
+        const [pruner, user] = [await open(), await open()];
+        const results = await Promise.all([
+          pruner.prune(DOMAIN, 1),
+          ...old.map((version, n) => settled(user.startRollout(DOMAIN, `target-${n}`, version))),
+          settled(store.moveCurrent(DOMAIN, old[3] ?? '', 0, NOW)),
+        ]);
+        const [removed, ...uses] = results;
+        const there = new Set(await left());
+        const using = [...old, old[3] ?? ''];
+        for (const [index, use] of uses.entries()) {
+          const version = using[index] ?? '';
+          if (use instanceof Error) expect(use).toBeInstanceOf(NoSuchVersion);
+          else expect(there.has(version)).toBe(true);
+        }
+        for (const version of removed) expect(there.has(version)).toBe(false);
+        expect(there.has(versions.at(-1) ?? '')).toBe(true);
+        const current = await store.current(DOMAIN);
+        if (current) expect((await store.manifest(DOMAIN, current.version)).version).toBe(current.version);
+      });
+
+      it('does not begin to use what is gone', async () => {
+        const { store } = await withVersions(2);
+        await store.prune(DOMAIN, 1);
+        await expect(store.startRollout(DOMAIN, 't', versionAt(1))).rejects.toBeInstanceOf(NoSuchVersion);
+        await expect(store.moveCurrent(DOMAIN, versionAt(1), 0, NOW)).rejects.toBeInstanceOf(NoSuchVersion);
+        expect(await store.current(DOMAIN)).toBeNull();
+      });
+
+      it('sweeps up downloads that nobody will publish any more, and no others (S5)', async () => {
+        const { store, files } = await backend.scene();
+        await stage(store, 'run-1');
+        const local = await store.stagingFile('run-2');
+        await writeFile(local, 'half');
+        const before = await files();
+        await store.sweep(later(6));
+        expect(await files()).toEqual(before);
+        expect(await readFile(local, 'utf8')).toBe('half');
+        await store.sweep(later(8));
+        expect(await files()).toEqual([]);
+        await expect(readFile(local)).rejects.toMatchObject({ code: 'ENOENT' });
+      });
+    });
+  });
+}
+
+/** What it ends with: an error is a result here. */
+async function settled(work: Promise<unknown>): Promise<unknown> {
+  try {
+    return await work;
+  } catch (error) {
+    return error;
+  }
+}

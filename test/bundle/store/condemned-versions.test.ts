@@ -1,0 +1,155 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BundleStore, NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
+import { S3BundleStore } from '../../../src/bundle/store/s3/s3-store.ts';
+import { toJson } from '../../../src/bundle/store/store-files.ts';
+import { usesPath } from '../../../src/bundle/store/store-layout.ts';
+import { DOMAIN, publish } from '../../tools/bundle/staged.ts';
+import { backends, s3Backend, s3Server } from '../../tools/bundle/store-backends.ts';
+import { tempFolder } from '../../tools/bundle/temp-folder.ts';
+import { pausingProxy } from '../../tools/proxies/pausing-proxy.ts';
+
+const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
+const NOW = new Date('2026-12-24T00:00:00Z');
+const [OLD, NEW] = [versionAt(1), versionAt(3)];
+const TARGET = 'directory:./site';
+
+/** What begins to use the old version, and whether it is used then. */
+const uses = {
+  hold: {
+    begin: (store: BundleStore) => store.holds.place(DOMAIN, { version: OLD, reason: null, at: NOW }),
+    isUsed: async (store: BundleStore) => (await store.holds.of(DOMAIN))?.version === OLD,
+  },
+  promotion: {
+    begin: (store: BundleStore) => store.moveCurrent(DOMAIN, OLD, 1, NOW),
+    isUsed: async (store: BundleStore) => (await store.current(DOMAIN))?.version === OLD,
+  },
+  rollout: {
+    begin: (store: BundleStore) => store.startRollout(DOMAIN, TARGET, OLD),
+    isUsed: null,
+  },
+};
+type Use = (typeof uses)[keyof typeof uses];
+const named = Object.entries(uses).map(([name, use]) => ({ name, use }));
+
+/** Three versions, the newest of them current. */
+async function fill(store: BundleStore): Promise<BundleStore> {
+  for (const day of [1, 2, 3]) await publish(store, versionAt(day), `content of ${day}`);
+  await store.moveCurrent(DOMAIN, NEW, 0, NOW);
+  return store;
+}
+
+const prune = (store: BundleStore) => store.prune(DOMAIN, 1);
+const ending = (promise: Promise<unknown>) =>
+  promise.then(
+    () => null,
+    (error: unknown) => error,
+  );
+
+/** Refused and removed, or begun and left alone. */
+async function expectOneOfBoth(store: BundleStore, { isUsed }: Use, end: unknown) {
+  const kept = (await store.versions(DOMAIN)).map(({ version }) => version);
+  const begun = end === null;
+  if (!begun) expect(end).toBeInstanceOf(NoSuchVersion);
+  expect({ begun, kept }).toEqual({ begun, kept: begun ? [NEW, OLD] : [NEW] });
+  if (isUsed !== null) expect(await isUsed(store)).toBe(begun);
+  expect((await store.inventory(DOMAIN)).map(({ version }) => version)).toEqual(kept);
+}
+
+for (const backend of backends) {
+  describe.skipIf(!backend.available)(`a condemned version: ${backend.kind}`, { timeout: 180_000 }, () => {
+    beforeAll(() => backend.start(), 60_000);
+    afterAll(() => backend.stop());
+
+    it.each(named)('that somebody begins to use at that moment stays or is refused: $name', async ({ use }) => {
+      for (let round = 0; round < 5; round += 1) {
+        const { store, open } = await backend.scene();
+        await fill(store);
+        const other = await open();
+        const beginLate = async () => {
+          await sleep(round);
+          return ending(use.begin(other));
+        };
+        const [end] = await Promise.all([beginLate(), prune(store)]);
+        await expectOneOfBoth(store, use, end);
+      }
+    });
+  });
+}
+
+describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeout: 300_000 }, () => {
+  beforeAll(() => s3Backend.start(), 60_000);
+  afterAll(() => s3Backend.stop());
+
+  it('is refused while the retention that condemned it is dead, and its removal ends with the next', async () => {
+    for (const { use } of named) {
+      const { store, write } = await s3Backend.scene();
+      await fill(store);
+      await write(
+        usesPath(DOMAIN),
+        toJson({ rollingOut: {}, promoting: {}, removing: [versionAt(2), OLD], changes: 7 }),
+      );
+      const end = await ending(use.begin(store));
+      expect(end).toBeInstanceOf(NoSuchVersion);
+      await prune(store);
+      await expectOneOfBoth(store, use, end);
+    }
+  });
+
+  it.each(named)('stays or is refused wherever either stops while the other runs: $name', async ({ use }) => {
+    const begin = (store: BundleStore) => ending(use.begin(store));
+    await eachStop(begin, prune, (store, end) => expectOneOfBoth(store, use, end));
+    await eachStop(prune, begin, (store, _, end) => expectOneOfBoth(store, use, end));
+  });
+
+  it('stays while one promotion of it goes on, though another has failed', async () => {
+    const { promotion } = uses;
+    const failAndPrune = async (store: BundleStore) => {
+      const end = await ending(store.moveCurrent(DOMAIN, OLD, 0, NOW));
+      await prune(store);
+      return end;
+    };
+    await eachStop(
+      (store) => ending(promotion.begin(store)),
+      failAndPrune,
+      async (store, end) => expectOneOfBoth(store, promotion, end),
+    );
+  });
+});
+
+let stores = 0;
+const AT_ONCE = 4;
+
+/** Stops the first before each of its requests in turn, while the second runs from beginning to end. */
+async function eachStop<First, Second>(
+  first: (store: BundleStore) => Promise<First>,
+  second: (store: BundleStore) => Promise<Second>,
+  check: (store: BundleStore, first: First, second: Second) => Promise<void>,
+): Promise<void> {
+  const stopBehind = async (whole: number) => {
+    stores += 1;
+    const prefix = `condemned/${stores}`;
+    const { endpoint, bucket } = s3Server();
+    const workFolder = join(await tempFolder(), 'work');
+    const settings = { bucket, prefix, publicUrl: 'http://x', workFolder };
+    const store = await fill(await S3BundleStore.open({ ...settings, endpoint }));
+    // The first request of a store reads its identity.
+    const proxy = await pausingProxy(endpoint, whole + 1);
+    const stopped = await S3BundleStore.open({ ...settings, endpoint: proxy.url });
+    const running = first(stopped);
+    const ended = await Promise.race([proxy.paused.then(() => false), running.then(() => true)]);
+    const then = await second(store);
+    proxy.goOn();
+    const end = await running;
+    await proxy.stop();
+    await check(store, end, then).catch((error: unknown) => {
+      throw new Error(`stopped behind ${whole} requests`, { cause: error });
+    });
+    return ended;
+  };
+  for (let whole = 0, ended = false; !ended; whole += AT_ONCE) {
+    const some = Array.from({ length: AT_ONCE }, (_, n) => stopBehind(whole + n));
+    ended = (await Promise.all(some)).some((finished) => finished);
+  }
+}

@@ -1,0 +1,80 @@
+import { appendFile, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { DirectoryBundleStore } from '../../../../src/bundle/store/directory/directory-store.ts';
+import { DOMAIN, stage } from '../../../tools/bundle/staged.ts';
+import { tempFolder } from '../../../tools/bundle/temp-folder.ts';
+
+const V1 = '20261121T040200Z-aaaaaaaaaaaa';
+const NOW = new Date('2026-11-23T00:00:00Z');
+
+async function makeStore() {
+  const root = join(await tempFolder(), 'bundles');
+  const open = () => DirectoryBundleStore.open({ root, publicUrl: 'http://localhost:8090/' });
+  return { root, open, store: await open() };
+}
+
+const filesBelow = async (root: string) => (await readdir(root, { recursive: true })).sort();
+
+describe('DirectoryBundleStore', () => {
+  it('shows nothing when publishing fails: bytes changed after verification, archive gone, nothing staged', async () => {
+    const { root, store } = await makeStore();
+    await stage(store, 'run-1');
+    await appendFile(await store.stagingFile('run-1'), 'x');
+    await expect(store.publish('run-1', V1)).rejects.toMatchObject({ name: 'StagedChanged' });
+    await rm(await store.stagingFile('run-1'));
+    await expect(store.publish('run-1', V1)).rejects.toMatchObject({ name: 'StagedChanged' });
+    await expect(store.publish('run-2', V1)).rejects.toMatchObject({ name: 'StagedChanged' });
+    expect(await store.versions(DOMAIN)).toEqual([]);
+    expect(await filesBelow(join(root, '.staging'))).toEqual(['run-1', 'run-1/staged.json']);
+  });
+
+  it('is not touched by a writer that still holds the staged file', async () => {
+    const { store } = await makeStore();
+    await stage(store, 'run-1');
+    await store.publish('run-1', V1);
+    await truncate(await store.stagingFile('run-1'), 0);
+    expect(await readFile(await store.archivePath(DOMAIN, V1), 'utf8')).toBe('archive bytes');
+  });
+
+  it('survives what a killed publisher left half-written', async () => {
+    const { root, store } = await makeStore();
+    await stage(store, 'run-1');
+    await mkdir(join(root, '.staging', 'run-1', 'version.1-abc.tmp'));
+    await writeFile(join(root, '.staging', 'run-1', 'version.1-abc.tmp', 'bundle.tar.gz'), 'half');
+    await mkdir(join(root, DOMAIN, 'versions'), { recursive: true });
+    await writeFile(join(root, DOMAIN, 'current.json.1-abc.tmp'), '{"vers');
+    expect(await store.current(DOMAIN)).toBeNull();
+    await store.publish('run-1', V1);
+    await store.discardStaged('run-1');
+    await store.moveCurrent(DOMAIN, V1, 0, NOW);
+    expect((await store.versions(DOMAIN)).map(({ version }) => version)).toEqual([V1]);
+    expect(await readdir(join(root, '.staging'))).toEqual([]);
+  });
+
+  it('waits for another process that holds the lock', async () => {
+    const { root, store } = await makeStore();
+    await stage(store, 'run-1');
+    await store.publish('run-1', V1);
+    const other = new Database(join(root, '.lock'));
+    other.exec('BEGIN EXCLUSIVE');
+    const moving = store.moveCurrent(DOMAIN, V1, 0, NOW);
+    expect(await Promise.race([moving, new Promise((done) => setTimeout(done, 50, 'waiting'))])).toBe('waiting');
+    expect(await store.current(DOMAIN)).toBeNull();
+    other.close();
+    expect(await moving).toMatchObject({ epoch: 1 });
+  });
+
+  it('says which folder it cannot write to', async () => {
+    const file = join(await tempFolder(), 'file');
+    await writeFile(file, '');
+    for (const root of [file, join(file, 'below')]) {
+      await expect(DirectoryBundleStore.open({ root, publicUrl: 'http://x' })).rejects.toMatchObject({
+        name: 'StoreNotWritable',
+        folder: root,
+        message: expect.stringContaining(root),
+      });
+    }
+  });
+});

@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditStore } from '../../../../src/bundle/store/audit-store.ts';
+import { S3BundleStore } from '../../../../src/bundle/store/s3/s3-store.ts';
+import { StoreUnreachable } from '../../../../src/bundle/store/store-errors.ts';
+import { versionName } from '../../../../src/model/export/version-name.ts';
+import { DOMAIN, filesOf, publish, stage, stagedManifest } from '../../../tools/bundle/staged.ts';
+import { s3Backend, s3Server } from '../../../tools/bundle/store-backends.ts';
+import { tempFolder } from '../../../tools/bundle/temp-folder.ts';
+import { breakingProxy } from '../../../tools/proxies/breaking-proxy.ts';
+
+const NOW = new Date('2026-11-23T00:00:00Z');
+const nameOf = (day: number, content: string) =>
+  versionName(Date.UTC(2026, 10, day), stagedManifest(content, filesOf(content)).contentDigest);
+const AT_ONCE = 8;
+const OLD = nameOf(21, 'old');
+const NEW = nameOf(22, 'new');
+
+describe.skipIf(!s3Backend.available)(
+  'an export to a bucket that ends at any request (S1)',
+  { timeout: 180_000 },
+  () => {
+    beforeAll(() => s3Backend.start(), 60_000);
+    afterAll(() => s3Backend.stop());
+
+    it.each(['not sent', 'answer lost'] as const)(
+      'readers see the old or the new version whole, and a repetition ends well: request %s',
+      async (next) => {
+        for (let whole = 0, ended = false; !ended; whole += AT_ONCE) {
+          const some = Array.from({ length: AT_ONCE }, (_, n) => interrupted(whole + n, next));
+          ended = (await Promise.all(some)).some((finished) => finished);
+        }
+      },
+    );
+  },
+);
+
+/** An export whose connection ends behind so many requests; true when it needs no more than these. */
+async function interrupted(whole: number, next: 'not sent' | 'answer lost'): Promise<boolean> {
+  const { endpoint, bucket } = s3Server();
+  const prefix = `interrupted/${next.replace(' ', '-')}-${whole}`;
+  const settings = { bucket, prefix, endpoint, publicUrl: 'http://x', workFolder: join(await tempFolder(), 'work') };
+  const reader = await S3BundleStore.open(settings);
+  await publish(reader, OLD, 'old');
+  await reader.moveCurrent(DOMAIN, OLD, 0, NOW);
+
+  const proxy = await breakingProxy(endpoint, whole, next);
+  const failure = await exporting({ ...settings, endpoint: proxy.url }).catch((error: unknown) => error);
+  const finished = proxy.requests() <= whole;
+  await proxy.stop();
+  expect([whole, failure]).toEqual([whole, finished ? undefined : expect.any(StoreUnreachable)]);
+
+  const current = await reader.current(DOMAIN);
+  const listed = (await reader.versions(DOMAIN)).map(({ version }) => version);
+  expect(listed).toContain(current?.version);
+  expect([OLD, NEW]).toContain(current?.version);
+  expect(await reader.withArchive(DOMAIN, current?.version ?? '', async () => 'whole')).toBe('whole');
+
+  await exporting(settings);
+  const [audit] = await auditStore(reader, [DOMAIN]);
+  expect(audit).toMatchObject({ current: NEW, reasons: [], versions: [{ state: 'good' }, { state: 'good' }] });
+  expect(await reader.current(DOMAIN)).toMatchObject({ version: NEW, epoch: 2 });
+  return finished;
+}
+
+/** What the steps of an export do with the store, from a verified download to the pointer. */
+async function exporting(settings: Parameters<typeof S3BundleStore.open>[0]): Promise<void> {
+  const store = await S3BundleStore.open(settings);
+  await stage(store, 'run-1', 'new');
+  await store.publish('run-1', NEW);
+  await store.moveCurrent(DOMAIN, NEW, 1, NOW);
+  await store.discardStaged('run-1');
+}

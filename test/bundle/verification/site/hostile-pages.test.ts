@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cssReferences } from '../../../../src/bundle/verification/site/css-references.ts';
+import { htmlContent } from '../../../../src/bundle/verification/site/html-references.ts';
+import { SiteInspection } from '../../../../src/bundle/verification/site/site-inspection.ts';
+import { srcsetUrls } from '../../../../src/bundle/verification/site/srcset.ts';
+
+/** Each would take hours or end the thread if a step looked at the same text again and again. */
+const SIZE = 1_500_000;
+const many = (text: string) => text.repeat(Math.ceil(SIZE / text.length));
+
+describe('pages made to keep their reader busy', () => {
+  it.each([
+    ['a.css', many('@namespace ')],
+    ['a.css', many('\\"')],
+    ['a.css', many('url(')],
+    ['a.css', many('/*')],
+    ['a.css', many('a{b:url(x)}')],
+    ['a.js', `import${' '.repeat(SIZE)}`],
+    ['a.js', many('import ')],
+    ['a.js', `serviceWorker${' '.repeat(SIZE)}`],
+    ['a.json', `-----BEGIN PRIVATE KEY-----${many('a: ')}`],
+    ['a.json', `-----BEGIN PRIVATE KEY-----${many('\n')}`],
+    ['a.json', many('-----BEGIN A')],
+    ['a.html', `<style>${many('a{b:url(x)}')}</style>`],
+    ['a.html', `<p style="${many('b:url(x);')}">`],
+    ['a.html', `<img srcset="${many('a (')}">`],
+    ['a.html', `<img srcset="${many(',')}a${many(',')}">`],
+    ['a.html', `<meta http-equiv=refresh content="1${' '.repeat(SIZE)}">`],
+    ['a.html', `<a href="${many('../')}">`],
+    ['a.html', `<a href="${many(' ')}">`],
+    ['a.html', many('<constructor><__proto__ href=x>')],
+    ['a.constructor', 'x'],
+  ])('%s', (path, text) => {
+    const inspection = new SiteInspection({}, null);
+    if (inspection.wants(path, text.length)) inspection.inspect(path, Buffer.from(text));
+    expect(inspection.notes().targets.size).toBeLessThan(3);
+  });
+
+  it('looks into a page within a page, once', () => {
+    const quoted = (html: string) => html.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+    const inner = (html: string) => `<iframe srcdoc="${quoted(html)}"></iframe>`;
+    const urls = (html: string) => htmlContent(html).references.map(({ url }) => url);
+    expect(urls(inner('<img src=a.png>'))).toEqual(['a.png']);
+    expect(urls(inner(`<img src=a.png>${inner('<img src=b.png>')}`))).toEqual(['a.png']);
+  });
+
+  it('never throw', () => {
+    const piece = fc.constantFrom(
+      '<',
+      '>',
+      '"',
+      "'",
+      '/',
+      '=',
+      'a',
+      'href',
+      'src',
+      'style',
+      'script',
+      '!--',
+      '&',
+      ' ',
+      '\\',
+      'url(',
+      ')',
+      '@import',
+      ',',
+      '\u0000',
+      '\ud800',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
+        const text = pieces.join('');
+        const inspection = new SiteInspection({}, null);
+        for (const path of ['a.html', 'a.svg', 'a.css', 'a.js', 'a.txt']) inspection.inspect(path, Buffer.from(text));
+        expect(srcsetUrls(text).every((url) => text.includes(url))).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('what a style sheet loads', () => {
+  it.each([
+    ['a { b: url(x.png) }', 'x.png'],
+    ['a { b: url( "x y.png" ) }', 'x y.png'],
+    ["a { b: URL('x.png') }", 'x.png'],
+    ['@import "a.css" screen; @import url(b.css); @IMPORT \'c.css\';', 'a.css', 'b.css', 'c.css'],
+    ['a { b: url(\\78.png) }', 'x.png'],
+    ['/* url(a.png) */ a { b: url(b.png) } /* url(c.png)', 'b.png'],
+    ['a { content: "url(a.png)"; b: url(b.png) }', 'b.png'],
+    ['a { content: "it\\"s url(a.png)"; b: url(b.png) }', 'b.png'],
+    ['a { content: "open\n b: url(b.png) }', 'b.png'],
+    ['@namespace svg url(http://www.w3.org/2000/svg); a { b: url(b.png) }', 'b.png'],
+    ['a { b: myurl(x.png) url() }'],
+  ])('%s', (css, ...urls) => {
+    expect(cssReferences(css).map(({ url }) => url)).toEqual(urls);
+  });
+});

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
+import { verifyInThread as fromSources } from '../../../src/bundle/verification/verify-in-thread.ts';
+import { type Item, SITE, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';
+import { tempFolder } from '../../tools/bundle/temp-folder.ts';
+
+const LIMITS = { maxBytes: 500_000_000, maxFiles: 100, maxRatio: 10_000 };
+/** `npm test` builds first; only the built file starts a thread. */
+const BUILT = new URL('../../../dist/src/bundle/verification/verify-in-thread.js', import.meta.url);
+
+async function fileOf(bytes: Buffer): Promise<string> {
+  const file = join(await tempFolder(), 'archive');
+  await writeFile(file, bytes);
+  return file;
+}
+
+/** Unpacks to 300 MB: long enough to meet it at work. */
+const large = () => gzipSync(tar([...SITE, { name: 'big', content: Buffer.alloc(300_000_000) }]), { level: 1 });
+
+describe('verifyInThread, from the sources', () => {
+  it('gives the report of verifyArchive', async () => {
+    const file = await fileOf(tarGz(SITE));
+    expect(await fromSources(file, { limits: LIMITS })).toEqual(await verifyArchive(file, { limits: LIMITS }));
+  });
+});
+
+describe.skipIf(!existsSync(BUILT))('verifyInThread, built', async () => {
+  const verifyInThread: typeof fromSources = existsSync(BUILT)
+    ? (await import(BUILT.href)).verifyInThread
+    : fromSources;
+
+  it('gives the report of verifyArchive, also for what it refuses', async () => {
+    for (const bytes of [tarGz(SITE), Buffer.from('<html>'), tarGz([{ name: '../x' }])]) {
+      const file = await fileOf(bytes);
+      expect(await verifyInThread(file, { limits: LIMITS })).toEqual(await verifyArchive(file, { limits: LIMITS }));
+    }
+  });
+
+  it('leaves this thread free and tells its progress', async () => {
+    let turns = 0;
+    const counting = setInterval(() => {
+      turns += 1;
+    }, 5);
+    const progress: number[] = [];
+    const options = { limits: LIMITS, onProgress: ({ bytes }: { bytes: number }) => void progress.push(bytes) };
+    const report = await verifyInThread(await fileOf(large()), options);
+    clearInterval(counting);
+    expect(report.ok).toBe(true);
+    expect(turns).toBeGreaterThan(10);
+    expect(progress.length).toBeGreaterThan(0);
+  });
+
+  it('ends at once when aborted', async () => {
+    const controller = new AbortController();
+    const reason = new Error('cancelled');
+    const options = { limits: LIMITS, signal: controller.signal, onProgress: () => controller.abort(reason) };
+    await expect(verifyInThread(await fileOf(large()), options)).rejects.toBe(reason);
+    await expect(verifyInThread('/nowhere', options)).rejects.toBe(reason);
+  });
+
+  it('reports a time limit, and throws for a file that is not there', async () => {
+    const report = await verifyInThread(await fileOf(tarGz(SITE)), { limits: LIMITS, timeLimitMs: 0 });
+    expect(report.reasons).toMatchObject([{ rule: 'time-limit' }]);
+    await expect(verifyInThread('/nowhere', { limits: LIMITS })).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  describe('with a second thread, for a zip of 40 MB', () => {
+    const pages = Array.from({ length: 400 }, (_, n) => ({ name: `p/${n}.html`, content: `<a href="${n + 1}">x</a>` }));
+    const files = Array.from({ length: 40 }, (_, n) => ({ name: `f/${n}.png`, content: randomBytes(1_000_000) }));
+    const limits = { ...LIMITS, maxFiles: 1000 };
+    const site: Item[] = [...SITE, ...pages.slice(0, 200), ...files, ...pages.slice(200)];
+
+    it('gives the same report, links between the parts included', async () => {
+      const file = await fileOf(zip(site));
+      const report = await verifyInThread(file, { limits });
+      expect(report).toEqual(await verifyArchive(file, { limits }));
+      expect(report).toMatchObject({ ok: true, files: 443, warnings: [{ rule: 'broken-link', path: 'p/399.html' }] });
+    });
+
+    it('says the same of what is damaged in either part, and of names in both', async () => {
+      const name = { name: '../x' };
+      for (const broken of [
+        zip([...SITE, { name: 'a', content: 'a', crc: 1 }, ...site.slice(3)]),
+        zip([...site, { name: 'a', content: 'a', crc: 1 }]),
+        zip([name, ...site, name]),
+        zip([...site, { ...name, name: 'INDEX.html' }]),
+      ]) {
+        const file = await fileOf(broken);
+        const report = await verifyInThread(file, { limits });
+        expect(report.ok).toBe(false);
+        expect(report).toMatchObject({ reasons: (await verifyArchive(file, { limits })).reasons });
+      }
+    });
+  }, 60_000);
+
+  it('is ended when it needs too much memory', async () => {
+    const many = Array.from({ length: 30_000 }, (_, n) => ({ name: `folder/${n}/index.html` }));
+    const limits = { ...LIMITS, maxFiles: 100_000 };
+    const report = await verifyInThread(await fileOf(tarGz(many)), { limits }, 12);
+    expect(report.reasons).toMatchObject([{ rule: 'memory-limit' }]);
+  }, 60_000);
+});

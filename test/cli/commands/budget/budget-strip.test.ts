@@ -1,0 +1,94 @@
+import { createColors } from 'picocolors';
+import { describe, expect, it } from 'vitest';
+import { releaseStrip, windowStrip } from '../../../../src/cli/commands/budget/budget-strip.ts';
+import { budgetText, untouchedView } from '../../../../src/cli/commands/budget/budget-view.ts';
+import type { WindowView } from '../../../../src/model/budget/permits.ts';
+
+const plain = createColors(false);
+const terminal = { paint: plain, columns: 80 };
+const now = Date.parse('2026-11-21T14:00:00Z');
+const empty = untouchedView({ requests: 100, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 });
+
+describe('the window as strips', () => {
+  it('shows used, free and what is left to others in proportion, always as wide', () => {
+    expect(windowStrip({ ...empty, used: 50, reserve: 20 }, plain)).toBe(
+      '█'.repeat(25) + '░'.repeat(15) + '▒'.repeat(10),
+    );
+    for (const used of [0, 1, 99, 100, 130]) {
+      expect(windowStrip({ ...empty, used, reserve: 30 }, plain)).toHaveLength(50);
+    }
+  });
+
+  it('shows when slots come free, higher where more do', () => {
+    const releases = [now, now + 1_800_000, now + 1_800_000, now + 9_000_000];
+    expect(releaseStrip({ ...empty, releases }, now, plain)).toBe(
+      `▄${'·'.repeat(24)}█${'·'.repeat(23)}▄ until 15:00:00 UTC`,
+    );
+  });
+});
+
+describe('the window in words', () => {
+  const view: WindowView = {
+    ...empty,
+    used: 60,
+    available: 8,
+    reserve: 32,
+    strangers: 32,
+    throttledInWindow: 1,
+    nextFreeAt: now + 60_000,
+    override: { requests: 100, until: now + 7_200_000 },
+    holders: [{ workflowId: 'sync:acme:prj_1:sweep', class: 'sweep', permits: 5, since: now, forecast: null }],
+    waiters: [
+      {
+        workflowId: 'sync:acme:prj_2:incremental',
+        class: 'on-demand',
+        since: now,
+        expectedAt: now + 60_000,
+        forecast: { doneAt: now + 300_000, pages: 212, windows: 2 },
+      },
+    ],
+  };
+
+  it('names holders, waiters with class, time and forecast, strangers, refusals and what was set by hand', () => {
+    const text = budgetText('acme', view, now, terminal);
+    expect(text).toContain(
+      'waiting        sync:acme:prj_2:incremental (on-demand), expected 14:01:00 UTC, done ≈ 14:05:00 UTC, 212 pages, 2 windows',
+    );
+    expect(text).toContain('in use         5 by sync:acme:prj_1:sweep (sweep) since 14:00:00 UTC');
+    expect(text).toContain('others use     about 32 of 100');
+    expect(text).toContain('refused (429)  1 in this window');
+    expect(text).toContain('set by hand    100 requests until 16:00:00 UTC');
+  });
+
+  it('has no forecast while a pause has no end', () => {
+    const text = budgetText('acme', { ...view, pausedBy: 'paused', pausedUntil: null }, now, terminal);
+    expect(text).toContain('waiting        sync:acme:prj_2:incremental (on-demand), until resumed');
+    expect(text).not.toContain('≈');
+  });
+
+  it.each([
+    [80, 44],
+    [82, 46],
+    [120, 50],
+    [40, 4],
+  ])('fits a terminal of %i columns', (columns, cells) => {
+    const { holders: _holders, waiters: _waiters, ...rest } = view;
+    const all = budgetText('acme', { ...rest, holders: [], waiters: [], releases: [now] }, now, {
+      paint: plain,
+      columns,
+    });
+    const strips = all.split('\n').filter((line) => /[█░▒·]/.test(line));
+    expect(strips).toHaveLength(2);
+    expect(Math.max(...strips.map((line) => line.length))).toBeLessThanOrEqual(columns);
+    expect(strips[1]?.match(/[█·]+/)?.[0]).toHaveLength(cells);
+  });
+
+  it.each([
+    ['throttled', now + 60_000, 'by the service (429) until 14:01:00 UTC'],
+    ['unauthorized', now + 60_000, 'the service refuses the API key (401); tried again at 14:01:00 UTC'],
+    ['paused', null, 'by hand until resumed'],
+    ['paused', now + 2 * 86_400_000, 'by hand until 2026-11-23 14:00:00 UTC'],
+  ] as const)('says why nobody is served: %s', (pausedBy, pausedUntil, words) => {
+    expect(budgetText('acme', { ...view, pausedBy, pausedUntil }, now, terminal)).toContain(words);
+  });
+});

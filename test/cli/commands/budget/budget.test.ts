@@ -1,0 +1,71 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
+import { type Scene, setScene } from '../../../tools/scene.ts';
+
+let scene: Scene;
+afterEach(async () => {
+  await scene?.end();
+});
+
+const budget = (...args: string[]) => docferryJson(['budget', ...args, '--config', scene.configFile]);
+
+describe('budget', () => {
+  it('is set, shown, reset, paused and resumed by hand', async () => {
+    scene = await setScene({ budget: '{ requests: 50, window: 1h, reserve: 10 }' });
+    await scene.startWorker();
+    const { org } = scene;
+    expect((await budget('show')).document).toMatchObject({
+      org,
+      limit: 50,
+      reserve: 10,
+      available: 40,
+      strangers: null,
+    });
+
+    const set = await budget('set', org, '--requests', '20', '--reserve', '5', '--for', '2h');
+    expect(set.exitCode).toBe(0);
+    expect(set.document).toMatchObject({ limit: 20, reserve: 5, available: 15 });
+    expect(set.document).toMatchObject({ override: { until: expect.stringMatching(/^\d{4}-.*Z$/) } });
+    expect((await budget('reset', org)).document).toMatchObject({ limit: 50, reserve: 10, override: null });
+
+    expect((await budget('pause', org)).document).toMatchObject({
+      pausedBy: 'paused',
+      pausedUntil: null,
+      available: 0,
+    });
+    const shown = await docferry(['budget', 'show', '--config', scene.configFile]);
+    expect(shown.stdout).toMatch(/paused +by hand until resumed/);
+    expect((await budget('pause', org, '--for', '10m')).document).toMatchObject({
+      pausedUntil: expect.stringMatching(/Z$/),
+    });
+    expect((await budget('resume', org)).document).toMatchObject({ pausedBy: null, available: 40 });
+  });
+
+  it('says what is wrong with what it is given (exit code 2)', async () => {
+    scene = await setScene();
+    await scene.startWorker();
+    const { org } = scene;
+    const wrong: [args: string[], message: RegExp][] = [
+      [['set', org], /--requests, --reserve or both/],
+      [['set', org, '--requests', 'many'], /--requests held "many"/],
+      [['set', org, '--requests', '10', '--for', 'soon'], /--for held "soon"/],
+      [['set', org, '--requests', '0'], /requests must be a whole number from 1 on/],
+      [['set', org, '--reserve', '100'], /reserve \(100\) must be less than requests \(100\)/],
+      [['watch', org, '--for', '0s'], /--for held "0s"/],
+    ];
+    for (const [args, message] of wrong) {
+      const { exitCode, document } = await budget(...args);
+      expect(exitCode).toBe(2);
+      expect(document).toMatchObject({ error: { message: expect.stringMatching(message) } });
+    }
+    expect((await budget('show', 'nobody')).exitCode).toBe(4);
+  });
+
+  it('is watched in lines where there is no terminal, and ends with the window', async () => {
+    scene = await setScene();
+    await scene.startWorker();
+    const watched = await budget('watch', '--for', '2s');
+    expect(watched).toMatchObject({ exitCode: 0, document: { org: scene.org, used: 0, available: 100 } });
+    expect(watched.stderr).toContain(`budget of ${scene.org}: 0 of 100 used, 100 free, 0 in use, 0 waiting`);
+  });
+});

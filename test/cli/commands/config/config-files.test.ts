@@ -1,0 +1,64 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { configJsonSchema } from '../../../../src/config/json-schema.ts';
+import { docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
+
+describe('config init', () => {
+  it('writes the example, which is good as it is', async () => {
+    const cwd = await emptyFolder();
+    const { exitCode, document } = await docferryJson(['config', 'init'], { cwd });
+    const out = join(cwd, 'docferry.yaml');
+    expect({ exitCode, document }).toEqual({ exitCode: 0, document: { out } });
+    expect(await readFile(out, 'utf8')).toBe(await readFile('docferry.example.yaml', 'utf8'));
+    expect((await docferry(['config', 'check'], { cwd, env: { ACME_API_KEY: 'k' } })).exitCode).toBe(0);
+  });
+
+  it('never replaces a file unless it is told to', async () => {
+    const cwd = await emptyFolder();
+    const file = join(cwd, 'docferry.yaml');
+    await writeFile(file, 'mine');
+    const { exitCode, document } = await docferryJson(['config', 'init'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(document).toHaveProperty('error.hint', expect.stringContaining('--force'));
+    expect(await readFile(file, 'utf8')).toBe('mine');
+    expect((await docferry(['config', 'init', '--force'], { cwd })).exitCode).toBe(0);
+    expect(await readFile(file, 'utf8')).toContain('organizations:');
+  });
+
+  it('writes the file that the other commands would read, or the one it is told', async () => {
+    const cwd = await emptyFolder();
+    const env = { DOCFERRY_CONFIG: join(cwd, 'of-variable.yaml'), ACME_API_KEY: 'k' };
+    for (const args of [[], ['--config', 'of-flag.yaml'], ['--config', 'of-flag.yaml', '--out', 'of-out.yaml']]) {
+      expect((await docferry(['config', 'init', ...args], { cwd, env })).exitCode).toBe(0);
+    }
+    for (const name of ['of-variable', 'of-flag', 'of-out']) {
+      expect((await docferry(['config', 'check', '--config', `${name}.yaml`], { cwd, env })).exitCode).toBe(0);
+    }
+    expect((await docferry(['config', 'init', '--out', 'nowhere/x.yaml'], { cwd })).exitCode).toBe(2);
+  });
+});
+
+describe('config init --out -', () => {
+  it('prints the example and writes nothing', async () => {
+    const cwd = await emptyFolder();
+    const { exitCode, stdout } = await docferry(['config', 'init', '--out', '-'], { cwd });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: await readFile('docferry.example.yaml', 'utf8') });
+    expect(await readdir(cwd)).toEqual([]);
+    const refused = await docferryJson(['config', 'init', '--out', '-'], { cwd });
+    expect(refused).toMatchObject({ exitCode: 2, document: { error: { code: 'Usage' } } });
+  });
+});
+
+describe('config schema', () => {
+  it('prints the JSON Schema, with and without --json', async () => {
+    for (const args of [
+      ['config', 'schema'],
+      ['config', 'schema', '--json'],
+    ]) {
+      const { exitCode, stdout, stderr } = await docferry(args);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toEqual(configJsonSchema());
+    }
+  });
+});

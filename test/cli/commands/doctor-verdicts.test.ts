@@ -1,0 +1,149 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { certificateAuthoritiesCheck } from '../../../src/cli/doctor/check-certificate-authorities.ts';
+import { installationCheck } from '../../../src/cli/doctor/check-installation.ts';
+import { verdictsOn } from '../../../src/cli/doctor/check-keys.ts';
+import { linksCheck } from '../../../src/cli/doctor/check-links.ts';
+import { proxyCheck } from '../../../src/cli/doctor/check-proxy.ts';
+import { searchAttributesCheck, serverCheck } from '../../../src/cli/doctor/check-temporal.ts';
+import { webhookChecks } from '../../../src/cli/doctor/check-webhooks.ts';
+import { load, organizationWith } from '../../config/config-folder.ts';
+import { certificate } from '../../service/certificate.ts';
+
+const at = (address: string) => ({ baseUrl: address, analyticsBaseUrl: address, linkHosts: [], allowInsecure: false });
+const cloud = at('https://docs-service.example');
+
+describe('versions', () => {
+  it('of Node: 20.19 and newer', () => {
+    const level = (node: string) => installationCheck({ node, docferry: '0.1.0' }).level;
+    expect(['18.20.4', '20.18.1', '20.19.0', '22.0.0', '24.21.0'].map(level)).toEqual([
+      'error',
+      'error',
+      'ok',
+      'ok',
+      'ok',
+    ]);
+  });
+
+  it('of Temporal: a warning for servers before 1.28', () => {
+    const level = (version: string) => serverCheck(version, 'here').level;
+    expect(['1.27.2', '1.28.0', '1.29.1', '2.0.0', 'cloud', ''].map(level)).toEqual([
+      'warning',
+      'ok',
+      'ok',
+      'ok',
+      'ok',
+      'ok',
+    ]);
+  });
+});
+
+describe('the proxy variables', () => {
+  it('are told by where they lead, never with a password', () => {
+    const check = proxyCheck({ HTTPS_PROXY: 'http://user:secret@proxy:3128' }, cloud, null);
+    expect(check).toMatchObject({ level: 'ok', detail: 'set; docs-service.example through proxy:3128' });
+    expect(proxyCheck({}, cloud, null).detail).toBe('none set; docs-service.example directly');
+  });
+
+  it('have exceptions that mean something', () => {
+    const level = (no_proxy: string) => proxyCheck({ no_proxy }, cloud, null).level;
+    expect(level('localhost,.internal, *.corp,10.0.0.0/8,*')).toBe('ok');
+    expect(level('https://docs-service.example')).toBe('warning');
+    expect(level('docs-*.example')).toBe('warning');
+  });
+
+  it('must not catch the way to Temporal', () => {
+    const level = (address: string, no_proxy = '') =>
+      proxyCheck({ https_proxy: 'http://proxy:3128', no_proxy }, cloud, address).level;
+    expect(level('temporal.internal:7233')).toBe('warning');
+    expect(level('temporal.internal:7233', 'localhost,.internal')).toBe('ok');
+    expect(level('10.1.2.3:7233', '10.0.0.0/8')).toBe('ok');
+    expect(level('localhost:7233')).toBe('ok');
+  });
+});
+
+describe('certificate authorities', () => {
+  const check = async (text: string, now = new Date('2027-01-01')) => {
+    const folder = await mkdtemp(join(tmpdir(), 'docferry-ca-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await writeFile(join(folder, 'ca.pem'), text);
+    return certificateAuthoritiesCheck(join(folder, 'ca.pem'), now).level;
+  };
+
+  it('are counted, and looked at', async () => {
+    expect(certificateAuthoritiesCheck(undefined, new Date()).level).toBe('ok');
+    expect(await check(certificate.cert.repeat(2))).toBe('ok');
+    expect(await check(certificate.cert, new Date('2200-01-01'))).toBe('warning');
+    expect(await check('no certificate')).toBe('error');
+    expect(await check(certificate.cert.replace(/MIIB.*/, 'AAAA'))).toBe('error');
+  });
+});
+
+describe('bundle links', () => {
+  it('of a service elsewhere need nothing, unless they are allowed more than they need', () => {
+    expect(linksCheck(cloud).level).toBe('ok');
+    expect(linksCheck({ ...cloud, allowInsecure: true }).level).toBe('warning');
+  });
+
+  it('of a service on this machine or without TLS have to be allowed', () => {
+    const local = at('http://localhost:8787');
+    expect(linksCheck(local).fix).toContain('allowInsecure: true and service.linkHosts: [localhost]');
+    expect(linksCheck({ ...local, allowInsecure: true }).fix).toContain('set service.linkHosts: [localhost]');
+    expect(linksCheck({ ...local, allowInsecure: true, linkHosts: ['localhost'] }).level).toBe('ok');
+  });
+});
+
+describe('search attributes', () => {
+  it('of another type cannot be used', () => {
+    const check = searchAttributesCheck({ present: [], missing: ['DocferryOrg'], mistyped: ['DocferryPhase'] });
+    expect(check).toMatchObject({ level: 'error', detail: 'not of the type Keyword: DocferryPhase' });
+  });
+});
+
+describe('what the service said to a key', () => {
+  const asked = { project: 'prj_1', clockAheadMs: null };
+  const levels = (check: Parameters<typeof verdictsOn>[1]) => verdictsOn('acme', check).map(({ level }) => level);
+
+  it('is no verdict on the key when the window is full', () => {
+    expect(levels({ outcome: 'refused', type: 'RateLimited', message: '429', ...asked })).toEqual(['warning']);
+    expect(levels({ outcome: 'no-permit', until: 0 })).toEqual(['warning']);
+    expect(levels({ outcome: 'no-project' })).toEqual(['skipped']);
+  });
+
+  it('names the project that the service does not know', () => {
+    const [check] = verdictsOn('acme', { outcome: 'refused', type: 'NotFound', message: 'unknown (404)', ...asked });
+    expect(check).toMatchObject({ level: 'error', detail: 'prj_1: unknown (404)' });
+  });
+
+  it('shows clocks that are half a minute apart', () => {
+    const clock = (clockAheadMs: number) => verdictsOn('acme', { outcome: 'accepted', ...asked, clockAheadMs })[1];
+    expect([29_000, -29_000].map((ms) => clock(ms)?.level)).toEqual(['ok', 'ok']);
+    expect([31_000, -31_000].map((ms) => clock(ms)?.level)).toEqual(['warning', 'warning']);
+  });
+});
+
+describe('webhooks', () => {
+  const yaml = organizationWith(`webhooks: [{ name: ops, url: "\${HOOK_URL}", secret: "\${HOOK_SECRET}" }]`);
+  const checks = (env: Record<string, string>) => {
+    const { organizations } = load(yaml, { env, secrets: 'deferred' });
+    return organizations.flatMap(webhookChecks);
+  };
+
+  it('are good when address and secret can be read, and nobody is called', () => {
+    const secret = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
+    const [check, ...more] = checks({ HOOK_URL: 'https://hooks.invalid/T0KEN', HOOK_SECRET: secret });
+    expect(more).toEqual([]);
+    expect(check).toMatchObject({ name: 'webhook:acme:ops', level: 'ok' });
+    expect(check?.detail).toContain('secret from the environment variable HOOK_SECRET');
+    expect(JSON.stringify(check)).not.toMatch(/T0KEN|whsec_/);
+  });
+
+  it('are bad without their variables, or with others than they need, which are not shown', () => {
+    expect(checks({})[0]).toMatchObject({ level: 'error', detail: 'the environment variable HOOK_URL is not set' });
+    const [wrong] = checks({ HOOK_URL: 'https://hooks.invalid/T0KEN', HOOK_SECRET: 'whsec_c2hvcnQ=' });
+    expect(wrong).toMatchObject({ level: 'error', detail: expect.stringMatching(/at least 24 random bytes/) });
+    expect(JSON.stringify(wrong)).not.toMatch(/T0KEN|c2hvcnQ/);
+  });
+});

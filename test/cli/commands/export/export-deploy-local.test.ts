@@ -1,0 +1,161 @@
+import { access, cp, mkdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { tarGz } from '../../../tools/bundle/build-archive.ts';
+import { publishSite } from '../../../tools/bundle/published-version.ts';
+import { docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
+
+const domain = 'docs.acme.example';
+const version = '20261121T040200Z-3f9a2c1b8e7d';
+
+/** A host without Temporal, service and API key, whose store holds a copy of the version. */
+async function isolatedHost(rollout = '[{ directory: { path: ./site } }, { helmValues: { file: values.yaml } }]') {
+  const cwd = await emptyFolder();
+  const connected = join(await emptyFolder(), 'bundles');
+  const { manifest } = await publishSite({ root: connected, domain, version });
+  const config = `temporal: { address: "127.0.0.1:1" }
+service: { baseUrl: "https://docs-service.invalid" }
+organizations:
+  - id: acme
+    apiKey: \${ACME_API_KEY}
+    sites: [{ domain: ${domain}, rollout: ${rollout} }]
+store:
+  bundles: { directory: ./bundles, publicUrl: "https://bundles.internal.example" }
+`;
+  await writeFile(join(cwd, 'docferry.yaml'), config);
+  await writeFile(join(cwd, 'values.yaml'), 'replicas: 2 # two\n');
+  const folder = join(cwd, 'bundles', domain, 'versions', version);
+  await cp(join(connected, domain, 'versions', version), folder, { recursive: true });
+  const untouched = async () => {
+    await expect(access(join(cwd, 'site'))).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await readFile(join(cwd, 'values.yaml'), 'utf8')).toBe('replicas: 2 # two\n');
+  };
+  const rollOut = (name = version) => docferryJson(['export', 'roll-out', domain, name], { cwd });
+  return { cwd, folder, contentDigest: manifest.contentDigest, rollOut, untouched };
+}
+
+describe('export roll-out', () => {
+  it('puts a copied version into service where neither service nor Temporal can be reached', async () => {
+    const { cwd, folder, contentDigest, rollOut } = await isolatedHost();
+    const verified = await docferryJson(['export', 'verify', join(folder, 'bundle.tar.gz')], { cwd });
+    expect(verified).toMatchObject({ exitCode: 0, document: { ok: true, contentDigest, pages: 2 } });
+    const first = await rollOut();
+    expect(first).toMatchObject({
+      exitCode: 0,
+      document: {
+        domain,
+        version,
+        rollouts: [
+          { target: 'directory:./site', outcome: 'rolled-out', detail: expect.stringContaining(version) },
+          { target: 'helmValues:values.yaml', outcome: 'rolled-out', detail: expect.stringContaining(version) },
+        ],
+      },
+    });
+    expect(await readlink(join(cwd, 'site', 'current'))).toBe(`releases/${version}`);
+    expect(await readFile(join(cwd, 'site', 'current', 'guide', 'start.html'), 'utf8')).toBe('<h1>Start</h1>');
+    expect(await readFile(join(cwd, 'values.yaml'), 'utf8')).toBe(`replicas: 2 # two
+staticExport:
+  enabled: true
+  bundleUrl: "https://bundles.internal.example/${domain}/versions/${version}/bundle.tar.gz"
+  version: "${version}"
+`);
+    const again = await docferry(['export', 'roll-out', domain, version], { cwd });
+    expect(again.exitCode).toBe(0);
+    expect(again.stdout).toBe(`${version} of ${domain}
+  directory:./site        already-current: runs ${version}
+  helmValues:values.yaml  already-current: runs ${version}
+`);
+    const versions = await docferryJson(['export', 'versions', domain], { cwd });
+    expect(versions.document).toMatchObject({ versions: [{ version, contentDigest }] });
+  });
+
+  it('touches no target when the copy is not what its manifest says', async () => {
+    const { folder, rollOut, untouched } = await isolatedHost();
+    const archive = join(folder, 'bundle.tar.gz');
+    const manifestFile = join(folder, 'manifest.json');
+    const [bytes, manifest] = [await readFile(archive), await readFile(manifestFile, 'utf8')];
+    const middle = bytes.length >> 1;
+    const flipped = Buffer.concat([
+      bytes.subarray(0, middle),
+      Buffer.from([0xff ^ (bytes[middle] ?? 0)]),
+      bytes.subarray(middle + 1),
+    ]);
+    const other = tarGz([{ name: 'index.html', content: 'other' }]);
+    const otherArchive = { sha256: 'f'.repeat(64), bytes: other.length, format: 'tar.gz' };
+    const relisted = JSON.stringify({ ...JSON.parse(manifest), files: JSON.parse(manifest).files.slice(1) });
+    const damage: [message: string, archive: Buffer, manifest: string][] = [
+      ['not the one its manifest names', flipped, manifest],
+      ['is in the store, but not whole', bytes.subarray(0, -1), manifest],
+      ['not the one its manifest names', other, JSON.stringify({ ...JSON.parse(manifest), archive: otherArchive })],
+      ['files are not those', bytes, relisted],
+      ['manifest.json is damaged', bytes, manifest.slice(0, -10)],
+      ['manifest is that of another', bytes, manifest.replaceAll(version, '20261122T040200Z-3f9a2c1b8e7d')],
+      ['manifest is that of another', bytes, manifest.replaceAll(domain, 'docs.other.example')],
+    ];
+    for (const [message, content, text] of damage) {
+      await writeFile(archive, content);
+      await writeFile(manifestFile, text);
+      const { exitCode, document } = await rollOut();
+      expect({ exitCode, document }).toEqual({
+        exitCode: 1,
+        document: {
+          error: {
+            code: 'VersionDamaged',
+            message: expect.stringContaining(message),
+            hint: expect.stringContaining(`copy ${folder} again`),
+          },
+        },
+      });
+    }
+    await rm(manifestFile);
+    expect((await rollOut()).document).toHaveProperty('error.code', 'VersionDamaged');
+    await untouched();
+  });
+
+  it('tries every target and fails when one does', async () => {
+    const { cwd, rollOut } = await isolatedHost(
+      '[{ helmValues: { file: missing.yaml } }, { directory: { path: ./site } }]',
+    );
+    const { exitCode, document } = await rollOut();
+    expect(exitCode).toBe(1);
+    expect(document).toMatchObject({
+      rollouts: [
+        {
+          target: 'helmValues:missing.yaml',
+          outcome: 'failed',
+          detail: expect.stringContaining('does not exist: create it'),
+        },
+        { target: 'directory:./site', outcome: 'rolled-out' },
+      ],
+    });
+    expect(await readFile(join(cwd, 'site', 'current', 'index.html'), 'utf8')).toBe('<h1>Home</h1>');
+  });
+
+  it('goes back to an older version that is in the store', async () => {
+    const { cwd, folder, rollOut } = await isolatedHost();
+    const newer = '20261122T040200Z-3f9a2c1b8e7d';
+    const copy = join(folder, '..', newer);
+    await cp(folder, copy, { recursive: true });
+    const manifest = await readFile(join(copy, 'manifest.json'), 'utf8');
+    await writeFile(join(copy, 'manifest.json'), manifest.replaceAll(version, newer));
+    const inService = async () => [
+      await readlink(join(cwd, 'site', 'current')),
+      /version: "(.*)"/.exec(await readFile(join(cwd, 'values.yaml'), 'utf8'))?.[1],
+    ];
+    expect((await rollOut(newer)).exitCode).toBe(0);
+    expect(await inService()).toEqual([`releases/${newer}`, newer]);
+    expect((await rollOut()).exitCode).toBe(0);
+    expect(await inService()).toEqual([`releases/${version}`, version]);
+  });
+
+  it('says what is missing', async () => {
+    const { cwd, folder, rollOut, untouched } = await isolatedHost();
+    await mkdir(join(cwd, 'elsewhere'));
+    await rename(folder, join(cwd, 'elsewhere', version));
+    expect(await rollOut()).toMatchObject({ exitCode: 4, document: { error: { code: 'NoSuchVersion' } } });
+    expect(await rollOut('../../etc')).toMatchObject({ exitCode: 2, document: { error: { code: 'Usage' } } });
+    await untouched();
+    const without = await isolatedHost('[]');
+    expect(await without.rollOut()).toMatchObject({ exitCode: 2, document: { error: { code: 'Usage' } } });
+  });
+});

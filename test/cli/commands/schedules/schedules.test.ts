@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { applySchedules } from '../../../../src/client/schedules.ts';
+import { configText, docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
+import { devServerEnvironment, useDevServer } from '../../../tools/temporal/temporal.ts';
+
+let environment: TestWorkflowEnvironment;
+const queues: string[] = [];
+beforeAll(async () => {
+  environment = await devServerEnvironment();
+});
+afterEach(async () => {
+  for (const queue of queues.splice(0)) await applySchedules(environment.client, queue, []);
+});
+afterAll(() => environment.teardown());
+
+interface Schedules {
+  site?: string;
+  incremental?: string;
+}
+
+/** A folder of its own on the shared server; `configure` writes its docferry.yaml. */
+async function place() {
+  const org = `org-${randomUUID().slice(0, 8)}`;
+  const domain = `docs.${org}.example`;
+  queues.push(org);
+  const cwd = await emptyFolder();
+  const configure = ({ site, incremental }: Schedules) =>
+    writeFile(
+      join(cwd, 'docferry.yaml'),
+      configText({
+        address: useDevServer().address,
+        taskQueue: org,
+        organizations: `  - id: ${org}
+    apiKey: dk_admin_${org}
+    projects: [{ id: prj_1, sweep: { every: 7d }${incremental ? `, incremental: ${incremental}` : ''} }]
+    sites: [{ domain: ${domain}${site ? `, schedule: ${site}` : ''} }]
+`,
+      }),
+    );
+  const run = (...args: string[]) => docferryJson(['schedules', ...args], { cwd });
+  const text = async (...args: string[]) => (await docferry(['schedules', ...args], { cwd })).stdout;
+  return { org, domain, cwd, configure, run, text };
+}
+
+const nightly = '{ cron: "0 6 * * *", timezone: Europe/Berlin }';
+
+describe('docferry schedules', () => {
+  it('plan says what apply then does, and both say so when there is nothing to do', async () => {
+    const { org, domain, configure, run, text } = await place();
+    const siteId = `docferry:${org}:export:${org}:${domain}`;
+    await configure({ site: nightly, incremental: '{ every: 15m }' });
+    const planned = await run('plan');
+    expect(planned).toMatchObject({ exitCode: 0, document: { update: [], delete: [], stop: [], unchanged: [] } });
+    expect(planned.document.create).toHaveLength(3);
+    expect(planned.document.create).toContainEqual({ id: siteId, when: '0 6 * * * Europe/Berlin' });
+    const applied = await run('apply');
+    expect(applied.document).toEqual(planned.document);
+    expect(await text('plan')).toBe('nothing to do: 3 schedules are as configured\n');
+
+    await configure({ site: '{ cron: "0 7 * * *", timezone: Europe/Berlin }' });
+    expect(await text('apply')).toBe(
+      [
+        `updated  ${domain}`,
+        '  when: 0 6 * * * Europe/Berlin → 0 7 * * * Europe/Berlin',
+        'deleted  prj_1 incremental; its data stays',
+        '1 schedule is as configured\n',
+      ].join('\n'),
+    );
+  });
+
+  it('list shows what is scheduled, paused and changed by hand', async () => {
+    const { org, domain, configure, run } = await place();
+    await configure({ site: nightly });
+    await run('apply');
+    expect((await run('pause', domain, '--note', 'relaunch')).document).toEqual({
+      schedules: [{ id: `docferry:${org}:export:${org}:${domain}`, paused: true }],
+    });
+    await environment.client.schedule
+      .getHandle(`docferry:${org}:sync:${org}:prj_1:sweep`)
+      .update((before) => ({ ...before, policies: { ...before.policies, overlap: 'ALLOW_ALL' } }));
+    const { document, stderr } = await run('list');
+    expect(document).toMatchObject({
+      schedules: [
+        { name: domain, when: '0 6 * * * Europe/Berlin', paused: true, note: 'relaunch', next: [], drift: false },
+        { name: 'prj_1 sweep', paused: false, drift: true, differs: ['overlap: ALLOW_ALL → SKIP'], last: [] },
+      ],
+      missing: [],
+    });
+    expect(stderr).toContain('prj_1 sweep was changed by hand');
+    expect((await run('resume', 'all')).document.schedules).toHaveLength(2);
+    const handle = environment.client.schedule.getHandle(`docferry:${org}:export:${org}:${domain}`);
+    expect((await handle.describe()).state.paused).toBe(false);
+  });
+
+  it('trigger and backfill name what they start', async () => {
+    const { org, domain, configure, run } = await place();
+    await configure({ site: nightly, incremental: '{ every: 1h }' });
+    await run('apply');
+    const id = `docferry:${org}:sync:${org}:prj_1:incremental`;
+    expect((await run('trigger', 'prj_1', 'incremental')).document).toEqual({
+      schedules: [{ id, alreadyRunning: false }],
+    });
+    const info = async () => (await environment.client.schedule.getHandle(id).describe()).info;
+    await expect.poll(async () => (await info()).runningActions.length).toBe(1);
+    expect((await run('trigger', `${org}/prj_1`, 'incremental')).document).toMatchObject({
+      schedules: [{ alreadyRunning: true }],
+    });
+    const filled = await run('backfill', domain, '--from', '2026-10-24', '--to', '2026-10-26T12:00:00Z');
+    expect(filled.document).toMatchObject({
+      schedules: [{ runs: ['2026-10-24T04:00:00.000Z', '2026-10-25T05:00:00.000Z', '2026-10-26T05:00:00.000Z'] }],
+    });
+  });
+
+  it('tells unknown, ambiguous and impossible requests apart by their exit codes', async () => {
+    const { configure, run, cwd, domain } = await place();
+    await configure({ site: nightly, incremental: '{ every: 1h }' });
+    await run('apply');
+    expect(await run('pause', 'docs.other.example')).toMatchObject({
+      exitCode: 4,
+      document: { error: { code: 'UnknownSchedule' } },
+    });
+    const ambiguous = await run('pause', 'prj_1');
+    expect(ambiguous.exitCode).toBe(2);
+    expect(ambiguous.document).toHaveProperty('error.hint', expect.stringMatching(/prj_1 incremental.*prj_1 sweep/));
+    expect((await run('backfill', domain, '--from', '2026-10-24', '--to', '2999-01-01')).exitCode).toBe(2);
+    await writeFile(join(cwd, 'docferry.yaml'), configText({}));
+    expect((await run('list')).exitCode).toBe(3);
+  });
+});

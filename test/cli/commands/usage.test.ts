@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { docferry, docferryJson } from '../../tools/cli/run-docferry.ts';
+
+const commands = [
+  ['up'],
+  ['worker'],
+  ['serve'],
+  ['sandbox'],
+  ['demo'],
+  ['config', 'check'],
+  ['export', 'start'],
+  ['export', 'status'],
+  ['export', 'cancel'],
+  ['export', 'poll-now'],
+  ['export', 'versions'],
+  ['export', 'verify'],
+  ['feedback', 'sync'],
+  ['feedback', 'status'],
+  ['feedback', 'cancel'],
+  ['budget', 'show'],
+  ['budget', 'watch'],
+  ['budget', 'set'],
+  ['budget', 'reset'],
+  ['budget', 'pause'],
+  ['budget', 'resume'],
+];
+
+describe('help', () => {
+  it('names the commands, with examples and exit codes', async () => {
+    const { exitCode, stdout, stderr } = await docferry(['--help']);
+    expect(exitCode).toBe(0);
+    for (const name of new Set(commands.map(([first]) => first)))
+      expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
+    expect(stdout).toContain('docferry export start docs.acme.example --wait');
+    expect(stdout).toContain('3 Temporal unreachable');
+    expect(stderr).toBe('');
+  });
+
+  it('says what each command does and which flags every command has', async () => {
+    const pages = await Promise.all(commands.map((command) => docferry([...command, '--help'])));
+    for (const [index, { exitCode, stdout }] of pages.entries()) {
+      expect(exitCode).toBe(0);
+      expect(stdout).toMatch(new RegExp(`^Usage: docferry ${commands[index]?.join(' ')}`));
+      expect(stdout).toContain('--no-color');
+    }
+  });
+
+  it('offers every fault of the sandbox as a flag', async () => {
+    const { stdout } = await docferry(['sandbox', '--help']);
+    for (const flag of ['--error-rate', '--vanish-jobs', '--storage-cut', '--link-lifetime'])
+      expect(stdout).toContain(flag);
+  });
+
+  it('prints the version, as a document too', async () => {
+    expect((await docferry(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await docferryJson(['--version'])).document).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+  });
+});
+
+describe('usage errors', () => {
+  it('are exit code 2 with one document on stdout', async () => {
+    const wrong: [args: string[], message: RegExp][] = [
+      [['bogus'], /unknown command 'bogus'/],
+      [['export'], /name a command/],
+      [['export', 'start'], /missing required argument 'domain'/],
+      [['export', 'start', 'docs.acme.example', '--on-running', 'maybe'], /--on-running/],
+      [['export', 'start', 'docs.acme.example', '--nope'], /unknown option '--nope'/],
+      [['budget', 'show', 'acme', 'more'], /too many arguments/],
+      [['up', '--port', 'abc'], /--port held "abc"/],
+      [['sandbox', '--requests', 'many'], /--requests must be a whole number/],
+    ];
+    const runs = await Promise.all(wrong.map(([args]) => docferryJson(args)));
+    for (const [index, { exitCode, document, stderr }] of runs.entries()) {
+      expect(exitCode).toBe(2);
+      const message = expect.stringMatching(wrong[index]?.[1] ?? /^$/);
+      expect(document).toMatchObject({ error: { code: 'Usage', message } });
+      expect(document).toHaveProperty('error.hint');
+      expect(stderr).toBe('');
+    }
+  });
+
+  it('go to stderr without --json, with the way to the help', async () => {
+    const { exitCode, stdout, stderr } = await docferry(['export', 'start']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/^error: missing required argument 'domain'\nhint: .*--help/);
+  });
+
+  it('show the help to a person who named no command', async () => {
+    const { exitCode, stdout, stderr } = await docferry([]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/^Usage: docferry/);
+  });
+
+  it('take --json before the command as well', async () => {
+    const { exitCode, stdout } = await docferry(['--json', 'export', 'start']);
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(stdout)).toHaveProperty('error.code', 'Usage');
+  });
+});

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { docferry, docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
+import { devServerEnvironment, useDevServer } from '../../tools/temporal/temporal.ts';
+
+/** Each test has an organization of its own on the shared server. */
+async function place(): Promise<{ org: string; domain: string; cwd: string }> {
+  const org = `org-${randomUUID().slice(0, 8)}`;
+  const domain = `docs.${org}.example`;
+  const organizations = `  - id: ${org}
+    apiKey: dk_admin_${org}
+    budget: { requests: 40, window: 30m, reserve: 4 }
+    projects: [{ id: prj_1 }]
+    sites: [{ domain: ${domain} }]
+`;
+  started.push(`export:${org}:${domain}`, `sync:${org}:prj_1:sweep`);
+  const cwd = await folderWithConfig({ address: useDevServer().address, taskQueue: org, organizations });
+  return { org, domain, cwd };
+}
+
+let environment: TestWorkflowEnvironment;
+const started: string[] = [];
+
+beforeAll(async () => {
+  environment = await devServerEnvironment();
+});
+afterEach(async () => {
+  for (const id of started.splice(0))
+    await environment.client.workflow
+      .getHandle(id)
+      .terminate()
+      .catch(() => {});
+});
+afterAll(() => environment.teardown());
+
+describe('on a Temporal without a worker', () => {
+  it('export start says what it started; status, a second start and cancel find it', async () => {
+    const { org, domain, cwd } = await place();
+    const workflowId = `export:${org}:${domain}`;
+    const first = await docferryJson(['export', 'start', domain], { cwd });
+    expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(first.document).toEqual({ workflowId, runId: expect.any(String), org, domain, joined: false });
+
+    const refused = await docferryJson(['export', 'start', domain, '--on-running', 'refuse'], { cwd });
+    expect(refused.exitCode).toBe(1);
+    expect(refused.document).toHaveProperty('error.code', 'ExportRunning');
+
+    const joining = await docferryJson(['export', 'start', domain], { cwd });
+    expect(joining).toMatchObject({ exitCode: 1, document: { error: { code: 'NoWorker' } } });
+
+    const rollback = await docferryJson(['export', 'rollback', domain, '20261120T101500Z-0123456789ab'], { cwd });
+    expect(rollback).toMatchObject({ exitCode: 1, document: { error: { code: 'NoWorker' } } });
+
+    const status = await docferryJson(['export', 'status', domain], { cwd });
+    expect(status.document).toMatchObject({ org, domain, workflowId, status: 'RUNNING', state: null, runs: [] });
+    expect(status.stderr).toContain('no worker answers');
+
+    const cancel = await docferryJson(['export', 'cancel', domain], { cwd });
+    expect(cancel.document).toMatchObject({ workflowId, cancelRequested: true });
+  });
+
+  it('export status tells what runs though the bundle store cannot be asked whether the site is held', async () => {
+    const { domain, cwd } = await place();
+    await mkdir(join(cwd, 'data'), { recursive: true });
+    await writeFile(join(cwd, 'data/bundles'), 'no folder');
+    const status = await docferryJson(['export', 'status', domain], { cwd });
+    expect(status).toMatchObject({ exitCode: 0, document: { domain, status: null, hold: null } });
+    expect(status.stderr).toContain(`whether ${domain} is held cannot be told`);
+  });
+
+  it('--wait warns that no worker polls and ends with 5 when the time is up', async () => {
+    const { domain, cwd } = await place();
+    const waited = await docferryJson(['export', 'start', domain, '--wait', '--timeout', '2s'], { cwd });
+    expect(waited.exitCode).toBe(5);
+    expect(waited.document).toHaveProperty('error.code', 'StillRunning');
+    expect(waited.document).toHaveProperty('error.hint', expect.stringContaining(`docferry export watch ${domain}`));
+    expect(waited.stderr).toContain('no worker polls the task queue');
+  });
+
+  it('Ctrl-C before the waiting has begun detaches too', async () => {
+    const { cwd } = await place();
+    await docferry(['feedback', 'sync', 'prj_1'], { cwd });
+    let interrupted = false;
+    const waited = await docferryJson(['feedback', 'sync', 'prj_1', '--wait'], {
+      cwd,
+      onOutput: (child, said) => {
+        if (interrupted || !said.includes('joined the sweep')) return;
+        interrupted = child.kill('SIGINT');
+      },
+    });
+    expect(waited).toMatchObject({ exitCode: 5, document: { error: { code: 'Detached' } } });
+  });
+
+  it('Ctrl-C under --wait detaches and says how to follow and to cancel', async () => {
+    const { org, cwd } = await place();
+    let interrupted = false;
+    const waited = await docferryJson(['feedback', 'sync', 'prj_1', '--wait'], {
+      cwd,
+      onOutput: (child, said) => {
+        if (interrupted || !said.includes('no worker polls')) return;
+        interrupted = child.kill('SIGINT');
+      },
+    });
+    expect(waited.exitCode).toBe(5);
+    expect(waited.document).toHaveProperty('error.code', 'Detached');
+    expect(waited.document).toHaveProperty('error.hint', expect.stringContaining('feedback status prj_1'));
+    expect(waited.document).toHaveProperty('error.hint', expect.stringContaining('feedback cancel prj_1 --pass sweep'));
+    const { status } = await environment.client.workflow.getHandle(`sync:${org}:prj_1:sweep`).describe();
+    expect(status.name).toBe('RUNNING');
+  });
+
+  it('feedback sync takes a sweep for a project that was never swept, and joins the one that runs', async () => {
+    const { org, cwd } = await place();
+    const workflowId = `sync:${org}:prj_1:sweep`;
+    const first = await docferryJson(['feedback', 'sync', 'prj_1'], { cwd });
+    expect(first.document).toMatchObject({ workflowId, org, project: 'prj_1', pass: 'sweep', joined: false });
+    const second = await docferryJson(['feedback', 'sync', `${org}/prj_1`], { cwd });
+    expect(second.document).toMatchObject({ workflowId, joined: true });
+    const status = await docferryJson(['feedback', 'status'], { cwd });
+    expect(status.document).toMatchObject({
+      projects: [{ org, entries: 0, running: [{ workflowId, pass: 'sweep' }] }],
+    });
+  });
+
+  it('budget show gives the configured window as all free while nobody has asked for any', async () => {
+    const { org, cwd } = await place();
+    const { exitCode, document } = await docferryJson(['budget', 'show'], { cwd });
+    expect(exitCode).toBe(0);
+    expect(document).toEqual({
+      org,
+      limit: 40,
+      reserve: 4,
+      windowMs: 1_800_000,
+      used: 0,
+      available: 36,
+      pausedUntil: null,
+      pausedBy: null,
+      override: null,
+      nextFreeAt: null,
+      strangers: null,
+      holders: [],
+      waiters: [],
+      throttledInWindow: 0,
+    });
+  });
+
+  it('what does not run cannot be cancelled or polled: exit code 4', async () => {
+    const { domain, cwd } = await place();
+    for (const args of [
+      ['export', 'cancel', domain],
+      ['export', 'poll-now', domain],
+      ['feedback', 'cancel', 'prj_1', '--pass', 'sweep'],
+    ]) {
+      expect((await docferry(args, { cwd })).exitCode).toBe(4);
+    }
+  });
+});

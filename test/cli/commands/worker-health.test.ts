@@ -1,0 +1,51 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { healthAddress } from '../../../src/cli/processes/health-address.ts';
+import { startHealthPart } from '../../../src/cli/processes/health-part.ts';
+import type { Part } from '../../../src/cli/processes/running-parts.ts';
+import { findFreePort } from '../../../src/embedded/ports.ts';
+import { docferry, folderWithConfig } from '../../tools/cli/run-docferry.ts';
+import { DocferryProcess } from '../../tools/docferry-process.ts';
+import { useDevServer } from '../../tools/temporal/temporal.ts';
+
+let part: Part | undefined;
+afterEach(async () => {
+  await part?.stop();
+  part = undefined;
+});
+
+describe('docferry worker --health', () => {
+  it('answers as long as the worker takes work, and the worker ends cleanly', async () => {
+    const cwd = await folderWithConfig({ address: useDevServer().address, taskQueue: 'health' });
+    const address = `127.0.0.1:${await findFreePort()}`;
+    const worker = new DocferryProcess(['worker', '--health', address], { cwd });
+    await worker.says('worker: ready');
+    const answer = await fetch(`http://${address}/healthz`);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({ state: 'RUNNING' });
+    await worker.kill('SIGTERM');
+    expect(worker.child.exitCode).toBe(0);
+    await expect(fetch(`http://${address}/healthz`)).rejects.toThrow();
+  });
+
+  it('says 503 with the state of a worker that takes none', async () => {
+    let state = 'RUNNING';
+    const port = await findFreePort();
+    part = await startHealthPart({ host: '127.0.0.1', port }, () => state);
+    const ask = () => fetch(`http://127.0.0.1:${port}/healthz`);
+    expect((await ask()).status).toBe(200);
+    state = 'DRAINING';
+    const answer = await ask();
+    expect({ status: answer.status, body: await answer.json() }).toEqual({ status: 503, body: { state: 'DRAINING' } });
+    expect((await fetch(`http://127.0.0.1:${port}/other`)).status).toBe(404);
+  });
+
+  it('wants host:port', async () => {
+    expect(healthAddress('0.0.0.0:8091')).toEqual({ host: '0.0.0.0', port: 8091 });
+    expect(healthAddress('[::1]:8091')).toEqual({ host: '::1', port: 8091 });
+    for (const place of ['8091', 'localhost', 'localhost:0', 'localhost:x', '::1:8091']) {
+      expect(() => healthAddress(place)).toThrow('--health');
+    }
+    const cwd = await folderWithConfig();
+    expect((await docferry(['worker', '--health', '8091'], { cwd })).exitCode).toBe(2);
+  });
+});

@@ -1,0 +1,79 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { configText, docferry, docferryJson, emptyFolder, folderWithConfig } from '../../tools/cli/run-docferry.ts';
+
+describe('config check', () => {
+  it('shows what the configuration means', async () => {
+    const cwd = await folderWithConfig();
+    const { exitCode, document, stderr } = await docferryJson(['config', 'check'], { cwd });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(document).toMatchObject({
+      ok: true,
+      file: join(cwd, 'docferry.yaml'),
+      organizations: [{ id: 'acme', projects: ['prj_1'], sites: [{ domain: 'docs.acme.example', rollouts: [] }] }],
+    });
+    const { stdout } = await docferry(['config', 'check'], { cwd });
+    expect(stdout).toContain('budget 40 requests in 30 min, 4 left to others');
+  });
+
+  it('never prints an API key', async () => {
+    const cwd = await folderWithConfig();
+    for (const args of [
+      ['config', 'check'],
+      ['config', 'check', '--json'],
+    ]) {
+      const { stdout, stderr } = await docferry(args, { cwd });
+      expect(stdout + stderr).not.toContain('dk_admin_secret_of_acme');
+    }
+  });
+
+  it('reads the file that --config or DOCFERRY_CONFIG names', async () => {
+    const folder = await folderWithConfig();
+    const file = join(folder, 'docferry.yaml');
+    const runs = [
+      docferry(['config', 'check', '--config', file]),
+      docferry(['config', 'check'], { env: { DOCFERRY_CONFIG: file } }),
+    ];
+    for (const { exitCode } of await Promise.all(runs)) expect(exitCode).toBe(0);
+  });
+
+  it('names the field that is wrong', async () => {
+    const cwd = await emptyFolder();
+    await writeFile(join(cwd, 'docferry.yaml'), configText({}).replace('requests: 40', 'requests: many'));
+    const { exitCode, document } = await docferryJson(['config', 'check'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(document).toHaveProperty('error.code', 'InvalidConfiguration');
+    expect(document).toHaveProperty('error.message', expect.stringContaining('organizations[0].budget.requests'));
+  });
+
+  it('wants the API keys, which commands that need none do not', async () => {
+    const cwd = await emptyFolder();
+    const text = configText({}).replace('dk_admin_secret_of_acme', `\${ACME_API_KEY}`);
+    await writeFile(join(cwd, 'docferry.yaml'), text);
+    const check = await docferryJson(['config', 'check'], { cwd });
+    expect(check.exitCode).toBe(2);
+    expect(check.document).toHaveProperty('error.message', expect.stringContaining('ACME_API_KEY'));
+    expect((await docferry(['export', 'versions', 'docs.acme.example'], { cwd })).exitCode).toBe(0);
+  });
+});
+
+describe('a missing configuration', () => {
+  it('is exit code 2 with the next step, for every command that needs one', async () => {
+    const needing = [
+      ['config', 'check'],
+      ['up'],
+      ['worker'],
+      ['serve'],
+      ['export', 'start', 'docs.acme.example'],
+      ['feedback', 'status'],
+      ['budget', 'show'],
+    ];
+    const runs = await Promise.all(needing.map((args) => docferryJson(args)));
+    for (const { exitCode, document } of runs) {
+      expect(exitCode).toBe(2);
+      expect(document).toHaveProperty('error.message', expect.stringContaining('docferry.yaml'));
+      expect(document).toHaveProperty('error.hint', expect.stringContaining('--config'));
+    }
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
+
+describe('stats', () => {
+  it('counts what is stored by source, status, month and path', async () => {
+    await using at = await temporaryStore();
+    const contextual = (id: string, path: string, helpful: boolean) =>
+      entry(id, { source: 'contextual', path, helpful });
+    await wholePass(at.store, 'p', [
+      contextual('1', '/bad', false),
+      contextual('2', '/bad', false),
+      contextual('3', '/bad', true),
+      contextual('4', '/mixed', false),
+      contextual('5', '/good', true),
+      entry('6', { source: 'agent', status: 'resolved', createdAt: '2025-01-31T23:59:59Z' }),
+      entry('7', { source: 'agent', status: 'resolved', createdAt: 'lately' }),
+      entry('8', { source: 'something new', status: 'later' }),
+      entry('gone', { source: 'contextual', path: '/gone', helpful: false }),
+    ]);
+    await at.run("update feedback set deleted_at = '2026-11-20T00:00:00.000Z' where id = 'gone'");
+    expect(await at.store.stats('acme', 'prj_1')).toEqual({
+      entries: 8,
+      tombstones: 1,
+      rejects: 0,
+      sources: [
+        { name: 'contextual', entries: 5 },
+        { name: 'agent', entries: 2 },
+        { name: 'something new', entries: 1 },
+      ],
+      statuses: [
+        { name: 'pending', entries: 5 },
+        { name: 'resolved', entries: 2 },
+        { name: 'later', entries: 1 },
+      ],
+      helpful: { yes: 2, no: 3 },
+      helpfulMonths: [{ name: '2026-11', yes: 2, no: 3 }],
+      months: [
+        { name: '2025-01', entries: 1 },
+        { name: '2026-11', entries: 6 },
+      ],
+      undated: 1,
+      paths: [
+        { path: '/bad', unhelpful: 2, helpful: 1 },
+        { path: '/mixed', unhelpful: 1, helpful: 0 },
+      ],
+    });
+  });
+
+  it('counts rejects, names at most ten paths and keeps projects apart', async () => {
+    await using at = await temporaryStore();
+    const entries = Array.from({ length: 15 }, (_, n) =>
+      entry(`${n}`, { source: 'contextual', path: `/${n}`, helpful: false }),
+    );
+    await begin(at.store, 'p');
+    await at.store.commitPage(page('p', entries, { rejected: [{ id: 'r', raw: '{}', reason: 'path is missing' }] }));
+    await at.store.finishPass('p', finished);
+    await wholePass(at.store, 'q', [entry('else', { source: 'agent' })], { project: 'prj_2' });
+    const stats = await at.store.stats('acme', 'prj_1');
+    expect(stats).toMatchObject({ entries: 15, rejects: 1, helpful: { yes: 0, no: 15 } });
+    expect(stats.paths).toHaveLength(10);
+    expect(await at.store.stats('acme', 'prj_2')).toMatchObject({ entries: 1, rejects: 0, paths: [] });
+  });
+
+  it('is all zeros before the first sync', async () => {
+    await using at = await temporaryStore();
+    expect(await at.store.stats('acme', 'prj_1')).toEqual({
+      entries: 0,
+      tombstones: 0,
+      rejects: 0,
+      sources: [],
+      statuses: [],
+      helpful: { yes: 0, no: 0 },
+      helpfulMonths: [],
+      months: [],
+      undated: 0,
+      paths: [],
+    });
+  });
+});

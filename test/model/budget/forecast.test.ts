@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { type Demand, forecastOf, momentOfPermit, type Slots } from '../../../src/model/budget/forecast.ts';
+import { viewOf } from '../../../src/model/budget/window-view.ts';
+import { holdMs, Scene, t0 } from '../../tools/window/window-support.ts';
+
+const windowMs = 60_000;
+const now = 1_000_000;
+const rules = { now, promotionMs: windowMs, served: {} };
+const slots = (more: Partial<Slots> = {}): Slots => ({
+  now,
+  notBefore: now,
+  windowMs,
+  capacity: 3,
+  releases: [],
+  ...more,
+});
+const demand = (holder: string, more: Partial<Demand> = {}): Demand => ({
+  holder,
+  project: `prj_${holder}`,
+  class: 'sweep',
+  wants: 1,
+  since: now,
+  remaining: 4,
+  granted: 0,
+  ...more,
+});
+
+describe('the moment of a permit', () => {
+  const moments = (count: number, of: Slots) =>
+    Array.from({ length: count }, (_, i) => momentOfPermit(i + 1, of) - now);
+
+  it('is now for as many as are free, and a window later for as many again', () => {
+    expect(moments(7, slots())).toEqual([0, 0, 0, windowMs, windowMs, windowMs, 2 * windowMs]);
+  });
+
+  it('is when a held slot comes free, in turn, once a window', () => {
+    const held = slots({ releases: [now + 100, now + 300] });
+    expect(moments(6, held)).toEqual([0, 100, 300, windowMs, windowMs + 100, windowMs + 300]);
+  });
+
+  it('is not before anybody may send', () => {
+    const paused = slots({ notBefore: now + 200, releases: [now + 100, now + 300] });
+    expect(moments(4, paused)).toEqual([200, 200, 300, windowMs + 200]);
+  });
+
+  it('waits for the surplus first when more is held than may be', () => {
+    const shrunk = slots({ releases: [100, 200, 300, 400, 500].map((ms) => now + ms) });
+    expect(moments(4, shrunk)).toEqual([300, 400, 500, windowMs + 300]);
+  });
+});
+
+describe('the forecast of a pass', () => {
+  it('is when its last page has its permit', () => {
+    expect(forecastOf(demand('a'), [], slots(), rules)).toEqual({ doneAt: now + windowMs, pages: 4, windows: 1 });
+    expect(forecastOf(demand('a', { remaining: 3 }), [], slots(), rules)).toEqual({
+      doneAt: now,
+      pages: 3,
+      windows: 0,
+    });
+  });
+
+  it('rounds windows up', () => {
+    const held = slots({ releases: [now + 1, now + 2, now + 3] });
+    expect(forecastOf(demand('a', { remaining: 1 }), [], held, rules)?.windows).toBe(1);
+    expect(forecastOf(demand('a'), [], held, rules)).toMatchObject({ doneAt: now + windowMs + 1, windows: 2 });
+  });
+
+  it('is nothing for a pass that cannot tell its pages', () => {
+    expect(forecastOf(demand('a', { remaining: null }), [], slots(), rules)).toBeNull();
+  });
+
+  it('needs no permits for what is granted already', () => {
+    const granted = (count: number) => forecastOf(demand('a', { granted: count }), [], slots(), rules);
+    expect(granted(1)).toEqual({ doneAt: now, pages: 4, windows: 0 });
+    expect(granted(4)).toEqual({ doneAt: now, pages: 4, windows: 0 });
+    expect(granted(9)).toEqual({ doneAt: now, pages: 4, windows: 0 });
+  });
+
+  it('is now for one that has all its permits, whatever the window', () => {
+    const full = slots({ notBefore: now + 5_000 });
+    expect(forecastOf(demand('a', { remaining: 0 }), [demand('b')], full, rules)?.doneAt).toBe(now);
+    expect(forecastOf(demand('a', { remaining: 2, granted: 2 }), [], full, rules)?.doneAt).toBe(now);
+  });
+
+  it('comes after all pages of more urgent passes', () => {
+    const urgent = demand('u', { class: 'on-demand', remaining: 20, granted: 1 });
+    // 19 and 1 fill six windows of three and two slots of the seventh.
+    expect(forecastOf(demand('a', { remaining: 1 }), [urgent], slots(), rules)?.windows).toBe(6);
+    expect(forecastOf(demand('a', { remaining: 3 }), [urgent], slots(), rules)?.windows).toBe(7);
+  });
+
+  it('takes turns with passes of its rank, up to as many pages as it has itself', () => {
+    const windows = (remaining: number) =>
+      forecastOf(demand('a', { remaining: 3 }), [demand('b', { remaining })], slots(), rules)?.windows;
+    expect([0, 1, 3, 300].map(windows)).toEqual([0, 1, 1, 1]);
+    const twin = [demand('b', { remaining: 300 }), demand('c', { remaining: 300 })];
+    expect(forecastOf(demand('a', { remaining: 3 }), twin, slots(), rules)?.windows).toBe(2);
+  });
+
+  it('does not wait for less urgent passes or for its own other entries', () => {
+    const others = [demand('b', { class: 'sweep', remaining: 300 }), demand('a', { class: 'review', remaining: 300 })];
+    expect(forecastOf(demand('a', { class: 'review', remaining: 3 }), others, slots(), rules)?.windows).toBe(0);
+  });
+
+  it('counts a page for a pass that cannot tell, and nothing for one that has its permits', () => {
+    const mine = demand('a', { remaining: 3 });
+    expect(forecastOf(mine, [demand('b', { remaining: null })], slots(), rules)?.windows).toBe(1);
+    expect(forecastOf(mine, [demand('b', { remaining: 2, granted: 5 })], slots(), rules)?.windows).toBe(0);
+  });
+});
+
+describe('forecasts of the window', () => {
+  it('come with a grant and with a wait', () => {
+    const scene = new Scene();
+    expect(scene.granted('a', { remaining: 25 }).forecast).toEqual({ doneAt: t0 + 2 * holdMs, pages: 25, windows: 2 });
+    expect(scene.granted('a', { remaining: 5 }).forecast).toEqual({ doneAt: t0, pages: 5, windows: 0 });
+    expect(scene.waits('a', { remaining: 12 }).forecast).toEqual({ doneAt: t0 + 2 * holdMs, pages: 12, windows: 2 });
+    expect(scene.waits('b').forecast).toBeNull();
+  });
+
+  it('begin after what stands in the way', () => {
+    const scene = new Scene();
+    const lease = scene.granted('x', { wants: 1 });
+    scene.report(lease, [t0], { unauthorized: true });
+    expect(scene.waits('a', { remaining: 3 }).forecast).toEqual({ doneAt: t0 + 60_000, pages: 3, windows: 1 });
+  });
+
+  it('count whoever reads and whoever waits, once each', () => {
+    const scene = new Scene({ requests: 100 }).spend(95);
+    scene.granted('reads', { wants: 5, remaining: 45 });
+    scene.at(10).waits('waits', { remaining: 20 });
+    scene.waits('late', { remaining: 90 });
+    const { holders, waiters } = viewOf(scene.state, scene.now);
+    // A window has room for the twenty and the forty that take turns with them, not for the other waiter's besides.
+    expect(waiters.map(({ forecast }) => forecast?.pages)).toEqual([20, 90]);
+    expect(holders.map(({ forecast }) => forecast?.pages)).toEqual([45]);
+    expect(waiters[0]?.forecast?.doneAt).toBe(t0 + holdMs);
+    expect(waiters[1]?.forecast?.doneAt).toBe(t0 + 2 * holdMs);
+    expect(holders[0]?.forecast?.doneAt).toBe(t0 + 2 * holdMs);
+  });
+});

@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import { earlierThanTold, nextChange, pauseWith } from '../../../src/model/budget/sliding-window.ts';
+import { holdMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
+
+describe('the queue of a sliding window', () => {
+  it('serves waiters in the order they came and gives each a time of its own', () => {
+    const scene = new Scene();
+    for (let i = 0; i < 10; i += 1) scene.at(i * 4_000).spend(1, `x${i}`);
+    scene.at(50_000);
+    expect(scene.waits('a').waitUntil).toBe(t0 + holdMs);
+    expect(scene.waits('b')).toMatchObject({ place: 2, behind: ['a'], waitUntil: t0 + 4_000 + holdMs });
+    // b comes too early and must not take the slot a waits for
+    expect(scene.at(holdMs).ask('b').kind).toBe('wait');
+    expect(scene.at(holdMs + 10).granted('a').notBefore).toEqual([t0 + holdMs + 10]);
+  });
+
+  it('serves the more urgent class first, whoever came first', () => {
+    const scene = new Scene().spend(10).at(1_000);
+    scene.waits('sweep');
+    expect(scene.waits('person', { class: 'on-demand', wants: 3 })).toMatchObject({ place: 1, behind: [] });
+    expect(scene.waits('sweep')).toMatchObject({ place: 2, behind: ['person'] });
+  });
+
+  it('names the first five of those ahead', () => {
+    const scene = new Scene().spend(10).at(1_000);
+    for (const holder of ['a', 'b', 'c', 'd', 'e', 'f']) scene.waits(holder);
+    expect(scene.waits('g')).toMatchObject({ place: 7, behind: ['a', 'b', 'c', 'd', 'e'] });
+  });
+
+  it('lets two that came in the same millisecond not wait for each other', () => {
+    const scene = new Scene({ requests: 1 }).spend(1).at(1_000);
+    expect(scene.waits('b')).toMatchObject({ place: 1, behind: [] });
+    expect(scene.waits('a')).toMatchObject({ place: 2, behind: ['b'], waitUntil: t0 + 1_000 + settings.windowMs });
+    expect(scene.waits('b')).toMatchObject({ place: 1, behind: [] });
+    expect(scene.at(holdMs).granted('b').notBefore).toHaveLength(1);
+  });
+
+  it('does not put a promoted sweep back when its own project asks on demand', () => {
+    const scene = new Scene({ requests: 2 });
+    const people = ['p', 'q'].map((project) => ({
+      holder: `person-${project}`,
+      project,
+      class: 'on-demand' as const,
+    }));
+    const served = () =>
+      people.filter(({ holder, ...more }) => {
+        const answer = scene.ask(holder, { ...more, wants: 1 });
+        if (answer.kind === 'granted') scene.report(answer, answer.notBefore, { accepted: true });
+        return answer.kind === 'granted';
+      });
+    expect(served()).toHaveLength(2);
+    scene.waits('sweep', { project: 'p' });
+    const perWindow = [1, 2, 3].map((round) => {
+      scene.at(round * holdMs);
+      const others = served().length;
+      return [others, scene.ask('sweep', { project: 'p' }).kind];
+    });
+    expect(perWindow).toEqual([
+      [2, 'wait'],
+      [2, 'wait'],
+      [1, 'granted'],
+    ]);
+  });
+
+  it('lets a waiter that does not come back within five seconds lose its place', () => {
+    const scene = new Scene({ requests: 1 }).spend(1).at(1);
+    scene.waits('dead');
+    expect(scene.at(holdMs + 4_999).waits('b')).toMatchObject({ place: 2, behind: ['dead'] });
+    expect(scene.at(holdMs + 5_000).granted('b').notBefore).toHaveLength(1);
+  });
+
+  it('gives no place to an asker that will not come back, and no forecast, whyever it is refused', () => {
+    const full = new Scene().spend(10).at(1);
+    const paused = new Scene().apply((state, at) => pauseWith(state, { until: null }, at));
+    for (const scene of [full, paused]) {
+      expect(scene.waits('check', { mayWait: false, remaining: 3 })).toMatchObject({ place: 1, forecast: null });
+      expect(scene.state.waiters).toEqual([]);
+      scene.waits('comes back', { mayWait: true });
+      expect(scene.state.waiters).toHaveLength(1);
+    }
+  });
+
+  it('forgets a waiter once it is served, and nobody else', () => {
+    const scene = new Scene().spend(10).at(1);
+    scene.waits('a');
+    scene.waits('b');
+    scene.at(holdMs + 1).granted('a');
+    expect(scene.state.waiters.map(({ holder }) => holder)).toEqual(['b']);
+  });
+
+  it('keeps the since of a waiter that comes again, and takes over what it wants now', () => {
+    const scene = new Scene().spend(10).at(1);
+    scene.waits('a', { wants: 5 });
+    scene.at(2).waits('b');
+    scene.at(3).waits('a', { wants: 3, remaining: 12 });
+    expect(scene.state.waiters).toMatchObject([
+      { holder: 'a', since: t0 + 1, wants: 3, remaining: 12 },
+      { holder: 'b', since: t0 + 2 },
+    ]);
+  });
+});
+
+describe('waking waiters', () => {
+  it('wakes waiters that can come a second or more before the time they were told', () => {
+    const scene = new Scene({ requests: 2 });
+    const lease = scene.granted('a');
+    scene.granted('a');
+    scene.at(500).waits('b');
+    const { state, holders } = earlierThanTold(scene.at(1_000).report(lease, []).state, scene.now);
+    expect(holders).toEqual(['b']);
+    expect(state.waiters).toMatchObject([{ holder: 'b', expectedAt: t0 + 1_000 }]);
+    expect(earlierThanTold(state, scene.now)).toEqual({ state, holders: [] });
+  });
+
+  it('lets a waiter sleep whose time comes less than a second earlier', () => {
+    const woken = (earlier: number) => {
+      const scene = new Scene({ requests: 1 });
+      const lease = scene.granted('a', { wants: 1 });
+      scene.at(2_000).waits('b');
+      const told = scene.state.waiters[0]?.expectedAt ?? 0;
+      expect(told).toBe(t0 + holdMs);
+      const wished = {
+        ...scene.state,
+        waiters: scene.state.waiters.map((w) => ({ ...w, expectedAt: told + earlier })),
+      };
+      expect(lease.notBefore).toEqual([t0]);
+      return earlierThanTold(wished, scene.now).holders;
+    };
+    expect(woken(999)).toEqual([]);
+    expect(woken(1_000)).toEqual(['b']);
+  });
+
+  it('wakes nobody while something else stands in the way', () => {
+    const scene = new Scene({ requests: 2 });
+    const lease = scene.granted('a', { wants: 1 });
+    scene.granted('a', { wants: 1 });
+    scene.waits('b');
+    scene.report(lease, [t0], { throttled: { retryAfterMs: 90_000 } });
+    expect(earlierThanTold(scene.state, t0).holders).toEqual([]);
+  });
+
+  it('wakes for the slots that are left after those who go before', () => {
+    const scene = new Scene({ requests: 4 });
+    const leases = [scene.granted('x', { wants: 2 }), scene.granted('x', { wants: 2 })];
+    scene.at(1);
+    for (const holder of ['a', 'b', 'c']) scene.waits(holder);
+    for (const lease of leases.slice(0, 1)) scene.report(lease, []);
+    expect(earlierThanTold(scene.state, scene.now).holders).toEqual(['a', 'b']);
+  });
+
+  it('says when a place lapses that keeps others waiting', () => {
+    const scene = new Scene().spend(10).at(1);
+    scene.waits('a', { class: 'on-demand' });
+    expect(nextChange(scene.state)).toBeNull();
+    scene.at(2).waits('b', { class: 'on-demand' });
+    expect(nextChange(scene.state)).toBe(t0 + holdMs + 5_000);
+    expect(earlierThanTold(scene.state, t0 + holdMs + 4_999).state.waiters).toHaveLength(2);
+    expect(earlierThanTold(scene.state, t0 + holdMs + 5_000).state.waiters).toEqual([]);
+  });
+
+  it('says when the first of several places lapses', () => {
+    const scene = new Scene({ requests: 1 }).spend(1).at(1_000);
+    scene.waits('a', { class: 'on-demand' });
+    expect(scene.waits('b', { class: 'on-demand' }).waitUntil).toBeGreaterThan(t0 + holdMs);
+    expect(nextChange(scene.state)).toBe(t0 + holdMs + 5_000);
+  });
+
+  it('says when one of several rises, which can let it go before others', () => {
+    const scene = new Scene({ requests: 2 }).spend(1).at(1_000).spend(1).at(2_000);
+    scene.waits('a', { class: 'incremental' });
+    expect(nextChange(scene.state)).toBeNull();
+    scene.at(3_000).waits('b', { class: 'on-demand' });
+    scene.waits('c', { class: 'on-demand' });
+    const rises = 2_000 + settings.windowMs;
+    scene.at(holdMs).granted('b', { class: 'on-demand' });
+    expect(scene.at(holdMs + 1_000).waits('a', { class: 'incremental' }).behind).toEqual(['c']);
+    expect(nextChange(scene.state)).toBe(t0 + rises);
+    expect(earlierThanTold(scene.state, t0 + rises - 1).holders).toEqual([]);
+    expect(earlierThanTold(scene.state, t0 + rises).holders).toEqual(['a']);
+  });
+
+  it('says when a waiter rises for the second time', () => {
+    const scene = new Scene().spend(10).at(1);
+    for (const holder of ['a', 'b']) scene.waits(holder, { class: 'review' });
+    expect(nextChange(scene.state)).toBe(t0 + 1 + settings.windowMs);
+    const later = scene.state.waiters.map((waiter) => ({ ...waiter, expectedAt: t0 + 1_000_000 }));
+    const risen = { ...scene.state, waiters: later, now: t0 + 1 + settings.windowMs };
+    expect(nextChange(risen)).toBe(t0 + 1 + 2 * settings.windowMs);
+    expect(nextChange({ ...risen, now: t0 + 1 + 2 * settings.windowMs })).toBe(t0 + 1_005_000);
+  });
+
+  it('has nothing to say while nobody waits', () => {
+    const scene = new Scene();
+    const lease = scene.granted('a', { wants: 1 });
+    scene.report(lease, [t0], { throttled: { retryAfterMs: 1 } });
+    expect(nextChange(scene.state)).toBeNull();
+  });
+});

@@ -1,1 +1,0 @@
-export { DocferryProcess } from '../../scripts/docferry-process.ts';

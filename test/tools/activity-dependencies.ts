@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ApplicationFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts';
+import type { ActivityDependencies, Organization } from '../../src/activities/dependencies.ts';
+import { DirectoryBundleStore } from '../../src/bundle/store/directory/directory-store.ts';
+import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
+import type { PermitAsk, WindowSettings, WindowView } from '../../src/model/budget/permits.ts';
+import { ask, report } from '../../src/model/budget/sliding-window.ts';
+import { emptyWindow } from '../../src/model/budget/window-state.ts';
+import { viewOf } from '../../src/model/budget/window-view.ts';
+import { createDocumentationService } from '../../src/service/client.ts';
+
+/** Real stores in a temporary folder, the sandbox over HTTP, and the budget's window without Temporal. */
+export interface ActivityScene {
+  deps: ActivityDependencies;
+  sandbox: Sandbox;
+  folder: string;
+  asks: PermitAsk[];
+  window(): WindowView;
+  end(): Promise<void>;
+}
+
+export async function activityScene(
+  options: SandboxOptions = {},
+  settings: WindowSettings = { requests: 100, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 },
+  more: Partial<Organization> = {},
+): Promise<ActivityScene> {
+  const folder = await mkdtemp(join(tmpdir(), 'docferry-activities-'));
+  const sandbox = await startSandbox(options);
+  const feedback = await openSqliteFeedbackStore(join(folder, 'feedback.db'));
+  const bundles = await DirectoryBundleStore.open({
+    root: join(folder, 'bundles'),
+    publicUrl: 'http://localhost:8090',
+  });
+  const asks: PermitAsk[] = [];
+  let window = emptyWindow(settings, Date.now());
+  const deps: ActivityDependencies = {
+    organizations: [
+      {
+        id: 'acme',
+        service: createDocumentationService({
+          baseUrl: sandbox.url,
+          apiKey: () => sandbox.apiKey,
+          allowInsecure: true,
+        }),
+        projects: ['prj_1'],
+        spare: null,
+        webhooks: [],
+        sites: [
+          {
+            domain: 'docs.acme.example',
+            jobTimeoutMs: 60_000,
+            jobAttempts: 1,
+            approvalTimeoutMs: null,
+            maxBytes: 1_000_000_000,
+            maxFiles: 10_000,
+            connections: 1,
+            downloadTimeoutMs: 3_600_000,
+            siteRules: {},
+            render: null,
+            targets: [],
+          },
+        ],
+        ...more,
+      },
+    ],
+    feedback,
+    bundles,
+    keepVersions: 10,
+    linkPolicy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },
+    permits: {
+      async ask(_org, question) {
+        asks.push(question);
+        const [next, answer] = ask(window, question, Date.now());
+        window = next;
+        return answer;
+      },
+      async report(_org, result) {
+        window = report(window, result, Date.now());
+      },
+    },
+    async announcePhase() {},
+    async announceDownload() {},
+  };
+  return {
+    deps,
+    sandbox,
+    folder,
+    asks,
+    window: () => viewOf(window, Date.now()),
+    async end() {
+      await feedback.close();
+      await sandbox.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** One attempt of an activity, without the SDK's report of failures that tests provoke. */
+export function mockActivity(
+  info: ConstructorParameters<typeof MockActivityEnvironment>[0] = {},
+): MockActivityEnvironment {
+  return new MockActivityEnvironment(info, { logger: new DefaultLogger('ERROR', () => {}) });
+}
+
+/** The failure an activity ends with, or null when it succeeds. */
+export async function failureOf(promise: Promise<unknown>): Promise<ApplicationFailure | null> {
+  try {
+    await promise;
+    return null;
+  } catch (error) {
+    if (error instanceof ApplicationFailure) return error;
+    throw error;
+  }
+}

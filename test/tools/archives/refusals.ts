@@ -1,0 +1,377 @@
+import { gzipSync } from 'node:zlib';
+import type { StructureRule } from '../../../src/bundle/rules/structure-rules.ts';
+import { paxRecords, type RawBlock, rawBlock, rawTar } from './raw-tar.ts';
+import { type RawEnd, type RawEntry, rawZip, zip64Records } from './raw-zip.ts';
+import { extra, narrow, wide } from './zip-bytes.ts';
+
+/** An archive that breaks one rule and no other, and the case it stands for (PARTS §5). */
+export interface Refusal {
+  rule: StructureRule;
+  shows: string;
+  archive: Buffer;
+  limits?: { maxBytes?: number; maxFiles?: number };
+  timeLimitMs?: number;
+}
+
+const INDEX = { name: 'index.html', content: '<h1>Home</h1>' };
+const PAGE = { name: 'a.html', content: 'a'.repeat(40) };
+const DESCRIPTOR = 0x808;
+const LINK = 0o120777 * 2 ** 16;
+const REPARSE_POINT = 0x420;
+
+const tar = (...blocks: RawBlock[]) => rawTar([INDEX, ...blocks]);
+const zip = (...entries: RawEntry[]) => rawZip([INDEX, ...entries]);
+const zipEnding = (end: RawEnd) => rawZip([INDEX, PAGE], end);
+const named = (name: string) => [tar({ name, content: 'x' }), zip({ name, content: 'x' })];
+const hidden = rawBlock({ name: 'hidden.html', content: '' });
+const pageCrc = (() => rawZip([PAGE]).readUInt32LE(14))();
+const pagePacked = (() => rawZip([PAGE]).readUInt32LE(18))();
+
+function field(at: number, text: string): (header: Buffer) => void {
+  return (header) => void header.write(text, at, 'latin1');
+}
+
+function pax(type: 'x' | 'g', ...records: [string, string][]): RawBlock {
+  return { name: 'PaxHeader', type, content: paxRecords(...records) };
+}
+
+function changed(archive: Buffer, at: number, byte: number): Buffer {
+  const copy = Buffer.from(archive);
+  copy[at < 0 ? copy.length + at : at] = byte;
+  return copy;
+}
+
+function of(rule: StructureRule, ...cases: [string, Buffer | Buffer[]][]): Refusal[] {
+  return cases.flatMap(([shows, made]) => [made].flat().map((archive) => ({ rule, shows, archive })));
+}
+
+/** A whole gzip header with every optional part, made unreadable in one way. */
+function gzipWith(flags: number, rest: Buffer): Buffer {
+  const packed = gzipSync(rawTar([INDEX]));
+  const head = Buffer.from(packed.subarray(0, 10));
+  head[3] = flags;
+  return Buffer.concat([head, rest, packed.subarray(10)]);
+}
+
+export const REFUSALS: Refusal[] = [
+  ...of('empty-file', ['a download of nothing (Z8)', Buffer.alloc(0)]),
+  ...of('html-page', ['an error page saved as an archive (Z8)', Buffer.from('<!doctype html><h1>502</h1>')]),
+  ...of('xml-document', ['the answer of an object store (Z8)', Buffer.from('<?xml version="1.0"?><Error/>')]),
+  ...of('json-document', ['the answer of the service (Z8)', Buffer.from('{"error":"gone"}')]),
+  ...of('unsupported-compression', ['zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0])]),
+  ...of('unknown-format', ['a program before a zip (Z6 polyglot)', Buffer.concat([Buffer.from('#!/bin/sh\n'), zip()])]),
+
+  ...of(
+    'truncated',
+    ['no end blocks (T1)', rawTar([INDEX], Buffer.alloc(0))],
+    ['one end block (T1)', rawTar([INDEX], Buffer.alloc(512))],
+    ['cut within a file (Z8)', tar(PAGE).subarray(0, 1600)],
+    ['cut within the gzip data (Z8)', gzipSync(tar(PAGE)).subarray(0, -20)],
+    ['cut within the gzip end (Z8)', gzipSync(tar(PAGE)).subarray(0, -3)],
+    ['a zip without its end (Z8)', zip(PAGE).subarray(0, -30)],
+    ['a comment that is longer than the file (Z8)', changed(zip(PAGE), -2, 9)],
+    ['compressed data that stops in the middle', zip({ name: 'x', content: 'xyz', data: Buffer.from([0x4b]) })],
+  ),
+  ...of(
+    'trailing-data',
+    ['an archive behind the end blocks (T1)', Buffer.concat([tar(), rawTar([PAGE])])],
+    ['an entry behind a single zero block (T1)', rawTar([INDEX], Buffer.concat([Buffer.alloc(512), rawTar([PAGE])]))],
+    ['a part of a block', Buffer.concat([tar(), Buffer.alloc(100)])],
+    ['garbage behind the gzip data (T1)', Buffer.concat([gzipSync(tar()), Buffer.from('garbage')])],
+    ['zeros behind the gzip data (T1)', Buffer.concat([gzipSync(tar()), Buffer.alloc(8)])],
+    ['suffix data behind a zip (Z6)', Buffer.concat([zip(), Buffer.from('suffix')])],
+  ),
+  ...of(
+    'corrupt',
+    ['a wrong header checksum', changed(tar(), 0, 0x49)],
+    ['a wrong gzip CRC', changed(gzipSync(tar()), -8, 1)],
+    ['no tar in the gzip data', gzipSync('x'.repeat(2000))],
+    ['no deflate data in a zip', zip({ name: 'x', content: 'xyz', data: Buffer.from([0xff, 0xff]) })],
+    ['a wrong gzip header CRC', gzipWith(2, Buffer.from([1, 2]))],
+  ),
+  ...of(
+    'size-mismatch',
+    ['a lying size, smaller (Z5)', zip({ ...PAGE, both: { bytes: 39 } })],
+    ['a lying size, larger (Z5)', zip({ ...PAGE, both: { bytes: 41 } })],
+    ['stored, with two sizes', zip({ ...PAGE, stored: true, both: { packed: 40, bytes: 39 } })],
+    ['a wrong length at the end of the gzip data', changed(gzipSync(tar()), -1, 1)],
+  ),
+  ...of(
+    'crc-mismatch',
+    ['a wrong CRC', zip({ ...PAGE, both: { crc: 7 } })],
+    ['a CRC of zero with data (Z7)', zip({ ...PAGE, both: { crc: 0 } })],
+  ),
+  ...of('no-files', ['a zip of nothing (Z8)', rawZip([])], ['folders alone', rawTar([{ name: 'a/', type: '5' }])]),
+
+  { ...bomb('too-many-bytes', 'a lying size far above the limit (Z5)'), limits: { maxBytes: 1000 } },
+  {
+    rule: 'too-many-files',
+    shows: 'huge entry counts (Z5)',
+    archive: tar(PAGE, { name: 'b' }),
+    limits: { maxFiles: 2 },
+  },
+  ...of('ratio', ['a bomb of zeros (Z5)', zip({ name: 'z', content: Buffer.alloc(3_000_000) })]),
+  { rule: 'time-limit', shows: 'an archive that takes for ever', archive: tar(), timeLimitMs: 0 },
+
+  ...of('empty-name', ['no name', named('')]),
+  ...of('absolute-path', ['a path from the root (Z1)', named('/etc/passwd')]),
+  ...of('path-traversal', [
+    '../ (Z1)',
+    [...named('../x'), ...named('a/../../x'), tar(pax('x', ['path', '../x']), PAGE)],
+  ]),
+  ...of(
+    'backslash',
+    ['..\\ and UNC (Z1)', [...named('..\\x'), ...named('\\\\server\\share')]],
+    ['a backslash within a name (Z3)', named('a\\b')],
+  ),
+  ...of('drive-letter', ['C: (Z1)', named('C:/x')]),
+  ...of('colon', ['name:stream (Z1)', named('a/index.html:hidden')]),
+  ...of(
+    'control-character',
+    ['control characters (Z3)', named('a\u0007b')],
+    ['NUL in a zip name (Z3)', zip({ name: 'a.html\0.png' })],
+    ['NUL in a pax value (T1)', tar(pax('x', ['path', 'a\0b']), PAGE)],
+  ),
+  ...of(
+    'invisible-character',
+    ['bidi override (Z3)', named('a\u202elmth.exe')],
+    ['zero width space (Z3)', named('in\u200bdex.html')],
+  ),
+  ...of('not-utf8', ['names that are not UTF-8 (Z3)', zip({ name: 'x', both: { name: Buffer.from([0x61, 0xff]) } })]),
+  ...of(
+    'ambiguous-name',
+    ['CP437 or UTF-8 (Z3)', zip({ name: 'caf\u00e9.html', both: { flags: 0 } })],
+    ['another name in the Unicode Path extra (Z3)', zip({ name: 'a', both: { extra: unicodePath('b', 0xe8b7be43) } })],
+    ['a Unicode Path for some other name (Z3)', zip({ name: 'a', both: { extra: unicodePath('a', 1) } })],
+  ),
+  ...of('empty-segment', ['an empty segment (Z3)', [...named('a//b'), tar({ name: 'a/', content: 'x' })]]),
+  ...of('dot-segment', ['a dot', named('a/./b')]),
+  ...of('trailing-dot-or-space', ['a trailing dot or space (Z3)', [...named('a./b'), ...named('a/b ')]]),
+  ...of('reserved-name', ['CON and NUL (Z3)', [...named('con'), ...named('a/NUL.html')]]),
+  ...of('path-too-long', ['over 1,024 bytes', zip({ name: `${'dir/'.repeat(260)}x` })]),
+  ...of('segment-too-long', ['a segment over 255 bytes (Z3)', zip({ name: 'x'.repeat(256) })]),
+  ...of('duplicate-name', ['duplicates (Z4)', named('index.html')]),
+  ...of(
+    'name-collision',
+    ['by case (Z4)', named('INDEX.html')],
+    ['NFC and NFD (Z4)', tar({ name: 'caf\u00e9' }, { name: 'cafe\u0301' })],
+    ['\u00df and SS (Z2)', zip({ name: 'stra\u00dfe' }, { name: 'STRASSE' })],
+    ['by a joiner', zip({ name: 'a\u200db' }, { name: 'ab' })],
+  ),
+  ...of('file-as-folder', ['a file that is also a folder (Z4)', named('index.html/x')]),
+
+  ...of('symbolic-link', [
+    'symlinks (Z2)',
+    [tar({ name: 'l', type: '2' }), zip({ name: 'l', content: '/', attributes: LINK })],
+  ]),
+  ...of(
+    'symbolic-link',
+    ['a reparse point of Windows (Z2)', zip({ name: 'l', content: '/', attributes: REPARSE_POINT })],
+    ['headers in the data of a link (T1)', tar({ name: 'l', type: '2', content: hidden })],
+  ),
+  ...of(
+    'hard-link',
+    ['hard links (Z2)', tar({ name: 'l', type: '1' })],
+    ['headers in the data of a hard link (T1)', tar({ name: 'l', type: '1', content: hidden })],
+  ),
+  ...of(
+    'device',
+    ['devices and pipes (Z2)', ['3', '4', '6'].map((type) => tar({ name: 'd', type }))],
+    ['headers in the data of a device (T1)', tar({ name: 'd', type: '3', content: hidden })],
+    ['a pipe by its mode (Z2)', zip({ name: 'd', attributes: 0o010644 * 2 ** 16 })],
+  ),
+  ...of('entry-type', [
+    'contiguous files and unknown types',
+    ['7', 'S', 'D', 'Z'].map((type) => tar({ name: 'x', type })),
+  ]),
+  ...of('sparse', ['a sparse file of pax (T1)', tar(pax('x', ['GNU.sparse.major', '1']), PAGE)]),
+  ...of(
+    'ambiguous-type',
+    ['a folder by its mode alone', zip({ name: 'a', attributes: 0o040755 * 2 ** 16 })],
+    ['a file by its mode with a slash', zip({ name: 'a/', attributes: 0o100644 * 2 ** 16 })],
+  ),
+  ...of(
+    'data-on-directory',
+    ['headers in the data of a folder (T1)', tar({ name: 'd/', type: '5', content: hidden })],
+    ['a zip folder with content', zip({ name: 'd/', content: 'x' })],
+  ),
+
+  ...of(
+    'gzip-header',
+    ['an unknown method', changed(gzipSync(tar()), 2, 7)],
+    ['unknown flags', changed(gzipSync(tar()), 3, 0x20)],
+    ['an endless comment', gzipWith(16, Buffer.alloc(70_000, 0x20))],
+  ),
+  ...of('gzip-members', ['concatenated members (T1)', Buffer.concat([gzipSync(tar()), gzipSync(rawTar([PAGE]))])]),
+  ...of('tar-dialect', [
+    'neither ustar nor GNU',
+    gzipSync(tar({ name: 'x', change: (header) => void header.fill(0, 257, 265) })),
+  ]),
+  ...of(
+    'header-field',
+    ['letters in the size', tar({ name: 'x', change: field(124, '0000000001x\0') })],
+    ['a negative size', tar({ name: 'x', change: field(124, '-0000000001\0') })],
+    ['a small size in base 256', tar({ name: 'x', change: field(124, '\x80\0\0\0\0\0\0\0\0\0\0\x01') })],
+    ['bytes behind the NUL of a name', tar({ name: 'x', change: field(50, 'hidden') })],
+    ['a GNU header with a prefix', tar({ name: 'x', gnu: true, change: field(345, 'prefix') })],
+    ['bytes behind the last field', tar({ name: 'x', change: field(508, 'tar\0') })],
+  ),
+  ...of(
+    'pax-record',
+    ['a wrong length', tar({ name: 'p', type: 'x', content: '99 path=x\n' }, PAGE)],
+    ['no record at all', tar({ name: 'p', type: 'x' }, PAGE)],
+    ['no equals sign', tar({ name: 'p', type: 'x', content: '9 pathxx\n' }, PAGE)],
+    ['a size that is no number', tar(pax('x', ['size', '1e1']), PAGE)],
+  ),
+  ...of(
+    'pax-duplicate',
+    ['duplicate keys (T1)', tar(pax('x', ['path', 'a'], ['path', 'b']), PAGE)],
+    ['two headers for one entry', tar(pax('x', ['path', 'a']), pax('x', ['mtime', '1']), PAGE)],
+  ),
+  ...of('pax-global', [
+    'a path or size for all (T1)',
+    [tar(pax('g', ['path', 'x']), PAGE), tar(pax('g', ['size', '0']), PAGE)],
+  ]),
+  ...of('pax-charset', ['hdrcharset (T1)', tar(pax('x', ['hdrcharset', 'BINARY']), PAGE)]),
+  ...of('pax-disagrees', [
+    'TARmageddon: a size override (T1)',
+    tar(pax('x', ['size', '512']), { ...PAGE, content: '' }),
+  ]),
+  ...of(
+    'gnu-long-name',
+    ['GNU and pax names at once (T1)', tar(pax('x', ['path', 'b']), long('a.html\0'), PAGE)],
+    ['two long names', tar(long('a.html\0'), long('a.html\0'), PAGE)],
+    ['another name than in the header', tar(long('b.html\0'), PAGE)],
+    ['a name behind its NUL', tar(long('a.html\0b\0'), PAGE)],
+    ['the name of a link before a file', tar({ ...long('x\0'), type: 'K' }, PAGE)],
+  ),
+  ...of('meta-too-long', [
+    'a pax header of 300 KB',
+    tar({ name: 'p', type: 'x', content: Buffer.alloc(300_000) }, PAGE),
+  ]),
+  ...of('dangling-header', ['a pax header before the end', tar(pax('x', ['path', 'a']))]),
+  ...of(
+    'hidden-data',
+    ['padding that is not zero', tar({ ...PAGE, padding: 1 })],
+    ['a gap between entries (Z6)', zip({ ...PAGE, before: Buffer.from('gap') })],
+    ['an entry that is only there locally (Z6)', zip({ ...PAGE, before: rawZip([PAGE]).subarray(0, 30) })],
+    ['a gap before the directory (Z6)', zip({ ...PAGE, descriptor: Buffer.from('gap') })],
+    ['prefix data that the offsets count (Z6)', zipPrefixed()],
+    ['bytes behind the end of the compressed data (Z5)', behindDeflate()],
+  ),
+
+  ...of(
+    'zip-directory',
+    ['prefix data that the offsets leave out (Z6)', Buffer.concat([zip().subarray(0, 4), zip()])],
+    ['entry-count lies (Z5)', [zipEnding({ entries: 1 }), zipEnding({ entries: 3 })]],
+    ['a directory that lies elsewhere', zipEnding({ start: 1 })],
+    ['no directory where one should be', changed(rawZip([INDEX]), rawZip([INDEX]).indexOf('PK\x01\x02') + 1, 0)],
+  ),
+  ...of('two-ends', ['two end records (Z6)', endInEntryComment()]),
+  ...of(
+    'zip64',
+    ['a 64-bit end that is missing (Z6)', zipEnding({ entries: 0xffff })],
+    ['a 64-bit end that disagrees (Z6)', zipEnding({ before: (told) => zip64Records({ ...told, entries: 1 }) })],
+    [
+      'a 64-bit end that is longer (Z6)',
+      zipEnding({ before: (told) => zip64Records(told, (record) => record.writeUInt8(60, 4)) }),
+    ],
+    [
+      'a 64-bit extra that is too long (Z6)',
+      zip({ ...PAGE, central: { bytes: 0xffffffff, extra: extra(1, wide(40, 1)) } }),
+    ],
+    [
+      'a 64-bit extra that is too short (Z6)',
+      zip({ ...PAGE, central: { bytes: 0xffffffff, extra: extra(1, narrow(40)) } }),
+    ],
+    ['a 64-bit extra that nothing asks for (Z6)', zip({ ...PAGE, central: { extra: extra(1, wide(40)) } })],
+  ),
+  ...of('multi-disk', ['several disks (Z6)', [zipEnding({ disk: 1 }), zip({ ...PAGE, disk: 1 })]]),
+  ...of(
+    'headers-disagree',
+    ['another name (Z6)', zip({ ...PAGE, local: { name: Buffer.from('b.html') } })],
+    ['another size (Z6)', zip({ ...PAGE, local: { bytes: 39 } })],
+    ['another method (Z6)', zip({ ...PAGE, local: { method: 0 } })],
+    ['other flags (Z6)', zip({ ...PAGE, local: { flags: 0 } })],
+    ['another CRC (Z6)', zip({ ...PAGE, local: { crc: 1 } })],
+    ['an entry that is only in the directory (Z6)', zip({ ...PAGE, local: { name: Buffer.alloc(0) } })],
+  ),
+  ...of(
+    'overlap',
+    ['two names for the same bytes (Z5)', zip(PAGE, { ...PAGE, name: 'b.html', offset: 0 })],
+    ['a quoted overlap (Z5)', quotedOverlap()],
+    ['content that reaches into the directory', zip({ ...PAGE, both: { packed: 5000 } })],
+  ),
+  ...of(
+    'data-descriptor',
+    [
+      'one that lies (Z6)',
+      zip({ ...PAGE, both: { flags: DESCRIPTOR }, descriptor: narrow(0x08074b50, pageCrc, pagePacked, 41) }),
+    ],
+    ['one that is missing', zip({ ...PAGE, both: { flags: DESCRIPTOR } })],
+    [
+      '64-bit sizes for an entry without',
+      zip({ ...PAGE, both: { flags: DESCRIPTOR }, descriptor: Buffer.concat([narrow(pageCrc), wide(pagePacked, 40)]) }),
+    ],
+  ),
+  ...of(
+    'extra-field',
+    ['one that is cut', zip({ ...PAGE, both: { extra: Buffer.from([1, 2, 3]) } })],
+    ['one that is too long', zip({ ...PAGE, both: { extra: Buffer.from([9, 0, 200, 0]) } })],
+    [
+      'a duplicate 64-bit extra (Z6)',
+      zip({ ...PAGE, central: { bytes: 0xffffffff, extra: Buffer.concat([extra(1, wide(40)), extra(1, wide(41))]) } }),
+    ],
+  ),
+  ...of('zip-flags', ['a patch', zip({ ...PAGE, both: { flags: 0x820 } })]),
+  ...of('encrypted', [
+    'encryption flags (Z6)',
+    [0x801, 0x840, 0x2800].map((flags) => zip({ ...PAGE, both: { flags } })),
+  ]),
+  ...of('compression-method', [
+    'unknown methods (Z6)',
+    [9, 12, 14, 93, 99].map((method) => zip({ ...PAGE, both: { method } })),
+  ]),
+];
+
+function bomb(rule: StructureRule, shows: string): Refusal {
+  return { rule, shows, archive: zip({ ...PAGE, both: { bytes: 0xfffffffe } }) };
+}
+
+function long(name: string): RawBlock {
+  return { name: '././@LongLink', type: 'L', content: name, gnu: true };
+}
+
+function unicodePath(name: string, crc: number): Buffer {
+  return extra(0x7075, Buffer.concat([Buffer.from([1]), narrow(crc), Buffer.from(name)]));
+}
+
+/** The first bytes are those of a zip, but belong to no entry. */
+function zipPrefixed(): Buffer {
+  return rawZip([{ ...INDEX, before: Buffer.from('PK\x03\x04 something else') }]);
+}
+
+function behindDeflate(): Buffer {
+  const data = rawZip([PAGE]).subarray(30 + PAGE.name.length, 30 + PAGE.name.length + pagePacked);
+  return zip({ ...PAGE, data: Buffer.concat([data, Buffer.from('hidden')]) });
+}
+
+/** The comment of an entry would do, too: any place before the end whose "comment" reaches exactly to the end. */
+function endInEntryComment(): Buffer {
+  const false_ = Buffer.alloc(22);
+  false_.write('PK\x05\x06', 'latin1');
+  const made = rawZip([INDEX, { name: 'x', content: false_, stored: true }]);
+  const at = made.indexOf('PK\x05\x06');
+  made.writeUInt16LE(made.length - at - 22, at + 20);
+  const content = made.subarray(at, at + 22);
+  return rawZip([INDEX, { name: 'x', content: Buffer.from(content), stored: true }]);
+}
+
+/** The first entry's content, stored, is the header and content of the second. */
+function quotedOverlap(): Buffer {
+  const inner = rawZip([PAGE]);
+  const quoted = inner.subarray(0, inner.indexOf('PK\x01\x02'));
+  const outer: RawEntry = { name: 'q.html', content: Buffer.from(quoted), stored: true };
+  const quotedAt = 30 + outer.name.length;
+  return rawZip([outer, { ...PAGE, offset: quotedAt }]);
+}

@@ -1,0 +1,27 @@
+import { writeFile } from 'node:fs/promises';
+import type { Manifest } from '../../../src/bundle/store/bundle-store.ts';
+import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
+import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
+import { SITE, tarGz } from './build-archive.ts';
+
+const limits = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };
+
+export interface Wanted {
+  root: string;
+  domain: string;
+  version: string;
+  publicUrl?: string;
+}
+
+/** Publishes the site of `SITE` in a store, as an export would. */
+export async function publishSite(wanted: Wanted): Promise<{ store: DirectoryBundleStore; manifest: Manifest }> {
+  const { root, domain, version, publicUrl = 'http://localhost:8090' } = wanted;
+  const store = await DirectoryBundleStore.open({ root, publicUrl });
+  const staged = await store.stagingFile('stage');
+  await writeFile(staged, tarGz(SITE));
+  const { archive, contentDigest, pages, entries: files } = await verifyArchive(staged, { limits });
+  if (!archive || !contentDigest) throw new Error('the archive of the test is refused');
+  const source = { org: 'acme', domain, jobId: 'job_1' };
+  await store.saveStaged('stage', { archive, contentDigest, pages, files, source });
+  return { store, manifest: await store.publish('stage', version) };
+}

@@ -1,0 +1,42 @@
+import { writeFile } from 'node:fs/promises';
+import type { BundleStore, StagedManifest } from '../../../src/bundle/store/bundle-store.ts';
+import { sha256 } from './object-server.ts';
+
+export const DOMAIN = 'docs.acme.example';
+
+/** What verification would have found in these bytes, which need be no archive. */
+export function stagedManifest(content: string | Buffer, files = oneFile): StagedManifest {
+  const bytes = Buffer.from(content);
+  const digest = files.map(({ path, sha256: hash }) => `${path}\0${hash}\n`).join('');
+  return {
+    contentDigest: sha256(Buffer.from(digest)),
+    archive: { sha256: sha256(bytes), bytes: bytes.length, format: 'tar.gz' },
+    pages: 1,
+    files,
+    source: { org: 'acme', domain: DOMAIN, jobId: 'job_1' },
+  };
+}
+
+const oneFile = [{ path: 'index.html', bytes: 2, sha256: sha256(Buffer.from('hi')) }];
+
+/** A file list of its own, so that its content digest is too. */
+export function filesOf(text: string): StagedManifest['files'] {
+  return [{ path: 'index.html', bytes: text.length, sha256: sha256(Buffer.from(text)) }];
+}
+
+/** Puts bytes into the store's staging and says they are verified. */
+export async function stage(store: BundleStore, stageId: string, content: string | Buffer = 'archive bytes') {
+  const manifest = stagedManifest(content, filesOf(Buffer.from(content).toString('latin1', 0, 100)));
+  await writeFile(await store.stagingFile(stageId), content);
+  await store.saveStaged(stageId, manifest);
+  return manifest;
+}
+
+/** Publishes bytes as a version, as an export does. */
+export async function publish(store: BundleStore, version: string, content: string | Buffer = 'archive bytes') {
+  const stageId = `run-of-${version}`;
+  await stage(store, stageId, content);
+  const manifest = await store.publish(stageId, version);
+  await store.discardStaged(stageId);
+  return manifest;
+}

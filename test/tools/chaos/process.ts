@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs';
+import { StoreUnreachable } from '../../../src/bundle/store/store-errors.ts';
+import { openBundleStore } from '../../../src/wiring/open-bundle-store.ts';
+import { type Publication, publishOnce } from './publishing.ts';
+import { watchSite } from './watching.ts';
+
+/*
+ * A process of its own for the tests in test/chaos, told by one JSON argument what to do:
+ *   {"publish": Publication}                          publishes once
+ *   {"publish": Publication, "rounds": N}             publishes N times, a second in the version's name apart
+ *   {"watch": {store, site}, "until": FILE}           reads until the file is there, then prints what it has seen
+ */
+
+type Order =
+  | { publish: Publication; rounds?: number }
+  | { watch: Pick<Publication, 'store' | 'site'>; until: string; publish?: undefined };
+
+const MOST_TRIES = 5;
+const order: Order = JSON.parse(process.argv[2] ?? '');
+if (order.publish) {
+  const { publish, rounds = 1 } = order;
+  const published: (string | null)[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const { stageId, at } = publish;
+    published.push(await repeated({ ...publish, stageId: `${stageId}-${round}`, at: at + round * 1000 }));
+  }
+  process.stdout.write(JSON.stringify(published));
+} else {
+  const { watch, until } = order;
+  const seen = await watchSite(await openBundleStore(watch.store), watch.site, () => existsSync(until));
+  process.stdout.write(JSON.stringify(seen));
+}
+process.exit();
+
+/** What may pass is tried again, as Temporal does it. */
+async function repeated(publication: Publication): Promise<string | null> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await publishOnce(publication);
+    } catch (error) {
+      if (!(error instanceof StoreUnreachable) || tries === MOST_TRIES) throw error;
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { PartialFile } from '../../../src/bundle/download/partial-file.ts';
+import { hashFile } from '../../../src/bundle/files/hash-file.ts';
+import { PointerMoved } from '../../../src/bundle/store/bundle-store.ts';
+import { changing } from '../../../src/bundle/store/store-errors.ts';
+import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
+import type { BundlePlaceConfig } from '../../../src/config/config.ts';
+import { versionName } from '../../../src/model/export/version-name.ts';
+import { DirectoryTarget } from '../../../src/rollout/directory-target.ts';
+import { rollOutVersion } from '../../../src/rollout/roll-out-version.ts';
+import { RolloutSuperseded } from '../../../src/rollout/rollout-superseded.ts';
+import { openBundleStore } from '../../../src/wiring/open-bundle-store.ts';
+
+export const DOMAIN = 'docs.acme.example';
+/** Versions the store keeps, and releases the folder target keeps. */
+export const KEPT = 3;
+const CHUNK = 64 * 1024;
+const LIMITS = { maxBytes: 100_000_000, maxFiles: 1000, maxRatio: 1000 };
+
+/** What one publication needs to know; plain JSON. */
+export interface Publication {
+  store: BundlePlaceConfig;
+  /** Folder of the target. */
+  site: string;
+  /** A good archive, which stands for the download. */
+  archive: string;
+  /** Names the run; a repetition has the same. */
+  stageId: string;
+  /** Time in the version's name, in milliseconds. */
+  at: number;
+}
+
+/**
+ * The steps an export takes with its stores and its target, in their order, by the parts it does them with: download to
+ * the stage, verify, publish, move the pointer, remove what is old, roll out. Gives the version, or null when another
+ * run was quicker. Safe to repeat.
+ */
+export async function publishOnce({ store, site, archive, stageId, at }: Publication): Promise<string | null> {
+  const bundles = await openBundleStore(store);
+  await bundles.checkWritable();
+  const epoch = (await bundles.current(DOMAIN))?.epoch ?? 0;
+  const staged = await bundles.stagingFile(stageId);
+  await changing(dirname(staged), () => fetchTo(staged, archive));
+  const report = await verifyArchive(staged, { limits: LIMITS, structureOnly: true });
+  if (!report.ok || !report.archive || !report.contentDigest) throw new Error('the archive is refused');
+  const { archive: facts, contentDigest, pages, entries: files } = report;
+  const source = { org: 'acme', domain: DOMAIN, jobId: stageId };
+  await bundles.saveStaged(stageId, { archive: facts, contentDigest, pages, files, source });
+  const version = versionName(at, contentDigest);
+  await bundles.publish(stageId, version);
+  try {
+    await bundles.moveCurrent(DOMAIN, version, epoch, new Date(at));
+    await bundles.prune(DOMAIN, KEPT);
+    await bundles.sweep(new Date());
+    await bundles.discardStaged(stageId);
+    const target = new DirectoryTarget({ name: 'directory:./site', path: site, keep: KEPT });
+    await rollOutVersion({ bundles, domain: DOMAIN, version, target, whileCurrent: true });
+    return version;
+  } catch (error) {
+    if (!(error instanceof PointerMoved) && !(error instanceof RolloutSuperseded)) throw error;
+    await bundles.discardStaged(stageId);
+    return null;
+  }
+}
+
+/** As a download does it: the proof of what the bytes are first, then the bytes, then a flush. */
+async function fetchTo(staged: string, archive: string): Promise<void> {
+  const content = await readFile(archive);
+  const file = await PartialFile.open(staged);
+  try {
+    await file.startOver({ etag: `"${await hashFile(archive)}"`, total: content.length });
+    const writer = file.writerFrom(0);
+    for (let at = 0; at < content.length; at += CHUNK) {
+      writer.write(content.subarray(at, at + CHUNK), () => {});
+      await writer.settled();
+    }
+    await file.finish();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,1 @@
+export { DocferryProcess } from './docferry-child.ts';

@@ -1,0 +1,178 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import type { FeedbackEntry } from '../../../src/feedback/feedback-entry.ts';
+import type { FeedbackStore, PageCommit, PassRow } from '../../../src/feedback/feedback-store.ts';
+import { openPostgresFeedbackStore } from '../../../src/feedback/postgres-store.ts';
+import type { Privacy } from '../../../src/feedback/privacy/privacy.ts';
+import { openSqliteFeedbackStore } from '../../../src/feedback/sqlite-store.ts';
+import { createDatabase, type PostgresDatabase } from '../servers/postgres-database.ts';
+
+export interface TemporaryStore extends AsyncDisposable {
+  store: FeedbackStore;
+  /** Another store on the same database, perhaps with other settings of privacy. */
+  open(privacy?: Privacy): Promise<FeedbackStore>;
+  /** Reads the tables past the store, as another program would. */
+  rows(sql: string): Promise<Record<string, unknown>[]>;
+  run(sql: string): Promise<void>;
+  /** The database's own column by which rows that were only ever inserted are in the order of insertion. */
+  insertion: 'rowid' | 'ctid';
+}
+
+export type StoreKind = 'sqlite' | 'postgres';
+
+let kind: StoreKind = 'sqlite';
+
+/** Which database `temporaryStore` makes in this test file: the same tests run on both (`on-postgres.test.ts`). */
+export function useStoreKind(chosen: StoreKind): void {
+  kind = chosen;
+}
+
+export async function temporaryFolder(): Promise<AsyncDisposable & { folder: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'docferry-feedback-'));
+  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
+
+export async function temporaryStore(privacy?: Privacy): Promise<TemporaryStore> {
+  return kind === 'sqlite' ? await temporarySqliteStore(privacy) : await temporaryPostgresStore(privacy);
+}
+
+export async function temporarySqliteStore(
+  privacy?: Privacy,
+): Promise<TemporaryStore & { folder: string; file: string }> {
+  const temporary = await temporaryFolder();
+  const { folder } = temporary;
+  const file = join(folder, 'feedback.db');
+  const { open, close } = opener((settings) => openSqliteFeedbackStore(file, settings));
+  const direct = async <T>(work: (database: BetterSqlite3.Database) => T): Promise<T> => {
+    const database = new BetterSqlite3(file);
+    try {
+      return work(database);
+    } finally {
+      database.close();
+    }
+  };
+  return {
+    folder,
+    file,
+    store: await open(privacy),
+    open,
+    rows: (sql) => direct((database) => database.prepare<[], Record<string, unknown>>(sql).all()),
+    run: (sql) => direct((database) => void database.exec(sql)),
+    insertion: 'rowid',
+    [Symbol.asyncDispose]: async () => {
+      await close();
+      await temporary[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function temporaryPostgresStore(
+  privacy?: Privacy,
+): Promise<TemporaryStore & { database: PostgresDatabase }> {
+  const database = await createDatabase();
+  const { open, close } = opener((settings) => openPostgresFeedbackStore(database.place, settings));
+  return {
+    database,
+    store: await open(privacy),
+    open,
+    rows: database.rows,
+    run: database.run,
+    insertion: 'ctid',
+    [Symbol.asyncDispose]: async () => {
+      await close();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function opener(openOne: (privacy?: Privacy) => Promise<FeedbackStore>): {
+  open(privacy?: Privacy): Promise<FeedbackStore>;
+  close(): Promise<void>;
+} {
+  const opened: FeedbackStore[] = [];
+  return {
+    open: async (privacy) => {
+      const store = await openOne(privacy);
+      opened.push(store);
+      return store;
+    },
+    close: async () => {
+      for (const store of opened) await store.close();
+    },
+  };
+}
+
+export const startedAt = new Date('2026-11-21T08:00:00Z');
+
+export function entry(id: string, over: Partial<FeedbackEntry> = {}): FeedbackEntry {
+  return {
+    id,
+    path: '/docs/start',
+    comment: null,
+    createdAt: '2026-11-20T10:00:00Z',
+    source: 'thumbs_only',
+    status: 'pending',
+    helpful: null,
+    contact: null,
+    code: null,
+    filename: null,
+    lang: null,
+    extra: {},
+    ...over,
+  };
+}
+
+export async function begin(
+  store: FeedbackStore,
+  passId: string,
+  over: Partial<Parameters<FeedbackStore['beginPass']>[0]> = {},
+): Promise<PassRow> {
+  return await store.beginPass({
+    passId,
+    org: 'acme',
+    project: 'prj_1',
+    pass: 'sweep',
+    workflowId: 'sync:acme:prj_1:sweep',
+    runId: `run-of-${passId}`,
+    dateFrom: null,
+    dateTo: null,
+    startedAt,
+    ...over,
+  });
+}
+
+/** A page read from the beginning, the last one unless told otherwise. */
+export function page(passId: string, entries: FeedbackEntry[], over: Partial<PageCommit> = {}): PageCommit {
+  return {
+    passId,
+    from: { page: 0, cursor: null, complete: false },
+    entries,
+    rejected: [],
+    nextCursor: null,
+    hasMore: false,
+    requests: 1,
+    seenAt: new Date('2026-11-21T08:00:01Z'),
+    ...over,
+  };
+}
+
+export const finished = {
+  outcome: 'completed',
+  error: null,
+  waitedMs: 0,
+  finishedAt: new Date('2026-11-21T08:05:00Z'),
+} as const;
+
+/** A whole pass of one page. */
+export async function wholePass(
+  store: FeedbackStore,
+  passId: string,
+  entries: FeedbackEntry[],
+  over: Partial<Parameters<FeedbackStore['beginPass']>[0]> = {},
+): Promise<PassRow> {
+  await begin(store, passId, over);
+  await store.commitPage(page(passId, entries));
+  return await store.finishPass(passId, finished);
+}

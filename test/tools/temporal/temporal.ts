@@ -1,0 +1,68 @@
+import { temporal } from '@temporalio/proto';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { inject } from 'vitest';
+import { searchAttributes } from '../../../src/model/workflow-ids.ts';
+import type { TemporalTestContext } from './temporal-setup.ts';
+
+/** The one real server of this test run: in memory, tuned as `up` tunes it, with docferry's search attributes. */
+export function useDevServer(): TemporalTestContext['devServer'] {
+  return inject('temporal').devServer;
+}
+
+/** The `temporal` program of this test run, for tests that start servers of their own. */
+export function devServerBinary(): string {
+  return inject('temporal').devServerBinary;
+}
+
+/** Client and native connection to the shared real server; call `teardown` on it at the end. */
+export async function devServerEnvironment(): Promise<TestWorkflowEnvironment> {
+  quieten();
+  const { address, namespace } = useDevServer();
+  return TestWorkflowEnvironment.createFromExistingServer({ address, namespace });
+}
+
+/**
+ * A time-skipping server of one's own. Time is global to it: one a test file, tests one after the other, and `teardown`
+ * at the end. Schedules and listing do not work on it (CRAFT §7).
+ */
+export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment> {
+  quieten();
+  const executable = { type: 'existing-path', path: inject('temporal').testServerBinary } as const;
+  const create = () => TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
+  // The SDK gives it 5 s to start, which a busy machine may exceed once.
+  const env = await create().catch(create);
+  await env.connection.operatorService.addSearchAttributes({
+    namespace: env.namespace ?? 'default',
+    searchAttributes: Object.fromEntries(
+      Object.values(searchAttributes).map((name) => [
+        name,
+        temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+      ]),
+    ),
+  });
+  return env;
+}
+
+/** Docferry's workflows, bundled from the current sources once in this run; for `Worker.create({ workflowBundle })`. */
+export function workflowBundle(): { codePath: string } {
+  const { bundle } = inject('temporal');
+  if ('error' in bundle) throw new Error(`the workflows could not be bundled: ${bundle.error}`);
+  return bundle;
+}
+
+let quiet = false;
+
+/** Workers report every start and stop otherwise. A test that installs a runtime of its own does so before. */
+function quieten(): void {
+  if (quiet) return;
+  quiet = true;
+  try {
+    Runtime.install({
+      logger: new DefaultLogger('ERROR'),
+      telemetryOptions: { logging: { filter: 'temporalio_sdk_core=ERROR,temporal_sdk_core=ERROR' } },
+    });
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'IllegalStateError')) throw error;
+  }
+}

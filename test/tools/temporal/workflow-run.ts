@@ -1,0 +1,67 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Worker } from '@temporalio/worker';
+import type { Activities } from '../../../src/activities/index.ts';
+import { workflowBundle } from './temporal.ts';
+
+/** Gives each test a task queue of its own on a shared server. */
+let queues = 0;
+
+export interface WorkflowRun {
+  taskQueue: string;
+}
+
+/**
+ * Runs `test` beside a worker with these activities, then replays the whole chain of every workflow it started, so
+ * that no test passes with a workflow that cannot be replayed (DESIGN X2).
+ */
+export async function withWorker(
+  env: TestWorkflowEnvironment,
+  activities: Partial<Activities>,
+  test: (run: WorkflowRun) => Promise<void>,
+): Promise<void> {
+  queues += 1;
+  const taskQueue = `test-${process.pid}-${queues}`;
+  const worker = await Worker.create({
+    connection: env.nativeConnection,
+    namespace: env.namespace ?? 'default',
+    taskQueue,
+    activities,
+    workflowBundle: workflowBundle(),
+  });
+  const started = recordStarts(env);
+  try {
+    await worker.runUntil(test({ taskQueue }));
+  } finally {
+    started.stop();
+  }
+  for (const handle of started.handles()) await replayChain(env, handle);
+}
+
+/** Replays a workflow's runs from the first one on. */
+export async function replayChain(
+  env: TestWorkflowEnvironment,
+  id: { workflowId: string; runId: string },
+): Promise<void> {
+  let runId: string | undefined = id.runId;
+  while (runId !== undefined) {
+    const history: History = await env.client.workflow.getHandle(id.workflowId, runId).fetchHistory();
+    await Worker.runReplayHistory({ workflowBundle: workflowBundle() }, history, id.workflowId);
+    runId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
+  }
+}
+
+/** Notes every workflow that the environment's client starts. */
+function recordStarts(env: TestWorkflowEnvironment) {
+  const { workflow } = env.client;
+  const original = workflow.start;
+  const started: { workflowId: string; runId: string }[] = [];
+  const start = async (...args: Parameters<typeof original>): Promise<WorkflowHandle> => {
+    const handle = await original.apply(workflow, args);
+    started.push({ workflowId: handle.workflowId, runId: handle.firstExecutionRunId });
+    return handle;
+  };
+  Object.assign(workflow, { start });
+  return { handles: () => started, stop: () => Object.assign(workflow, { start: original }) };
+}
