@@ -46,7 +46,7 @@ export function isOwn({ path }: Pick<Arrival, 'path'>): boolean {
 }
 
 /**
- * The figures of DESIGN §8 "budget" from the analytics part of the sandbox's log, in the order of arrival. With bursts
+ * The figures of bench/README.md "budget" from the analytics part of the sandbox's log, in the order of arrival. With bursts
  * of the whole limit, time = minimum + what each edge is late + the last window's span: nothing else is left over.
  */
 export function figuresOf(log: readonly Arrival[], { requests: limit, windowMs, pages, strangers }: Setting): Figures {

@@ -10,7 +10,7 @@ import { waitForResult } from '../src/client/wait-for-result.ts';
 import { devServerTool, resolveBinary } from '../src/embedded/binaries.ts';
 import { type DevServer, startDevServer } from '../src/embedded/dev-server.ts';
 import { findFreePort } from '../src/embedded/ports.ts';
-import type { PassKind } from '../src/model/cargo.ts';
+import type { PassKind } from '../src/model/sync/pass-kind.ts';
 import type { SyncResult } from '../src/model/sync/sync.ts';
 import { budgetWorkflowId, searchAttributes } from '../src/model/workflow-ids.ts';
 import { DocferryProcess } from '../test/tools/docferry-child.ts';

@@ -25,7 +25,7 @@ export interface Report {
 }
 
 const hourMs = 3_600_000;
-/** What DESIGN §8 allows. */
+/** What bench/README.md allows. */
 const allowed = { edgeMs: 1_500, pageMs: 50 } as const;
 
 /** The whole report as Markdown. */
@@ -45,7 +45,7 @@ export function budgetReport(report: Report): string {
 
 function heading({ command, date, options: { requests, windowMs, arrivalMs, entries } }: Report): string[] {
   return [
-    '# Budget, kills, strangers, history (DESIGN §8)',
+    '# Budget, kills, strangers, history (bench/README.md)',
     '',
     `\`${command}\`, ${date.toISOString().slice(0, 10)}. ${machineFacts()};`,
     "Temporal's dev server, the sandbox and every worker are processes of their own on loopback. One run a cell.",

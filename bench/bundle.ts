@@ -9,7 +9,7 @@ import { startNginx } from './nginx-source.ts';
 import { pollingTable } from './polling.ts';
 
 /*
- * The rows "polling", "download" and "verify" of DESIGN §8: npm run bench:bundle [-- --only download --runs 5 --quick]
+ * The rows "polling", "download" and "verify" of bench/README.md: npm run bench:bundle [-- --only download --runs 5 --quick]
  * Writes bench/results/bundle.md; parts that are not run stay as they are there.
  */
 
@@ -58,7 +58,7 @@ for (const part of PARTS) {
 const page = [
   '# Bundles: polling, download, verification',
   '',
-  'Made by `npm run bench:bundle`; each part says where and how. The figures to reach are in DESIGN §8.',
+  'Made by `npm run bench:bundle`; each part says where and how. The figures to reach are in bench/README.md.',
   ...PARTS.flatMap((part) => (made.has(part) ? ['', `## ${part}`, '', made.get(part) ?? ''] : [])),
   '',
 ].join('\n');

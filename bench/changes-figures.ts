@@ -27,7 +27,7 @@ const project = 'prj_1';
 const added = 200;
 const dayMs = 86_400_000;
 
-/** DESIGN §8 "changes", through a real worker and a real Temporal server, with a budget that never makes it wait. */
+/** bench/README.md "changes", through a real worker and a real Temporal server, with a budget that never makes it wait. */
 export async function measureChanges(entries: number, openShare: number, track: Track): Promise<ChangesFigures> {
   const budget = { requests: 50_000, windowMs: 60_000, arrivalMs: 5_000 };
   const sandboxFlags = ['--open-share', `${openShare}`, '--days', '400'];

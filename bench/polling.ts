@@ -26,7 +26,7 @@ const classes: readonly (readonly [name: string, from: number, to: number])[] = 
 
 const seconds = (ms: number): string => (ms / 1000).toFixed(1);
 
-/** The table of DESIGN §8 "polling" as Markdown: the cadence against a loop that asks every 10 s, in virtual time. */
+/** The table of bench/README.md "polling" as Markdown: the cadence against a loop that asks every 10 s, in virtual time. */
 export function pollingTable(): string {
   return [
     `Polling: \`npm run build && node dist/bench/polling.js\`, ${jobs} jobs a row, durations even on a logarithmic scale,`,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /*
- * All figures of DESIGN §8, one benchmark after the other, each with the command that made its table: npm run bench.
+ * All figures of bench/README.md, one benchmark after the other, each with the command that made its table: npm run bench.
  * It takes an hour on two processors, which should have nothing else to do. Goes on after one that fails, and ends
  * with 1 then.
  */

@@ -1,5 +1,5 @@
 /*
- * DESIGN §8 "changes": 250 changes of status (open to closed, closed to open, open to open) among the entries of the last
+ * bench/README.md "changes": 250 changes of status (open to closed, closed to open, open to open) among the entries of the last
  * 30 days and 10 anywhere.
  */
 

@@ -11,14 +11,14 @@ export interface SyncReport {
   exports: readonly ExportMemory[];
 }
 
-/** What DESIGN §8 allows. */
+/** What bench/README.md allows. */
 const allowed = { changesRequests: 45, workerMb: 60 } as const;
 
 /** The whole report as Markdown. */
 export function syncReport(report: SyncReport): string {
   const { command, date, changes, memory, exports } = report;
   return [
-    '# Changes, memory, exports (DESIGN §8)',
+    '# Changes, memory, exports (bench/README.md)',
     '',
     `\`${command}\`, ${date.toISOString().slice(0, 10)}.`,
     `${machineFacts()}.`,

@@ -11,7 +11,7 @@ import { type GeneratedFile, generatedSite, writeTarGz, writeZip } from './gener
 import { packagedSites } from './packaged-sites.ts';
 
 /*
- * Verification beside the tools people use (DESIGN §8, row "verify"): npm run bench:verify [-- --runs 5 --real]
+ * Verification beside the tools people use (bench/README.md, row "verify"): npm run bench:verify [-- --runs 5 --real]
  * Writes bench/results/verify.md. The archives are made once, in --folder. Tools that are not there are left out. With
  * --real also sites that people read, out of packages of the distribution (apt-get download, dpkg-deb).
  */

@@ -17,7 +17,7 @@ const project = 'prj_1';
 /** After `worker: ready` nothing happens any more by then. */
 const settleMs = 10_000;
 
-/** DESIGN §8 "memory": what a worker process takes to sweep a project, over what it takes when it has nothing to do. */
+/** bench/README.md "memory": what a worker process takes to sweep a project, over what it takes when it has nothing to do. */
 export async function measureWorkerMemory(
   store: 'SQLite' | 'PostgreSQL',
   entries: number,

@@ -26,7 +26,7 @@ const GATEWAY_ERRORS: readonly [GatewayError, ...GatewayError[]] = [
 ];
 
 /**
- * The analytics area (INTERFACE, endpoint 1 and appendix): `feedback`, and `views` as the other endpoint that draws on
+ * The analytics area (service-interface.md, endpoint 1 and appendix): `feedback`, and `views` as the other endpoint that draws on
  * the same limit. A request counts at its arrival, whatever it is answered, except 401, resets before it counts and,
  * unless `countRejected`, 429.
  */

@@ -6,7 +6,7 @@ import type { FeedbackRequest } from './feedback-query.ts';
 import type { ProjectFeedback } from './project-feedback.ts';
 import type { Settings } from './settings.ts';
 
-/** The feedback response (INTERFACE, Resources). */
+/** The feedback response (service-interface.md, Resources). */
 export interface FeedbackPage {
   feedback: unknown[];
   nextCursor: string | null;

@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000;
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?$/;
 
-/** Reads the query of "Get user feedback" (INTERFACE, endpoint 1), or says everything that is wrong with it. */
+/** Reads the query of "Get user feedback" (service-interface.md, endpoint 1), or says everything that is wrong with it. */
 export function readFeedbackQuery(
   query: URLSearchParams,
   rules: DateRules,

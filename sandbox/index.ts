@@ -20,7 +20,7 @@ export type { LogEntry } from './request-log.ts';
 export { mostInAnyWindow } from './sliding-log.ts';
 export type { OrganizationStats, SandboxStats } from './stats.ts';
 
-/** A running stand-in of the documentation service (INTERFACE, DESIGN §7). */
+/** A running stand-in of the documentation service (service-interface.md, architecture.md). */
 export interface Sandbox extends Operations {
   /** Base address of the API, without a slash at its end. */
   url: string;
@@ -36,7 +36,7 @@ export interface Sandbox extends Operations {
   /** Everything received, in the order of arrival; live. */
   log(): readonly LogEntry[];
   stats(): SandboxStats;
-  /** The most analytics requests of an organization (or those wanted) in any window (DESIGN B1). */
+  /** The most analytics requests of an organization (or those wanted) in any window (B1). */
   maxInAnyWindow(org: string, wanted?: (entry: LogEntry) => boolean): number;
   /** Every signature and token ever handed out in a link. */
   linkSecrets(): readonly string[];

@@ -39,7 +39,7 @@ const STUCK_AT = 0.4;
 const FAILURE =
   'Rendering /guides/page-4 failed: upstream answered 500, see https://render.internal.example/trace?X-Amz-Signature=planted-link-token-trace';
 
-/** Export jobs, which run by time alone (INTERFACE, endpoints 2 to 4). */
+/** Export jobs, which run by time alone (service-interface.md, endpoints 2 to 4). */
 export class JobBoard {
   readonly #durationMs: number;
   readonly #objects: ObjectStore;

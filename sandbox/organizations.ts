@@ -1,6 +1,6 @@
 import type { Settings } from './settings.ts';
 
-/** Admin keys begin like this (INTERFACE, Authentication). */
+/** Admin keys begin like this (service-interface.md, Authentication). */
 export const KEY_PREFIX = 'dk_admin_';
 
 export interface ProjectOptions {

@@ -53,7 +53,7 @@ export function pagePaths(pages: number): string[] {
   });
 }
 
-/** Renders a site to self-contained files (INTERFACE, What the service does): the same content, the same bytes. */
+/** Renders a site to self-contained files (service-interface.md, What the service does): the same content, the same bytes. */
 export function* renderSite(content: SiteContent): Generator<SiteFile> {
   const all = pagePaths(content.pages);
   const wanted = content.paths === null ? null : new Set(content.paths);

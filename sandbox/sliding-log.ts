@@ -77,7 +77,7 @@ export class FixedWindow implements RateWindow {
 
 /**
  * The most of `times` (milliseconds, ascending) that any half-open interval of `windowMs` holds: two requests exactly
- * one window apart never share an interval. The judge of DESIGN B1.
+ * one window apart never share an interval. The judge of B1.
  */
 export function mostInAnyWindow(times: readonly number[], windowMs: number): number {
   let most = 0;

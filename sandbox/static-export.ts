@@ -14,7 +14,7 @@ interface StartRequest {
   paths: string[] | null;
 }
 
-/** The static export area (INTERFACE, endpoints 2 to 4 and appendix). `storageUrl` is the origin of links. */
+/** The static export area (service-interface.md, endpoints 2 to 4 and appendix). `storageUrl` is the origin of links. */
 export async function handleExport(world: World, exchange: Exchange, storageUrl: string): Promise<void> {
   const organization = authorize(world, exchange);
   if (organization === null) return;

@@ -47,7 +47,7 @@ export function collectStats(world: World): SandboxStats {
   };
 }
 
-/** The most analytics requests of an organization that any window of the configured length held (DESIGN B1). */
+/** The most analytics requests of an organization that any window of the configured length held (B1). */
 export function maxInAnyWindow(world: World, org: string, wanted: (entry: LogEntry) => boolean = () => true): number {
   return mostInAnyWindow(
     analyticsOf(world, org)

@@ -16,7 +16,7 @@ interface Ending {
   kind: 'whole' | 'reset' | 'cut';
 }
 
-/** The object store (INTERFACE, appendix): presigned GET of archives, with the errors such stores send. */
+/** The object store (service-interface.md, appendix): presigned GET of archives, with the errors such stores send. */
 export async function handleStorage(world: World, exchange: Exchange): Promise<void> {
   const { req, res, url, log } = exchange;
   const { faults, links, clock, objects } = world;

@@ -14,7 +14,7 @@ interface VersionInput {
 
 /** What a version that awaits a person's approval needs: its changes, and what follows from the decision. */
 export const createApprovalActivities = (deps: ActivityDependencies) => ({
-  /** What the version changes with respect to the one in service; counts, and a few paths (DESIGN §4). */
+  /** What the version changes with respect to the one in service; counts, and a few paths (architecture.md). */
   async describeChanges(input: VersionInput & { against: string | null }): Promise<ContentChanges> {
     requireStore('bundle', input.storeId, deps.bundles.identity);
     const { domain, version, against } = input;

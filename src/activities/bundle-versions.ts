@@ -7,7 +7,7 @@ import { BrowserUnusable } from '../bundle/verification/render/browser-unusable.
 import { withRendering } from '../bundle/verification/render/rendering.ts';
 import type { VerificationReport } from '../bundle/verification/verification-report.ts';
 import { verifyInThread } from '../bundle/verification/verify-in-thread.ts';
-import type { ArchiveFacts, Reason } from '../model/cargo.ts';
+import type { ArchiveFacts, Reason } from '../model/export/archive-facts.ts';
 import { versionWithContent } from '../model/export/site-export.ts';
 import { type ActivityDependencies, requireStore, type Site, siteOf } from './dependencies.ts';
 import { isTemporalFailure, permanent, transient } from './failures.ts';
@@ -66,7 +66,7 @@ export interface DescribeInput {
   storeId?: string;
 }
 
-/** Reasons are listed in a workflow's result, which stays small (DESIGN §4); the log of `export verify` has them all. */
+/** Reasons are listed in a workflow's result, which stays small (architecture.md); the log of `export verify` has them all. */
 const reasonsInResult = 10;
 /** An archive may hold this many times its own size. */
 const maxRatio = 200;
@@ -75,7 +75,7 @@ const verificationTimeLimitMs = 3_600_000;
 export const createBundleActivities = (deps: ActivityDependencies) => ({
   /**
    * Asks for a link, downloads the archive to the store's staging and verifies it: one activity, because a link must
-   * never stand in a history and is fresh in every attempt (DESIGN E3). A refused archive is a normal result.
+   * never stand in a history and is fresh in every attempt (E3). A refused archive is a normal result.
    */
   async fetchBundle(input: FetchBundleInput): Promise<FetchBundleResult> {
     requireStore('bundle', input.storeId, deps.bundles.identity);

@@ -3,7 +3,7 @@ import type { RenderRuleLevels } from '../bundle/rules/render-rules.ts';
 import type { SiteRuleLevels } from '../bundle/rules/site-rules.ts';
 import type { BundleStore } from '../bundle/store/bundle-store.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
-import type { ExportPhase } from '../model/cargo.ts';
+import type { ExportPhase } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
 import type { ScheduledDemand } from '../model/planning/expected-demand.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
@@ -86,7 +86,7 @@ export function siteOf(deps: ActivityDependencies, org: string, domain: string):
   return found;
 }
 
-/** Refuses to write to another store than the one the workflow began with (DESIGN §1). */
+/** Refuses to write to another store than the one the workflow began with (architecture.md). */
 export function requireStore(what: 'feedback' | 'bundle', pinned: string, own: string): void {
   if (pinned === own) return;
   throw permanent(

@@ -30,7 +30,7 @@ interface SiteInput {
   domain: string;
 }
 
-/** Jobs of the static export at the service (INTERFACE endpoints 2 and 3). */
+/** Jobs of the static export at the service (service-interface.md endpoints 2 and 3). */
 export const createJobActivities = (deps: ActivityDependencies) => ({
   /** What this worker's configuration says about the site. */
   async planExport({ org, domain }: SiteInput): Promise<SitePlan> {
@@ -48,7 +48,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
 
   /**
    * Starts a job with one request. Tried again by Temporal only when the request surely did not arrive; otherwise
-   * `StartUncertain`, and the workflow decides (DESIGN §4).
+   * `StartUncertain`, and the workflow decides (architecture.md).
    */
   async startJob(input: SiteInput & { parameters: ExportParameters }): Promise<{ jobId: string }> {
     const { siteVersion, paths } = input.parameters;

@@ -2,7 +2,7 @@ import type { ExportRunRow } from '../feedback/feedback-store.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 export const createRecordActivities = (deps: ActivityDependencies) => ({
-  /** Leaves the run's row in the store, which outlives Temporal's retention (DESIGN X4). Safe to repeat. */
+  /** Leaves the run's row in the store, which outlives Temporal's retention (X4). Safe to repeat. */
   async recordExportRun(row: ExportRunRow): Promise<void> {
     await deps.feedback.recordExportRun(row);
   },

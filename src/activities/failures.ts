@@ -3,7 +3,7 @@ import type { FailureType } from '../model/failure-types.ts';
 
 /**
  * A failure as it may stand in a history: type and message only, never the original error, which may hold requests,
- * links or content (DESIGN X1).
+ * links or content (X1).
  */
 export function permanent(type: FailureType, message: string): ApplicationFailure {
   return ApplicationFailure.create({ type, message, nonRetryable: true });

@@ -4,8 +4,8 @@ import type { PageCommit, PassRow, PassSlice } from '../feedback/feedback-store.
 import { CannotResume, GapInDates, RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
 import { digestOfIds } from '../feedback/pass/page-digest.ts';
 import { maxLease, type PermitClass, type PermitWait } from '../model/budget/permits.ts';
-import type { EntryCounts } from '../model/cargo.ts';
 import { expectedDemand } from '../model/planning/expected-demand.ts';
+import type { EntryCounts } from '../model/sync/entry-counts.ts';
 import type { SyncState } from '../model/sync/sync.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
 import { BadRequest, ServiceError } from '../service/errors.ts';
@@ -49,7 +49,7 @@ export interface FetchPagesResult {
 
 export const createPageActivities = (deps: ActivityDependencies) => ({
   /**
-   * Reads pages of a pass with one lease of the budget and commits each with the position after it (DESIGN S2).
+   * Reads pages of a pass with one lease of the budget and commits each with the position after it (S2).
    * Waiting for the budget is a normal result. A new attempt asks for a lease of its own; the old one stays charged.
    */
   async fetchPages(input: FetchPagesInput): Promise<FetchPagesResult> {

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/feedback-store.ts';
 import { type PlannedPass, planFor } from '../feedback/pass/plan-for.ts';
-import type { ReadingKind } from '../model/cargo.ts';
+import type { ReadingKind } from '../model/sync/pass-kind.ts';
 import type { PassBounds } from '../model/sync/pass-slices.ts';
 import type { SyncProgress } from '../model/sync/sync.ts';
 import { type ActivityDependencies, organizationOf, requireStore, toldOf } from './dependencies.ts';
@@ -40,13 +40,13 @@ export interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'thrott
   webhooks?: string[];
 }
 
-/** The beginning and the end of a pass in the store (DESIGN S2, S4, X4). */
+/** The beginning and the end of a pass in the store (S2, S4, X4). */
 export const createPassActivities = (deps: ActivityDependencies) => ({
   /** Plans the pass from what the store knows and writes its row. Safe to repeat. */
   async beginPass(input: BeginPassInput): Promise<BegunPass> {
     const { org, project, pass, passId } = input;
     if (!organizationOf(deps, org).projects.includes(project)) {
-      // Every run leaves a row, this one too (DESIGN X4).
+      // Every run leaves a row, this one too (X4).
       await recordRefusal(deps, input);
       throw permanent('UnknownProject', `project ${project} is not in the worker's configuration of ${org}`);
     }

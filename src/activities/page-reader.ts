@@ -6,7 +6,7 @@ import { MalformedResponse, NetworkError, ServerError } from '../service/errors.
 import { isAnswer, refusalOf } from './answers.ts';
 import { type Lease, LeaseOver } from './leases.ts';
 
-/** A page that came broken is asked for once more, soon: two requests at most are wasted (DESIGN S3). */
+/** A page that came broken is asked for once more, soon: two requests at most are wasted (S3). */
 const triesOfAPage = 2;
 const pauseBeforeRetryMs = 500;
 

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { NoSuchVersion } from '../bundle/store/bundle-store.ts';
 import { VersionDamaged } from '../bundle/store/store-errors.ts';
-import type { RolloutResult } from '../model/cargo.ts';
+import type { RolloutResult } from '../model/export/site-export.ts';
 import { rollOutVersion } from '../rollout/roll-out-version.ts';
 import { RolloutSuperseded } from '../rollout/rollout-superseded.ts';
 import { TargetRefused } from '../rollout/target-refused.ts';
@@ -20,7 +20,7 @@ export interface RollOutInput {
 }
 
 export const createRolloutActivities = (deps: ActivityDependencies) => ({
-  /** Puts a published version into service at one target, unless it already runs there (DESIGN E6). */
+  /** Puts a published version into service at one target, unless it already runs there (E6). */
   async rollOut(input: RollOutInput): Promise<RolloutResult> {
     requireStore('bundle', input.storeId, deps.bundles.identity);
     const { domain, version } = input;

@@ -1,5 +1,5 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
-import type { ExportPhase } from '../model/cargo.ts';
+import type { ExportPhase } from '../model/export/site-export.ts';
 import { type ExportInput, type ExportState, sameParameters } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
@@ -10,7 +10,7 @@ import { attributesOf } from './search-attributes.ts';
 
 export type ExportHandle = WorkflowHandle<typeof exportSite>;
 
-/** An export of the domain runs already and this request cannot join it (DESIGN E1). */
+/** An export of the domain runs already and this request cannot join it (E1). */
 export class ExportRunning extends Error {
   override readonly name = 'ExportRunning';
 }

@@ -8,7 +8,7 @@ const keyword = 2;
 const notFound = 5;
 const dayMs = 86_400_000;
 
-/** Docferry's search attributes (DESIGN §4) as a namespace has them. */
+/** Docferry's search attributes (architecture.md) as a namespace has them. */
 export interface SearchAttributeState {
   present: string[];
   missing: string[];

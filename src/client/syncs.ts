@@ -7,7 +7,7 @@ import { attributesOf } from './search-attributes.ts';
 
 export type SyncHandle = WorkflowHandleWithFirstExecutionRunId<typeof syncFeedback>;
 
-/** Starts a pass, or joins the one of the same kind that runs (DESIGN §4). */
+/** Starts a pass, or joins the one of the same kind that runs (architecture.md). */
 export async function startSync(client: Client, taskQueue: string, input: SyncInput): Promise<SyncHandle> {
   const { org, project, pass } = input;
   return client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {

@@ -25,7 +25,7 @@ export interface WaitOptions<State> {
 }
 
 const readEveryMs = 1_000;
-/** How long Temporal may be away while somebody waits (DESIGN §5). */
+/** How long Temporal may be away while somebody waits (contracts.md). */
 const reconnectForMs = 60_000;
 
 /**

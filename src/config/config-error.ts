@@ -1,4 +1,4 @@
-/** One thing that is wrong with the configuration (DESIGN X3). */
+/** One thing that is wrong with the configuration (X3). */
 export interface ConfigProblem {
   /** Path of the field, e.g. `organizations[0].budget.requests`; empty for the file as a whole. */
   path: string;

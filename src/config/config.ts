@@ -4,7 +4,7 @@ import type { SecretSource } from './secret-source.ts';
 import type { SiteRulesInput } from './site-schema.ts';
 
 /**
- * `docferry.yaml` (DESIGN §5) with defaults filled in: durations in milliseconds, sizes in bytes, paths absolute,
+ * `docferry.yaml` (contracts.md) with defaults filled in: durations in milliseconds, sizes in bytes, paths absolute,
  * addresses without a trailing slash. Holds no secret's value.
  */
 export interface Config {
@@ -34,7 +34,7 @@ export interface TemporalConfig {
 export interface ServiceConfig {
   baseUrl: string;
   analyticsBaseUrl: string;
-  /** Hosts that links may lead to besides public addresses (DESIGN E3). */
+  /** Hosts that links may lead to besides public addresses (E3). */
   linkHosts: string[];
   allowInsecure: boolean;
 }

@@ -56,7 +56,7 @@ export function findContradictions(config: ConfigInput): Finding[] {
   return [...findings, ...privacyContradictions(config.privacy)];
 }
 
-/** Fields of an entry that INTERFACE names. */
+/** Fields of an entry that service-interface.md names. */
 const interfaceFields = new Set(
   'id path comment createdAt source status helpful contact code filename lang'.split(' '),
 );

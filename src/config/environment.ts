@@ -13,7 +13,7 @@ export interface Expansion {
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}?/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Replaces `${NAME}` by the environment's value (DESIGN §5). Values are not expanded again. */
+/** Replaces `${NAME}` by the environment's value (contracts.md). Values are not expanded again. */
 export function expand(text: string, environment: Environment): Expansion {
   const missing: string[] = [];
   const malformed: string[] = [];

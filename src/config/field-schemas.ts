@@ -59,7 +59,7 @@ export function id(what: string) {
     .meta({ title: what.replace(/^an? /, '') });
 }
 
-/** Bare host name in lower case: no scheme, port, path or trailing dot (INTERFACE appendix). */
+/** Bare host name in lower case: no scheme, port, path or trailing dot (service-interface.md appendix). */
 export function domain() {
   const message = 'expected a bare host name such as docs.acme.example: no scheme, no port, no path';
   return z

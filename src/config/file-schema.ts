@@ -6,7 +6,7 @@ import { siteSchema } from './site-schema.ts';
 import { storeSchema } from './store-schema.ts';
 
 /*
- * All of `docferry.yaml` (DESIGN §5); sites and stores have files of their own. Strict: an unknown key is an error. Only
+ * All of `docferry.yaml` (contracts.md); sites and stores have files of their own. Strict: an unknown key is an error. Only
  * shapes and single values are checked here; what concerns several fields is in `consistency.ts`. The descriptions
  * become the JSON Schema that editors read (`json-schema.ts`) and `docs/configuration.md`.
  */

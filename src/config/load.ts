@@ -25,8 +25,8 @@ const DEFAULT_FILE = 'docferry.yaml';
 const MAX_FILE_BYTES = 1024 * 1024;
 
 /**
- * Loads the configuration from `--config`, else `DOCFERRY_CONFIG`, else `./docferry.yaml` (DESIGN §5). Throws
- * `ConfigError` that lists every problem with the field's path and place (DESIGN X3).
+ * Loads the configuration from `--config`, else `DOCFERRY_CONFIG`, else `./docferry.yaml` (contracts.md). Throws
+ * `ConfigError` that lists every problem with the field's path and place (X3).
  */
 export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const named = file ?? (env.DOCFERRY_CONFIG || undefined);

@@ -29,7 +29,7 @@ export function passwordSpan(text: string): { start: number; end: number } | nul
   return { start: scheme.length + colon + 1, end: scheme.length + credentials.length };
 }
 
-/** Reads an address (DESIGN §5 `store.feedback`). Returns what is wrong with it as text, which never holds the password. */
+/** Reads an address (contracts.md `store.feedback`). Returns what is wrong with it as text, which never holds the password. */
 export function parsePostgresAddress(text: string): PostgresAddress | string {
   const [, , credentials, rest] = whole.exec(text) ?? [];
   if (credentials === undefined || credentials === '' || rest === undefined) return `${shape}: there is no user`;

@@ -53,7 +53,7 @@ const siteRules = z.strictObject({
 
 export type SiteRulesInput = z.output<typeof siteRules>;
 
-/** A site whose exports are carried (DESIGN §5 `sites`). */
+/** A site whose exports are carried (contracts.md `sites`). */
 export const siteSchema = z.strictObject({
   domain: domain().describe('Bare host name of the site: no scheme, no port, no path.'),
   schedule: scheduleSchema.optional().describe('When to export the site. Absent: never by itself.'),

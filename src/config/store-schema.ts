@@ -70,7 +70,7 @@ const bundles = z
   .refine(({ directory, s3 }) => directory === undefined || s3 === undefined, 'expected either directory or s3')
   .meta({ not: { required: ['directory', 's3'] } });
 
-/** Where feedback and published versions are kept (DESIGN §5 `store`). */
+/** Where feedback and published versions are kept (contracts.md `store`). */
 export const storeSchema = z.strictObject({
   feedback: z
     .string()

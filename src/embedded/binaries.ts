@@ -52,7 +52,7 @@ export interface ResolvedBinary extends CheckedProgram {
 
 /**
  * Finds a Temporal program that works: explicit path, PATH, own cache, the SDK's download, then built or fetched by the
- * tools of the machine (DESIGN §1). An explicit path that is of no use is an error at once.
+ * tools of the machine (architecture.md). An explicit path that is of no use is an error at once.
  * Throws `TemporalBinaryMissing` with every way tried.
  */
 export async function resolveBinary(tool: Tool, options: ResolveOptions = {}): Promise<ResolvedBinary> {

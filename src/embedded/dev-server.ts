@@ -60,7 +60,7 @@ const adoptLimitMs = 3_000;
 const deafGraceMs = 2_000;
 
 /**
- * Starts a Temporal server on 127.0.0.1 with its UI (DESIGN §5, `up`), or adopts the one that a killed docferry left on
+ * Starts a Temporal server on 127.0.0.1 with its UI (contracts.md, `up`), or adopts the one that a killed docferry left on
  * the same database, ports and program; an orphan that differs or does not answer is ended first.
  * Throws `DatabaseInUse`, `PortTaken`, `DataFolderNotWritable` or `DevServerFailed`.
  */

@@ -1,6 +1,6 @@
 /** A failure of the embedded Temporal server that a person can mend: what happened, and in `hint` what to do about it. */
 export class EmbeddedError extends Error {
-  /** Stable name for scripts, the `code` of `{error: {code, message, hint}}` (DESIGN §5). */
+  /** Stable name for scripts, the `code` of `{error: {code, message, hint}}` (contracts.md). */
   readonly code: string;
   readonly hint: string;
 

@@ -6,7 +6,7 @@ export interface ServerSettings {
   dbFile: string | undefined;
 }
 
-/** Measured on server 1.29 (CRAFT §2.5): an activity costs 21 ms instead of 100, a short timer is 50 ms late instead of 1 s. */
+/** Measured on server 1.29: an activity costs 21 ms instead of 100, a short timer is 50 ms late instead of 1 s. */
 const dynamicConfig = {
   'history.transferProcessorMaxPollRPS': 2000,
   'history.timerProcessorMaxTimeShift': '50ms',

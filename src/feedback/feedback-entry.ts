@@ -1,4 +1,4 @@
-/** A feedback entry as the store keeps it: the fields of INTERFACE "Feedback entry", unknown ones in `extra`. */
+/** A feedback entry as the store keeps it: the fields of service-interface.md "Feedback entry", unknown ones in `extra`. */
 export interface FeedbackEntry {
   id: string;
   path: string;

@@ -1,6 +1,7 @@
-import type { EntryCounts, ReadingKind } from '../model/cargo.ts';
 import type { ProjectActivity } from '../model/planning/observed-load.ts';
 import type { ReportFigures, ReportQuery } from '../model/report/report-figures.ts';
+import type { EntryCounts } from '../model/sync/entry-counts.ts';
+import type { ReadingKind } from '../model/sync/pass-kind.ts';
 import type { KnownEntries, PassBounds } from '../model/sync/pass-slices.ts';
 import type { EntryOrder, PlannedSlice } from '../model/sync/slice.ts';
 import type { VerifiedRange } from '../model/sync/verified-ranges.ts';
@@ -147,7 +148,7 @@ export interface Erasure {
   scrubbed: boolean;
 }
 
-/** The team's own database (DESIGN §5 "database"). What a method writes is one transaction unless it says otherwise; all are safe to repeat. */
+/** The team's own database (contracts.md "database"). What a method writes is one transaction unless it says otherwise; all are safe to repeat. */
 export interface FeedbackStore {
   /** Random id written when the database was made; workflows pin it (`StoreMismatch`). */
   readonly identity: string;
@@ -161,7 +162,7 @@ export interface FeedbackStore {
   ): Promise<PassRow>;
   getPass(passId: string): Promise<PassRow | null>;
   /**
-   * Rows, rejects, changes and the position after the page, in one transaction (DESIGN S2); after the last page of a
+   * Rows, rejects, changes and the position after the page, in one transaction (S2); after the last page of a
    * slice also what the pass does next. Throws, and writes nothing: `StalePosition` (somebody else committed this
    * page), `RepeatedCursor` (the next cursor, or the page itself, was seen before in this slice) and `GapInDates` (a
    * slice that goes on where another was cut does not join it).
@@ -173,7 +174,7 @@ export interface FeedbackStore {
   listSlices(passId: string): Promise<PassSlice[]>;
   /**
    * The service refused `cursor`: if the pass still stands there, another slice goes on from the last `createdAt` seen, by date
-   * (DESIGN S3). Throws `CannotResume`, naming what stays out of reach.
+   * (S3). Throws `CannotResume`, naming what stays out of reach.
    */
   cutSlice(passId: string, cursor: string): Promise<void>;
   /** Ends the check of a slice: true when its last page was the same once more, null when it was not asked for. */
@@ -183,7 +184,7 @@ export interface FeedbackStore {
    * were not checked for `restMs`, those most worth it first (`worthReading`).
    */
   planSpare(passId: string, how: { at: Date; restMs: number }): Promise<void>;
-  /** Counts for the plan of a pass (DESIGN S4). */
+  /** Counts for the plan of a pass (S4). */
   knownEntries(org: string, project: string, bounds: PassBounds): Promise<KnownEntries>;
   /** Since when which dates are proved; `undated` of entries without one. */
   verifiedRanges(org: string, project: string): Promise<{ ranges: VerifiedRange[]; undated: string | null }>;

@@ -42,7 +42,7 @@ export async function openSqliteFeedbackStore(file: string, privacy: Privacy = k
 
 /**
  * `synchronous = FULL`: in WAL mode a kill -9 loses nothing either way, but with NORMAL a power cut could take back
- * several committed pages, and even a pass reported as finished; DESIGN S2 allows the page in flight only. It costs one
+ * several committed pages, and even a pass reported as finished; S2 allows the page in flight only. It costs one
  * fsync a page, which a budget of 100 requests an hour never notices. `fullfsync` makes macOS write through to the
  * medium; other systems ignore it. `secure_delete`: what is removed or replaced is overwritten with zeros.
  */

@@ -1,4 +1,4 @@
-/** Texts for the Temporal UI and the terminal. Markdown; only ids, counts and times go in (DESIGN X1). */
+/** Texts for the Temporal UI and the terminal. Markdown; only ids, counts and times go in (X1). */
 
 import { counted } from './quantities.ts';
 

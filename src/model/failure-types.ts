@@ -1,6 +1,6 @@
 /**
  * Types of `ApplicationFailure` that workflows and the command line tell apart. They are the `code` of
- * `{error: {code, message, hint}}` (DESIGN §5).
+ * `{error: {code, message, hint}}` (contracts.md).
  */
 const failureTypes = [
   'Unauthorized',

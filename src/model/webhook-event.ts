@@ -1,4 +1,5 @@
-import type { EntryCounts, ReadingKind } from './cargo.ts';
+import type { EntryCounts } from './sync/entry-counts.ts';
+import type { ReadingKind } from './sync/pass-kind.ts';
 
 /** What webhooks can be told of. */
 export const webhookEventTypes = ['feedback.pass.finished', 'export.finished'] as const;

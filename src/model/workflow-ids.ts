@@ -1,6 +1,6 @@
-import type { ReadingKind } from './cargo.ts';
+import type { ReadingKind } from './sync/pass-kind.ts';
 
-/** Workflow ids are the business keys of DESIGN §4: the id alone makes a second start join or be refused. */
+/** Workflow ids are the business keys of architecture.md: the id alone makes a second start join or be refused. */
 export const exportWorkflowId = (org: string, domain: string): string => `export:${org}:${domain}`;
 
 export const syncWorkflowId = (org: string, project: string, pass: ReadingKind): string =>
@@ -25,7 +25,7 @@ export const workflowTypes = {
   deliverWebhook: 'deliverWebhook',
 } as const;
 
-/** Search attributes every cluster must know (DESIGN §4); all of type Keyword. */
+/** Search attributes every cluster must know (architecture.md); all of type Keyword. */
 export const searchAttributes = {
   org: 'DocferryOrg',
   domain: 'DocferryDomain',

@@ -31,7 +31,7 @@ const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR',
 
 /**
  * Unpacks versions to `<path>/releases/<version>` and points the symbolic link `<path>/current` at one by renaming a
- * new link over it (DESIGN §5 "directory target"), so that readers never meet a moment without a site.
+ * new link over it (contracts.md "directory target"), so that readers never meet a moment without a site.
  */
 export class DirectoryTarget implements RolloutTarget {
   readonly name: string;

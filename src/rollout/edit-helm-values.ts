@@ -22,7 +22,7 @@ export type ExportField = (typeof exportFields)[number];
 
 /**
  * Sets `staticExport.enabled`, `bundleUrl` and `version` of a values file and leaves every other byte as it is
- * (DESIGN §5 "Helm values"): values are replaced where they stand, missing keys are put behind the last one of their
+ * (contracts.md "Helm values"): values are replaced where they stand, missing keys are put behind the last one of their
  * mapping, in its style and indentation. The result is read again and compared with what was there before.
  * Throws `ValuesRefused` where that cannot be done safely.
  */

@@ -20,7 +20,7 @@ export class ValuesRefused extends Error {
   }
 }
 
-/** The mapping of the three fields (INTERFACE, point 6). */
+/** The mapping of the three fields (service-interface.md, point 6). */
 export const STATIC_EXPORT = 'staticExport';
 
 export type ValuesMap = YAMLMap<ParsedNode, ParsedNode | null>;

@@ -28,7 +28,7 @@ const UNUSABLE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Puts a version into service by three fields of a Helm values file (DESIGN §5 "Helm values"), which whatever follows
+ * Puts a version into service by three fields of a Helm values file (contracts.md "Helm values"), which whatever follows
  * that file applies to the cluster. It never holds a presigned link, only the published address.
  */
 export class HelmValuesTarget implements RolloutTarget {

@@ -1,5 +1,5 @@
 import type { BundleStore } from '../bundle/store/bundle-store.ts';
-import type { RolloutResult } from '../model/cargo.ts';
+import type { RolloutResult } from '../model/export/site-export.ts';
 import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutTarget } from './rollout-target.ts';
 
@@ -19,7 +19,7 @@ export interface VersionRollout {
 
 /**
  * Puts a version of the store into service at one target and records the success, unless the target already runs it
- * (DESIGN E6). Throws what the store and the target throw, and `RolloutSuperseded`.
+ * (E6). Throws what the store and the target throw, and `RolloutSuperseded`.
  */
 export async function rollOutVersion({
   bundles,

@@ -11,9 +11,9 @@ import { proxyFor } from './proxy.ts';
 import { ServiceAgent } from './service-agent.ts';
 
 export interface DocumentationServiceOptions {
-  /** {base_url} of INTERFACE.md; may have a path. */
+  /** {base_url} of service-interface.md; may have a path. */
   baseUrl: string;
-  /** Base address of the analytics area where it differs (INTERFACE appendix). */
+  /** Base address of the analytics area where it differs (service-interface.md appendix). */
   analyticsBaseUrl?: string;
   /** The organization's admin API key; asked for every request, so that it may change. */
   apiKey: () => string;
@@ -29,13 +29,13 @@ export interface DocumentationServiceOptions {
   environment?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The first two stay within `budget.arrival`'s default of 30 s (DESIGN B1). */
+/** The first two stay within `budget.arrival`'s default of 30 s (B1). */
 const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 30_000, overallMs: 60_000 };
 const MAX_FEEDBACK_BYTES = 64 * 1024 * 1024;
 const MAX_OTHER_BYTES = 1024 * 1024;
 
 /**
- * The documentation service over HTTP (INTERFACE.md). Throws `TypeError` for a base address that is no https:// URL
+ * The documentation service over HTTP (service-interface.md). Throws `TypeError` for a base address that is no https:// URL
  * (http:// for this machine, or anywhere with `allowInsecure`).
  */
 export function createDocumentationService(options: DocumentationServiceOptions): DocumentationService {

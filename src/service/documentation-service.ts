@@ -1,6 +1,6 @@
 import type { FeedbackEntry, RejectedEntry } from '../feedback/feedback-entry.ts';
 
-/** Query of "Get user feedback" (INTERFACE, endpoint 1). */
+/** Query of "Get user feedback" (service-interface.md, endpoint 1). */
 export interface FeedbackQuery {
   dateFrom?: string;
   dateTo?: string;
@@ -14,7 +14,7 @@ export interface FeedbackQuery {
 
 export interface FeedbackPage {
   entries: FeedbackEntry[];
-  /** Entries that could not be understood; kept aside, never dropped (DESIGN S1). */
+  /** Entries that could not be understood; kept aside, never dropped (S1). */
   rejected: RejectedEntry[];
   nextCursor: string | null;
   hasMore: boolean;
@@ -25,7 +25,7 @@ export interface ExportJob {
   jobId: string;
   /** As sent. */
   status: string;
-  /** `completed` and `failed` are known, in capitals too; every other value counts as running (DESIGN E2). */
+  /** `completed` and `failed` are known, in capitals too; every other value counts as running (E2). */
   state: 'running' | 'completed' | 'failed';
   /** 0 to 100, or null when `progress` is absent or unreadable. */
   percent: number | null;
@@ -35,7 +35,7 @@ export interface ExportJob {
 }
 
 export interface BundleLink {
-  /** The presigned link: a secret (DESIGN E3). */
+  /** The presigned link: a secret (E3). */
   url: URL;
   sizeBytes: number | null;
   /** Milliseconds since the epoch by the service's clock, or null. */
@@ -46,12 +46,12 @@ export interface RequestOptions {
   signal?: AbortSignal;
   /**
    * Called synchronously, immediately before the request may leave the process. Throwing stops the request: nothing
-   * was sent. The budget's last check lives here (DESIGN B1).
+   * was sent. The budget's last check lives here (B1).
    */
   beforeSend?: () => void;
   /**
    * Called once the request is written, before anything can end it. A process that was stopped since `beforeSend` sees
-   * here how late it is (DESIGN B1). Must not throw.
+   * here how late it is (B1). Must not throw.
    */
   afterWrite?: () => void;
   /** Called with the service's clock, by the `Date` of its answer, in milliseconds; not when that is missing. */

@@ -26,7 +26,7 @@ export interface FailedAnswer {
 }
 
 /**
- * The error for an answer whose status is not 2xx (INTERFACE "Errors" and appendix). Gateways answer with HTML or
+ * The error for an answer whose status is not 2xx (service-interface.md "Errors" and appendix). Gateways answer with HTML or
  * nothing: the status alone decides, the body only adds the service's own words.
  */
 export function errorFor(answer: FailedAnswer, secrets: readonly string[], nowMs: number): ServiceError {

@@ -13,7 +13,7 @@ export type ServiceErrorKind =
 
 /**
  * A call to the documentation service failed. Holds only text that may be shown and logged: never the request,
- * headers, a URL, an answer's body or the HTTP client's own error (DESIGN X1), so there is no `cause`.
+ * headers, a URL, an answer's body or the HTTP client's own error (X1), so there is no `cause`.
  */
 export abstract class ServiceError extends Error {
   abstract readonly kind: ServiceErrorKind;

@@ -55,7 +55,7 @@ const MAX_ERROR_BYTES = 64 * 1024;
  *
  * `beforeSend` runs when the connection is ready (see `ServiceAgent`), in the same turn of the event loop in which the
  * request is handed to the operating system. Until `firstByteMs` later it has been answered, or the connection is
- * reset and what the system had not sent yet is thrown away: this bounds its arrival (DESIGN B1).
+ * reset and what the system had not sent yet is thrown away: this bounds its arrival (B1).
  */
 export async function exchange(
   request: OutgoingRequest,

@@ -16,7 +16,7 @@ const longestId = 512;
 const BASE_FIELDS = new Set(['id', 'path', 'comment', 'createdAt', 'source', 'status']);
 
 /**
- * Reads a "Feedback response" (INTERFACE). Throws `MalformedResponse` when the page itself cannot be understood; an
+ * Reads a "Feedback response" (service-interface.md). Throws `MalformedResponse` when the page itself cannot be understood; an
  * entry that cannot becomes a `RejectedEntry` instead.
  */
 export function readFeedbackPage(text: string): FeedbackPage {

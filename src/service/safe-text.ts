@@ -10,7 +10,7 @@ const SENSITIVE = [
 ];
 
 /**
- * Makes a text of the service's fit to be shown and logged (DESIGN X1): links, bearer tokens, e-mail addresses,
+ * Makes a text of the service's fit to be shown and logged (X1): links, bearer tokens, e-mail addresses,
  * `secrets` and whatever looks like a key are replaced, control characters become spaces, the rest is cut to
  * `maxLength` characters.
  */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /*
- * The wire of the documentation service (INTERFACE.md, appendix included). Unknown fields are let through, unknown
+ * The wire of the documentation service (service-interface.md, appendix included). Unknown fields are let through, unknown
  * values of `source` and `status` too. What the interface leaves open is `unknown` here and read elsewhere.
  */
 

@@ -3,7 +3,7 @@ import { type DestinationStream, type Level, type Logger, pino } from 'pino';
 
 /**
  * The worker's log: JSON lines. Errors are cut down to name and message, because anything deeper may hold requests,
- * links or content (DESIGN X1).
+ * links or content (X1).
  */
 export function createLog(destination: DestinationStream, level: Level = 'info'): Logger {
   const error = (value: unknown) => (value instanceof Error ? { name: value.name, message: value.message } : value);

@@ -38,7 +38,7 @@ function spareOf(organization: OrganizationConfig, taskQueue: string): SpareUse 
   return { windowMs: organization.budget.windowMs, scheduled };
 }
 
-/** Nothing of a request is on its way any more after D: whatever is not answered by then is broken off (DESIGN B1). */
+/** Nothing of a request is on its way any more after D: whatever is not answered by then is broken off (B1). */
 function timeoutsFor(arrivalMs: number) {
   return { connectMs: 10_000, firstByteMs: Math.min(30_000, arrivalMs), overallMs: 60_000 };
 }

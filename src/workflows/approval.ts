@@ -1,7 +1,7 @@
 import { ApplicationFailure, condition, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { Reason } from '../model/cargo.ts';
 import { spanText, summaryText } from '../model/details-text.ts';
+import type { Reason } from '../model/export/archive-facts.ts';
 import { changesText } from '../model/export/content-changes.ts';
 import { type ExportInput, longestReason } from '../model/export/site-export.ts';
 import { storeOptions } from './activity-options.ts';
@@ -17,7 +17,7 @@ export interface RejectionAnswer extends ApprovalAnswer {
   reason: string;
 }
 
-/** A person's decision about a published version, waited for on a durable timer (DESIGN E6, `approval: manual`). */
+/** A person's decision about a published version, waited for on a durable timer (E6, `approval: manual`). */
 export class Approval {
   readonly #input: ExportInput;
   readonly #view: ExportView;

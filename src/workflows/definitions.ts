@@ -8,8 +8,7 @@ import type {
   WindowSettings,
   WindowView,
 } from '../model/budget/permits.ts';
-import type { ExportPhase } from '../model/cargo.ts';
-import type { ExportState } from '../model/export/site-export.ts';
+import type { ExportPhase, ExportState } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
 import type { SyncState } from '../model/sync/sync.ts';
 import type { ApprovalAnswer, RejectionAnswer } from './approval.ts';

@@ -42,7 +42,7 @@ const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun
 
 const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 
-/** Exports one site: job, link, archive, verification, publication, rollout (DESIGN §4, E1 to E6). */
+/** Exports one site: job, link, archive, verification, publication, rollout (E1 to E6). */
 export async function exportSite(input: ExportInput): Promise<ExportResult> {
   const run = new SiteExport(input);
   setHandler(exportStateQuery, () => run.state(), { description: 'Phase, progress, next poll and rollouts.' });
@@ -151,7 +151,7 @@ class SiteExport {
   async #publish(jobId: string, bundle: VerifiedBundle): Promise<ExportResult> {
     const { parameters } = this.#input;
     const known = parameters.force === true ? null : versionWithContent(bundle);
-    // Fixed here once: retries of the activity never mint another name (DESIGN E6).
+    // Fixed here once: retries of the activity never mint another name (E6).
     const version = known ?? versionName(Date.now(), bundle.contentDigest);
     this.view.version = version;
     this.view.enter('publishing');

@@ -1,8 +1,14 @@
 import { setCurrentDetails } from '@temporalio/workflow';
-import type { ExportPhase, RolloutResult } from '../model/cargo.ts';
 import { barText, clockTime, factsTable } from '../model/details-text.ts';
 import { changesMarkdown } from '../model/export/content-changes.ts';
-import type { AwaitedApproval, ExportInput, ExportProgress, ExportState } from '../model/export/site-export.ts';
+import type {
+  AwaitedApproval,
+  ExportInput,
+  ExportPhase,
+  ExportProgress,
+  ExportState,
+  RolloutResult,
+} from '../model/export/site-export.ts';
 import { type Transfer, transferTableRows } from '../model/export/transfer.ts';
 import { showPhase } from './search-attributes.ts';
 

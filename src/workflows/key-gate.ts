@@ -3,7 +3,7 @@ import { keyTryDelay, type RefusedKey } from '../model/budget/key-tries.ts';
 import { clockTime } from '../model/details-text.ts';
 import { failureType } from './failure-summary.ts';
 
-/** Sits out a refused key (401): the step is tried again a minute later, then ever later, or when told (DESIGN §4). */
+/** Sits out a refused key (401): the step is tried again a minute later, then ever later, or when told (architecture.md). */
 export class KeyGate {
   readonly #onChange: (refused: RefusedKey | null) => void;
   #woken = false;

@@ -1,6 +1,6 @@
 import { isCancellation, log, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { Reason } from '../model/cargo.ts';
+import type { Reason } from '../model/export/archive-facts.ts';
 import { becomesCurrent, type ExportInput, type ExportProgress } from '../model/export/site-export.ts';
 import { recordOptions, storeOptions } from './activity-options.ts';
 import type { Approval } from './approval.ts';

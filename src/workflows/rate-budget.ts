@@ -49,7 +49,7 @@ export interface BudgetInput {
 const messagesPerRun = 300;
 
 /**
- * The sliding window of one organization, the only one who grants permits (DESIGN B1). Handlers never block, so none
+ * The sliding window of one organization, the only one who grants permits (B1). Handlers never block, so none
  * is ever open at continue-as-new; the window itself is pure code in the model.
  */
 export async function rateBudget(input: BudgetInput): Promise<void> {

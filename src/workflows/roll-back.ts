@@ -8,9 +8,14 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { ExportPhase, RolloutResult } from '../model/cargo.ts';
 import { factsTable } from '../model/details-text.ts';
-import type { ExportState, RollbackInput, RollbackResult } from '../model/export/site-export.ts';
+import type {
+  ExportPhase,
+  ExportState,
+  RollbackInput,
+  RollbackResult,
+  RolloutResult,
+} from '../model/export/site-export.ts';
 import { recordOptions, wholeVersionOptions } from './activity-options.ts';
 import { exportStateQuery } from './definitions.ts';
 import { failureSummary } from './failure-summary.ts';
@@ -22,7 +27,7 @@ const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun
 const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 
 /**
- * Puts a kept version back into service and holds the site there, without the service (DESIGN E7). Runs under the id of
+ * Puts a kept version back into service and holds the site there, without the service (E7). Runs under the id of
  * the site's exports, so that neither runs beside the other (E1).
  */
 export async function rollBack(input: RollbackInput): Promise<RollbackResult> {

@@ -13,9 +13,9 @@ const starts = proxyActivities<Pick<Activities, 'startJob'>>(startOptions);
 
 const reads = proxyActivities<Pick<Activities, 'readJob'>>(requestOptions);
 
-/** A start whose arrival is unknown is repeated once (DESIGN §4). */
+/** A start whose arrival is unknown is repeated once (architecture.md). */
 const uncertainStarts = 1;
-/** Pause before another job replaces one that failed: the first time soon (DESIGN E2). */
+/** Pause before another job replaces one that failed: the first time soon (E2). */
 const restartPauseMs = (failures: number): number => Math.min(5 * 60_000, 3_000 * 4 ** (failures - 1));
 
 /** What the configuration says, and what the site's last complete exports took. */

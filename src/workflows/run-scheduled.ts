@@ -27,7 +27,7 @@ type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;
 
 /**
  * What a schedule starts: runs the target's workflow under its fixed id and lives as long as it, so that the schedule's
- * overlap policy sees the work (DESIGN §4). One that runs already is left alone and recorded as skipped. Cancelling
+ * overlap policy sees the work (architecture.md). One that runs already is left alone and recorded as skipped. Cancelling
  * this workflow cancels the work it started and waits for its clean-up; terminating it leaves the work running.
  */
 export async function runScheduled(target: ScheduleTarget): Promise<ScheduledResult> {

@@ -33,7 +33,7 @@ const pages = proxyActivities<Pick<Activities, 'fetchPages'>>(pageOptions);
 /** Events of a run before it continues as new, well below the server's suggestion at 4,096. */
 const eventsPerRun = 3_000;
 
-/** Reads one pass over a project's feedback into the store, lease by lease (DESIGN §4, S1 to S3). */
+/** Reads one pass over a project's feedback into the store, lease by lease (S1 to S3). */
 export async function syncFeedback(input: SyncInput): Promise<SyncResult> {
   const sync = new Sync(input);
   setHandler(syncStateQuery, () => sync.state(), { description: 'What the pass has done and what it waits for.' });

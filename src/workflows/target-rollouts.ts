@@ -1,7 +1,7 @@
 import { isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { RolloutResult } from '../model/cargo.ts';
 import { summaryText } from '../model/details-text.ts';
+import type { RolloutResult } from '../model/export/site-export.ts';
 import { rolloutOptions } from './activity-options.ts';
 import { failureSummary } from './failure-summary.ts';
 

@@ -5,7 +5,7 @@ import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
 import { runPass } from '../tools/feedback/sync-pass.ts';
 
 /*
- * DESIGN §8 "changes": 25,000 entries over 400 days; 250 changes of status among the last 30 days' entries (open to
+ * bench/README.md "changes": 25,000 entries over 400 days; 250 changes of status among the last 30 days' entries (open to
  * closed, closed to open, open to open) and 10 anywhere, 200 new entries.
  */
 

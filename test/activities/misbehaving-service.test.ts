@@ -1,14 +1,14 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import type { WindowSettings } from '../../src/model/budget/permits.ts';
-import type { PassKind } from '../../src/model/cargo.ts';
+import type { PassKind } from '../../src/model/sync/pass-kind.ts';
 import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
 import { compareWithTruth, type Differences } from '../tools/feedback/feedback-truth.ts';
 import { type PassEnd, runPass } from '../tools/feedback/sync-pass.ts';
 
 /*
  * Whatever the service does: after each pass the store equals the sandbox's truth, field by field, or the pass has
- * failed and says what is missing (DESIGN S1, S3, S4). At the end the table of what it cost is printed.
+ * failed and says what is missing (S1, S3, S4). At the end the table of what it cost is printed.
  */
 
 interface Case {

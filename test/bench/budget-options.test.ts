@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { benchOptions } from '../../bench/budget-options.ts';
 
 describe('the options of the budget benchmark', () => {
-  it('are those of DESIGN §8 when none are given', () => {
+  it('are those of bench/README.md when none are given', () => {
     expect(benchOptions([])).toEqual({
       windowMs: 60_000,
       entries: 25_000,

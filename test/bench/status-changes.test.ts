@@ -12,7 +12,7 @@ const entries: StatusEntry[] = Array.from({ length: 8_000 }, (_, n) => ({
 const byId = new Map(entries.map((entry) => [entry.id, entry]));
 const isOpen = (status: string | undefined) => status === 'pending' || status === 'in_progress';
 
-describe('the changes of DESIGN §8', () => {
+describe('the changes of bench/README.md', () => {
   const changes = statusChanges(entries, now);
   const before = changes.map(({ id }) => byId.get(id));
 

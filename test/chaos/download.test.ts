@@ -9,7 +9,7 @@ import { findFreePort } from '../../src/embedded/ports.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
 /**
- * Links that live 5 s, a slow download of 200 MB, resets every 20 MB, and the worker killed twice (DESIGN E3): what is
+ * Links that live 5 s, a slow download of 200 MB, resets every 20 MB, and the worker killed twice (E3): what is
  * published is the source, and nothing is fetched twice but what was on its way when the worker died.
  */
 

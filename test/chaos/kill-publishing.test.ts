@@ -8,7 +8,7 @@ import { breakingProxy } from '../tools/proxies/breaking-proxy.ts';
 import { changesOf, PublishingScene } from './publishing-scene.ts';
 
 /**
- * A publishing process is killed with -9 between every two of its steps (DESIGN E5, E6): before each change it makes in
+ * A publishing process is killed with -9 between every two of its steps (E5, E6): before each change it makes in
  * the file system, and before and after each request it sends to a bucket. The steps are found, not listed: one more
  * each time, until the process comes to its end. Another process reads all the while.
  */

@@ -7,7 +7,7 @@ import { ChaosScene } from './chaos-scene.ts';
 
 /**
  * Everything is killed with -9 in the middle of a sync and of a download, as separate processes, and started again
- * (DESIGN B1, S2, E3, §8 "kills"). Times are printed, never asserted.
+ * (B1, S2, E3). Times are printed, never asserted.
  */
 
 const domain = 'docs.acme.example';
@@ -95,7 +95,7 @@ describe('kill -9', () => {
       all = await scene.up();
       await movesAgain(what, log);
     };
-    // Those who wait see Temporal go and come back (DESIGN §5).
+    // Those who wait see Temporal go and come back (contracts.md).
     const sync = scene.start(['feedback', 'sync', 'prj_1', '--wait', '--json']);
     const exported = scene.start(['export', 'start', domain, '--wait', '--json']);
     await expect.poll(() => analytics().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(12);

@@ -3,7 +3,7 @@ import { createDatabase, hasPostgres, type PostgresDatabase } from '../tools/ser
 import { ChaosScene } from './chaos-scene.ts';
 
 /**
- * Two worker processes on one PostgreSQL, killed with -9 in turn in the middle of two passes of one project (DESIGN B1,
+ * Two worker processes on one PostgreSQL, killed with -9 in turn in the middle of two passes of one project (B1,
  * S1, S2).
  */
 

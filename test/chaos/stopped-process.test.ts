@@ -15,7 +15,7 @@ import { DocferryProcess } from '../tools/docferry-process.ts';
  * Assumption D of docs/budget.md. A built worker stops itself with SIGSTOP at exactly the place where nothing can be
  * checked any more, between the lease's last check and the system call that writes the request, or right after that
  * call (stop-at-write.mjs), and goes on when this test sends SIGCONT. Another worker takes the work over meanwhile. The
- * sandbox's log of arrivals is the judge (DESIGN B1).
+ * sandbox's log of arrivals is the judge (B1).
  *
  * The slots of a lease that nobody reported are held until its end and D. So a stop for more than D does no harm as
  * long as it is over by then; later nothing on the worker's side can call the request back.

@@ -12,7 +12,7 @@ const site = (more: string) => organizationWith(`sites:\n  - domain: docs.acme.e
 
 describe('the JSON Schema for editors', () => {
   it.each([
-    ["DESIGN's file", readFileSync('test/config/whole.yaml', 'utf8')],
+    ['the whole example', readFileSync('test/config/whole.yaml', 'utf8')],
     ['the example', readFileSync('docferry.example.yaml', 'utf8')],
     ['the smallest file', MINIMAL],
     ['a size in bytes', site('bundle: { maxBytes: 1000 }')],

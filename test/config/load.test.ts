@@ -11,7 +11,7 @@ const designYaml = readFileSync(new URL('whole.yaml', import.meta.url), 'utf8');
 const exampleYaml = readFileSync(new URL('../../docferry.example.yaml', import.meta.url), 'utf8');
 
 describe('loadConfig', () => {
-  it("reads DESIGN's file", () => {
+  it('reads the whole example', () => {
     const config = load(designYaml);
     const at = (relative: string) => path.join(config.directory, relative);
     expect(config).toMatchObject({

@@ -20,7 +20,7 @@ afterEach(async () => {
 /** What a receiver answers is nobody else's business. */
 const innerWords = 'inner-words-of-a-receiver';
 
-/** What must never be found anywhere (DESIGN X1). */
+/** What must never be found anywhere (X1). */
 function planted(): string[] {
   const ofWebhooks = receiver === null ? [] : [receiver.token, webhookSecret, webhookSecret.slice(6), innerWords];
   return [

@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { startExport } from '../../src/client/exports.ts';
 import { startSync } from '../../src/client/syncs.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
-import type { PassKind } from '../../src/model/cargo.ts';
 import type { ExportResult } from '../../src/model/export/site-export.ts';
+import type { PassKind } from '../../src/model/sync/pass-kind.ts';
 import type { SyncResult } from '../../src/model/sync/sync.ts';
 import { storedFeedback } from '../tools/feedback/stored-feedback.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
@@ -33,7 +33,7 @@ async function sync(pass: PassKind): Promise<SyncResult> {
   return (await startSync(client, taskQueue, { org, project, pass, class: 'on-demand' })).result();
 }
 
-/** Every run of this scene can be replayed by the current code (DESIGN X2). */
+/** Every run of this scene can be replayed by the current code (X2). */
 async function replayAll(): Promise<void> {
   const env = await devServerEnvironment();
   const query = `DocferryOrg = "${scene.org}"`;

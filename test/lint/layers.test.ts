@@ -24,7 +24,7 @@ function lint(path: string, code: string): { ok: boolean; output: string } {
   return { ok: status === 0, output: stdout + stderr };
 }
 
-describe('the layers of DESIGN §3 are kept by the linter', () => {
+describe('the layers of architecture.md are kept by the linter', () => {
   it.each([
     ['src/model/x.ts', "import { x } from '../service/x.ts';\nexport const y = x;"],
     ['src/model/x.ts', "import { readFileSync } from 'node:fs';\nexport const y = readFileSync;"],

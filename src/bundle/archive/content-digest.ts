@@ -21,7 +21,7 @@ export function sortFiles(files: readonly ContentFile[]): ContentFile[] {
 }
 
 /**
- * Content digest (DESIGN §5 "bundle store"): lowercase hex SHA-256 over the sorted files, for each: path, NUL,
+ * Content digest (contracts.md "bundle store"): lowercase hex SHA-256 over the sorted files, for each: path, NUL,
  * lowercase hex SHA-256 of the content, LF.
  */
 export function contentDigest(files: readonly ContentFile[]): string {

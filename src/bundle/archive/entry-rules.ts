@@ -31,7 +31,7 @@ interface Occupant {
   listed: boolean;
 }
 
-/** The rules of DESIGN §6 on names, types and sizes, for entries given one by one; broken ones go to `reasons`. */
+/** The rules of verification.md on names, types and sizes, for entries given one by one; broken ones go to `reasons`. */
 export class EntryRules {
   readonly #limits: ArchiveLimits;
   readonly #archiveBytes: number;

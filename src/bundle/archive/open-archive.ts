@@ -1,4 +1,4 @@
-import type { ArchiveFormat } from '../../model/cargo.ts';
+import type { ArchiveFormat } from '../../model/export/archive-facts.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { readTar, readTarGz } from './tar/read-tar.ts';
 import { readZip } from './zip/read-zip.ts';

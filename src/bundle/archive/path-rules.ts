@@ -17,7 +17,7 @@ export interface BrokenPath {
 export type CheckedPath = { path: string } | BrokenPath;
 
 /**
- * Checks the name of an entry (DESIGN §6) and gives the path it stands for: without one leading `./` (written by
+ * Checks the name of an entry (verification.md) and gives the path it stands for: without one leading `./` (written by
  * `tar -c .`) and, for folders, without one trailing `/`. The archive's own root is the empty path.
  */
 export function checkPath(name: string, isDirectory: boolean): CheckedPath {

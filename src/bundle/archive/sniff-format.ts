@@ -1,4 +1,4 @@
-import type { ArchiveFormat, Reason } from '../../model/cargo.ts';
+import type { ArchiveFormat, Reason } from '../../model/export/archive-facts.ts';
 import type { StructureRule } from '../rules/structure-rules.ts';
 import { type ByteFile, readAt } from './byte-file.ts';
 
@@ -7,7 +7,7 @@ const USTAR_OFFSET = 257;
 
 export type Sniffed = { format: ArchiveFormat } | { format: null; reason: Reason };
 
-/** Tells an archive's format by its bytes, never by its name (DESIGN §6), or why it is none. Throws `ArchiveFault`, system errors. */
+/** Tells an archive's format by its bytes, never by its name (verification.md), or why it is none. Throws `ArchiveFault`, system errors. */
 export async function sniffFormat(file: ByteFile): Promise<Sniffed> {
   return sniffBytes(await readAt(file, 0, Math.min(HEAD_BYTES, file.size)));
 }

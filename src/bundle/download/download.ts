@@ -54,7 +54,7 @@ export interface DownloadResult {
 }
 
 /**
- * Downloads an object by presigned links to a file (DESIGN E3), going on after cuts, after links that ended, and after
+ * Downloads an object by presigned links to a file (E3), going on after cuts, after links that ended, and after
  * earlier calls with the same file, when the object is provably unchanged: strong ETag, `If-Match`, and range, length
  * and ETag of every 206 checked. Sends no credentials. Throws `LinkExpired`, `LinkRefused`, `DownloadFailed`,
  * `ArchiveTooLarge`, `NoRoom`, system errors of the disk, what `links` throws, and the signal's reason; no link is in

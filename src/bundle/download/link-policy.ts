@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
 import type { WideReads } from './wide-reads.ts';
 
-/** Where a presigned link may lead (DESIGN E3). */
+/** Where a presigned link may lead (E3). */
 export interface LinkPolicy {
   /** Allows plain `http`. */
   allowInsecure: boolean;

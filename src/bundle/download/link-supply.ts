@@ -2,7 +2,7 @@ import { readHttpDate } from '../../model/budget/retry-after.ts';
 import { LinkExpired } from './download-errors.ts';
 import { expiryOf } from './link-expiry.ts';
 
-/** A presigned link, which is a secret, and what came with it (INTERFACE, appendix: nothing of it is sure). */
+/** A presigned link, which is a secret, and what came with it (service-interface.md, appendix: nothing of it is sure). */
 export interface PresignedLink {
   href: string;
   /** Length of the object as the service told it. A hint: the object's own length counts. */

@@ -36,7 +36,7 @@ const GONE = [404, 410];
 const BUSY = [408, 425, 429];
 
 /**
- * Judges an answer (DESIGN E3). Object stores ignore a wrong `If-Range`, so every 206 is checked here: its range, its
+ * Judges an answer (E3). Object stores ignore a wrong `If-Range`, so every 206 is checked here: its range, its
  * length and the object's ETag.
  */
 export function judgeAnswer(answer: Answer, asked: Asked): Verdict {

@@ -1,4 +1,4 @@
-import type { Reason } from '../../model/cargo.ts';
+import type { Reason } from '../../model/export/archive-facts.ts';
 import type { RuleName } from './rules.ts';
 
 const LISTED = 20;

@@ -8,7 +8,7 @@ interface SiteRuleText extends RuleText {
   level: RuleLevel;
 }
 
-/** Every rule about the content of a site (DESIGN §6), by its stable name. */
+/** Every rule about the content of a site (verification.md), by its stable name. */
 export const SITE_RULES = {
   'no-page': rule('refuse', 'an archive without any `.html` file', 'There is no site in it.'),
   'no-index-page': rule(

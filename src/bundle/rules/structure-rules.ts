@@ -7,7 +7,7 @@ export interface RuleText {
 }
 
 /**
- * Every rule about the structure of an archive (DESIGN §6), by its stable name. The compiler sees to it that no rule is
+ * Every rule about the structure of an archive (verification.md), by its stable name. The compiler sees to it that no rule is
  * used without standing here; `docs/verification.md` is made from it.
  */
 export const STRUCTURE_RULES = {

@@ -67,7 +67,7 @@ const PUBLISHED =
   /^\/([^/?]+)\/versions\/([^/?]+)\/(bundle\.tar\.gz|bundle\.tar|bundle\.zip|manifest\.json|manifest\.json\.minisig)(?:\?.*)?$/;
 
 /**
- * Serves published versions and nothing else of a store (DESIGN §5 "bundle server"): immutable, with a strong `ETag`
+ * Serves published versions and nothing else of a store (contracts.md "bundle server"): immutable, with a strong `ETag`
  * (of a bundle the SHA-256 of the archive) and `Range`; `/healthz` answers 200. Who comes beyond the limits gets 503
  * with `Retry-After`. Throws `PortTaken`.
  */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { ArchiveFormat } from '../../model/cargo.ts';
+import type { ArchiveFormat } from '../../model/export/archive-facts.ts';
 import { parseManifest } from '../store/store-files.ts';
 import { bundleName, manifestName, signatureName } from '../store/store-layout.ts';
 

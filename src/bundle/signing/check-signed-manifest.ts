@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Reason } from '../../model/cargo.ts';
+import type { Reason } from '../../model/export/archive-facts.ts';
 import { contentDigest } from '../archive/content-digest.ts';
 import { printablePath } from '../rules/reason-list.ts';
 import type { SignatureRule } from '../rules/signature-rules.ts';

@@ -27,7 +27,7 @@ export interface AuditProgress {
 }
 
 /**
- * Re-hashes every version of the domains, whole or not, and looks at their pointers (DESIGN §5 "store verify"). What
+ * Re-hashes every version of the domains, whole or not, and looks at their pointers (contracts.md "store verify"). What
  * retention removes meanwhile is left out. Throws what the store throws, and the signal's reason.
  */
 export async function auditStore(

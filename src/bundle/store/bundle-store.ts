@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
-import type { ArchiveFacts } from '../../model/cargo.ts';
+import type { ArchiveFacts } from '../../model/export/archive-facts.ts';
 import type { SiteHolds } from './site-holds.ts';
 
-/** `manifest.json` of a version (DESIGN §5 "bundle store"). */
+/** `manifest.json` of a version (contracts.md "bundle store"). */
 export interface Manifest {
   version: string;
   contentDigest: string;
@@ -53,7 +53,7 @@ export interface ByteRange {
 }
 
 /**
- * Published bundles. A reader of `versions/` or `current.json` never sees half of anything (DESIGN E5).
+ * Published bundles. A reader of `versions/` or `current.json` never sees half of anything (E5).
  * Domains and versions are checked names: no separators, no dot names. Besides what is named below, stores throw
  * `StoreNotWritable`, `StoreRefused` and `StoreUnreachable`.
  */

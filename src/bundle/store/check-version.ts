@@ -6,7 +6,7 @@ import { type BundleStore, type Manifest, NoSuchVersion } from './bundle-store.t
 import { VersionDamaged } from './store-errors.ts';
 
 /**
- * Verifies the archive of a published version anew (DESIGN §6) and compares it with its manifest: digest, size, format
+ * Verifies the archive of a published version anew (verification.md) and compares it with its manifest: digest, size, format
  * and every file. For versions that came here by other ways than an export, such as copies from another host.
  * Throws `NoSuchVersion`, `VersionDamaged`, system errors, and the signal's reason.
  */

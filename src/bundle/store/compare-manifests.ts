@@ -50,7 +50,7 @@ export interface ManifestDiff {
 }
 
 /**
- * What became of the files of version `a` in version `b`, by their manifests alone (DESIGN §5 `export diff`). A file
+ * What became of the files of version `a` in version `b`, by their manifests alone (contracts.md `export diff`). A file
  * that is gone and a new one with the same content are one that moved: where there are several, those with the same
  * name first. Empty files are all alike, and so never moved.
  */

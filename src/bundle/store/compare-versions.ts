@@ -5,7 +5,7 @@ import { compareManifests, type ChangeCounts as DiffCounts } from './compare-man
 
 /** Paths listed of each kind. */
 const listedPaths = 20;
-/** Of all lists together as JSON in UTF-8: results of activities stay below 4 KiB (DESIGN §4). */
+/** Of all lists together as JSON in UTF-8: results of activities stay below 4 KiB (architecture.md). */
 const listedBytes = 3_000;
 
 /** What `export diff` shows of two versions, short enough for a history; null stands for nothing in service yet. */

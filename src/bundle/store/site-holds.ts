@@ -1,4 +1,4 @@
-/** `hold.json` of a domain: its pointer stays where it is until released (DESIGN E7). */
+/** `hold.json` of a domain: its pointer stays where it is until released (E7). */
 export interface SiteHold {
   /** What stays current. */
   version: string;

@@ -36,7 +36,7 @@ const usesSchema = z.object({
 });
 const identitySchema = z.object({ identity: z.string().min(1) });
 
-// The JSON files of a bundle store (DESIGN §5); each throws when the text is not what it should be.
+// The JSON files of a bundle store (contracts.md); each throws when the text is not what it should be.
 export const parseStaged = (text: string): StagedManifest => stagedSchema.parse(JSON.parse(text));
 export const parseManifest = (text: string): Manifest => manifestSchema.parse(JSON.parse(text));
 export const parseCurrent = (text: string): Current => currentSchema.parse(JSON.parse(text));

@@ -1,7 +1,7 @@
 import type { Manifest } from './bundle-store.ts';
 import { storeName } from './store-names.ts';
 
-/** Where things lie in a bundle store, relative to its root (DESIGN §5 "bundle store"). Each throws `RangeError`. */
+/** Where things lie in a bundle store, relative to its root (contracts.md "bundle store"). Each throws `RangeError`. */
 export const stagingRoot = '.staging';
 export const identityPath = '.store.json';
 export const stagingPath = (stageId: string): string => `${stagingRoot}/${storeName('stage id', stageId)}`;

@@ -1,4 +1,4 @@
-/** Host names, version names and stage ids alike: no separators, nothing that starts with a dot (DESIGN §5). */
+/** Host names, version names and stage ids alike: no separators, nothing that starts with a dot (contracts.md). */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._:-]{0,252}$/;
 
 export function isStoreName(name: string): boolean {

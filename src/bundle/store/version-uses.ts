@@ -67,7 +67,7 @@ export function versionsInUse({ current, held, rollouts, uses, now }: Omit<Keepi
 }
 
 /**
- * The versions that nothing needs any more, the oldest last (issue 7 "retention"). What is not named like a version is
+ * The versions that nothing needs any more, the oldest last. What is not named like a version is
  * not ours to remove. A target's recorded version stays, since its deployment fetches it again when it restarts.
  */
 export function removable({ stored, keep, ...use }: Keeping): string[] {

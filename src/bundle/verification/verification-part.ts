@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ArchiveFormat, Reason } from '../../model/cargo.ts';
+import type { ArchiveFormat, Reason } from '../../model/export/archive-facts.ts';
 import { type ArchiveEntry, ArchiveFault, type ByteRange, type EntryAnswer } from '../archive/archive-reader.ts';
 import type { ByteFile } from '../archive/byte-file.ts';
 import { ByteWindow } from '../archive/byte-window.ts';
@@ -31,7 +31,7 @@ export interface PartResult {
 }
 
 /**
- * Reads an archive, or one part of a zip, by all rules that need no view of the whole (DESIGN §6). Whatever the bytes
+ * Reads an archive, or one part of a zip, by all rules that need no view of the whole (verification.md). Whatever the bytes
  * are, the answer is a result. Throws only system errors of reading the file, and the signal's reason.
  */
 export async function readPart(

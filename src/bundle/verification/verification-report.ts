@@ -1,10 +1,10 @@
-import type { ArchiveFacts, ArchiveFormat, Reason } from '../../model/cargo.ts';
+import type { ArchiveFacts, ArchiveFormat, Reason } from '../../model/export/archive-facts.ts';
 import type { ContentFile } from '../archive/content-digest.ts';
 
 /** Longest time for one archive unless told otherwise, in milliseconds. */
 export const DEFAULT_TIME_LIMIT_MS = 30 * 60_000;
 
-/** What verification of an archive came to (DESIGN §5, `export verify`). */
+/** What verification of an archive came to (contracts.md, `export verify`). */
 export interface VerificationReport {
   ok: boolean;
   format: ArchiveFormat | null;

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import type { ArchiveFormat } from '../../model/cargo.ts';
+import type { ArchiveFormat } from '../../model/export/archive-facts.ts';
 import { type ByteRange, isSystemError } from '../archive/archive-reader.ts';
 import { type ByteFile, withByteFile } from '../archive/byte-file.ts';
 import { zipMiddle } from '../archive/zip/zip-middle.ts';

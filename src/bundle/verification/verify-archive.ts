@@ -1,4 +1,4 @@
-import type { ArchiveFormat, Reason } from '../../model/cargo.ts';
+import type { ArchiveFormat, Reason } from '../../model/export/archive-facts.ts';
 import { ArchiveFault } from '../archive/archive-reader.ts';
 import { type ByteFile, withByteFile } from '../archive/byte-file.ts';
 import { contentDigest, sortFiles } from '../archive/content-digest.ts';
@@ -19,7 +19,7 @@ export interface VerificationProgress {
 
 export interface VerificationOptions {
   limits: ArchiveLimits;
-  /** Leaves out the rules about site content (DESIGN §5 `export verify`). */
+  /** Leaves out the rules about site content (contracts.md `export verify`). */
   structureOnly?: boolean;
   /** What becomes of a site that breaks a rule about its content, where it differs from the rule's default. */
   siteRules?: SiteRuleLevels;
@@ -40,7 +40,7 @@ export type PartsReader = (
 ) => Promise<[PartResult, ...PartResult[]]>;
 
 /**
- * Verifies an archive (DESIGN §6) in this thread; `verifyInThread` does it in another. Whatever the bytes are, the
+ * Verifies an archive (verification.md) in this thread; `verifyInThread` does it in another. Whatever the bytes are, the
  * answer is a report. Throws only system errors of reading the file, and the signal's reason.
  */
 export async function verifyArchive(file: string, options: VerificationOptions): Promise<VerificationReport> {

@@ -1,6 +1,6 @@
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 
-/** How a command failed, as people and scripts are told (DESIGN §5 `{error: {code, message, hint}}`). */
+/** How a command failed, as people and scripts are told (contracts.md `{error: {code, message, hint}}`). */
 export interface Failure {
   /** Stable name for scripts. */
   code: string;

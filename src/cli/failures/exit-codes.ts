@@ -1,4 +1,4 @@
-/** Exit codes scripts rely on (DESIGN §5). */
+/** Exit codes scripts rely on (contracts.md). */
 export const exitCodes = {
   done: 0,
   failed: 1,

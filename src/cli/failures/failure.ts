@@ -41,7 +41,7 @@ const checkTemporalSettings = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and 
 /** Failures of workflows that say that something does not exist, for the workers or for the service. */
 const missing: ReadonlySet<string> = new Set(['UnknownSite', 'UnknownProject', 'NotFound', 'NoSuchVersion']);
 
-/** Every error a command can end with, as people and scripts are told (DESIGN §5). */
+/** Every error a command can end with, as people and scripts are told (contracts.md). */
 export function explainFailure(error: unknown): Failure {
   if (error instanceof CliFailure) return error;
   if (error instanceof ConfigError) return failure('InvalidConfiguration', error.message, error.hint, exitCodes.usage);

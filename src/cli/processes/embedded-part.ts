@@ -15,7 +15,7 @@ export interface EmbeddedSettings {
   namespace: string;
 }
 
-/** How long closed workflows stay (DESIGN §5, `up`). */
+/** How long closed workflows stay (contracts.md, `up`). */
 const retentionDays = 30;
 
 /** Finds the Temporal program, gets it if need be, and starts or adopts the server. Throws `EmbeddedError`. */

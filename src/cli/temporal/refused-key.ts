@@ -15,7 +15,7 @@ export interface WaitedRun<State> {
 }
 
 /**
- * Tells from a state whether the waiting should end because the service refuses the key (DESIGN §4). A joined run may
+ * Tells from a state whether the waiting should end because the service refuses the key (architecture.md). A joined run may
  * know an older refusal: the key is tried again at once, and only what comes of that counts.
  */
 export async function refusedKey<State>(

@@ -34,7 +34,7 @@ const answerWithinMs = 5_000;
 const silentForMs = 8_000;
 
 /**
- * Waits for a workflow and shows how it goes; Ctrl-C detaches (DESIGN §5). Throws the workflow's failure,
+ * Waits for a workflow and shows how it goes; Ctrl-C detaches (contracts.md). Throws the workflow's failure,
  * `TemporalUnreachable`, or a `CliFailure` with exit code 5 when it is still running.
  */
 export async function waitShowing<W extends Workflow, State>(

@@ -23,7 +23,7 @@ export type Paint = ReturnType<typeof createColors>;
 
 /**
  * The only place that prints. Results go to stdout, with `--json` as exactly one document; everything said on the way
- * goes to stderr (DESIGN §5).
+ * goes to stderr (contracts.md).
  */
 export class Output {
   readonly json: boolean;

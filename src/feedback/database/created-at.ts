@@ -7,7 +7,7 @@ const EPOCH_MILLISECONDS = /^\d{12,13}$/;
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
 /**
- * Reads the `createdAt` of an entry, whose format INTERFACE leaves open, into UTC ISO 8601 with milliseconds
+ * Reads the `createdAt` of an entry, whose format service-interface.md leaves open, into UTC ISO 8601 with milliseconds
  * (24 characters, so that text order is time order); null where it cannot be understood. Never throws.
  *
  * Understood: ISO 8601 with or without zone, a date alone, seconds or milliseconds since the epoch as digits, RFC 1123.

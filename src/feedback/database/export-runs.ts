@@ -3,7 +3,7 @@ import type { ExportRunRow } from '../feedback-store.ts';
 import { storedText } from './stored-text.ts';
 import type { ExportRunsTable, FeedbackDatabase } from './tables.ts';
 
-/** Inserts or replaces the row of a run (DESIGN X4). */
+/** Inserts or replaces the row of a run (X4). */
 export async function recordExportRun(db: Transaction<FeedbackDatabase>, run: ExportRunRow): Promise<void> {
   const { workflow_id, run_id, ...values } = tableRow(run);
   await db

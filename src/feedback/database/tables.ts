@@ -1,10 +1,10 @@
 import type { Generated } from 'kysely';
-import type { ReadingKind } from '../../model/cargo.ts';
+import type { ReadingKind } from '../../model/sync/pass-kind.ts';
 import type { EntryOrder, SliceStage } from '../../model/sync/slice.ts';
 import type { ExportRunRow, PassRow, PassSlice } from '../feedback-store.ts';
 
 /*
- * The tables as the query builder sees them (DESIGN §5 "database"). Times are UTC ISO 8601 text with milliseconds,
+ * The tables as the query builder sees them (contracts.md "database"). Times are UTC ISO 8601 text with milliseconds,
  * booleans 0 and 1: both read the same from SQLite and PostgreSQL, and text order is time order.
  */
 
@@ -25,7 +25,7 @@ export interface FeedbackTable {
   code: string | null;
   filename: string | null;
   lang: string | null;
-  /** JSON text of the fields INTERFACE does not name; null when there are none. */
+  /** JSON text of the fields service-interface.md does not name; null when there are none. */
   extra: string | null;
   first_seen_at: string;
   last_seen_at: string;
@@ -134,7 +134,7 @@ export interface VerifiedRangesTable {
   verified_up_to: string | null;
 }
 
-/** Digests of the cursors and pages of a running pass's slices, to notice one that comes back (DESIGN S3). */
+/** Digests of the cursors and pages of a running pass's slices, to notice one that comes back (S3). */
 export interface SyncCursorsTable {
   pass_id: string;
   digest: string;

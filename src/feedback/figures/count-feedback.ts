@@ -32,7 +32,7 @@ export interface FeedbackStats {
 
 const shownPaths = 10;
 
-/** Counts the entries of a project (DESIGN §5 `feedback stats`). */
+/** Counts the entries of a project (contracts.md `feedback stats`). */
 export async function feedbackStats(db: Db, org: string, project: string): Promise<FeedbackStats> {
   const live = heldEntries(db, { org, project });
   const contextual = live.where('source', '=', 'contextual');

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
-import type { PassKind } from '../../model/cargo.ts';
 import { type ObservedRun, observedDays, type ProjectActivity } from '../../model/planning/observed-load.ts';
 import { openStatuses } from '../../model/sync/feedback-values.ts';
+import type { PassKind } from '../../model/sync/pass-kind.ts';
 import { heldEntries, storedEntries } from '../database/held-entries.ts';
 import type { FeedbackDatabase } from '../database/tables.ts';
 import type { LatestCost } from '../feedback-store.ts';

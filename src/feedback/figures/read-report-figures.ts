@@ -10,7 +10,7 @@ import { countWhere, heldRows, type ReportScope, reportRows, votedNo, votedYes }
 import { reportWaits } from './report-waits.ts';
 
 /**
- * What `feedback report` shows of a project (DESIGN §5), counted by the database in one snapshot: however many entries
+ * What `feedback report` shows of a project (contracts.md), counted by the database in one snapshot: however many entries
  * there are, few rows reach this process.
  */
 export async function reportFigures(db: Kysely<FeedbackDatabase>, query: ReportQuery): Promise<ReportFigures> {

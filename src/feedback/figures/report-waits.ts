@@ -7,7 +7,7 @@ import { partOf, type ReportScope } from './report-scope.ts';
 
 /**
  * How long entries waited until somebody closed them: from their creation to the last change from an open to a closed
- * status that a sync saw (DESIGN S5), of those that are closed now. Entries first seen closed are in no number, and a
+ * status that a sync saw (S5), of those that are closed now. Entries first seen closed are in no number, and a
  * change is as late as the sync that saw it.
  */
 export async function reportWaits(

@@ -1,4 +1,4 @@
-/** A row of the table `feedback` as it is exported: exactly its columns (DESIGN §5 "database"), in their order. */
+/** A row of the table `feedback` as it is exported: exactly its columns (contracts.md "database"), in their order. */
 export interface FeedbackRecord {
   org_id: string;
   project_id: string;
@@ -23,7 +23,7 @@ export interface FeedbackRecord {
   deleted_at: string | null;
 }
 
-/** The columns in the order of DESIGN §5. */
+/** The columns in the order of contracts.md. */
 export const recordColumns = [
   'org_id',
   'project_id',

@@ -22,7 +22,7 @@ const optional: Facts = { repetition_type: 'OPTIONAL', bounds: true };
 /** Bounds would help no reader, and put what people wrote into the footer. */
 const freeText: Facts = { repetition_type: 'OPTIONAL', bounds: false };
 
-/** The columns in the order of DESIGN §5, empty. */
+/** The columns in the order of contracts.md, empty. */
 export function parquetColumns(): ParquetColumn[] {
   const columns: Record<keyof FeedbackRecord, Unnamed> = {
     org_id: text(required, ({ org_id }) => org_id),

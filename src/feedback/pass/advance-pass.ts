@@ -27,7 +27,7 @@ export type Pass = Selectable<SyncPassesTable>;
 const mostWideWindows = 200;
 
 /**
- * After a slice was read: what the pass does next (DESIGN S4, docs/decisions/0040). Plans slices for what its readings
+ * After a slice was read: what the pass does next (S4, docs/decisions/0040). Plans slices for what its readings
  * have left open, or notes that it is complete.
  */
 export async function advancePass(db: Db, pass: Pass): Promise<void> {

@@ -5,7 +5,7 @@ import { heldEntries } from '../database/held-entries.ts';
 import type { FeedbackDatabase } from '../database/tables.ts';
 import { everSwept } from './passes.ts';
 
-/** Counts of what is held of a project, for the plan of a pass (DESIGN S4). */
+/** Counts of what is held of a project, for the plan of a pass (S4). */
 export async function knownEntries(
   db: Kysely<FeedbackDatabase>,
   org: string,

@@ -27,7 +27,7 @@ export async function verifiedRanges(
   };
 }
 
-/** As of when everything held is proved to have been as at the service (DESIGN S4); null while something is not. */
+/** As of when everything held is proved to have been as at the service (S4); null while something is not. */
 export async function verifiedUpTo(db: Db, org: string, project: string): Promise<string | null> {
   const { ranges, undated } = await verifiedRanges(db, org, project);
   return leastVerified([...ranges, { verifiedUpTo: undated }]);

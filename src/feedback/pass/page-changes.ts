@@ -1,4 +1,4 @@
-import type { EntryCounts } from '../../model/cargo.ts';
+import type { EntryCounts } from '../../model/sync/entry-counts.ts';
 import { type Content, entryContent, sameContent } from '../database/entry-content.ts';
 import { storedText } from '../database/stored-text.ts';
 import type { FeedbackChangesTable, FeedbackTable } from '../database/tables.ts';
@@ -36,7 +36,7 @@ export interface PageContext {
  * leaves the last version that could be. What is held is compared as it would be stored today, so that another setting
  * of `privacy`, or a date that has become too old, rewrites rows but does not count them as updated.
  *
- * History keeps every change of `status` (DESIGN S5) and the end of a deletion (`deleted_at`). Other fields are
+ * History keeps every change of `status` (S5) and the end of a deletion (`deleted_at`). Other fields are
  * replaced without history: they hold what people wrote, and old versions of it would outlive an erasure request.
  */
 export function pageChanges(

@@ -62,7 +62,7 @@ export async function countRequests(
 
 /**
  * Ends a pass; one that has ended already stays as it is. A pass whose last page was not committed can't be completed:
- * its watermark would cover entries nobody fetched (DESIGN S3).
+ * its watermark would cover entries nobody fetched (S3).
  */
 export async function finishPass(
   db: Transaction<FeedbackDatabase>,
@@ -95,7 +95,7 @@ export async function finishPass(
 }
 
 /**
- * Greatest `createdAt` up to which passes that completed have read without a gap (DESIGN S4), UTC ISO 8601.
+ * Greatest `createdAt` up to which passes that completed have read without a gap (S4), UTC ISO 8601.
  * @see watermarkAfter
  */
 export async function watermark(db: Db, org: string, project: string): Promise<string | null> {

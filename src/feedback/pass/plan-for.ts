@@ -1,4 +1,4 @@
-import type { PassKind } from '../../model/cargo.ts';
+import type { PassKind } from '../../model/sync/pass-kind.ts';
 import { planPass } from '../../model/sync/pass-plan.ts';
 import { expectedPagesOf, type FirstSlices, firstSlices, type PassBounds } from '../../model/sync/pass-slices.ts';
 import { pagesOf } from '../../model/sync/slice.ts';
@@ -13,7 +13,7 @@ export interface PassQuestion {
   to?: string;
 }
 
-/** What a pass would do if it began now; no request is made for it (DESIGN S4, `feedback sync --plan`). */
+/** What a pass would do if it began now; no request is made for it (S4, `feedback sync --plan`). */
 export interface PlannedPass extends FirstSlices {
   bounds: PassBounds & { reason: string };
   /** Requests for what is planned; null while the store knows too little. */

@@ -80,7 +80,7 @@ export async function noteSlicePage(db: Db, pass: Pass, slice: PassSlice, page: 
   await endSlice(db, pass, read, page.at, read.pages === 1);
 }
 
-/** A sweep of several pages is; a first one may cost its pages and a tenth (DESIGN S3). Windows of spare requests are. */
+/** A sweep of several pages is; a first one may cost its pages and a tenth (S3). Windows of spare requests are. */
 async function isWorthACheck(db: Db, pass: Pass, { stage, pages }: PassSlice): Promise<boolean> {
   if (pass.pass === 'verify') return pages >= 2;
   if (pass.pass !== 'sweep' || stage !== 'read' || pages < 2) return false;

@@ -57,7 +57,7 @@ async function isAwaiting(db: Kysely<FeedbackDatabase>, pass: Pass): Promise<boo
 
 /**
  * After a slice of such a pass was read: a window in which something is missing is read a second time, and what is
- * missing then too is gone (DESIGN S4). `at` is when it is noted.
+ * missing then too is gone (S4). `at` is when it is noted.
  */
 export async function confirmMissing(db: Db, pass: Pass, slice: PassSlice, at: Date): Promise<void> {
   const covered = coverageOfSlice(slice);

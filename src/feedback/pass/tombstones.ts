@@ -18,7 +18,7 @@ export interface Missing extends ProjectKey {
 const idsPerStatement = 500;
 
 /**
- * Tombstones the dated entries within all of `covered` that no reading since has seen (DESIGN S4). Each of `covered`
+ * Tombstones the dated entries within all of `covered` that no reading since has seen (S4). Each of `covered`
  * has to come of a complete reading of all statuses, and there have to be two.
  */
 export async function tombstoneDated(db: Db, missing: Missing, covered: readonly [Coverage, Coverage]): Promise<void> {

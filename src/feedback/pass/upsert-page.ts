@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
-import type { EntryCounts } from '../../model/cargo.ts';
+import type { EntryCounts } from '../../model/sync/entry-counts.ts';
 import { entryContent } from '../database/entry-content.ts';
 import { lockProject } from '../database/project-lock.ts';
 import { refreshStatistics } from '../database/query-plans.ts';
@@ -28,7 +28,7 @@ const dayMs = 86_400_000;
 const rowsPerStatement = 500;
 
 /**
- * The transaction of a page (DESIGN S2): the position moves first, which also locks the pass against anyone else who
+ * The transaction of a page (S2): the position moves first, which also locks the pass against anyone else who
  * read the same page; then rows, rejects, history and counters; then the page is noted in its slice, and after the last
  * page of a slice the pass goes on. Nothing is written that `privacy` keeps out, and nothing of people who were erased.
  * Throws `StalePosition`, `RepeatedCursor` and `GapInDates`.

@@ -1,7 +1,7 @@
 /** What becomes of a personal value before it is written. */
 export type Handling = 'keep' | 'hash' | 'drop';
 
-/** What becomes of personal data before anything of it is written (DESIGN §5 `privacy`, docs/privacy.md). */
+/** What becomes of personal data before anything of it is written (contracts.md `privacy`, docs/privacy.md). */
 export interface Privacy {
   contacts: Handling;
   /** Of `comment` and of `code`: both hold what people wrote. */

@@ -1,6 +1,6 @@
 /**
  * What other programs use of a window, learnt from refusals: a 429 means that the window is full, so whatever of it is
- * not ours is theirs (DESIGN B4).
+ * not ours is theirs (B4).
  */
 
 export interface Sighting {

@@ -1,4 +1,4 @@
-/** Who goes before whom (DESIGN B3): by class, older ones promoted; inside a class the projects take turns. */
+/** Who goes before whom (B3): by class, older ones promoted; inside a class the projects take turns. */
 
 import { type PermitClass, permitClasses } from './permits.ts';
 

@@ -10,7 +10,7 @@ export interface WindowSettings {
   arrivalMs: number;
 }
 
-/** Kinds of request in the order of their urgency (DESIGN B3); `verify` gets what would be left over (spare-requests.ts). */
+/** Kinds of request in the order of their urgency (B3); `verify` gets what would be left over (spare-requests.ts). */
 export const permitClasses = ['on-demand', 'incremental', 'review', 'sweep', 'verify'] as const;
 export type PermitClass = (typeof permitClasses)[number];
 
@@ -110,7 +110,7 @@ export const maxLease = 20;
 /** Time a lease can be used in; what is left of it then is returned. */
 export const leaseMs = 15_000;
 
-/** The window as `budget show` prints it (DESIGN §5). */
+/** The window as `budget show` prints it (contracts.md). */
 export interface WindowView {
   limit: number;
   /** Requests left to others now: the configured reserve, or what they are seen to use if that is more. */

@@ -6,7 +6,7 @@ const IMF_OR_RFC850 = /^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{
 const ASCTIME = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /**
- * Reads a `Retry-After` header (INTERFACE appendix: seconds or an HTTP date) as milliseconds from now, 0 to 24 h.
+ * Reads a `Retry-After` header (service-interface.md appendix: seconds or an HTTP date) as milliseconds from now, 0 to 24 h.
  * Dates are taken relative to the same answer's `Date` header where there is one, so that the service's clock may be
  * wrong. Absent, negative or unreadable: null.
  */

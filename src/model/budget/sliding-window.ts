@@ -1,5 +1,5 @@
 /**
- * An organization's sliding window of analytics requests, as a state machine without a clock (DESIGN B1 to B4).
+ * An organization's sliding window of analytics requests, as a state machine without a clock (B1 to B4).
  *
  * A permit is granted only for a moment at which fewer slots than the limit are held (held-slots.ts). So for any
  * interval of the window's length, the slots of all requests that arrived in it are held together at its last arrival,

@@ -1,5 +1,5 @@
 /**
- * Which requests are spare (DESIGN S4 "would expire unused", docs/decisions/0007). A window slides: a slot that is used
+ * Which requests are spare (S4 "would expire unused", docs/decisions/0007). A window slides: a slot that is used
  * now is missing for one window. So a request is spare only when what others are expected to want within that time, and
  * a share for what nobody expects, stay free beside all that is held.
  */

@@ -32,7 +32,7 @@ const stepTolerance = 0.6;
 const shareOfLongWay = 0.85;
 
 /**
- * When to ask a job again (DESIGN E2, §8 "polling"), called after a poll or after the start. While progress can be
+ * When to ask a job again (E2, bench/README.md "polling"), called after a poll or after the start. While progress can be
  * read: not before the earliest end that the readings allow, from there on every 10 s + 2 % of the elapsed time (2.7 s in
  * the first minute). While it can't: twelve times in the first minute, then every 10 s + 5 %. Where the site's last jobs
  * are known (`usualJobsMs`), polls gather around the usual end, as far apart as one may be late. Never beyond the
@@ -112,7 +112,7 @@ function nextHalf(elapsedMs: number, endMs: number): number {
   return next;
 }
 
-/** How far apart polls are where the end is expected: as far as one may be late (DESIGN §8 "polling"). */
+/** How far apart polls are where the end is expected: as far as one may be late (bench/README.md "polling"). */
 export function pollSpacing(durationMs: number, informed: boolean): number {
   if (durationMs < minute) return shortJobSpacing;
   return 10 * second + (informed ? 0.02 : 0.05) * durationMs;

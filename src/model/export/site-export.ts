@@ -1,13 +1,32 @@
 import type { RefusedKey } from '../budget/key-tries.ts';
-import type { ArchiveFacts, ExportPhase, Reason, RolloutResult } from '../cargo.ts';
+import type { ArchiveFacts, Reason } from './archive-facts.ts';
 import type { ProgressSample } from './cadence.ts';
 import type { ContentChanges } from './content-changes.ts';
 import type { Transfer } from './transfer.ts';
 
-/** Longest reason of a person, in characters: it stands in results and details (DESIGN §4). */
+/** Phases of an export in the order they are taken (architecture.md). */
+export type ExportPhase =
+  | 'starting'
+  | 'rendering'
+  | 'fetching'
+  | 'verifying'
+  | 'publishing'
+  | 'awaiting-approval'
+  | 'rolling-out'
+  | 'done';
+
+/** What became of one rollout target. */
+export interface RolloutResult {
+  /** The target's name, unique within a site, e.g. `directory:./site`. */
+  target: string;
+  outcome: 'rolled-out' | 'already-current' | 'failed';
+  detail: string;
+}
+
+/** Longest reason of a person, in characters: it stands in results and details (architecture.md). */
 export const longestReason = 500;
 
-/** What a person can ask of an export; two requests with equal parameters are the same request (DESIGN E1). */
+/** What a person can ask of an export; two requests with equal parameters are the same request (E1). */
 export interface ExportParameters {
   siteVersion?: string;
   paths?: string[];
@@ -49,7 +68,7 @@ export interface ExportProgress {
   jobMs?: number;
 }
 
-/** Result of `exportSite` (DESIGN §5, `export start --wait`). */
+/** Result of `exportSite` (contracts.md, `export start --wait`). */
 export interface ExportResult {
   workflowId: string;
   runId: string;
@@ -81,7 +100,7 @@ export interface RollbackInput {
   reason: string | null;
 }
 
-/** Result of `rollBack` (DESIGN E7, `export rollback --wait`). */
+/** Result of `rollBack` (E7, `export rollback --wait`). */
 export interface RollbackResult {
   workflowId: string;
   runId: string;
@@ -127,7 +146,7 @@ export interface ExportState {
   rollouts: RolloutResult[];
 }
 
-/** Equal requests are joined, others refused (DESIGN E1): the order of paths does not matter. */
+/** Equal requests are joined, others refused (E1): the order of paths does not matter. */
 export function sameParameters(a: ExportParameters, b: ExportParameters): boolean {
   const key = (p: ExportParameters) =>
     JSON.stringify([
@@ -149,7 +168,7 @@ export interface Published {
 }
 
 /**
- * The version that has this content already, null when it is new (DESIGN E6): the current one, or the one that would be
+ * The version that has this content already, null when it is new (E6): the current one, or the one that would be
  * if the site were not held. Older ones do not count: A, B, A makes three versions.
  */
 export function versionWithContent({ contentDigest, current, waiting }: Published): string | null {
@@ -157,7 +176,7 @@ export function versionWithContent({ contentDigest, current, waiting }: Publishe
   return waiting?.contentDigest === contentDigest ? waiting.version : null;
 }
 
-/** Whether an export becomes what readers of `current` see (DESIGN E6). */
+/** Whether an export becomes what readers of `current` see (E6). */
 export function becomesCurrent(parameters: ExportParameters): boolean {
   return parameters.promote === true || (parameters.paths ?? []).length === 0;
 }

@@ -1,7 +1,7 @@
 const VERSION = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z-[0-9a-f]{12}$/;
 
 /**
- * Name of a published version (DESIGN §5 "bundle store"): UTC time to the second and the first 12 hex digits of the
+ * Name of a published version (contracts.md "bundle store"): UTC time to the second and the first 12 hex digits of the
  * content digest, e.g. `20261121T040200Z-3f9a2c1b8e7d`. Names sort by time.
  */
 export function versionName(nowMs: number, contentDigest: string): string {

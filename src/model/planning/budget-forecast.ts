@@ -50,7 +50,7 @@ interface State extends ForecastPass {
 
 /**
  * Plays schedules through a sliding window of `limit` requests up to `untilMs`: requests leave at once while slots are
- * free, by rank, in turn within a rank; a start is left out while the run before goes on, as schedules do (DESIGN B2,
+ * free, by rank, in turn within a rank; a start is left out while the run before goes on, as schedules do (B2,
  * B3). Requests take no time, leases and ageing are left out. Times in milliseconds.
  */
 export function forecastBudget(

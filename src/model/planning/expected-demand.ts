@@ -1,6 +1,6 @@
-import type { PassKind } from '../cargo.ts';
 import type { ScheduleSettings } from '../schedule/schedule-settings.ts';
 import { scheduledStarts } from '../schedule/scheduled-starts.ts';
+import type { PassKind } from '../sync/pass-kind.ts';
 
 /** A pass that a schedule starts. */
 export interface ScheduledDemand {

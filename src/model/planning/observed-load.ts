@@ -1,5 +1,5 @@
-import type { PassKind } from '../cargo.ts';
 import { isoInstant } from '../iso-instant.ts';
+import type { PassKind } from '../sync/pass-kind.ts';
 import { defaultOverlapMs } from '../sync/pass-plan.ts';
 import type { RunCost } from './staleness.ts';
 

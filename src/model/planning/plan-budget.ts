@@ -1,5 +1,5 @@
-import type { PassKind } from '../cargo.ts';
 import type { ConfiguredOrganization } from '../schedule/desired-schedules.ts';
+import type { PassKind } from '../sync/pass-kind.ts';
 import { entryRate, type ProjectActivity, runCost, typicalPerDay } from './observed-load.ts';
 import { proposeIntervals } from './proposed-intervals.ts';
 import { type PassOutlook, type ScheduledPass, type ScheduleOutlook, scheduleOutlook } from './schedule-outlook.ts';

@@ -1,6 +1,6 @@
-import type { PassKind } from '../cargo.ts';
 import { type ConfiguredTimes, desiredSchedules } from '../schedule/desired-schedules.ts';
 import { scheduledStarts } from '../schedule/scheduled-starts.ts';
+import type { PassKind } from '../sync/pass-kind.ts';
 import { forecastBudget } from './budget-forecast.ts';
 import { longestEveryMs, type RunCost } from './staleness.ts';
 

@@ -62,7 +62,7 @@ export interface RecentComment extends Excerpt {
 }
 
 /**
- * What a report says of a project (DESIGN §5 `feedback report`): numbers, paths and comments, never contacts or code.
+ * What a report says of a project (contracts.md `feedback report`): numbers, paths and comments, never contacts or code.
  * Entries the service no longer has are in none of it.
  */
 export interface ReportFigures {

@@ -1,5 +1,5 @@
-import type { PassKind } from '../cargo.ts';
 import { stableHash } from '../stable-hash.ts';
+import type { PassKind } from '../sync/pass-kind.ts';
 import { searchAttributes, workflowTypes } from '../workflow-ids.ts';
 import { type Calendar, calendarOfCron } from './cron-calendar.ts';
 import { type ScheduleSettings, settingsDigest } from './schedule-settings.ts';
@@ -11,7 +11,7 @@ export type ConfiguredTimes = { jitterMs: number } & (
   | { cron: string; timezone: string; everyMs?: never }
 );
 
-/** What the configuration says about schedules, organization by organization (DESIGN §5). */
+/** What the configuration says about schedules, organization by organization (contracts.md). */
 export interface ConfiguredOrganization {
   id: string;
   /** What is done with requests that would expire unused. */
@@ -36,7 +36,7 @@ const defaultWindowMs = 3_600_000;
 /** The server takes no shorter catch-up window. */
 const shortestCatchupMs = 10_000;
 
-/** All schedules of the configuration; what has none never starts by itself (DESIGN §4). */
+/** All schedules of the configuration; what has none never starts by itself (architecture.md). */
 export function desiredSchedules(
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],

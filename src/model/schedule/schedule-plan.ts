@@ -38,7 +38,7 @@ export interface FoundOnServer {
 
 /**
  * What has to happen so that the server has exactly the desired schedules. Removing a site or project stops its work as
- * well; removing only a schedule lets running work finish (DESIGN §4).
+ * well; removing only a schedule lets running work finish (architecture.md).
  */
 export function planSchedules(
   desired: readonly DesiredSchedule[],

@@ -1,6 +1,6 @@
 import type { ExportResult } from '../export/site-export.ts';
 
-/** Result of `runScheduled` (DESIGN §4). */
+/** Result of `runScheduled` (architecture.md). */
 export interface ScheduledResult {
   /** The workflow that does the work, under its fixed id. */
   workflowId: string;

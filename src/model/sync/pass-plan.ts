@@ -1,5 +1,5 @@
-import type { PassKind } from '../cargo.ts';
 import { isoInstant } from '../iso-instant.ts';
+import type { PassKind } from './pass-kind.ts';
 
 /**
  * How far an incremental pass reads back behind the watermark, in milliseconds: a service may take a date-time for its
@@ -27,7 +27,7 @@ export interface PassPlan {
 }
 
 /**
- * The date bounds of a pass (DESIGN S4): a sweep has none; an incremental one begins at the watermark less the overlap,
+ * The date bounds of a pass (S4): a sweep has none; an incremental one begins at the watermark less the overlap,
  * or has none while there is no watermark.
  */
 export function planPass({ pass, watermark, overlapMs = defaultOverlapMs, from, to }: PassPlanInput): PassPlan {

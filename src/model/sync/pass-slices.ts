@@ -1,5 +1,5 @@
-import type { PassKind } from '../cargo.ts';
 import { closedStatuses, knownSources, knownStatuses, openStatuses } from './feedback-values.ts';
+import type { PassKind } from './pass-kind.ts';
 import { affordable, coverRanks } from './rank-windows.ts';
 import { dateSlackMs, everything, type PlannedSlice, pagesOf, shifted } from './slice.ts';
 
@@ -31,7 +31,7 @@ export interface FirstSlices {
 }
 
 /**
- * The first slices of a pass (DESIGN S4). A sweep, and an incremental pass, is one walk: it needs no more requests than
+ * The first slices of a pass (S4). A sweep, and an incremental pass, is one walk: it needs no more requests than
  * it has pages, and is cut into slices by date only where its cursor dies (docs/decisions/0040). A review reads the
  * open statuses, and what follows depends on what is missing there (`lookFor`); where all is open, or little is
  * held, reading everything costs no more and shows more.

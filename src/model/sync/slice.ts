@@ -1,6 +1,6 @@
 import { isoInstant } from '../iso-instant.ts';
 
-/** Entries a request brings at most (INTERFACE "Limits"). */
+/** Entries a request brings at most (service-interface.md "Limits"). */
 export const pageSize = 100;
 
 /** Requests that `entries` entries take: an empty answer costs one too. */
@@ -17,7 +17,7 @@ export const pagesOf = (entries: number): number => Math.max(1, Math.ceil(entrie
  */
 export type SliceStage = 'read' | 'open' | 'look' | 'undated' | 'again' | 'wide';
 
-/** The filters of one query (INTERFACE, endpoint 1); null for no filter. */
+/** The filters of one query (service-interface.md, endpoint 1); null for no filter. */
 export interface SliceQuery {
   /** UTC ISO 8601 with `Z`, so that no service has to guess a time zone. */
   dateFrom: string | null;
@@ -79,7 +79,7 @@ export function reachOf(dates: readonly string[], order: EntryOrder | null): str
 }
 
 /**
- * The query that goes on where a walk with a dead cursor has come to (DESIGN S3), or null when that cannot be told.
+ * The query that goes on where a walk with a dead cursor has come to (S3), or null when that cannot be told.
  * Its first page has to meet an entry at `reached` or on this side of it, which shows that nothing lies between
  * (`isMet`); if it does not, the same with `dateSlackMs` has to.
  */

@@ -39,7 +39,7 @@ export interface SpareQuestion {
 }
 
 /**
- * The windows most worth a spare request, best first, at most `count` (DESIGN S4 "the slices that change most first").
+ * The windows most worth a spare request, best first, at most `count` (S4 "the slices that change most first").
  * Each reaches to the entries beside it, so that what a page proves joins on to what its neighbours prove.
  */
 export function worthReading(question: SpareQuestion, count: number): PlannedSlice[] {

@@ -1,5 +1,6 @@
 import type { Forecast, PermitClass, WaitReason } from '../budget/permits.ts';
-import type { EntryCounts, ReadingKind } from '../cargo.ts';
+import type { EntryCounts } from './entry-counts.ts';
+import type { ReadingKind } from './pass-kind.ts';
 
 /** Input of `syncFeedback`. */
 export interface SyncInput {
@@ -31,7 +32,7 @@ export interface CarriedSync extends SyncProgress {
   tries?: number;
 }
 
-/** Result of `syncFeedback` (DESIGN §5, `feedback sync --wait`). */
+/** Result of `syncFeedback` (contracts.md, `feedback sync --wait`). */
 export interface SyncResult extends Omit<SyncProgress, 'passId' | 'storeId'> {
   workflowId: string;
   runId: string;

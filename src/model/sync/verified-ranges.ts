@@ -17,7 +17,7 @@ const mostRanges = 200;
 /** A project nothing has been proved of. */
 export const unverified: readonly VerifiedRange[] = [{ from: null, to: null, verifiedUpTo: null }];
 
-/** The ranges after a reading that proved everything from `from` to before `to`, begun at `at` (DESIGN S4). */
+/** The ranges after a reading that proved everything from `from` to before `to`, begun at `at` (S4). */
 export function markVerified(
   ranges: readonly VerifiedRange[],
   { from, to, at }: { from: string | null; to: string | null; at: string },

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type ArchiveEntry, ArchiveFault } from '../../../src/bundle/archive/archive-reader.ts';
 import type { ByteFile } from '../../../src/bundle/archive/byte-file.ts';
 import { readerOf } from '../../../src/bundle/archive/open-archive.ts';
-import type { ArchiveFormat } from '../../../src/model/cargo.ts';
+import type { ArchiveFormat } from '../../../src/model/export/archive-facts.ts';
 import { bytesInMemory } from '../../tools/archives/bytes-in-memory.ts';
 import { rawBlock, rawTar } from '../../tools/archives/raw-tar.ts';
 import { type RawEntry, rawZip } from '../../tools/archives/raw-zip.ts';

@@ -164,7 +164,7 @@ describe('keepSamples', () => {
   });
 });
 
-/** DESIGN §8 "polling", by simulation in virtual time; `node dist/bench/polling.js` prints the whole table. */
+/** bench/README.md "polling", by simulation in virtual time; `node dist/bench/polling.js` prints the whole table. */
 describe('the figures', () => {
   const { 'starts over (at 20 to 60 %)': startsOver, ...readable } = readableShapes;
   const run = (shape: Shape, from: number, to: number, share: number) =>

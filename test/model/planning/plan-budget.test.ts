@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PassKind } from '../../../src/model/cargo.ts';
 import type { ProjectActivity } from '../../../src/model/planning/observed-load.ts';
 import { type BudgetPlan, planBudget } from '../../../src/model/planning/plan-budget.ts';
 import type { ConfiguredOrganization, ConfiguredTimes } from '../../../src/model/schedule/desired-schedules.ts';
+import type { PassKind } from '../../../src/model/sync/pass-kind.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -17,7 +17,7 @@ const day = 86_400_000;
 const base = Date.UTC(2026, 0, 1);
 const moments = fc.integer({ min: base, max: base + 60 * day });
 
-/** How a service may understand the bounds of a date filter (INTERFACE: "not shown"). */
+/** How a service may understand the bounds of a date filter (service-interface.md: "not shown"). */
 interface Rules {
   /** Takes date-times for their dates, at midnight of a zone so many minutes from UTC. */
   coarse: boolean;

@@ -4,7 +4,7 @@ import { paxRecords, type RawBlock, rawBlock, rawTar } from './raw-tar.ts';
 import { type RawEnd, type RawEntry, rawZip, zip64Records } from './raw-zip.ts';
 import { extra, narrow, wide } from './zip-bytes.ts';
 
-/** An archive that breaks one rule and no other, and the case it stands for (PARTS §5). */
+/** An archive that breaks one rule and no other, and the case it stands for (docs/bad-input.md). */
 export interface Refusal {
   rule: StructureRule;
   shows: string;

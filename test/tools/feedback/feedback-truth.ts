@@ -100,7 +100,7 @@ function text(value: unknown): string | null {
   return typeof value === 'string' ? clean(value) : null;
 }
 
-/** As databases can hold it (DESIGN §5). */
+/** As databases can hold it (contracts.md). */
 function clean(value: string): string {
   return value.toWellFormed().replaceAll('\u0000', '\uFFFD');
 }

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { createPageActivities, type FetchPagesResult } from '../../../src/activities/feedback-pages.ts';
 import { createPassActivities } from '../../../src/activities/feedback-passes.ts';
-import type { ReadingKind } from '../../../src/model/cargo.ts';
+import type { ReadingKind } from '../../../src/model/sync/pass-kind.ts';
 import { noEntries, type SyncProgress, type SyncResult } from '../../../src/model/sync/sync.ts';
 import { type ActivityScene, mockActivity } from '../activity-dependencies.ts';
 

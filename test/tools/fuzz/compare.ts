@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sortFiles } from '../../../src/bundle/archive/content-digest.ts';
 import { verifyBytes } from '../../../src/bundle/verification/verify-archive.ts';
-import type { ArchiveFormat } from '../../../src/model/cargo.ts';
+import type { ArchiveFormat } from '../../../src/model/export/archive-facts.ts';
 import { bytesInMemory } from '../archives/bytes-in-memory.ts';
 import { type Oracle, readGzipWithTarStream, readWithTarStream, readWithYauzl } from './oracles.ts';
 import { Random, seedOf } from './random.ts';

@@ -24,7 +24,7 @@ export async function devServerEnvironment(): Promise<TestWorkflowEnvironment> {
 
 /**
  * A time-skipping server of one's own. Time is global to it: one a test file, tests one after the other, and `teardown`
- * at the end. Schedules and listing do not work on it (CRAFT §7).
+ * at the end. Schedules and listing do not work on it.
  */
 export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment> {
   quieten();

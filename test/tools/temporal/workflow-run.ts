@@ -14,7 +14,7 @@ export interface WorkflowRun {
 
 /**
  * Runs `test` beside a worker with these activities, then replays the whole chain of every workflow it started, so
- * that no test passes with a workflow that cannot be replayed (DESIGN X2).
+ * that no test passes with a workflow that cannot be replayed (X2).
  */
 export async function withWorker(
   env: TestWorkflowEnvironment,

@@ -221,7 +221,7 @@ export class S3BundleStore implements BundleStore {
     return found === null ? null : Readable.from(objectBytes(this.#bucket, path, found, {}, range));
   }
 
-  /** Also refuses object stores that ignore the conditions of writes, on which everything else rests (DESIGN E5). */
+  /** Also refuses object stores that ignore the conditions of writes, on which everything else rests (E5). */
   async checkWritable(): Promise<void> {
     await this.#staging.checkWritable();
     await this.#signer?.check();

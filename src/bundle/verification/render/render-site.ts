@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Route } from 'playwright-core';
-import type { Reason } from '../../../model/cargo.ts';
+import type { Reason } from '../../../model/export/archive-facts.ts';
 import { unpack } from '../../archive/unpack.ts';
 import { printablePath } from '../../rules/reason-list.ts';
 import { isRenderRule, RENDER_RULES, type RenderRuleLevels } from '../../rules/render-rules.ts';

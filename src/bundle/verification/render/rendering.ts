@@ -1,4 +1,4 @@
-import type { Reason } from '../../../model/cargo.ts';
+import type { Reason } from '../../../model/export/archive-facts.ts';
 import type { VerificationReport } from '../verification-report.ts';
 
 /** What sampled pages of a site showed in a browser. */

@@ -1,4 +1,4 @@
-import type { Reason } from '../../../model/cargo.ts';
+import type { Reason } from '../../../model/export/archive-facts.ts';
 import { printablePath } from '../../rules/reason-list.ts';
 import type { SiteRule } from '../../rules/site-rules.ts';
 

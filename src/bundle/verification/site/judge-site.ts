@@ -1,4 +1,4 @@
-import type { Reason } from '../../../model/cargo.ts';
+import type { Reason } from '../../../model/export/archive-facts.ts';
 import { foldPath } from '../../archive/path-rules.ts';
 import { isSiteRule, type RuleLevel, SITE_RULES, type SiteRuleLevels } from '../../rules/site-rules.ts';
 import { Findings } from './findings.ts';

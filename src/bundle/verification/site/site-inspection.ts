@@ -60,7 +60,7 @@ export interface SiteNotes {
   targets: Map<string, Target>;
 }
 
-/** Looks into the files of a site one after the other (DESIGN §6, site rules); what needs all of them is left for later. */
+/** Looks into the files of a site one after the other (verification.md, site rules); what needs all of them is left for later. */
 export class SiteInspection {
   readonly #levels: SiteRuleLevels;
   readonly #domain: string | null;

@@ -1,6 +1,6 @@
 const INDEX_PAGE = 'index.html';
 
-/** Pages are the `.html` files of a site (INTERFACE, appendix: "the archive"). */
+/** Pages are the `.html` files of a site (service-interface.md, appendix: "the archive"). */
 export function isPage(path: string): boolean {
   return /\.html?$/i.test(path);
 }

@@ -35,7 +35,7 @@ export function untouchedView({ requests, reserve, windowMs }: BudgetConfig): Wi
   };
 }
 
-/** The document of `budget show --json` (DESIGN §5): moments as ISO 8601. */
+/** The document of `budget show --json` (contracts.md): moments as ISO 8601. */
 export function budgetDocument(org: string, view: WindowView): object {
   const { limit, reserve, windowMs, used, available, pausedBy, strangers, throttledInWindow } = view;
   return {

@@ -1,4 +1,4 @@
-import type { PassKind } from '../../../model/cargo.ts';
+import type { PassKind } from '../../../model/sync/pass-kind.ts';
 
 /** An interval to write into docferry.yaml. */
 export interface IntervalChange {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { BundleStore } from '../../../bundle/store/bundle-store.ts';
 import type { Config, SiteConfig } from '../../../config/config.ts';
-import type { RolloutResult } from '../../../model/cargo.ts';
+import type { RolloutResult } from '../../../model/export/site-export.ts';
 import { counted, sizeText } from '../../../model/quantities.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
 import { CliFailure, noSuchThing, usageFailure } from '../../failures/cli-failure.ts';

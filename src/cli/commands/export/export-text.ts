@@ -1,5 +1,5 @@
-import type { Reason, RolloutResult } from '../../../model/cargo.ts';
-import type { ExportResult, RollbackResult } from '../../../model/export/site-export.ts';
+import type { Reason } from '../../../model/export/archive-facts.ts';
+import type { ExportResult, RollbackResult, RolloutResult } from '../../../model/export/site-export.ts';
 import { counted, sizeText } from '../../../model/quantities.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent } from '../../terminal/text.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type ReadingKind, readingKinds } from '../../../model/cargo.ts';
+import { type ReadingKind, readingKinds } from '../../../model/sync/pass-kind.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findProject } from '../../input/find-configured.ts';

@@ -57,7 +57,7 @@ const notScrubbed = {
   postgres: 'it is erased, but VACUUM was refused: old versions of rows stay until autovacuum has run',
 };
 
-/** The contact is never repeated, whatever is wrong with it (DESIGN X1). */
+/** The contact is never repeated, whatever is wrong with it (X1). */
 async function contactOf(flags: EraseFlags): Promise<string> {
   const contact = (flags.contact === '-' ? await textOfStream(process.stdin) : flags.contact).trim();
   if (contact === '') throw usageFailure('--contact is empty', 'give the address the person left');

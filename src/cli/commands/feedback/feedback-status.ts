@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { PrivacyConfig } from '../../../config/config.ts';
 import type { FeedbackStore, PassRow } from '../../../feedback/feedback-store.ts';
-import { type ReadingKind, readingKinds } from '../../../model/cargo.ts';
 import { counted, countText } from '../../../model/quantities.ts';
+import { type ReadingKind, readingKinds } from '../../../model/sync/pass-kind.ts';
 import type { SyncState } from '../../../model/sync/sync.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';

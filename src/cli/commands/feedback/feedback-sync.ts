@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../../../config/config.ts';
 import type { FeedbackStore } from '../../../feedback/feedback-store.ts';
-import type { PassKind } from '../../../model/cargo.ts';
+import type { PassKind } from '../../../model/sync/pass-kind.ts';
 import { boundsProblem } from '../../../model/sync/pass-plan.ts';
 import type { SyncInput, SyncState } from '../../../model/sync/sync.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';

@@ -1,7 +1,7 @@
 import type { Kysely, Migration } from 'kysely';
 
 /**
- * The tables of DESIGN §5. Column types are those SQLite and PostgreSQL share: `text` and `integer`, and `bigint` for
+ * The tables of contracts.md. Column types are those SQLite and PostgreSQL share: `text` and `integer`, and `bigint` for
  * a sum of milliseconds.
  */
 export const firstTables: Migration = {

@@ -1,6 +1,6 @@
 import type { Kysely, Migration } from 'kysely';
 
-/** What the passes of DESIGN S4 keep: their slices, how a service behaves, and since when which dates are proved. */
+/** What the passes of S4 keep: their slices, how a service behaves, and since when which dates are proved. */
 export const slices: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema.alterTable('sync_passes').addColumn('expected_pages', 'integer').execute();
