@@ -13,28 +13,28 @@ import { pollingTable } from './polling.ts';
  * Writes bench/results/bundle.md; parts that are not run stay as they are there.
  */
 
-const REPOSITORY = new URL('../../', import.meta.url);
-const RESULT = new URL('bench/results/bundle.md', REPOSITORY);
-const VERIFY = fileURLToPath(new URL('./verify.js', import.meta.url));
-const PARTS = ['polling', 'download', 'verify'] as const;
-type Part = (typeof PARTS)[number];
+const repository = new URL('../../', import.meta.url);
+const result = new URL('bench/results/bundle.md', repository);
+const verify = fileURLToPath(new URL('./verify.js', import.meta.url));
+const allParts = ['polling', 'download', 'verify'] as const;
+type Part = (typeof allParts)[number];
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', multiple: true, default: [...PARTS] },
+    only: { type: 'string', multiple: true, default: [...allParts] },
     runs: { type: 'string', default: '3' },
     quick: { type: 'boolean', default: false },
     folder: { type: 'string', default: join(tmpdir(), 'docferry-bench') },
   },
 });
-const unknown = values.only.find((name) => !PARTS.some((part) => part === name));
-if (unknown !== undefined) throw new Error(`--only ${unknown}: allowed are ${PARTS.join(', ')}`);
+const unknown = values.only.find((name) => !allParts.some((part) => part === name));
+if (unknown !== undefined) throw new Error(`--only ${unknown}: allowed are ${allParts.join(', ')}`);
 
 const makers: Record<Part, () => Promise<string[]>> = {
   polling: async () => [pollingTable().trimEnd()],
   download,
   verify: async () => {
-    const { status, stdout } = spawnSync(process.execPath, [VERIFY, '--runs', values.runs, '--folder', values.folder], {
+    const { status, stdout } = spawnSync(process.execPath, [verify, '--runs', values.runs, '--folder', values.folder], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -50,7 +50,7 @@ const makers: Record<Part, () => Promise<string[]>> = {
 };
 
 const made = await earlier();
-for (const part of PARTS) {
+for (const part of allParts) {
   if (!values.only.includes(part)) continue;
   process.stderr.write(`${part}\n`);
   made.set(part, (await makers[part]()).join('\n'));
@@ -59,11 +59,11 @@ const page = [
   '# Bundles: polling, download, verification',
   '',
   'Made by `npm run bench:bundle`; each part says where and how. The figures to reach are in bench/README.md.',
-  ...PARTS.flatMap((part) => (made.has(part) ? ['', `## ${part}`, '', made.get(part) ?? ''] : [])),
+  ...allParts.flatMap((part) => (made.has(part) ? ['', `## ${part}`, '', made.get(part) ?? ''] : [])),
   '',
 ].join('\n');
-await mkdir(new URL('.', RESULT), { recursive: true });
-await writeFile(RESULT, page);
+await mkdir(new URL('.', result), { recursive: true });
+await writeFile(result, page);
 process.stdout.write(page);
 
 async function download(): Promise<string[]> {
@@ -88,7 +88,7 @@ async function download(): Promise<string[]> {
 
 /** The parts of the page that is there. */
 async function earlier(): Promise<Map<string, string>> {
-  const text = await readFile(RESULT, 'utf8').catch(() => '');
+  const text = await readFile(result, 'utf8').catch(() => '');
   const parts = text.split(/^## /m).slice(1);
   return new Map(
     parts.map((part) => {

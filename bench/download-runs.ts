@@ -19,16 +19,16 @@ export interface Run {
   sha256: string | null;
 }
 
-const TIME = '/usr/bin/time';
-const CHILD = fileURLToPath(new URL('./download-child.js', import.meta.url));
-const RUN_TIMEOUT_MS = 300_000;
+const time = '/usr/bin/time';
+const childProgram = fileURLToPath(new URL('./download-child.js', import.meta.url));
+const runTimeoutMs = 300_000;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** docferry with so many connections. */
 export function docferry(url: string, file: string, connections = 1): Fetcher {
   const name = connections === 1 ? 'docferry' : `docferry, ${connections} connections`;
-  return { name, command: [process.execPath, CHILD, '--connections', `${connections}`, url, file], ours: true };
+  return { name, command: [process.execPath, childProgram, '--connections', `${connections}`, url, file], ours: true };
 }
 
 /** A tool of the system; its row says so where it is missing. */
@@ -46,7 +46,7 @@ export function curlTeeOpenssl(url: string, file: string): Fetcher {
 /** One run; null where the tool is missing. */
 export async function run({ command, ours }: Fetcher): Promise<Run | null> {
   if (command === null) return null;
-  const timed = existsSync(TIME) && !ours ? [TIME, '-f', '%M'] : [];
+  const timed = existsSync(time) && !ours ? [time, '-f', '%M'] : [];
   const [program = '', ...args] = [...timed, ...command];
   const begun = performance.now();
   const { exitCode, stdout, stderr } = await finish(program, args);
@@ -63,7 +63,7 @@ export async function run({ command, ours }: Fetcher): Promise<Run | null> {
 
 function finish(program: string, args: string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: RUN_TIMEOUT_MS });
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: runTimeoutMs });
     const out = { stdout: '', stderr: '' };
     child.stdout.on('data', (chunk: Buffer) => {
       out.stdout += chunk.toString();

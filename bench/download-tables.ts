@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { hashFile } from '../src/bundle/files/hash-file.ts';
 import { curlTeeOpenssl, docferry, type Fetcher, type Run, run, tool } from './download-runs.ts';
-import { LIMIT_MB, type Source } from './nginx-source.ts';
+import { limitMb, type Source } from './nginx-source.ts';
 import { startRangeSource } from './range-source.ts';
 
 export interface TableOptions {
@@ -17,7 +17,7 @@ export interface TableOptions {
   quick: boolean;
 }
 
-const MIB = 1024 ** 2;
+const mib = 1024 ** 2;
 
 type Maker = (url: string, file: string) => Fetcher;
 
@@ -33,13 +33,13 @@ const aria2c =
 
 /** One gibibyte as fast as it goes: the digest included, in ours and in `curl | tee | openssl dgst`. */
 export async function freeTable(options: TableOptions): Promise<string[]> {
-  const bytes = options.quick ? 256 * MIB : 1024 * MIB;
+  const bytes = options.quick ? 256 * mib : 1024 * mib;
   const name = await randomFile(options.folder, bytes);
   const makers: Maker[] = [docferry, curlTeeOpenssl, curl, wget, aria2c(1), aria2c(4)];
   const rows = await bestOf(options, name, options.source.free(name), makers);
   const base = rows.find(({ name: row }) => row === 'curl, tee, openssl dgst')?.best?.seconds ?? null;
   return [
-    `### ${bytes / MIB} MiB on loopback, unlimited (${options.source.name}), best of ${options.runs}`,
+    `### ${bytes / mib} MiB on loopback, unlimited (${options.source.name}), best of ${options.runs}`,
     '',
     'To a file in the page cache, nothing is synchronised. Only the first two rows have the digest when they end.',
     '',
@@ -49,14 +49,14 @@ export async function freeTable(options: TableOptions): Promise<string[]> {
 
 /** A source that limits each connection. */
 export async function limitedTable(options: TableOptions): Promise<string[]> {
-  const bytes = options.quick ? 64 * MIB : 219 * MIB;
+  const bytes = options.quick ? 64 * mib : 219 * mib;
   const name = await randomFile(options.folder, bytes);
   const four: Maker = (url, file) => docferry(url, file, 4);
   const once = { ...options, runs: 1 };
   const rows = await bestOf(once, name, options.source.limited(name), [curl, docferry, four, aria2c(4)]);
   const base = rows[0]?.best?.seconds ?? null;
   return [
-    `### ${bytes / MIB} MiB, ${LIMIT_MB} MB/s a connection (${options.source.name})`,
+    `### ${bytes / mib} MiB, ${limitMb} MB/s a connection (${options.source.name})`,
     '',
     ...seconds(rows, base, 'to curl'),
   ];
@@ -67,7 +67,7 @@ export async function memoryTable(options: TableOptions): Promise<string[]> {
   const sizes = options.quick ? [10, 256] : [10, 1024, 5120];
   const lines: string[] = [];
   for (const size of sizes) {
-    const name = await sparseFile(options.folder, size * MIB);
+    const name = await sparseFile(options.folder, size * mib);
     const file = join(options.folder, 'target');
     for (const connections of [1, 4]) {
       const measured = await fresh(file, () => run(docferry(options.source.free(name), file, connections)));
@@ -88,7 +88,7 @@ export async function memoryTable(options: TableOptions): Promise<string[]> {
 
 /** Cut twice, the object the same or replaced after the first cut: who ends with what. */
 export async function cutTable(options: TableOptions): Promise<string[]> {
-  const bytes = 64 * MIB;
+  const bytes = 64 * mib;
   const [old, other] = [await randomFile(options.folder, bytes), await randomFile(options.folder, bytes, 'other')];
   const file = join(options.folder, 'target');
   const digests = { old: await digestOf(options.folder, old), other: await digestOf(options.folder, other) };
@@ -112,7 +112,7 @@ export async function cutTable(options: TableOptions): Promise<string[]> {
     for (const replacement of [undefined, other]) {
       const source = await startRangeSource(options.folder, {
         cuts: 2,
-        cutAfter: 20 * MIB,
+        cutAfter: 20 * mib,
         ...(replacement === undefined ? {} : { replacement }),
       });
       const fetcher = maker(source.url(old), file);
@@ -121,7 +121,7 @@ export async function cutTable(options: TableOptions): Promise<string[]> {
         const ended = await run(fetcher);
         if (!ended) return 'not installed | ';
         const what = await whatIsThere(file, digests, replacement !== undefined);
-        return `exit ${ended.exitCode}, ${what} | ${Math.round(source.sent() / MIB)}`;
+        return `exit ${ended.exitCode}, ${what} | ${Math.round(source.sent() / mib)}`;
       });
       cells.push(outcome);
       await source.stop();
@@ -146,7 +146,7 @@ async function whatIsThere(file: string, digests: { old: string; other: string }
   if (digest === digests.other) return 'the new object';
   if (digest === digests.old) return replaced ? 'the old object' : 'right';
   const { size } = await stat(file);
-  return size === 64 * MIB ? '**a mix of both**' : `a part of ${Math.round(size / MIB)} MiB`;
+  return size === 64 * mib ? '**a mix of both**' : `a part of ${Math.round(size / mib)} MiB`;
 }
 
 interface Row {
@@ -193,12 +193,12 @@ async function fresh<T>(file: string, use: () => Promise<T>): Promise<T> {
 
 /** Made once: bytes that no file system and no tool can squeeze. */
 async function randomFile(folder: string, bytes: number, suffix = ''): Promise<string> {
-  const name = `random-${bytes / MIB}${suffix}`;
+  const name = `random-${bytes / mib}${suffix}`;
   const path = join(folder, name);
   if (existsSync(path)) return name;
   const out = createWriteStream(`${path}.part`);
-  for (let left = bytes; left > 0; left -= 16 * MIB) {
-    if (!out.write(randomBytes(Math.min(left, 16 * MIB)))) await once(out, 'drain');
+  for (let left = bytes; left > 0; left -= 16 * mib) {
+    if (!out.write(randomBytes(Math.min(left, 16 * mib)))) await once(out, 'drain');
   }
   out.end();
   await finished(out);
@@ -207,7 +207,7 @@ async function randomFile(folder: string, bytes: number, suffix = ''): Promise<s
 }
 
 async function sparseFile(folder: string, bytes: number): Promise<string> {
-  const name = `sparse-${bytes / MIB}`;
+  const name = `sparse-${bytes / mib}`;
   await writeFile(join(folder, name), '');
   await truncate(join(folder, name), bytes);
   return name;

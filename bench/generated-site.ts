@@ -5,13 +5,13 @@ import { createGzip } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { ZipFile } from 'yazl';
 
-const PAGES = 14_000;
-const SCRIPTS = 2_000;
-const IMAGES = 4_000;
-const IMAGE_BYTES = 34_000;
-const WORDS_A_PAGE = 2_600;
-const WORDS_A_SCRIPT = 700;
-const VOCABULARY = 4_000;
+const pages = 14_000;
+const scripts = 2_000;
+const imageCount = 4_000;
+const imageBytes = 34_000;
+const wordsAPage = 2_600;
+const wordsAScript = 700;
+const vocabulary = 4_000;
 
 export interface GeneratedFile {
   path: string;
@@ -21,16 +21,16 @@ export interface GeneratedFile {
 /** A site of 20,000 files, 450 MB unpacked: pages that link to each other, styles and scripts, pictures. Always the same. */
 export function* generatedSite(): Generator<GeneratedFile> {
   const random = randomNumbers(20_261_121);
-  const words = Array.from({ length: VOCABULARY }, () => wordOf(random));
-  const text = (count: number) => Array.from({ length: count }, () => words[Math.floor(random() ** 9 * VOCABULARY)]);
-  yield { path: 'index.html', content: Buffer.from(pageText(0, text(WORDS_A_PAGE))) };
-  for (let n = 1; n < PAGES; n += 1) yield { path: pagePath(n), content: Buffer.from(pageText(n, text(WORDS_A_PAGE))) };
-  for (let n = 0; n < SCRIPTS; n += 1) {
-    const lines = text(WORDS_A_SCRIPT).map((word) => (n % 2 ? `.${word} { color: #123 }` : `var ${word} = ${n};`));
+  const words = Array.from({ length: vocabulary }, () => wordOf(random));
+  const text = (count: number) => Array.from({ length: count }, () => words[Math.floor(random() ** 9 * vocabulary)]);
+  yield { path: 'index.html', content: Buffer.from(pageText(0, text(wordsAPage))) };
+  for (let n = 1; n < pages; n += 1) yield { path: pagePath(n), content: Buffer.from(pageText(n, text(wordsAPage))) };
+  for (let n = 0; n < scripts; n += 1) {
+    const lines = text(wordsAScript).map((word) => (n % 2 ? `.${word} { color: #123 }` : `var ${word} = ${n};`));
     yield { path: `assets/${n}.${n % 2 ? 'css' : 'js'}`, content: Buffer.from(lines.join('\n')) };
   }
-  for (let n = 0; n < IMAGES; n += 1) {
-    const content = Buffer.allocUnsafe(IMAGE_BYTES);
+  for (let n = 0; n < imageCount; n += 1) {
+    const content = Buffer.allocUnsafe(imageBytes);
     for (let at = 0; at + 4 <= content.length; at += 4) content.writeUInt32LE(Math.floor(random() * 2 ** 32), at);
     yield { path: `images/${Math.floor(n / 100)}/${n}.png`, content };
   }
@@ -66,16 +66,16 @@ function pagePath(n: number): string {
 function pageText(n: number, words: (string | undefined)[]): string {
   const paragraphs: string[] = [];
   for (let at = 0; at < words.length; at += 65) {
-    const link = `/${pagePath(1 + ((n * 31 + at) % (PAGES - 1)))}`;
+    const link = `/${pagePath(1 + ((n * 31 + at) % (pages - 1)))}`;
     paragraphs.push(`<p>${words.slice(at, at + 65).join(' ')} <a href="${link}">${words[at]}</a></p>`);
   }
   const images = [0, 1]
-    .map((k) => (n * 2 + k) % IMAGES)
+    .map((k) => (n * 2 + k) % imageCount)
     .map((i) => `<img src="/images/${Math.floor(i / 100)}/${i}.png">`);
   return [
     '<!doctype html><html><head><meta charset="utf-8">',
-    `<title>Page ${n}</title><link rel="stylesheet" href="/assets/${(n % (SCRIPTS / 2)) * 2 + 1}.css">`,
-    `<script src="/assets/${(n % (SCRIPTS / 2)) * 2}.js"></script></head><body>`,
+    `<title>Page ${n}</title><link rel="stylesheet" href="/assets/${(n % (scripts / 2)) * 2 + 1}.css">`,
+    `<script src="/assets/${(n % (scripts / 2)) * 2}.js"></script></head><body>`,
     ...images,
     ...paragraphs,
     '</body></html>',

@@ -14,7 +14,7 @@ export interface Source {
   stop(): Promise<void>;
 }
 
-export const LIMIT_MB = 20;
+export const limitMb = 20;
 
 /** nginx serving a folder on a free port of this machine, in processes of its own; null where there is no nginx. */
 export async function startNginx(folder: string): Promise<Source | null> {
@@ -23,7 +23,7 @@ export async function startNginx(folder: string): Promise<Source | null> {
   await mkdir(work, { recursive: true });
   const port = await findFreePort();
   const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((use) => `${use}_temp_path ${work}/${use};`);
-  const limit = Math.round((LIMIT_MB * 1e6) / 1024);
+  const limit = Math.round((limitMb * 1e6) / 1024);
   const config = `daemon off;
 worker_processes 1;
 pid ${work}/pid;

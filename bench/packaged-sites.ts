@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import type { GeneratedFile } from './generated-site.ts';
 
 /** Documentation that people read, as packages of Debian 12: where its site lies in them. */
-const PACKAGES = [
+const packages = [
   { name: 'rust-doc', root: 'usr/share/doc/rust-doc/html' },
   { name: 'python3.11-doc', root: 'usr/share/doc/python3.11/html' },
   { name: 'postgresql-doc-15', root: 'usr/share/doc/postgresql-doc-15/html' },
@@ -18,7 +18,7 @@ export interface PackagedSite {
 
 /** Downloads the packages to a folder and unpacks them there, once. Throws what their tools say. */
 export function packagedSites(folder: string): PackagedSite[] {
-  return PACKAGES.map(({ name, root }) => {
+  return packages.map(({ name, root }) => {
     const unpacked = join(folder, name);
     return { name, files: () => filesBelow(fetched(name, unpacked, root)) };
   });

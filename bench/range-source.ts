@@ -15,7 +15,7 @@ export interface RangeSourceOptions {
   replacement?: string;
 }
 
-const CHUNK = 1024 ** 2;
+const chunk = 1024 ** 2;
 
 /**
  * A folder over HTTP with Range, If-Match and ETag, as object stores do it, that breaks connections off and changes what
@@ -66,7 +66,7 @@ export async function startRangeSource(folder: string, options: RangeSourceOptio
 }
 
 async function send(file: string, start: number, end: number, response: ServerResponse): Promise<void> {
-  const stream = createReadStream(file, { start, end, highWaterMark: CHUNK });
+  const stream = createReadStream(file, { start, end, highWaterMark: chunk });
   stream.pipe(response, { end: false });
   await finished(stream);
 }

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
  * with 1 then.
  */
 
-const BENCHMARKS = ['budget', 'staleness', 'sync', 'bundle', 'report'];
+const benchmarks = ['budget', 'staleness', 'sync', 'bundle', 'report'];
 
-const failed = BENCHMARKS.filter((name) => {
+const failed = benchmarks.filter((name) => {
   process.stderr.write(`\n${name}\n`);
   const program = fileURLToPath(new URL(`${name}.js`, import.meta.url));
   return spawnSync(process.execPath, [program], { stdio: 'inherit' }).status !== 0;

@@ -5,7 +5,7 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { DEFAULT_LIMITS } from '../src/bundle/archive/entry-rules.ts';
+import { defaultLimits } from '../src/bundle/archive/entry-rules.ts';
 import { verifyInThread } from '../src/bundle/verification/verify-in-thread.ts';
 import { type GeneratedFile, generatedSite, writeTarGz, writeZip } from './generated-site.ts';
 import { packagedSites } from './packaged-sites.ts';
@@ -16,11 +16,11 @@ import { packagedSites } from './packaged-sites.ts';
  * --real also sites that people read, out of packages of the distribution (apt-get download, dpkg-deb).
  */
 
-const TIME = '/usr/bin/time';
-const OUTPUT_BYTES = 64 * 1024 ** 2;
-const REPOSITORY = new URL('../../', import.meta.url);
-const STARTER = fileURLToPath(new URL('../src/starter.js', import.meta.url));
-const LIBRARY = fileURLToPath(new URL('./library-verify.js', import.meta.url));
+const time = '/usr/bin/time';
+const outputBytes = 64 * 1024 ** 2;
+const repository = new URL('../../', import.meta.url);
+const starter = fileURLToPath(new URL('../src/starter.js', import.meta.url));
+const libraryProgram = fileURLToPath(new URL('./library-verify.js', import.meta.url));
 
 interface Measured {
   name: string;
@@ -57,8 +57,8 @@ const page = [
   '',
   ...sections,
 ].join('\n');
-await mkdir(new URL('bench/results/', REPOSITORY), { recursive: true });
-await writeFile(new URL('bench/results/verify.md', REPOSITORY), page);
+await mkdir(new URL('bench/results/', repository), { recursive: true });
+await writeFile(new URL('bench/results/verify.md', repository), page);
 process.stdout.write(page);
 
 async function addSections(title: string, files: () => Iterable<GeneratedFile>): Promise<void> {
@@ -102,9 +102,9 @@ async function archive(
 }
 
 function docferry(file: string): Runnable[] {
-  const command = [process.execPath, STARTER, 'export', 'verify', file, '--json'];
+  const command = [process.execPath, starter, 'export', 'verify', file, '--json'];
   const inWorker = async () => {
-    const report = await verifyInThread(file, { limits: DEFAULT_LIMITS, structureOnly: true });
+    const report = await verifyInThread(file, { limits: defaultLimits, structureOnly: true });
     if (!report.ok) throw new Error(`${file} is refused`);
   };
   return [
@@ -121,7 +121,7 @@ function tools(file: string, commands: string[][]): Runnable[] {
 }
 
 function library(name: string, file: string): Runnable {
-  return { name, command: [process.execPath, LIBRARY, file] };
+  return { name, command: [process.execPath, libraryProgram, file] };
 }
 
 async function measureAll(runnables: Runnable[]): Promise<Measured[]> {
@@ -145,9 +145,9 @@ async function measure(runnable: Runnable): Promise<Measured> {
     const { user, system } = process.cpuUsage(before);
     return { name, wall: (performance.now() - begun) / 1000, cpu: (user + system) / 1e6, peakMb: null };
   }
-  const timed = existsSync(TIME) ? [TIME, '-f', '%U %S %M'] : [];
+  const timed = existsSync(time) ? [time, '-f', '%U %S %M'] : [];
   const [program = '', ...args] = [...timed, ...runnable.command];
-  const { status, stderr } = spawnSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'], maxBuffer: OUTPUT_BYTES });
+  const { status, stderr } = spawnSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'], maxBuffer: outputBytes });
   const wall = (performance.now() - begun) / 1000;
   if (status === null || !answers.includes(status)) throw new Error(`${name} ended with ${status}: ${stderr}`);
   const [user, system, kilobytes] = stderr.toString().trim().split('\n').at(-1)?.split(' ').map(Number) ?? [];

@@ -19,7 +19,7 @@ import type { World } from './world.ts';
 
 type GatewayError = readonly [status: number, title: string];
 
-const GATEWAY_ERRORS: readonly [GatewayError, ...GatewayError[]] = [
+const gatewayErrors: readonly [GatewayError, ...GatewayError[]] = [
   [502, 'Bad Gateway'],
   [503, 'Service Temporarily Unavailable'],
   [504, 'Gateway Time-out'],
@@ -40,7 +40,7 @@ export async function handleAnalytics(world: World, exchange: Exchange): Promise
 
   if (faults.values.slowMs > 0) await sleep(faults.values.slowMs, undefined, { signal: world.stop });
   if (faults.strikes('gatewayErrors', 'gatewayRate')) {
-    const [status, title] = faults.choose(GATEWAY_ERRORS);
+    const [status, title] = faults.choose(gatewayErrors);
     log.fault = 'gateway';
     return sendGatewayError(exchange, status, title);
   }

@@ -6,7 +6,7 @@ import type { EntryChange } from './project-feedback.ts';
 import { collectStats } from './stats.ts';
 import type { World } from './world.ts';
 
-const BODY_LIMIT = 16_777_216;
+const bodyLimit = 16_777_216;
 
 /**
  * The sandbox's own endpoints under `/control/`, for tests in other processes. Loopback only, without a key, neither
@@ -23,7 +23,7 @@ export async function handleControl(world: World, operations: Operations, exchan
   const name = url.pathname.slice('/control/'.length);
   if (req.method === 'GET') return answerQuestion(world, operations, exchange, name);
   if (req.method !== 'POST') return sendError(exchange, 405, 'Only GET and POST are allowed here');
-  const body = await readBody(req, BODY_LIMIT);
+  const body = await readBody(req, bodyLimit);
   if (body === null) return sendError(exchange, 413, 'The body is too large');
   try {
     const answer = await carryOut(world, operations, name, JSON.parse(body.toString() || '{}'));

@@ -1,11 +1,11 @@
 import { createRandom, pick, type Random, seedOf } from './random.ts';
 import type { Settings } from './settings.ts';
 
-export const KNOWN_SOURCES = ['code_snippet', 'contextual', 'agent', 'thumbs_only'] as const;
-export const KNOWN_STATUSES = ['pending', 'in_progress', 'resolved', 'dismissed'] as const;
+export const knownSources = ['code_snippet', 'contextual', 'agent', 'thumbs_only'] as const;
+export const knownStatuses = ['pending', 'in_progress', 'resolved', 'dismissed'] as const;
 
 /** Personal data and code in every generated entry carry one of these, so that tests can search for leaks. */
-export const PLANTED_MARKERS = ['PLANTED-COMMENT', 'planted-contact-', 'PLANTED-CODE'] as const;
+export const plantedMarkers = ['PLANTED-COMMENT', 'planted-contact-', 'PLANTED-CODE'] as const;
 
 /** What is held of an entry; the rest is made again from seed and number whenever it is served. */
 export interface FeedbackRecord {
@@ -22,12 +22,12 @@ export interface FeedbackRecord {
 
 export type DataSettings = Pick<Settings, 'drift' | 'rejects' | 'oddText' | 'nullDates' | 'oddDates'>;
 
-const LONG_TEXT_CHARACTERS = 100_000;
+const longTextCharacters = 100_000;
 /** Numbers that leave this rest have a long text. */
-const LONG_TEXT_EVERY = 997;
-const LONG_TEXT_REST = 7;
+const longTextEvery = 997;
+const longTextRest = 7;
 
-const PATHS = [
+const paths = [
   '/',
   '/getting-started',
   '/guides/page-3',
@@ -38,7 +38,7 @@ const PATHS = [
   'https://docs.acme.example/reference/%E2%9C%93',
 ] as const;
 
-const COMMENTS = [
+const comments = [
   'The second example fails with a 404.',
   'Very helpful 👍🏽, thank you! 👩‍💻🎉',
   'Beispiel für Umlaute: äöüß – fehlt noch.',
@@ -49,14 +49,14 @@ const COMMENTS = [
   'e\u0301 decomposed, é composed, zero\u200bwidth, \u202eright to left\u202c',
 ] as const;
 
-const CODE = [
+const code = [
   'curl -H "Authorization: Bearer $KEY" https://api.example/v1',
   "const client = new Client({ key: process.env['KEY'] });\nawait client.run();",
   'SELECT * FROM "pages" WHERE title LIKE \'%ß%\';',
   'print("héllo 🌍")\n\tindented = True\n',
 ] as const;
 
-const REJECTS = 6;
+const rejectShapes = 6;
 
 /** Sources and states of entry `seq`, by the dice of the project. */
 export function rollRecord(
@@ -70,7 +70,7 @@ export function rollRecord(
   const undated = random() < settings.nullDates;
   const drifts = isDrifting(projectSeed, seq, settings);
   const open = random() < openShare;
-  const source: string = pick(random, KNOWN_SOURCES);
+  const source: string = pick(random, knownSources);
   const status = open ? pick(random, ['pending', 'in_progress']) : pick(random, ['resolved', 'dismissed']);
   return {
     seq,
@@ -98,7 +98,7 @@ export function entryOf(projectSeed: number, record: FeedbackRecord, settings: D
   const random = createRandom(seedOf(projectSeed, record.seq, 'body'));
   const entry: Record<string, unknown> = {
     id: idOf(projectSeed, record.seq),
-    path: pick(random, PATHS),
+    path: pick(random, paths),
     comment: commentOf(random, projectSeed, record.seq, settings),
     createdAt: record.at === null ? null : dateOf(projectSeed, record.seq, record.at, settings),
     source: record.source,
@@ -108,7 +108,7 @@ export function entryOf(projectSeed: number, record: FeedbackRecord, settings: D
     ...record.fields,
   };
   if (!isRejected(projectSeed, record.seq, settings)) return entry;
-  return spoil(entry, record.seq % REJECTS);
+  return spoil(entry, record.seq % rejectShapes);
 }
 
 /** `createdAt` as ISO 8601 in UTC, or one of the forms the interface leaves open. */
@@ -129,7 +129,7 @@ function variantOf(random: Random, { source, seq }: FeedbackRecord): Record<stri
   }
   if (source === 'code_snippet') {
     return {
-      code: `// PLANTED-CODE-${seq}\n${pick(random, CODE)}`,
+      code: `// PLANTED-CODE-${seq}\n${pick(random, code)}`,
       filename: pick(random, ['client.ts', 'main.py', 'query.sql', null]),
       lang: pick(random, ['typescript', 'python', 'sql', null]),
     };
@@ -138,12 +138,12 @@ function variantOf(random: Random, { source, seq }: FeedbackRecord): Record<stri
 }
 
 function commentOf(random: Random, projectSeed: number, seq: number, settings: DataSettings): string | null {
-  const text = pick(random, COMMENTS);
+  const text = pick(random, comments);
   const odd = createRandom(seedOf(projectSeed, seq, 'odd'))() < settings.oddText;
   if (odd) return `PLANTED-COMMENT-${seq} NUL \u0000, lone \ud83d and \udc4d`;
-  if (seq % LONG_TEXT_EVERY === LONG_TEXT_REST) {
+  if (seq % longTextEvery === longTextRest) {
     const line = `PLANTED-COMMENT-${seq} ${text}\n`;
-    return line.repeat(Math.ceil(LONG_TEXT_CHARACTERS / line.length));
+    return line.repeat(Math.ceil(longTextCharacters / line.length));
   }
   return random() < 0.25 ? null : `PLANTED-COMMENT-${seq} ${text}`;
 }

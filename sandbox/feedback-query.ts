@@ -1,4 +1,4 @@
-import { KNOWN_SOURCES, KNOWN_STATUSES } from './feedback-data.ts';
+import { knownSources, knownStatuses } from './feedback-data.ts';
 import type { Settings } from './settings.ts';
 
 /** The filters of a query in milliseconds since the epoch and known words; null: no filter. */
@@ -21,19 +21,19 @@ export interface FeedbackRequest {
 /** How the service understands dates, where the interface is silent. */
 export type DateRules = Pick<Settings, 'dateFrom' | 'dateTimes' | 'dateOffset'>;
 
-const PARAMETERS = ['dateFrom', 'dateTo', 'source', 'status', 'limit', 'cursor'] as const;
-const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 100;
-const DAY_MS = 86_400_000;
-const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
-const DATE_TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?$/;
+const parameters = ['dateFrom', 'dateTo', 'source', 'status', 'limit', 'cursor'] as const;
+const defaultLimit = 50;
+const maxLimit = 100;
+const dayMs = 86_400_000;
+const date = /^(\d{4})-(\d\d)-(\d\d)$/;
+const dateTime = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?$/;
 
 /** Reads the query of "Get user feedback" (service-interface.md, endpoint 1), or says everything that is wrong with it. */
 export function readFeedbackQuery(
   query: URLSearchParams,
   rules: DateRules,
 ): { request: FeedbackRequest; problems: readonly [] } | { request: null; problems: readonly string[] } {
-  const problems = PARAMETERS.filter((name) => query.getAll(name).length > 1).map((name) => `${name} is given twice`);
+  const problems = parameters.filter((name) => query.getAll(name).length > 1).map((name) => `${name} is given twice`);
   const fromMs = readDate(query.get('dateFrom'), rules, 'from');
   const toMs = readDate(query.get('dateTo'), rules, 'to');
   const source = query.get('source');
@@ -43,13 +43,13 @@ export function readFeedbackQuery(
 
   if (fromMs === undefined) problems.push('dateFrom must be an ISO 8601 date-time or YYYY-MM-DD');
   if (toMs === undefined) problems.push('dateTo must be an ISO 8601 date-time or YYYY-MM-DD');
-  if (source !== null && !isOneOf(KNOWN_SOURCES, source)) {
-    problems.push(`source must be one of ${KNOWN_SOURCES.join(', ')}`);
+  if (source !== null && !isOneOf(knownSources, source)) {
+    problems.push(`source must be one of ${knownSources.join(', ')}`);
   }
-  if (statuses?.some((status) => !isOneOf(KNOWN_STATUSES, status))) {
-    problems.push(`status must be a comma-separated list of ${KNOWN_STATUSES.join(', ')}`);
+  if (statuses?.some((status) => !isOneOf(knownStatuses, status))) {
+    problems.push(`status must be a comma-separated list of ${knownStatuses.join(', ')}`);
   }
-  if (limit === undefined) problems.push(`limit must be a number from 1 to ${MAX_LIMIT}`);
+  if (limit === undefined) problems.push(`limit must be a number from 1 to ${maxLimit}`);
   if (cursor === '') problems.push('cursor must not be empty');
 
   if (problems.length > 0 || fromMs === undefined || toMs === undefined || limit === undefined) {
@@ -63,16 +63,16 @@ function isOneOf(words: readonly string[], word: string): boolean {
 }
 
 function readLimit(text: string | null): number | undefined {
-  if (text === null) return DEFAULT_LIMIT;
+  if (text === null) return defaultLimit;
   const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  return limit >= 1 && limit <= MAX_LIMIT ? limit : undefined;
+  return limit >= 1 && limit <= maxLimit ? limit : undefined;
 }
 
 /** The bound in milliseconds (for `from` the first, for `to` the first no longer included), or undefined. */
 function readDate(text: string | null, rules: DateRules, side: 'from' | 'to'): number | null | undefined {
   if (text === null) return null;
-  if (DATE.test(text)) return dayBound(text, rules, side);
-  const parts = DATE_TIME.exec(text);
+  if (date.test(text)) return dayBound(text, rules, side);
+  const parts = dateTime.exec(text);
   const day = parts?.[1];
   if (day === undefined || midnight(day, '+00:00') === undefined) return undefined;
   const moment = Date.parse(parts?.[4] === undefined ? `${text}${rules.dateOffset}` : text);
@@ -84,7 +84,7 @@ function readDate(text: string | null, rules: DateRules, side: 'from' | 'to'): n
 /** A day as a bound: its midnight. An exclusive dateFrom leaves out the whole day, as dateTo does. */
 function dayBound(day: string, rules: DateRules, side: 'from' | 'to'): number | undefined {
   const start = midnight(day, rules.dateOffset);
-  return start !== undefined && side === 'from' && rules.dateFrom === 'exclusive' ? start + DAY_MS : start;
+  return start !== undefined && side === 'from' && rules.dateFrom === 'exclusive' ? start + dayMs : start;
 }
 
 function midnight(day: string, offset: string): number | undefined {

@@ -11,8 +11,8 @@ import { collectStats, maxInAnyWindow, type SandboxStats } from './stats.ts';
 import { createWorld } from './world.ts';
 
 export type { Faults } from './faults.ts';
-export { PLANTED_MARKERS } from './feedback-data.ts';
-export { LINK_MARKER } from './links.ts';
+export { plantedMarkers } from './feedback-data.ts';
+export { linkMarker } from './links.ts';
 export { optionsFromFlags, type SandboxFlag, SandboxFlagError, type SandboxOptions, sandboxFlags } from './options.ts';
 export type { OrganizationOptions, ProjectOptions, SiteOptions } from './organizations.ts';
 export type { EntryChange, NewEntries } from './project-feedback.ts';

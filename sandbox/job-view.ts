@@ -1,11 +1,11 @@
 import type { Faults } from './faults.ts';
 import type { JobState } from './jobs.ts';
 
-const STATUS_WORDS: Readonly<Record<string, string>> = { queued: 'waiting', running: 'rendering' };
+const statusWords: Readonly<Record<string, string>> = { queued: 'waiting', running: 'rendering' };
 
 /** The job object as it is sent: the appendix's fields, or what the faults for odd shapes make of them. */
 export function jobView(state: JobState, faults: Readonly<Faults>): Record<string, unknown> {
-  const status = faults.statusWords ? (STATUS_WORDS[state.status] ?? state.status) : state.status;
+  const status = faults.statusWords ? (statusWords[state.status] ?? state.status) : state.status;
   const live = { ...progressView(state, faults.progressShape), pageCount: state.pageCount };
   if (faults.missingFields) {
     return state.status === 'running' ? { status, ...live } : { status };

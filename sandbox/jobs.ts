@@ -31,12 +31,12 @@ interface Job {
   archive: 'rendering' | 'ready' | 'broken';
 }
 
-const MOST_QUEUED_MS = 1_000;
-const VANISHES_AT = 0.5;
-const FAILS_AT = 0.6;
-const STUCK_AT = 0.4;
+const mostQueuedMs = 1_000;
+const vanishesAt = 0.5;
+const failsAt = 0.6;
+const stuckAt = 0.4;
 /** Holds a link, as such texts do: clients must not pass it on. */
-const FAILURE =
+const failure =
   'Rendering /guides/page-4 failed: upstream answered 500, see https://render.internal.example/trace?X-Amz-Signature=planted-link-token-trace';
 
 /** Export jobs, which run by time alone (service-interface.md, endpoints 2 to 4). */
@@ -83,17 +83,17 @@ export class JobBoard {
     const job = this.#jobs.get(jobId);
     if (job === undefined || job.org !== org) return null;
     const state = this.#stateOf(job);
-    return job.fate === 'vanish' && state.fraction >= VANISHES_AT ? null : state;
+    return job.fate === 'vanish' && state.fraction >= vanishesAt ? null : state;
   }
 
   #stateOf(job: Job): JobState {
     const elapsed = this.#clock.mono() - job.startedAt;
-    const queuedMs = Math.min(MOST_QUEUED_MS, this.#durationMs / 10);
+    const queuedMs = Math.min(mostQueuedMs, this.#durationMs / 10);
     const run = (elapsed - queuedMs) / Math.max(1, this.#durationMs - queuedMs);
     const due = Math.min(1, Math.max(0, run));
-    const failed = job.archive === 'broken' || (job.fate === 'fail' && due >= FAILS_AT);
+    const failed = job.archive === 'broken' || (job.fate === 'fail' && due >= failsAt);
     const completed = job.fate === 'complete' && job.archive === 'ready' && elapsed >= this.#durationMs;
-    const fraction = completed ? 1 : Math.min(due, job.fate === 'stuck' ? STUCK_AT : 0.99);
+    const fraction = completed ? 1 : Math.min(due, job.fate === 'stuck' ? stuckAt : 0.99);
     const pages = job.content.paths === null ? job.content.pages : new Set(['/', ...job.content.paths]).size;
     return {
       jobId: job.id,
@@ -103,7 +103,7 @@ export class JobBoard {
       pages,
       createdAt: job.createdAt,
       updatedAt: job.createdAt + Math.min(elapsed, this.#durationMs),
-      error: failed ? FAILURE : null,
+      error: failed ? failure : null,
     };
   }
 }

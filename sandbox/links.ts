@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-const SIGNATURE = 'X-Amz-Signature';
+const signatureForm = 'X-Amz-Signature';
 /** Each link carries a secret that begins like this, so that tests can search for any link at all. */
-export const LINK_MARKER = 'planted-link-token-';
+export const linkMarker = 'planted-link-token-';
 
 export interface Link {
   url: URL;
@@ -29,7 +29,7 @@ export class Links {
   sign(origin: string, path: string, nowMs: number, lifetimeMs: number): Link {
     const url = new URL(path, origin);
     const stamp = `${new Date(nowMs).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
-    const token = `${LINK_MARKER}${randomBytes(12).toString('hex')}`;
+    const token = `${linkMarker}${randomBytes(12).toString('hex')}`;
     url.searchParams.set('X-Amz-Algorithm', 'AWS4-HMAC-SHA256');
     url.searchParams.set('X-Amz-Credential', `SANDBOX/${stamp.slice(0, 8)}/sandbox-1/s3/aws4_request`);
     url.searchParams.set('X-Amz-Date', stamp);
@@ -37,7 +37,7 @@ export class Links {
     url.searchParams.set('X-Amz-Security-Token', token);
     url.searchParams.set('X-Amz-SignedHeaders', 'host');
     const signature = this.#signatureOf('GET', url);
-    url.searchParams.set(SIGNATURE, signature);
+    url.searchParams.set(signatureForm, signature);
     this.#expiryBySignature.set(signature, nowMs + lifetimeMs);
     this.#secrets.push(signature, token);
     return { url, expiresAt: nowMs + lifetimeMs };
@@ -45,7 +45,7 @@ export class Links {
 
   /** Whether a request may read what it names. */
   check(method: string, url: URL, nowMs: number): 'valid' | 'unsigned' | 'wrong-signature' | 'expired' {
-    const given = url.searchParams.get(SIGNATURE);
+    const given = url.searchParams.get(signatureForm);
     if (given === null) return 'unsigned';
     const expected = Buffer.from(this.#signatureOf(method, url));
     const bytes = Buffer.from(given);
@@ -55,7 +55,7 @@ export class Links {
 
   #signatureOf(method: string, url: URL): string {
     const query = new URLSearchParams(url.searchParams);
-    query.delete(SIGNATURE);
+    query.delete(signatureForm);
     query.sort();
     return createHmac('sha256', this.#key).update(`${method}\n${url.pathname}\n${query}`).digest('hex');
   }

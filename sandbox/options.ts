@@ -1,6 +1,6 @@
 import { type Faults, faultFields } from './faults.ts';
 import type { Field, FieldKind, Fields } from './field.ts';
-import { KEY_PREFIX, type OrganizationOptions } from './organizations.ts';
+import { keyPrefix, type OrganizationOptions } from './organizations.ts';
 import { type Settings, settingFields } from './settings.ts';
 
 /** Everything `startSandbox` takes; all of it has defaults. Durations in milliseconds, sizes in bytes. */
@@ -31,8 +31,8 @@ export class SandboxFlagError extends Error {
   }
 }
 
-const DEFAULT_PORTS: Readonly<Record<string, number>> = { port: 8787, 'storage-port': 8788 };
-const UNITS: Readonly<Record<'duration' | 'size', readonly (readonly [name: string, factor: number])[]>> = {
+const defaultPorts: Readonly<Record<string, number>> = { port: 8787, 'storage-port': 8788 };
+const units: Readonly<Record<'duration' | 'size', readonly (readonly [name: string, factor: number])[]>> = {
   duration: [
     ['d', 86_400_000],
     ['h', 3_600_000],
@@ -51,7 +51,7 @@ const UNITS: Readonly<Record<'duration' | 'size', readonly (readonly [name: stri
 /** What only flags can say: the one organization they describe. */
 const organizationFlags: readonly SandboxFlag[] = [
   { flag: 'org', kind: 'string', description: 'id of the organization', default: 'acme' },
-  { flag: 'api-key', kind: 'string', description: `its admin API key; begins ${KEY_PREFIX}`, default: '' },
+  { flag: 'api-key', kind: 'string', description: `its admin API key; begins ${keyPrefix}`, default: '' },
   { flag: 'projects', kind: 'string', description: 'its projects, comma-separated', default: 'prj_1' },
   { flag: 'domains', kind: 'string', description: 'its sites, comma-separated', default: 'docs.acme.example' },
   { flag: 'no-enterprise', kind: 'boolean', description: 'its plan lacks static export', default: false },
@@ -71,7 +71,7 @@ export const sandboxFlags: readonly SandboxFlag[] = [
 export function optionsFromFlags(values: Readonly<Record<string, unknown>>): SandboxOptions {
   const given = (flag: string): unknown => values[flag] ?? values[camelCase(flag)];
   return {
-    ...readFields(settingFields, (flag) => given(flag) ?? DEFAULT_PORTS[flag]),
+    ...readFields(settingFields, (flag) => given(flag) ?? defaultPorts[flag]),
     organizations: [readOrganization(given)],
     faults: readFields(faultFields, given),
   };
@@ -97,7 +97,7 @@ function readOrganization(given: (flag: string) => unknown): OrganizationOptions
     if (typeof value !== 'string') throw new SandboxFlagError(flag, 'must be text');
     return value;
   });
-  if (apiKey && !apiKey.startsWith(KEY_PREFIX)) throw new SandboxFlagError('api-key', `must begin ${KEY_PREFIX}`);
+  if (apiKey && !apiKey.startsWith(keyPrefix)) throw new SandboxFlagError('api-key', `must begin ${keyPrefix}`);
   // Parsers of command lines turn `--no-enterprise` into `enterprise: false`.
   const lacksPlan = given('no-enterprise') === true || given('enterprise') === false;
   return {
@@ -119,7 +119,7 @@ function parse(kind: FieldKind, text: string): unknown {
   const [, number, unit = ''] = /^(-?\d+(?:\.\d+)?) ?([a-zA-Z]*)$/.exec(text.trim()) ?? [];
   if (number === undefined) return undefined;
   if (kind === 'number') return unit === '' ? Number(number) : undefined;
-  const factor = UNITS[kind].find(([name]) => name === unit)?.[1] ?? (kind === 'size' && unit === '' ? 1 : undefined);
+  const factor = units[kind].find(([name]) => name === unit)?.[1] ?? (kind === 'size' && unit === '' ? 1 : undefined);
   return factor === undefined ? undefined : Number(number) * factor;
 }
 
@@ -129,14 +129,14 @@ function hint(kind: FieldKind): string {
 }
 
 function flagOf({ flag, kind, description, default: initial }: Field<unknown>): SandboxFlag {
-  return { flag, kind, description, default: DEFAULT_PORTS[flag] ?? written(kind, initial) };
+  return { flag, kind, description, default: defaultPorts[flag] ?? written(kind, initial) };
 }
 
 /** A default as it would be typed. */
 function written(kind: FieldKind, value: unknown): string | number | boolean {
   if (typeof value !== 'number') return typeof value === 'boolean' ? value : String(value);
   if (kind !== 'duration' && kind !== 'size') return value;
-  const [unit, factor] = UNITS[kind].find(([, size]) => value >= size && value % size === 0) ?? ['', 1];
+  const [unit, factor] = units[kind].find(([, size]) => value >= size && value % size === 0) ?? ['', 1];
   return value === 0 && kind === 'duration' ? '0s' : `${value / factor}${unit}`;
 }
 

@@ -1,7 +1,7 @@
 import type { Settings } from './settings.ts';
 
 /** Admin keys begin like this (service-interface.md, Authentication). */
-export const KEY_PREFIX = 'dk_admin_';
+export const keyPrefix = 'dk_admin_';
 
 export interface ProjectOptions {
   id: string;
@@ -36,7 +36,7 @@ export interface Organization {
   plan: 'enterprise' | 'basic';
 }
 
-export const DEFAULT_ORGANIZATIONS: readonly OrganizationOptions[] = [
+export const defaultOrganizations: readonly OrganizationOptions[] = [
   { id: 'acme', projects: [{ id: 'prj_1' }], domains: ['docs.acme.example'] },
 ];
 
@@ -51,8 +51,8 @@ export function resolveOrganizations(given: readonly OrganizationOptions[], sett
 }
 
 function resolveOrganization(given: OrganizationOptions, settings: Settings): Organization {
-  const apiKey = given.apiKey ?? `${KEY_PREFIX}sandbox_${given.id}_planted_key`;
-  if (!apiKey.startsWith(KEY_PREFIX)) throw new Error(`the key of organization ${given.id} must begin ${KEY_PREFIX}`);
+  const apiKey = given.apiKey ?? `${keyPrefix}sandbox_${given.id}_planted_key`;
+  if (!apiKey.startsWith(keyPrefix)) throw new Error(`the key of organization ${given.id} must begin ${keyPrefix}`);
   const { entries, order, openShare, pages, padBytes } = settings;
   return {
     id: given.id,

@@ -4,8 +4,8 @@ import type { ProjectOptions } from './organizations.ts';
 import { createRandom, seedOf } from './random.ts';
 import type { Settings } from './settings.ts';
 
-const DAY_MS = 86_400_000;
-const DUPLICATED_TIMES = 0.02;
+const dayMs = 86_400_000;
+const duplicatedTimes = 0.02;
 
 /** The place of an entry in the order: by `createdAt`, then by number; those without `createdAt` last (or first). */
 export interface Place {
@@ -225,10 +225,10 @@ function readTime(createdAt: string | null): number | null {
 /** Ascending milliseconds within the last `days` before `endMs`; some occur twice. */
 function spreadTimes(count: number, endMs: number, days: number, seed: number): number[] {
   const random = createRandom(seedOf(seed, 'times'));
-  const times = Array.from({ length: count }, () => Math.floor(endMs - random() * days * DAY_MS)).sort((a, b) => a - b);
+  const times = Array.from({ length: count }, () => Math.floor(endMs - random() * days * dayMs)).sort((a, b) => a - b);
   for (let index = 1; index < times.length; index++) {
     const before = times[index - 1];
-    if (before !== undefined && random() < DUPLICATED_TIMES) times[index] = before;
+    if (before !== undefined && random() < duplicatedTimes) times[index] = before;
   }
   return times;
 }

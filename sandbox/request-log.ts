@@ -25,8 +25,8 @@ export interface LogEntry {
   fault: string | null;
 }
 
-const MOST_ENTRIES = 300_000;
-const FORGOTTEN_AT_ONCE = 50_000;
+const mostEntries = 300_000;
+const forgottenAtOnce = 50_000;
 
 /** The latest 250,000 requests and more, in the order of their arrival. */
 export class RequestLog {
@@ -34,9 +34,9 @@ export class RequestLog {
   #forgotten = 0;
 
   add(entry: LogEntry): LogEntry {
-    if (this.#entries.length >= MOST_ENTRIES) {
-      this.#entries.splice(0, FORGOTTEN_AT_ONCE);
-      this.#forgotten += FORGOTTEN_AT_ONCE;
+    if (this.#entries.length >= mostEntries) {
+      this.#entries.splice(0, forgottenAtOnce);
+      this.#forgotten += forgottenAtOnce;
     }
     this.#entries.push(entry);
     return entry;

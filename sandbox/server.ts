@@ -9,7 +9,7 @@ import { handleStorage } from './storage.ts';
 import type { World } from './world.ts';
 
 /** Longer than clients keep idle connections, so that no reset happens which no fault asked for. */
-const KEEP_ALIVE_MS = 120_000;
+const keepAliveMs = 120_000;
 
 type Handler = (exchange: Exchange) => Promise<void>;
 
@@ -34,7 +34,7 @@ export function createStorageServer(world: World): Server {
 }
 
 function createSandboxServer(world: World, port: LogEntry['port'], handle: Handler): Server {
-  return createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) => {
+  return createServer({ keepAliveTimeout: keepAliveMs }, (req, res) => {
     const exchange = open(world, port, req, res);
     if (exchange === null) return;
     handle(exchange).catch((error: unknown) => fail(exchange, error));

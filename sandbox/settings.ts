@@ -10,7 +10,7 @@ import {
   type ValuesOf,
 } from './field.ts';
 
-const HOUR_MS = 3_600_000;
+const hourMs = 3_600_000;
 
 /** What is fixed when the sandbox starts. Flag and default of each stand here once. */
 export const settingFields = {
@@ -19,11 +19,11 @@ export const settingFields = {
   storagePort: countField('storage-port', 0, 'port of the object store; 0 picks a free one', { max: 65_535 }),
   seed: countField('seed', 1, 'seed of everything generated: entries, sites, the dice of the fault rates'),
   clockSkewMs: durationField('clock-skew', 0, "how far the service's clock is ahead (negative: behind)", {
-    min: -365 * 24 * HOUR_MS,
+    min: -365 * 24 * hourMs,
   }),
 
   requests: countField('requests', 100, 'analytics requests per organization and window', { min: 1 }),
-  windowMs: durationField('window', HOUR_MS, 'length of the rate window', { min: 1 }),
+  windowMs: durationField('window', hourMs, 'length of the rate window', { min: 1 }),
   windowKind: choiceField('window-kind', ['sliding', 'fixed'], 'true sliding window, or one that starts anew'),
   countRejected: booleanField('count-rejected', 'requests answered 429 use up the window too'),
 

@@ -26,8 +26,8 @@ export interface SiteFile {
   chunks(): Iterable<Buffer>;
 }
 
-const SECTIONS = ['guides', 'reference/api', 'tutorials', 'concepts/advanced'] as const;
-const WORDS = [
+const sections = ['guides', 'reference/api', 'tutorials', 'concepts/advanced'] as const;
+const vocabularyWords = [
   'deploy',
   'token',
   'cursor',
@@ -41,15 +41,15 @@ const WORDS = [
   'client',
   'retry',
 ] as const;
-const UNICODE_PAGE = '/sprachen/grüße';
-const CHUNK = 1_048_576;
+const unicodePage = '/sprachen/grüße';
+const chunk = 1_048_576;
 
 /** Paths of all pages of a site, the index (`/`) first. */
 export function pagePaths(pages: number): string[] {
   return Array.from({ length: pages }, (_, index) => {
     if (index === 0) return '/';
-    if (index === 9) return UNICODE_PAGE;
-    return `/${SECTIONS[index % SECTIONS.length]}/page-${index}`;
+    if (index === 9) return unicodePage;
+    return `/${sections[index % sections.length]}/page-${index}`;
   });
 }
 
@@ -70,7 +70,7 @@ export function* renderSite(content: SiteContent): Generator<SiteFile> {
     'body { font-family: sans-serif; max-width: 48rem; background: url("logo.svg") }\n',
   );
   yield textFile('assets/site.js', "document.documentElement.dataset.ready = 'true';\n");
-  yield textFile('assets/logo.svg', LOGO);
+  yield textFile('assets/logo.svg', logo);
   yield textFile(
     '_payload/site.json',
     JSON.stringify({ domain: content.domain, version: content.version ?? 'latest' }),
@@ -79,7 +79,7 @@ export function* renderSite(content: SiteContent): Generator<SiteFile> {
   if (content.padBytes > 0) yield padFile(content);
 }
 
-const LOGO =
+const logo =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="#07c"/></svg>\n';
 
 function pageHtml(content: SiteContent, exported: readonly string[], index: number, text: readonly string[]): string {
@@ -139,7 +139,7 @@ function lastTouched({ revision, pages }: SiteContent, number: number): number {
 function paragraphs(content: SiteContent, number: number): string[] {
   const random = createRandom(seedOf(content.seed, content.domain, number, lastTouched(content, number)));
   return Array.from({ length: 3 + (number % 4) }, () => {
-    const words = Array.from({ length: 40 + Math.floor(random() * 60) }, () => pick(random, WORDS));
+    const words = Array.from({ length: 40 + Math.floor(random() * 60) }, () => pick(random, vocabularyWords));
     return `${words.join(' ')}.`;
   });
 }
@@ -154,8 +154,8 @@ function padFile({ domain, seed, padBytes }: SiteContent): SiteFile {
   function* chunks(): Generator<Buffer> {
     const key = createHash('sha256').update(`${seed} ${domain}`).digest();
     const cipher = createCipheriv('aes-128-ctr', key.subarray(0, 16), key.subarray(16));
-    const zeros = Buffer.alloc(CHUNK);
-    for (let left = padBytes; left > 0; left -= CHUNK) yield cipher.update(zeros.subarray(0, Math.min(CHUNK, left)));
+    const zeros = Buffer.alloc(chunk);
+    for (let left = padBytes; left > 0; left -= chunk) yield cipher.update(zeros.subarray(0, Math.min(chunk, left)));
   }
   return { path: 'assets/pad.bin', size: padBytes, compressible: false, chunks };
 }

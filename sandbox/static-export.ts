@@ -5,8 +5,8 @@ import type { Fate, JobState } from './jobs.ts';
 import type { Organization } from './organizations.ts';
 import type { World } from './world.ts';
 
-const BODY_LIMIT = 1_048_576;
-const BARE_HOST = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+const bodyLimit = 1_048_576;
+const bareHost = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 
 interface StartRequest {
   domain: string;
@@ -54,7 +54,7 @@ async function startJob(world: World, exchange: Exchange, organization: Organiza
     exchange.log.fault = 'startError';
     return sendError(exchange, 503, 'Static export is briefly unavailable');
   }
-  const body = await readBody(exchange.req, BODY_LIMIT);
+  const body = await readBody(exchange.req, bodyLimit);
   if (body === null) return sendError(exchange, 413, 'The body is too large');
   const request = readStartRequest(exchange.req.headers['content-type'] ?? '', body);
   if (typeof request === 'string') return sendError(exchange, 400, request);
@@ -82,7 +82,7 @@ function readStartRequest(contentType: string, body: Buffer): StartRequest | str
   const parsed = parseJson(body);
   if (typeof parsed !== 'object' || parsed === null) return 'The body must be a JSON object';
   const { domain, version = null, paths = null }: Record<string, unknown> = { ...parsed };
-  if (typeof domain !== 'string' || !BARE_HOST.test(domain)) {
+  if (typeof domain !== 'string' || !bareHost.test(domain)) {
     return 'domain must be a bare host name, without scheme, path or trailing slash';
   }
   if (version !== null && (typeof version !== 'string' || version === '')) return 'version must be text';

@@ -6,9 +6,9 @@ import { type Exchange, send } from './exchange.ts';
 import type { StoredObject } from './objects.ts';
 import type { World } from './world.ts';
 
-const CHUNK = 524_288;
+const chunkBytes = 524_288;
 /** Long enough for written bytes to leave before a reset discards what is still queued. */
-const SETTLE_MS = 20;
+const settleMs = 20;
 
 /** How a download ends: all of it, or broken after so many bytes. */
 interface Ending {
@@ -70,7 +70,7 @@ async function serve(world: World, exchange: Exchange, object: StoredObject): Pr
   const ending = drawEnding(world, exchange, part.end - part.start + 1);
   const sent = await stream(world, exchange, object, { ...part, end: part.start + ending.afterBytes - 1 });
   if (!sent || ending.kind === 'whole') return void res.end();
-  await sleep(SETTLE_MS, undefined, { signal: world.stop });
+  await sleep(settleMs, undefined, { signal: world.stop });
   if (ending.kind === 'reset') req.socket.resetAndDestroy();
   else req.socket.destroySoon();
 }
@@ -105,7 +105,8 @@ async function stream(world: World, exchange: Exchange, object: StoredObject, pa
   const { res, log } = exchange;
   const { clock, settings, stop } = world;
   const began = clock.mono();
-  const chunkSize = settings.storageRate > 0 ? Math.max(1_024, Math.min(CHUNK, settings.storageRate / 20)) : CHUNK;
+  const chunkSize =
+    settings.storageRate > 0 ? Math.max(1_024, Math.min(chunkBytes, settings.storageRate / 20)) : chunkBytes;
   const source = createReadStream(object.file, { ...part, highWaterMark: Math.floor(chunkSize), signal: stop });
   let left = Promise.resolve();
   for await (const chunk of source) {

@@ -6,7 +6,7 @@ import { JobBoard } from './jobs.ts';
 import { Links } from './links.ts';
 import { ObjectStore } from './objects.ts';
 import type { SandboxOptions } from './options.ts';
-import { DEFAULT_ORGANIZATIONS, type Organization, resolveOrganizations } from './organizations.ts';
+import { defaultOrganizations, type Organization, resolveOrganizations } from './organizations.ts';
 import { ProjectFeedback } from './project-feedback.ts';
 import { createRandom, seedOf } from './random.ts';
 import { RequestLog } from './request-log.ts';
@@ -39,7 +39,7 @@ export function createWorld(options: SandboxOptions, folder: string, stop: Abort
   const settings = resolveFields(settingFields, options, 'sandbox option');
   const faults = resolveFields(faultFields, options.faults ?? {}, 'sandbox fault');
   const clock = createClock(settings.clockSkewMs);
-  const organizations = resolveOrganizations(options.organizations ?? DEFAULT_ORGANIZATIONS, settings);
+  const organizations = resolveOrganizations(options.organizations ?? defaultOrganizations, settings);
   const end = settings.now === '' ? clock.serviceNow() : Date.parse(settings.now);
   if (Number.isNaN(end)) throw new Error('sandbox option now must be an ISO 8601 date-time');
   const projects = organizations.flatMap((organization) => organization.projects);

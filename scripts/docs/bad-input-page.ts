@@ -1,6 +1,6 @@
 import { verifyBytes } from '../../src/bundle/verification/verify-archive.ts';
 import { bytesInMemory } from '../../test/tools/archives/bytes-in-memory.ts';
-import { REFUSALS, type Refusal } from '../../test/tools/archives/refusals.ts';
+import { type Refusal, refusedArchives } from '../../test/tools/archives/refusals.ts';
 import { archives } from './bad-input/archives.ts';
 import type { BadCase, BadInput } from './bad-input/bad-case.ts';
 import { sites, stores } from './bad-input/stores.ts';
@@ -25,7 +25,7 @@ rule by which each was refused.
 `;
 
 /** What each case limits, where the table of refusals was read with less than this. */
-export const REFUSAL_LIMITS = { maxBytes: 10_000_000, maxFiles: 100, maxRatio: 200 };
+export const refusalLimits = { maxBytes: 10_000_000, maxFiles: 100, maxRatio: 200 };
 
 /** All cases, by their ids. */
 export const badCases: readonly BadCase[] = [...archives, ...transfer, ...stores, ...sites];
@@ -38,7 +38,7 @@ export function isRule(shownBy: string): boolean {
 /** The rules by which an archive is refused; `accepted` when it is not. */
 export async function outcomeOf({ archive, limits, timeLimitMs }: Refusal): Promise<string> {
   const report = await verifyBytes(bytesInMemory(archive), {
-    limits: { ...REFUSAL_LIMITS, ...limits },
+    limits: { ...refusalLimits, ...limits },
     structureOnly: true,
     ...(timeLimitMs !== undefined && { timeLimitMs }),
   });
@@ -48,7 +48,7 @@ export async function outcomeOf({ archive, limits, timeLimitMs }: Refusal): Prom
 /** `docs/bad-input.md`: every case with what shows it, then every archive with its outcome. */
 export async function badInputPage(): Promise<string> {
   const outcomes = new Map<string, number>();
-  for (const refusal of REFUSALS) {
+  for (const refusal of refusedArchives) {
     const row = `| \`${refusal.rule}\` | ${cell(refusal.shows)} | \`${await outcomeOf(refusal)}\` |`;
     outcomes.set(row, (outcomes.get(row) ?? 0) + 1);
   }
@@ -57,7 +57,7 @@ export async function badInputPage(): Promise<string> {
     intro,
     ...badCases.map(caseText),
     refusals,
-    `${REFUSALS.length} archives.\n`,
+    `${refusedArchives.length} archives.\n`,
     `${['| rule | archive | outcome | archives |', '|---|---|---|---|', ...rows].join('\n')}\n`,
   ].join('\n');
 }

@@ -1,7 +1,7 @@
-import { RENDER_RULES } from '../../src/bundle/rules/render-rules.ts';
-import { SIGNATURE_RULES } from '../../src/bundle/rules/signature-rules.ts';
-import { SITE_RULES } from '../../src/bundle/rules/site-rules.ts';
-import { type RuleText, STRUCTURE_RULES } from '../../src/bundle/rules/structure-rules.ts';
+import { renderRuleTexts } from '../../src/bundle/rules/render-rules.ts';
+import { signatureRuleTexts } from '../../src/bundle/rules/signature-rules.ts';
+import { siteRuleTexts } from '../../src/bundle/rules/site-rules.ts';
+import { type RuleText, structureRuleTexts } from '../../src/bundle/rules/structure-rules.ts';
 
 const intro = `# Verification
 
@@ -107,12 +107,12 @@ These refuse the archive:
 
 /** `docs/verification.md`: every rule with what it refuses and why. */
 export function verificationPage(): string {
-  const structureRows = Object.entries(STRUCTURE_RULES).map(([name, text]) => row(name, text));
-  const siteRows = Object.entries(SITE_RULES).map(([name, text]) => row(name, text, [`\`${text.level}\``]));
-  const signatureRows = Object.entries(SIGNATURE_RULES).map(([name, { refuses, why }]) =>
+  const structureRows = Object.entries(structureRuleTexts).map(([name, text]) => row(name, text));
+  const siteRows = Object.entries(siteRuleTexts).map(([name, text]) => row(name, text, [`\`${text.level}\``]));
+  const signatureRows = Object.entries(signatureRuleTexts).map(([name, { refuses, why }]) =>
     line([`\`${name}\``, refuses, why]),
   );
-  const renderRows = Object.entries(RENDER_RULES).map(([name, { level, refuses, why }]) =>
+  const renderRows = Object.entries(renderRuleTexts).map(([name, { level, refuses, why }]) =>
     line([`\`${name}\``, `\`${level}\``, refuses, why]),
   );
   return [

@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { DEFAULT_LIMITS } from '../bundle/archive/entry-rules.ts';
+import { defaultLimits } from '../bundle/archive/entry-rules.ts';
 import { NoSuchVersion, PointerMoved } from '../bundle/store/bundle-store.ts';
 import { checkVersion, readManifest } from '../bundle/store/check-version.ts';
 import { VersionDamaged } from '../bundle/store/store-errors.ts';
@@ -40,10 +40,10 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
         const { files } = await readManifest(bundles, domain, version);
         // It was accepted by the rules and limits of its day; what counts now is that it is still the same.
         const unpacked = files.reduce((sum, { bytes }) => sum + bytes, 0);
-        const maxBytes = Math.max(DEFAULT_LIMITS.maxBytes, unpacked);
+        const maxBytes = Math.max(defaultLimits.maxBytes, unpacked);
         // Folders count too.
-        const maxFiles = Math.max(DEFAULT_LIMITS.maxFiles, files.length * 10);
-        const limits = { ...DEFAULT_LIMITS, maxBytes, maxFiles };
+        const maxFiles = Math.max(defaultLimits.maxFiles, files.length * 10);
+        const limits = { ...defaultLimits, maxBytes, maxFiles };
         const onProgress = () => Context.current().heartbeat({ version });
         await checkVersion(bundles, domain, version, { limits, structureOnly: true, signal, onProgress });
         return { current: (await bundles.current(domain))?.version ?? null };

@@ -10,16 +10,16 @@ export interface Expansion {
 }
 
 /** `$${` stands for a literal `${`; a name is what a shell takes for one. */
-const REFERENCE = /\$\$\{|\$\{([^}]*)\}?/g;
-const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const referencePattern = /\$\$\{|\$\{([^}]*)\}?/g;
+const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** Replaces `${NAME}` by the environment's value (contracts.md). Values are not expanded again. */
 export function expand(text: string, environment: Environment): Expansion {
   const missing: string[] = [];
   const malformed: string[] = [];
-  const expanded = text.replace(REFERENCE, (reference: string, name: string | undefined) => {
+  const expanded = text.replace(referencePattern, (reference: string, name: string | undefined) => {
     if (name === undefined) return '${';
-    if (!NAME.test(name) || !reference.endsWith('}')) {
+    if (!namePattern.test(name) || !reference.endsWith('}')) {
       malformed.push(reference);
       return '';
     }
@@ -32,5 +32,5 @@ export function expand(text: string, environment: Environment): Expansion {
 
 /** The names that `text` refers to. */
 export function referencedNames(text: string): string[] {
-  return [...text.matchAll(REFERENCE)].flatMap(([, name]) => (name === undefined ? [] : [name]));
+  return [...text.matchAll(referencePattern)].flatMap(([, name]) => (name === undefined ? [] : [name]));
 }

@@ -21,8 +21,8 @@ export interface LoadOptions {
   secrets: 'required' | 'deferred';
 }
 
-const DEFAULT_FILE = 'docferry.yaml';
-const MAX_FILE_BYTES = 1024 * 1024;
+const defaultFile = 'docferry.yaml';
+const maxFileBytes = 1024 * 1024;
 
 /**
  * Loads the configuration from `--config`, else `DOCFERRY_CONFIG`, else `./docferry.yaml` (contracts.md). Throws
@@ -30,7 +30,7 @@ const MAX_FILE_BYTES = 1024 * 1024;
  */
 export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const named = file ?? (env.DOCFERRY_CONFIG || undefined);
-  const absolute = path.resolve(cwd, named ?? DEFAULT_FILE);
+  const absolute = path.resolve(cwd, named ?? defaultFile);
   const text = readText(absolute, named === undefined);
   const refuse = (problems: readonly ConfigProblem[], hint: string | null = null): never => {
     throw new ConfigError(`${absolute} cannot be used:`, problems, hint);
@@ -38,7 +38,7 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
 
   const yaml = parse(text, env, refuse);
   if (yaml.problems.length > 0) refuse(yaml.problems, quotingHint(yaml, text));
-  if (yaml.value === null) refuse([{ path: '', position: null, message: 'the file is empty' }], EXAMPLE_HINT);
+  if (yaml.value === null) refuse([{ path: '', position: null, message: 'the file is empty' }], exampleHint);
   const checked = configSchema.safeParse(yaml.value);
   if (!checked.success) return refuse(describeIssues(checked.error.issues, yaml));
   const findings = findContradictions(checked.data);
@@ -49,10 +49,10 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   return config;
 }
 
-const EXAMPLE_HINT = 'write an example with `docferry config init` and adapt it, or name a file with --config';
+const exampleHint = 'write an example with `docferry config init` and adapt it, or name a file with --config';
 
 function readText(file: string, byDefault: boolean): string {
-  const buffer = Buffer.alloc(MAX_FILE_BYTES + 1);
+  const buffer = Buffer.alloc(maxFileBytes + 1);
   let bytes: number;
   try {
     const descriptor = openSync(file, 'r');
@@ -65,9 +65,9 @@ function readText(file: string, byDefault: boolean): string {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     if (code !== 'ENOENT') throw new ConfigError(`${file} cannot be read (${code})`);
     const tried = byDefault ? ' (and neither --config nor DOCFERRY_CONFIG names one)' : '';
-    throw new ConfigError(`there is no configuration file ${file}${tried}`, [], EXAMPLE_HINT);
+    throw new ConfigError(`there is no configuration file ${file}${tried}`, [], exampleHint);
   }
-  if (bytes > MAX_FILE_BYTES) throw new ConfigError(`${file} is larger than 1 MiB: that is no configuration file`);
+  if (bytes > maxFileBytes) throw new ConfigError(`${file} is larger than 1 MiB: that is no configuration file`);
   return buffer.toString('utf8', 0, bytes);
 }
 

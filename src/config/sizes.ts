@@ -1,4 +1,4 @@
-const UNITS = {
+const units = {
   B: 1,
   KB: 1000,
   MB: 1000 ** 2,
@@ -14,6 +14,6 @@ const UNITS = {
 export function parseSize(text: string): number | null {
   const [, amount, unit = 'B'] = /^(\d+(?:\.\d+)?) ?(B|[KMGT]i?B)?$/.exec(text.trim()) ?? [];
   if (amount === undefined) return null;
-  const bytes = Number(amount) * UNITS[unit as keyof typeof UNITS];
+  const bytes = Number(amount) * units[unit as keyof typeof units];
   return Number.isSafeInteger(bytes) ? bytes : null;
 }

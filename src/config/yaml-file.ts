@@ -17,10 +17,10 @@ import { formatPath } from './format-path.ts';
 import { passwordSpan } from './postgres-address.ts';
 
 /** Far more than any configuration needs; keeps bombs of aliases from unfolding. */
-const MAX_ALIASES = 100;
+const maxAliases = 100;
 
 /** Values of these keys are secrets: neither expanded on loading nor ever shown. */
-const SECRET_KEYS = new Set(['apiKey', 'hashKey', 'password', 'secret', 'token', 'url']);
+const secretKeys = new Set(['apiKey', 'hashKey', 'password', 'secret', 'token', 'url']);
 
 /** A YAML file as plain values, each of which can be found again in the text. */
 export class YamlFile {
@@ -61,7 +61,7 @@ export class YamlFile {
 
   /** What the field holds in words that may be shown: never a secret, nor a value from the environment. */
   held(path: readonly PropertyKey[]): string | null {
-    if (path.some((key) => typeof key === 'string' && SECRET_KEYS.has(key))) return null;
+    if (path.some((key) => typeof key === 'string' && secretKeys.has(key))) return null;
     const node = this.#nodeAt(path);
     if (node === undefined) return null;
     if (isCollection(node)) return isMap(node) ? 'a mapping' : 'a list';
@@ -75,8 +75,7 @@ export class YamlFile {
       Scalar: (key, node, ancestors) => {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
         const pair = ancestors.at(-1);
-        if (pair !== undefined && 'key' in pair && isScalar(pair.key) && SECRET_KEYS.has(String(pair.key.value)))
-          return;
+        if (pair !== undefined && 'key' in pair && isScalar(pair.key) && secretKeys.has(String(pair.key.value))) return;
         const { text, missing, malformed } = expandButPassword(node.value, environment);
         const path = pathOf([...ancestors, node]);
         const report = (message: string) => this.problems.push({ path, position: this.#positionOf(node), message });
@@ -90,7 +89,7 @@ export class YamlFile {
 
   #toValue(): unknown {
     try {
-      return this.#document.toJS({ maxAliasCount: MAX_ALIASES });
+      return this.#document.toJS({ maxAliasCount: maxAliases });
     } catch {
       this.problems.push({ path: '', position: null, message: 'YAML: too many or unknown aliases' });
       return null;

@@ -1,11 +1,12 @@
-const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
+const isoPattern =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 
 /**
  * Milliseconds since the epoch of an ISO 8601 date-time or date (`YYYY-MM-DD`, its midnight), to the millisecond; null
  * for anything else and outside the years 1000 to 9999. Without a zone it is taken as UTC. Never throws.
  */
 export function isoInstant(text: string): number | null {
-  const [iso, date, time = '00:00', seconds = '00', fraction = '', zone = 'Z'] = ISO.exec(text) ?? [];
+  const [iso, date, time = '00:00', seconds = '00', fraction = '', zone = 'Z'] = isoPattern.exec(text) ?? [];
   if (iso === undefined) return null;
   const local = `${date}T${time}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
   const localMs = Date.parse(local);

@@ -20,14 +20,14 @@ export interface DirectoryTargetOptions {
   keep?: number;
 }
 
-const DEFAULT_KEEP = 10;
-const RELEASES = 'releases';
-const UNPACKING = '.unpacking-';
+const defaultKeep = 10;
+const releases = 'releases';
+const unpackingSuffix = '.unpacking-';
 /** The link that is about to become `current`. */
-const NEW_LINK = /^current\.[0-9a-f]{12}\.tmp$/;
+const newLink = /^current\.[0-9a-f]{12}\.tmp$/;
 /** Unfinished releases and links older than this were left by a process that died. */
-const LEFTOVER_AFTER_MS = 24 * 3_600_000;
-const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST'];
+const leftoverAfterMs = 24 * 3_600_000;
+const notWritable = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST'];
 
 /**
  * Unpacks versions to `<path>/releases/<version>` and points the symbolic link `<path>/current` at one by renaming a
@@ -40,10 +40,10 @@ export class DirectoryTarget implements RolloutTarget {
   readonly #current: string;
   readonly #keep: number;
 
-  constructor({ name, path, keep = DEFAULT_KEEP }: DirectoryTargetOptions) {
+  constructor({ name, path, keep = defaultKeep }: DirectoryTargetOptions) {
     this.name = name;
     this.#path = path;
-    this.#releases = join(path, RELEASES);
+    this.#releases = join(path, releases);
     this.#current = join(path, 'current');
     this.#keep = keep;
   }
@@ -51,7 +51,7 @@ export class DirectoryTarget implements RolloutTarget {
   async runningVersion(): Promise<string | null> {
     const target = await readlink(this.#current).catch(() => null);
     const [folder, version, ...rest] = target?.split('/') ?? [];
-    if (folder !== RELEASES || !version || rest.length > 0) return null;
+    if (folder !== releases || !version || rest.length > 0) return null;
     return (await isFolder(join(this.#releases, version))) ? version : null;
   }
 
@@ -61,7 +61,7 @@ export class DirectoryTarget implements RolloutTarget {
       return await this.#rollOut(request);
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-      if (!NOT_WRITABLE.includes(code)) throw error;
+      if (!notWritable.includes(code)) throw error;
       throw new TargetRefused(
         code === 'ENOSPC' || code === 'EDQUOT'
           ? `the disk of ${this.#path} is full (${code}): free some space and roll out again; what runs stays`
@@ -99,7 +99,7 @@ export class DirectoryTarget implements RolloutTarget {
   }
 
   async #unpackTo(release: string, { withArchive, manifest, signal, onProgress }: RolloutRequest): Promise<void> {
-    const temp = join(this.#releases, `${UNPACKING}${manifest.version}-${randomSuffix()}`);
+    const temp = join(this.#releases, `${unpackingSuffix}${manifest.version}-${randomSuffix()}`);
     try {
       await mkdir(temp);
       await withArchive((archive) => unpack(archive, manifest, temp, { signal, onProgress }));
@@ -123,7 +123,7 @@ export class DirectoryTarget implements RolloutTarget {
   async #switchTo(version: string, { isWanted }: RolloutRequest): Promise<void> {
     const link = `${this.#current}.${randomSuffix()}.tmp`;
     try {
-      await symlink(`${RELEASES}/${version}`, link);
+      await symlink(`${releases}/${version}`, link);
       for (;;) {
         const before = readLink(this.#current);
         if (isWanted && !(await isWanted())) throw new RolloutSuperseded(version);
@@ -145,14 +145,16 @@ export class DirectoryTarget implements RolloutTarget {
       .sort()
       .reverse()
       .slice(Math.max(0, this.#keep - 1));
-    const unpacking = names.filter((name) => name.startsWith(UNPACKING)).map((name) => join(this.#releases, name));
+    const unpacking = names
+      .filter((name) => name.startsWith(unpackingSuffix))
+      .map((name) => join(this.#releases, name));
     const links = (await readdir(this.#path))
-      .filter((name) => NEW_LINK.test(name))
+      .filter((name) => newLink.test(name))
       .map((name) => join(this.#path, name));
     const leftovers: string[] = [];
     for (const path of [...unpacking, ...links]) {
       const found = await lstat(path).catch(ifMissing);
-      if (found && Date.now() - found.mtimeMs > LEFTOVER_AFTER_MS) leftovers.push(path);
+      if (found && Date.now() - found.mtimeMs > leftoverAfterMs) leftovers.push(path);
     }
     const paths = [...old.map((name) => join(this.#releases, name)), ...leftovers];
     for (const path of paths) await rm(path, { recursive: true, force: true });

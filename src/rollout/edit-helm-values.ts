@@ -3,7 +3,7 @@ import { isAlias, isMap, isScalar } from 'yaml';
 import {
   findPair,
   parseHelmValues,
-  STATIC_EXPORT,
+  staticExport,
   type ValuesDocument,
   type ValuesMap,
   ValuesRefused,
@@ -45,7 +45,7 @@ export function readHelmValues(text: string): ExportInService | null {
 }
 
 function inService({ values }: ValuesDocument): ExportInService | null {
-  const fields = values.get(STATIC_EXPORT);
+  const fields = values.get(staticExport);
   if (!(fields instanceof Map) || fields.get('enabled') !== true) return null;
   const [bundleUrl, version]: unknown[] = [fields.get('bundleUrl'), fields.get('version')];
   return typeof bundleUrl === 'string' && typeof version === 'string' ? { bundleUrl, version } : null;
@@ -53,11 +53,11 @@ function inService({ values }: ValuesDocument): ExportInService | null {
 
 /** The mapping to edit; null when it is missing or empty. */
 function exportMapping({ root }: ValuesDocument): ValuesMap | null {
-  const value = root && findPair(root, STATIC_EXPORT)?.value;
+  const value = root && findPair(root, staticExport)?.value;
   if (!value || (isScalar(value) && value.value === null)) return null;
   if (isMap(value)) return value;
   const what = isAlias(value) ? 'is an alias' : 'is not a mapping';
-  throw new ValuesRefused('not-editable', `${STATIC_EXPORT} ${what}: write it as a mapping of its own`);
+  throw new ValuesRefused('not-editable', `${staticExport} ${what}: write it as a mapping of its own`);
 }
 
 /** Nothing is written that is right already, so that nobody commits in circles. */
@@ -91,15 +91,15 @@ function splicesFor(
     return [
       ...present.flatMap(({ pair, field }) => {
         const plain = field === 'bundleUrl' ? wanted.bundleUrl : null;
-        return setScalar(pair, `${STATIC_EXPORT}.${field}`, scalars[field], plain);
+        return setScalar(pair, `${staticExport}.${field}`, scalars[field], plain);
       }),
       ...addEntries(text, found, missing.map(entryOf)),
     ];
   }
   const mapping = exportFields.map(entryOf);
-  const pair = root && findPair(root, STATIC_EXPORT);
+  const pair = root && findPair(root, staticExport);
   if (root && pair) return fillEmptyEntry(text, root, pair, mapping);
-  const entries = [{ key: STATIC_EXPORT, value: mapping }];
+  const entries = [{ key: staticExport, value: mapping }];
   return root ? addEntries(text, root, entries) : appendEntries(before, entries);
 }
 
@@ -108,10 +108,10 @@ function checkEdited(before: ValuesDocument, text: string, wanted: ExportInServi
   const after = parseEdited(text);
   const done = exportFields.every((field) => isRight(exportMapping(after), field, wanted));
   if (!done || !isDeepStrictEqual(inService(after), wanted)) {
-    throw new ValuesRefused('not-editable', `${STATIC_EXPORT} is written in a way that cannot be edited safely`);
+    throw new ValuesRefused('not-editable', `${staticExport} is written in a way that cannot be edited safely`);
   }
   if (!isDeepStrictEqual(others(before), others(after))) {
-    throw new ValuesRefused('shared-by-alias', `${STATIC_EXPORT} shares values with other keys by an anchor or alias`);
+    throw new ValuesRefused('shared-by-alias', `${staticExport} shares values with other keys by an anchor or alias`);
   }
 }
 
@@ -120,14 +120,14 @@ function parseEdited(text: string): ValuesDocument {
     return parseHelmValues(text);
   } catch (error) {
     if (!(error instanceof ValuesRefused)) throw error;
-    throw new ValuesRefused('not-editable', `${STATIC_EXPORT} is written in a way that cannot be edited safely`);
+    throw new ValuesRefused('not-editable', `${staticExport} is written in a way that cannot be edited safely`);
   }
 }
 
 /** Everything but the three fields. */
 function others({ values }: ValuesDocument): Map<unknown, unknown> {
-  const mapping = values.get(STATIC_EXPORT);
+  const mapping = values.get(staticExport);
   const rest = new Map<unknown, unknown>(mapping instanceof Map ? mapping : []);
   for (const field of exportFields) rest.delete(field);
-  return new Map<unknown, unknown>(values).set(STATIC_EXPORT, rest);
+  return new Map<unknown, unknown>(values).set(staticExport, rest);
 }

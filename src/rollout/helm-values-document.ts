@@ -21,7 +21,7 @@ export class ValuesRefused extends Error {
 }
 
 /** The mapping of the three fields (service-interface.md, point 6). */
-export const STATIC_EXPORT = 'staticExport';
+export const staticExport = 'staticExport';
 
 export type ValuesMap = YAMLMap<ParsedNode, ParsedNode | null>;
 export type ValuesPair = ValuesMap['items'][number];
@@ -38,7 +38,7 @@ export interface ValuesDocument {
 }
 
 /** Far more than values files hold; keeps bombs of aliases from unfolding. */
-const MAX_ALIASES = 10_000;
+const maxAliases = 10_000;
 
 /** Throws `ValuesRefused`. */
 export function parseHelmValues(text: string): ValuesDocument {
@@ -79,7 +79,7 @@ function sourceOf({ srcToken }: ParsedNode): string {
 
 function valuesOf(document: Document.Parsed): Map<unknown, unknown> {
   try {
-    const values: unknown = document.toJS({ mapAsMap: true, maxAliasCount: MAX_ALIASES });
+    const values: unknown = document.toJS({ mapAsMap: true, maxAliasCount: maxAliases });
     if (values instanceof Map) return values;
   } catch {
     // The reason is named below.

@@ -8,9 +8,9 @@ export interface NewEntry {
   value: string | NewEntry[];
 }
 
-const DEFAULT_INDENT = 2;
+const defaultIndent = 2;
 /** Addresses that mean the same unquoted, between braces too. */
-const PLAIN_ADDRESS = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9._~:/@%+-]*[A-Za-z0-9]$/;
+const plainAddress = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9._~:/@%+-]*[A-Za-z0-9]$/;
 
 /**
  * Puts `quoted` where the value of an entry stands. An unquoted or single-quoted value keeps its style if `plain`, the
@@ -51,13 +51,13 @@ export function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, m
   const inFlow = `{ ${mapping.map((entry) => flowEntry(entry, isQuoted(pair))).join(', ')} }`;
   if (token && 'source' in token && token.source !== '') return [replace(token.offset, token.source, inFlow)];
   if (outer?.type !== 'block-map') return [insertValue(pair, inFlow)];
-  const lines = blockLines(mapping, outer.indent + stepOf(map), DEFAULT_INDENT);
+  const lines = blockLines(mapping, outer.indent + stepOf(map), defaultIndent);
   return [insertLines(text, startOfNextLine(text, endOfIndicator(pair)), lines)];
 }
 
 /** Entries for a file that has none yet. */
 export function appendEntries({ text, end }: ValuesDocument, entries: readonly NewEntry[]): Splice[] {
-  return [insertLines(text, end, blockLines(entries, 0, DEFAULT_INDENT))];
+  return [insertLines(text, end, blockLines(entries, 0, defaultIndent))];
 }
 
 function replace(from: number, old: string, text: string): Splice {
@@ -69,7 +69,7 @@ function insert(at: number, text: string): Splice {
 }
 
 function inStyleOf(type: CST.Token['type'], quoted: string, plain: string | null): string {
-  if (plain === null || !PLAIN_ADDRESS.test(plain)) return quoted;
+  if (plain === null || !plainAddress.test(plain)) return quoted;
   if (type === 'scalar') return plain;
   return type === 'single-quoted-scalar' ? `'${plain}'` : quoted;
 }
@@ -162,7 +162,7 @@ function stepOf(map: ValuesMap): number {
     const nested = isMap(value) ? value.srcToken : undefined;
     if (nested?.type === 'block-map' && own?.type === 'block-map') return nested.indent - own.indent;
   }
-  return DEFAULT_INDENT;
+  return defaultIndent;
 }
 
 function lengthOf(token: CST.Token): number {

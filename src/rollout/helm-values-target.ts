@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { versionTime } from '../model/export/version-name.ts';
 import { editHelmValues, readHelmValues } from './edit-helm-values.ts';
-import { STATIC_EXPORT, ValuesRefused } from './helm-values-document.ts';
+import { staticExport, ValuesRefused } from './helm-values-document.ts';
 import { replaceFile } from './replace-text-file.ts';
 import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
@@ -16,7 +16,7 @@ export interface HelmValuesTargetOptions {
   publicUrl: string;
 }
 
-const UNUSABLE: Readonly<Record<string, string>> = {
+const unusable: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist: create it (it may be empty), or correct its path in the configuration',
   ENOTDIR: 'does not exist: a part of its path is a file',
   EISDIR: 'is a folder: name the values file in it',
@@ -56,7 +56,7 @@ export class HelmValuesTarget implements RolloutTarget {
       return await this.#rollOut(request, publishedAddress(request.url));
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-      const problem = error instanceof ValuesRefused ? error.message : UNUSABLE[code];
+      const problem = error instanceof ValuesRefused ? error.message : unusable[code];
       throw problem === undefined ? error : new TargetRefused(`${this.#file} ${problem}`);
     }
   }
@@ -70,7 +70,7 @@ export class HelmValuesTarget implements RolloutTarget {
     if (isWanted && !(await isWanted())) throw new RolloutSuperseded(version);
     signal?.throwIfAborted();
     await replaceFile(this.#file, text);
-    const fields = changed.map((field) => `${STATIC_EXPORT}.${field}`).join(', ');
+    const fields = changed.map((field) => `${staticExport}.${field}`).join(', ');
     return `${version} in ${this.#file} (changed ${fields}), before: ${versionIn(before)}`;
   }
 

@@ -4,7 +4,7 @@ import { syncPath } from '../bundle/files/durable-file.ts';
 import type { Work } from '../bundle/store/bundle-store.ts';
 
 /** Flushes asked for side by side share the disk's journal writes. */
-const AT_ONCE = 16;
+const atOnce = 16;
 
 /** Flushes every file and folder below a folder, and the folder itself, to the disk. Throws the signal's reason. */
 export async function syncTree(folder: string, { signal, onProgress }: Work = {}): Promise<void> {
@@ -19,5 +19,5 @@ export async function syncTree(folder: string, { signal, onProgress }: Work = {}
       onProgress?.();
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await Promise.all(Array.from({ length: atOnce }, worker));
 }

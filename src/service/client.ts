@@ -30,9 +30,9 @@ export interface DocumentationServiceOptions {
 }
 
 /** The first two stay within `budget.arrival`'s default of 30 s (B1). */
-const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 30_000, overallMs: 60_000 };
-const MAX_FEEDBACK_BYTES = 64 * 1024 * 1024;
-const MAX_OTHER_BYTES = 1024 * 1024;
+const defaultTimeouts: Timeouts = { connectMs: 10_000, firstByteMs: 30_000, overallMs: 60_000 };
+const longestFeedbackAnswer = 64 * 1024 * 1024;
+const longestOtherAnswer = 1024 * 1024;
 
 /**
  * The documentation service over HTTP (service-interface.md). Throws `TypeError` for a base address that is no https:// URL
@@ -42,8 +42,8 @@ export function createDocumentationService(options: DocumentationServiceOptions)
   const exportArea = openArea(options.baseUrl, options);
   const analyticsArea =
     options.analyticsBaseUrl === undefined ? exportArea : openArea(options.analyticsBaseUrl, options);
-  const maxFeedbackBytes = options.maxResponseBytes?.feedback ?? MAX_FEEDBACK_BYTES;
-  const maxOtherBytes = options.maxResponseBytes?.other ?? MAX_OTHER_BYTES;
+  const maxFeedbackBytes = options.maxResponseBytes?.feedback ?? longestFeedbackAnswer;
+  const maxOtherBytes = options.maxResponseBytes?.other ?? longestOtherAnswer;
 
   const jobsPath = ['v1', 'static-export', 'jobs'];
   const exportCall = (path: string[], rest: Pick<OutgoingRequest, 'method' | 'body'>) => ({
@@ -79,7 +79,7 @@ export function createDocumentationService(options: DocumentationServiceOptions)
 /** One base address with its connections. */
 function openArea(baseUrl: string, options: DocumentationServiceOptions) {
   const base = readBaseUrl(baseUrl, options.allowInsecure === true);
-  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const agentOptions = {
     tls: base.protocol === 'https:' ? (options.ca === undefined ? {} : { ca: options.ca }) : null,
     proxy: () => proxyFor(base, options.environment ?? process.env),

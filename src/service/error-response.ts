@@ -13,8 +13,8 @@ import {
 import { safeText } from './safe-text.ts';
 import { errorResponseSchema } from './schemas.ts';
 
-const MAX_TEXT_LENGTH = 300;
-const MAX_DETAILS = 20;
+const maxTextLength = 300;
+const maxDetails = 20;
 
 /** An answer that is no success: what is known of it. */
 export interface FailedAnswer {
@@ -63,8 +63,8 @@ export function errorFor(answer: FailedAnswer, secrets: readonly string[], nowMs
 function readWords(text: string | null, secrets: readonly string[]): { words: string; details: string[] } {
   const parsed = errorResponseSchema.safeParse(tryJson(text ?? ''));
   if (!parsed.success) return { words: '', details: [] };
-  const safe = (words: string) => safeText(words, secrets, MAX_TEXT_LENGTH);
-  const details = (parsed.data.details ?? []).slice(0, MAX_DETAILS).map((detail) => safe(detail.message));
+  const safe = (words: string) => safeText(words, secrets, maxTextLength);
+  const details = (parsed.data.details ?? []).slice(0, maxDetails).map((detail) => safe(detail.message));
   return { words: safe(parsed.data.error ?? ''), details: details.filter((detail) => detail !== '') };
 }
 

@@ -47,7 +47,7 @@ interface State {
   failure: unknown;
 }
 
-const MAX_ERROR_BYTES = 64 * 1024;
+const maxErrorBytes = 64 * 1024;
 
 /**
  * Sends one request and reads one answer, whatever its status; no redirect, no retry. Throws `NetworkError`,
@@ -150,7 +150,7 @@ async function readAnswer(response: AxiosResponse<Readable>, maxBytes: number): 
   const ok = status >= 200 && status < 300;
   let text: string | null = null;
   try {
-    text = await readBody(response.data, ok ? maxBytes : Math.min(maxBytes, MAX_ERROR_BYTES));
+    text = await readBody(response.data, ok ? maxBytes : Math.min(maxBytes, maxErrorBytes));
   } catch (error) {
     if (ok && error instanceof BodyTooLong) throw new MalformedResponse(`the service's answer is ${error.message}`);
     if (ok) throw error;

@@ -13,7 +13,7 @@ import { feedbackEntrySchemas, feedbackResponseSchema } from './schemas.ts';
  */
 const longestId = 512;
 
-const BASE_FIELDS = new Set(['id', 'path', 'comment', 'createdAt', 'source', 'status']);
+const baseFields = new Set(['id', 'path', 'comment', 'createdAt', 'source', 'status']);
 
 /**
  * Reads a "Feedback response" (service-interface.md). Throws `MalformedResponse` when the page itself cannot be understood; an
@@ -49,7 +49,7 @@ function readEntry(value: unknown): FeedbackEntry | string {
     const variant = feedbackEntrySchemas[source].safeParse(value);
     if (!variant.success) return describeIssue(variant.error, value);
   }
-  const rest = new Map(Object.entries(value as object).filter(([name]) => !BASE_FIELDS.has(name)));
+  const rest = new Map(Object.entries(value as object).filter(([name]) => !baseFields.has(name)));
   return { id, path, comment, createdAt, source, status, ...takeVariant(rest), extra: Object.fromEntries(rest) };
 }
 

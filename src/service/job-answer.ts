@@ -7,7 +7,7 @@ import { readPageCount, readProgress } from './progress.ts';
 import { safeText } from './safe-text.ts';
 import { bundleResponseSchema, jobStatusSchema, startedJobSchema } from './schemas.ts';
 
-const MAX_ERROR_LENGTH = 500;
+const maxErrorLength = 500;
 
 /** Reads the answer of "Start static export job"; without a status the job counts as `queued`. */
 export function readStartedJob(text: string, secrets: readonly string[]): ExportJob {
@@ -59,7 +59,7 @@ function toExportJob(jobId: string, status: string, details: JobDetails, secrets
     state,
     percent: state === 'completed' ? 100 : readProgress(details.progress),
     pageCount: readPageCount(details.pageCount),
-    error: state === 'failed' && details.error ? safeText(details.error, secrets, MAX_ERROR_LENGTH) : null,
+    error: state === 'failed' && details.error ? safeText(details.error, secrets, maxErrorLength) : null,
   };
 }
 

@@ -6,12 +6,12 @@ interface Meaning {
   hint?: string;
 }
 
-const UNTRUSTED: Meaning = {
+const untrusted: Meaning = {
   message: 'its TLS certificate is not trusted',
   hint: 'for a certificate authority of your own set NODE_EXTRA_CA_CERTS to its PEM file',
 };
 
-const MEANINGS: Record<string, Meaning> = {
+const meanings: Record<string, Meaning> = {
   ECONNREFUSED: { message: 'it refused the connection', hint: 'check the address and that the service is running' },
   ENOTFOUND: { message: 'its name is not known', hint: 'check the address' },
   EAI_AGAIN: { message: 'its name could not be looked up for now' },
@@ -23,11 +23,11 @@ const MEANINGS: Record<string, Meaning> = {
   EPROTO: { message: 'it does not speak TLS as expected' },
   ERR_TLS_CERT_ALTNAME_INVALID: { message: 'its TLS certificate is for another name', hint: 'check the address' },
   CERT_HAS_EXPIRED: { message: 'its TLS certificate has expired' },
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
 };
 
 /** The error for a request that got no whole answer, from whatever was thrown; only its code is kept. */
@@ -37,7 +37,7 @@ export function networkErrorFor(error: unknown, host: string, mayHaveArrived: bo
     return new NetworkError(message, 'EPROXY', mayHaveArrived, 'check HTTPS_PROXY and NO_PROXY');
   }
   const code = codeOf(error);
-  const meaning = MEANINGS[code] ?? { message: `the exchange failed (${code})` };
+  const meaning = meanings[code] ?? { message: `the exchange failed (${code})` };
   return new NetworkError(`cannot talk to ${host}: ${meaning.message}`, code, mayHaveArrived, meaning.hint ?? null);
 }
 

@@ -1,12 +1,12 @@
-const PERCENT_KEYS = ['percent', 'percentage', 'pct', 'percentComplete'];
-const FRACTION_KEYS = ['fraction', 'ratio'];
-const DONE_KEYS = ['done', 'current', 'completed', 'processed', 'finished', 'count'];
-const TOTAL_KEYS = ['total', 'of', 'max'];
+const percentKeys = ['percent', 'percentage', 'pct', 'percentComplete'];
+const fractionKeys = ['fraction', 'ratio'];
+const doneKeys = ['done', 'current', 'completed', 'processed', 'finished', 'count'];
+const totalKeys = ['total', 'of', 'max'];
 
-const NUMBER = String.raw`(\d+(?:\.\d+)?)`;
-const PLAIN_TEXT = new RegExp(`^${NUMBER}$`);
-const PERCENT_TEXT = new RegExp(`^${NUMBER} *%$`);
-const RATIO_TEXT = new RegExp(`^${NUMBER} *(?:/|of) *${NUMBER}$`);
+const numberPattern = String.raw`(\d+(?:\.\d+)?)`;
+const plainText = new RegExp(`^${numberPattern}$`);
+const percentText = new RegExp(`^${numberPattern} *%$`);
+const ratioText = new RegExp(`^${numberPattern} *(?:/|of) *${numberPattern}$`);
 
 /**
  * How far a job is, 0 to 100, from any shape of `progress` that can be understood; null otherwise. Never throws.
@@ -19,16 +19,16 @@ export function readProgress(progress: unknown): number | null {
   if (typeof progress === 'number') return fromBareNumber(progress);
   if (typeof progress === 'string') return fromText(progress.trim());
   if (!isRecord(progress)) return null;
-  const percent = firstNumber(progress, PERCENT_KEYS);
+  const percent = firstNumber(progress, percentKeys);
   if (percent !== null) return within(percent);
-  const fraction = firstNumber(progress, FRACTION_KEYS);
+  const fraction = firstNumber(progress, fractionKeys);
   if (fraction !== null) return within(fraction * 100);
-  return fromRatio(firstNumber(progress, DONE_KEYS), firstNumber(progress, TOTAL_KEYS));
+  return fromRatio(firstNumber(progress, doneKeys), firstNumber(progress, totalKeys));
 }
 
 /** Pages exported so far, a whole number from 0; null when absent or unreadable. Never throws. */
 export function readPageCount(pageCount: unknown): number | null {
-  const count = isRecord(pageCount) ? firstNumber(pageCount, DONE_KEYS) : toNumber(pageCount);
+  const count = isRecord(pageCount) ? firstNumber(pageCount, doneKeys) : toNumber(pageCount);
   return count !== null && Number.isSafeInteger(count) && count >= 0 ? count : null;
 }
 
@@ -38,11 +38,11 @@ function fromBareNumber(value: number): number | null {
 }
 
 function fromText(text: string): number | null {
-  const percent = PERCENT_TEXT.exec(text)?.[1];
+  const percent = percentText.exec(text)?.[1];
   if (percent !== undefined) return within(Number(percent));
-  const [, done, total] = RATIO_TEXT.exec(text) ?? [];
+  const [, done, total] = ratioText.exec(text) ?? [];
   if (done !== undefined && total !== undefined) return fromRatio(Number(done), Number(total));
-  return PLAIN_TEXT.test(text) ? fromBareNumber(Number(text)) : null;
+  return plainText.test(text) ? fromBareNumber(Number(text)) : null;
 }
 
 function fromRatio(done: number | null, total: number | null): number | null {
@@ -67,7 +67,7 @@ function toNumber(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (typeof value !== 'string') return null;
   const text = value.trim().replace(/ *%$/, '');
-  return PLAIN_TEXT.test(text) ? Number(text) : null;
+  return plainText.test(text) ? Number(text) : null;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

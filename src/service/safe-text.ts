@@ -1,7 +1,7 @@
-const REMOVED = '[removed]';
+const removed = '[removed]';
 
 /** Printable text with anything that could be a link, a key or an address taken out, in this order. */
-const SENSITIVE = [
+const sensitive = [
   /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi,
   /\b(bearer|basic|token)\s+\S+/gi,
   /[^\s@<>"']+@[^\s@<>"']+/g,
@@ -18,9 +18,9 @@ export function safeText(text: string, secrets: readonly string[], maxLength: nu
   // A service may send megabytes here; nothing past this point would survive the cut.
   let result = text.slice(0, maxLength * 8);
   for (const secret of secrets) {
-    if (secret !== '') result = result.replaceAll(secret, REMOVED);
+    if (secret !== '') result = result.replaceAll(secret, removed);
   }
-  for (const pattern of SENSITIVE) result = result.replace(pattern, REMOVED);
+  for (const pattern of sensitive) result = result.replace(pattern, removed);
   result = result.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
   const characters = [...result];
   return characters.length <= maxLength ? result : `${characters.slice(0, maxLength - 1).join('')}…`;

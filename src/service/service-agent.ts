@@ -5,7 +5,7 @@ import type tls from 'node:tls';
 import { openConnection } from './service-connection.ts';
 
 /** A server closes idle connections after 5 s or more; ending them earlier avoids writing on one that is closing. */
-const IDLE_MS = 4_000;
+const idleMs = 4_000;
 
 /** What `ServiceAgent` needs in the options of `http.request`. */
 export interface ConnectOptions {
@@ -35,7 +35,7 @@ export class ServiceAgent extends http.Agent {
   readonly #options: ServiceAgentOptions;
 
   constructor(options: ServiceAgentOptions) {
-    super({ keepAlive: options.keepAlive, timeout: IDLE_MS });
+    super({ keepAlive: options.keepAlive, timeout: idleMs });
     this.protocol = options.tls === null ? 'http:' : 'https:';
     this.defaultPort = options.tls === null ? 80 : 443;
     this.#options = options;

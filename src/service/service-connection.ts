@@ -12,7 +12,7 @@ export interface Destination {
   proxy: URL | null;
 }
 
-const MAX_PROXY_HEAD_BYTES = 16 * 1024;
+const maxProxyHeadBytes = 16 * 1024;
 
 /** The TCP socket under each socket that was handed out. */
 const tcpSockets = new WeakMap<object, net.Socket>();
@@ -87,7 +87,7 @@ async function readHead(socket: net.Socket, signal: AbortSignal): Promise<string
   const collect = (chunk: Buffer) => {
     head += chunk.toString('latin1');
     if (head.includes('\r\n\r\n')) socket.emit('head');
-    else if (head.length > MAX_PROXY_HEAD_BYTES) socket.destroy(new ProxyFailed('the proxy did not answer in HTTP'));
+    else if (head.length > maxProxyHeadBytes) socket.destroy(new ProxyFailed('the proxy did not answer in HTTP'));
   };
   const closed = () => socket.destroy(new ProxyFailed('the proxy closed the connection'));
   socket.on('data', collect);

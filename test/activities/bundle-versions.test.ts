@@ -11,7 +11,7 @@ import { hashFile } from '../../src/bundle/files/hash-file.ts';
 import { DirectoryBundleStore } from '../../src/bundle/store/directory/directory-store.ts';
 import { json, serviceWith } from '../service/http-server.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
-import { SITE, zip } from '../tools/bundle/build-archive.ts';
+import { smallSite, zip } from '../tools/bundle/build-archive.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 import { chromiumProgram } from '../tools/servers/chromium.ts';
 
@@ -149,7 +149,7 @@ describe('fetchBundle', () => {
   it('knows a zip by its bytes, whatever the link calls it', async () => {
     const jobId = await exported();
     const file = join(scene.folder, 'site.bin');
-    await writeFile(file, zip(SITE));
+    await writeFile(file, zip(smallSite));
     scene.sandbox.setFaults({ archiveFile: file });
     expect(await fetchBundle(jobId)).toMatchObject({ ok: true, archive: { format: 'zip' }, pages: 2 });
     expect(downloads()[0]?.path).toMatch(/\.tar\.gz$/);

@@ -12,7 +12,7 @@ import { publish, stage } from '../tools/bundle/staged.ts';
 
 const domain = 'docs.acme.example';
 const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
-const NOW = Date.UTC(2026, 11, 24);
+const now = Date.UTC(2026, 11, 24);
 let scene: ActivityScene;
 afterEach(async () => {
   await scene?.end();
@@ -26,7 +26,7 @@ async function withVersions(days: readonly number[]) {
   scene = await activityScene();
   const { bundles } = scene.deps;
   for (const day of days) await publish(bundles, versionAt(day));
-  await bundles.moveCurrent(domain, versionAt(days.at(-1) ?? 0), 0, new Date(NOW));
+  await bundles.moveCurrent(domain, versionAt(days.at(-1) ?? 0), 0, new Date(now));
   const target = new DirectoryTarget({ name: 'directory:./site', path: join(scene.folder, 'site') });
   scene.deps.organizations = scene.deps.organizations.map((organization) => ({
     ...organization,
@@ -46,7 +46,7 @@ describe('publishVersion', () => {
       ...input,
       stageId: 'run-4',
       version: versionAt(4),
-      promote: { expected: await bundles.current(domain), publishedAt: NOW },
+      promote: { expected: await bundles.current(domain), publishedAt: now },
     };
     await stage(bundles, 'run-4');
     expect((await run(() => activities.publishVersion(again))).url).toContain(versionAt(4));
@@ -65,7 +65,7 @@ describe('publishVersion', () => {
     const { promoteVersion, withdrawVersion } = createApprovalActivities(scene.deps);
     const kept = async () => (await bundles.versions(domain)).map(({ version }) => Number(version.slice(6, 8)));
     const put = async (day: number) => {
-      const promote = { expected: await bundles.current(domain), publishedAt: NOW };
+      const promote = { expected: await bundles.current(domain), publishedAt: now };
       const input = { org: 'acme', domain, storeId, stageId: `run-${day}`, version: versionAt(day), promote };
       await stage(bundles, input.stageId, `content of ${day}`);
       const { heldAt } = await run(() => publishVersion({ ...input, awaitsApproval: true }));
@@ -87,7 +87,7 @@ describe('publishVersion', () => {
     expect(await kept()).toEqual([6, 2]);
 
     // Under a hold nobody is asked: what is held and what waits for the release stay, the one before goes.
-    await bundles.holds.place(domain, { version: null, reason: null, at: new Date(NOW) });
+    await bundles.holds.place(domain, { version: null, reason: null, at: new Date(now) });
     await bundles.startRollout(domain, 'directory:./site', versionAt(6));
     expect((await put(7)).heldAt).toBe(versionAt(6));
     expect(await kept()).toEqual([7, 6]);
@@ -146,7 +146,7 @@ describe('fetchBundle', () => {
     expect(await staged()).toEqual(['first']);
     await bundles.publish('first', versionAt(1));
     await bundles.discardStaged('first');
-    await bundles.moveCurrent(domain, versionAt(1), 0, new Date(NOW));
+    await bundles.moveCurrent(domain, versionAt(1), 0, new Date(now));
     expect(await fetch('second', false)).toMatchObject({ ok: true, current: { version: versionAt(1) } });
     expect(await staged()).toEqual([]);
     expect(await fetch('third', true)).toMatchObject({ ok: true });

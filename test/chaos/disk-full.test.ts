@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { StoreNotWritable } from '../../src/bundle/store/store-errors.ts';
 import { TargetRefused } from '../../src/rollout/target-refused.ts';
-import { DOMAIN, type Publication, publishOnce } from '../tools/chaos/publishing.ts';
+import { type Publication, publishOnce, siteDomain } from '../tools/chaos/publishing.ts';
 import { PublishingScene } from './publishing-scene.ts';
 
 /**
@@ -14,9 +14,9 @@ import { PublishingScene } from './publishing-scene.ts';
  * nothing half is left, and once there is space again the same run ends well.
  */
 
-const SIZE = 4 * 1024 ** 2;
+const size = 4 * 1024 ** 2;
 const disk = await mkdtemp(join(tmpdir(), 'docferry-disk-'));
-const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'tmpfs', disk]).status === 0;
+const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk]).status === 0;
 if (!mounted) process.stderr.write('tests of a full disk are SKIPPED: a tmpfs can only be mounted by root\n');
 
 afterAll(async () => {
@@ -78,7 +78,7 @@ describe.skipIf(!mounted)('parts on other file systems (S4)', () => {
     }));
     await publishOnce(await scene.next());
     const staging = join(scene.folder, 'bundles', '.staging');
-    expect(spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'tmpfs', staging]).status).toBe(0);
+    expect(spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', staging]).status).toBe(0);
     const publication = await scene.next();
     try {
       expect(String(await outcomeOf(publication))).toMatch(
@@ -100,7 +100,7 @@ async function expectOldServesAtEveryPoint(
   const watcher = scene.watching();
   let full = 0;
   for (let free = 0, fits = false; !fits; free += 4096) {
-    const before = await scene.store.current(DOMAIN);
+    const before = await scene.store.current(siteDomain);
     const publication = await scene.next(40_000);
     await fillUpTo(free);
     const outcome = await outcomeOf(publication);
@@ -115,7 +115,7 @@ async function expectOldServesAtEveryPoint(
       // The run is given up: what it staged goes, the version before still serves.
       await scene.store.discardStaged(publication.stageId);
       await scene.expectNothingLeft();
-      expect((await scene.store.current(DOMAIN))?.epoch).toBeGreaterThanOrEqual(before?.epoch ?? 0);
+      expect((await scene.store.current(siteDomain))?.epoch).toBeGreaterThanOrEqual(before?.epoch ?? 0);
     } else {
       await scene.expectRepeated(publication);
     }

@@ -14,9 +14,9 @@ import { DocferryProcess } from '../tools/docferry-process.ts';
  */
 
 const domain = 'docs.acme.example';
-const MB = 1_000_000;
+const mb = 1_000_000;
 /** What a killed worker's connection may hold that the sandbox has sent and nobody has written: buffers of both sides. */
-const onItsWay = 8 * MB;
+const onItsWay = 8 * mb;
 let folder: string;
 let sandbox: Sandbox;
 let ports: { port: number; ui: number; bundles: number };
@@ -57,9 +57,9 @@ async function begin(connections: number): Promise<DocferryProcess> {
   folder = await mkdtemp(join(tmpdir(), 'docferry-download-'));
   sandbox = await startSandbox({
     jobSeconds: 0,
-    padBytes: 200 * MB,
-    storageRate: (16 * MB) / connections,
-    faults: { linkLifetimeMs: 5_000, storageResetEvery: 20 * MB },
+    padBytes: 200 * mb,
+    storageRate: (16 * mb) / connections,
+    faults: { linkLifetimeMs: 5_000, storageResetEvery: 20 * mb },
   });
   ports = { port: await findFreePort(), ui: await findFreePort(), bundles: await findFreePort() };
   await writeFile(
@@ -94,7 +94,7 @@ describe('a slow download under everything at once', () => {
     async (connections) => {
       let worker = await begin(connections);
       const exported = start(['export', 'start', domain, '--wait', '--json']);
-      for (const at of [50 * MB, 120 * MB]) {
+      for (const at of [50 * mb, 120 * mb]) {
         await expect.poll(sent, { timeout: 120_000, interval: 20 }).toBeGreaterThanOrEqual(at);
         await worker.kill('SIGKILL');
         worker = start(['worker']);

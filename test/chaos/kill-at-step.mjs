@@ -6,20 +6,20 @@ import { writeSync } from 'node:fs';
  * calls of its binding; opening counts where it can make or empty a file. A process that ends by itself says how many
  * changes it made.
  */
-const CHANGES =
+const changingCalls =
   'writeBuffer writeBuffers writeString writeFileUtf8 fsync fdatasync rename ftruncate rmdir mkdir link symlink unlink copyFile chmod fchmod fchown';
-const OPENINGS = 'open openFileHandle';
-const READ_ONLY = 0;
-const ACCESS_MODE = 3;
-const O_CREAT = 0o100;
+const openings = 'open openFileHandle';
+const readOnly = 0;
+const accessMode = 3;
+const oCreat = 0o100;
 
 const killAt = Number(process.env.KILL_AT);
 const binding = process.binding('fs');
 let changes = 0;
 
-for (const name of CHANGES.split(' ')) before(name, () => true);
-for (const name of OPENINGS.split(' ')) {
-  before(name, (_path, flags) => (flags & ACCESS_MODE) !== READ_ONLY || (flags & O_CREAT) !== 0);
+for (const name of changingCalls.split(' ')) before(name, () => true);
+for (const name of openings.split(' ')) {
+  before(name, (_path, flags) => (flags & accessMode) !== readOnly || (flags & oCreat) !== 0);
 }
 process.once('exit', () => {
   const made = changes;

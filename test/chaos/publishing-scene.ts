@@ -7,23 +7,23 @@ import type { BundleStore } from '../../src/bundle/store/bundle-store.ts';
 import type { BundlePlaceConfig } from '../../src/config/config.ts';
 import { openBundleStore } from '../../src/wiring/open-bundle-store.ts';
 import { tarGz } from '../tools/bundle/build-archive.ts';
-import { DOMAIN, type Publication, publishOnce } from '../tools/chaos/publishing.ts';
+import { type Publication, publishOnce, siteDomain } from '../tools/chaos/publishing.ts';
 import { type Seen, watchSite } from '../tools/chaos/watching.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
-const DAY_MS = 24 * 3_600_000;
+const dayMs = 24 * 3_600_000;
 /** Of the first version's name. */
-const BEGIN = Date.UTC(2026, 10, 21);
+const begin = Date.UTC(2026, 10, 21);
 const program = resolve('dist/test/tools/chaos/process.js');
 const preload = resolve('test/chaos/kill-at-step.mjs');
 /** What belongs to a folder store and to a folder target; everything else was left behind. */
-const IN_STORE = [
+const inStore = [
   /^\.(lock|store\.json|staging)$/,
   /^[^/]+(\/versions)?$/,
   /^[^/]+\/(current|in-use|rollouts)\.json$/,
   /^[^/]+\/versions\/\d{8}T\d{6}Z-[0-9a-f]{12}(\/(bundle\.tar\.gz|manifest\.json))?$/,
 ];
-const IN_SITE = [/^releases$/, /^current(\/.+)?$/, /^releases\/\d{8}T\d{6}Z-[0-9a-f]{12}(\/.+)?$/];
+const inSite = [/^releases$/, /^current(\/.+)?$/, /^releases\/\d{8}T\d{6}Z-[0-9a-f]{12}(\/.+)?$/];
 
 /** One site with its store and its folder target, published again and again. */
 export class PublishingScene {
@@ -61,7 +61,7 @@ export class PublishingScene {
     const number = this.#published;
     const archive = join(this.folder, `${number}.tar.gz`);
     await writeFile(archive, siteArchive(`${number}`, bytes));
-    return { store: this.config, site: this.site, archive, stageId: `run-${number}`, at: BEGIN + number * 1000 };
+    return { store: this.config, site: this.site, archive, stageId: `run-${number}`, at: begin + number * 1000 };
   }
 
   /** A process that publishes; with `killAt` it ends by -9 before that change of the file system. */
@@ -101,11 +101,11 @@ export class PublishingScene {
       return looks > 1;
     });
     expect(seen.problems).toEqual([]);
-    const [audit] = await auditStore(this.store, [DOMAIN]);
-    const listed = (await this.store.versions(DOMAIN)).map(({ version }) => version);
+    const [audit] = await auditStore(this.store, [siteDomain]);
+    const listed = (await this.store.versions(siteDomain)).map(({ version }) => version);
     const states = new Map(audit?.versions.map(({ version, state }) => [version, state]));
     expect(listed.map((version) => [version, states.get(version)])).toEqual(listed.map((version) => [version, 'good']));
-    const current = await this.store.current(DOMAIN);
+    const current = await this.store.current(siteDomain);
     if (current !== null) expect(listed).toContain(current.version);
   }
 
@@ -113,18 +113,18 @@ export class PublishingScene {
   async expectRepeated(publication: Publication): Promise<void> {
     await makeOld(this.site);
     const version = await publishOnce(publication);
-    expect(await this.store.current(DOMAIN)).toMatchObject({ version });
+    expect(await this.store.current(siteDomain)).toMatchObject({ version });
     await this.expectNothingLeft();
   }
 
   /** Nothing of what dead processes left is there any more once its time has come. */
   async expectNothingLeft(): Promise<void> {
-    await this.store.sweep(new Date(Date.now() + 8 * DAY_MS));
+    await this.store.sweep(new Date(Date.now() + 8 * dayMs));
     const kept =
       this.config.kind === 'directory'
-        ? await strangers(this.config.directory, IN_STORE)
+        ? await strangers(this.config.directory, inStore)
         : await strangers(this.config.workFolder, []);
-    expect([...kept, ...(await strangers(this.site, IN_SITE))]).toEqual([]);
+    expect([...kept, ...(await strangers(this.site, inSite))]).toEqual([]);
   }
 }
 
@@ -150,7 +150,7 @@ async function strangers(folder: string, own: readonly RegExp[]): Promise<string
 
 /** Two days older than it is: time for what a target removes of the dead. */
 async function makeOld(site: string): Promise<void> {
-  const then = new Date(Date.now() - 2 * DAY_MS);
+  const then = new Date(Date.now() - 2 * dayMs);
   for (const path of await readdir(site, { recursive: true })) await lutimes(join(site, path), then, then);
 }
 

@@ -10,7 +10,7 @@ import { PublishingScene } from './publishing-scene.ts';
  * ends on the one that won.
  */
 
-const ROUNDS = 25;
+const mostRounds = 25;
 
 describe.each(backends)('two publishers at once: $kind', (backend) => {
   beforeAll(() => backend.start(), 60_000);
@@ -24,12 +24,12 @@ describe.each(backends)('two publishers at once: $kind', (backend) => {
       const watcher = scene.watching();
       const [one, other] = [await scene.next(200_000), await scene.next(200_000)];
       // The same seconds for both, so that neither always has the newer name.
-      const publishers = [one, { ...other, at: one.at }].map((each) => scene.publishing(each, { rounds: ROUNDS }));
+      const publishers = [one, { ...other, at: one.at }].map((each) => scene.publishing(each, { rounds: mostRounds }));
       const published: string[] = [];
       for (const publisher of publishers) {
         expect(await publisher.ended(), publisher.output).toBe(0);
         const rounds: (string | null)[] = JSON.parse(publisher.stdout);
-        expect(rounds).toHaveLength(ROUNDS);
+        expect(rounds).toHaveLength(mostRounds);
         published.push(...rounds.filter((version) => version !== null));
       }
       const seen = await watcher.seen();
@@ -39,7 +39,7 @@ describe.each(backends)('two publishers at once: $kind', (backend) => {
       expect(published).toContain(current?.version);
       await scene.expectNothingLeft();
       process.stderr.write(
-        `  ${backend.kind}: ${published.length} of ${2 * ROUNDS} publications ended in service, pointer at epoch ${current?.epoch}; ` +
+        `  ${backend.kind}: ${published.length} of ${2 * mostRounds} publications ended in service, pointer at epoch ${current?.epoch}; ` +
           `${seen.looks} looks at ${seen.versions} versions, ${seen.visits} visits of the folder\n`,
       );
     },

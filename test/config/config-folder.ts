@@ -6,7 +6,7 @@ import type { Config } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
 import { type LoadOptions, loadConfig } from '../../src/config/load.ts';
 
-export const KEY = 'vendor_admin_SECRET_4f1c9d';
+export const key = 'vendor_admin_SECRET_4f1c9d';
 
 /** A folder of its own with the given files, removed after the test. */
 export function folderWith(files: Record<string, string>): string {
@@ -19,7 +19,7 @@ export function folderWith(files: Record<string, string>): string {
 /** Loads `yaml` as ./docferry.yaml; ACME_API_KEY is set. */
 export function load(yaml: string, options: Partial<LoadOptions> = {}): Config {
   const cwd = folderWith({ 'docferry.yaml': yaml });
-  return loadConfig({ env: { ACME_API_KEY: KEY }, cwd, secrets: 'required', ...options });
+  return loadConfig({ env: { ACME_API_KEY: key }, cwd, secrets: 'required', ...options });
 }
 
 /** What loading fails with. */
@@ -38,7 +38,7 @@ export function problemsOf(yaml: string, options: Partial<LoadOptions> = {}): st
   return failureOf(() => load(yaml, options)).problems.map(({ path: field, message }) => `${field}: ${message}`);
 }
 
-export const MINIMAL = `
+export const minimal = `
 service: { baseUrl: https://docs-service.example }
 organizations:
   - id: acme
@@ -47,5 +47,5 @@ organizations:
 
 /** The smallest file with more in its one organization, indented by four. */
 export function organizationWith(more: string): string {
-  return `${MINIMAL}${more.replace(/^(?=.)/gm, '    ')}\n`;
+  return `${minimal}${more.replace(/^(?=.)/gm, '    ')}\n`;
 }

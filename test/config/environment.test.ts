@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { expand } from '../../src/config/environment.ts';
-import { load, MINIMAL, organizationWith, problemsOf } from './config-folder.ts';
+import { load, minimal, organizationWith, problemsOf } from './config-folder.ts';
 
 describe(`\${NAME}`, () => {
   it('is replaced by the environment, once, anywhere in a value', () => {
@@ -21,7 +21,7 @@ describe(`\${NAME}`, () => {
     const yaml = organizationWith(`# \${NOT_SET}\nbudget:\n  requests: \${LIMIT}\nprojects:\n  - id: "\${PROJECT}"`);
     const config = load(yaml, { env: { ACME_API_KEY: 'k', LIMIT: '7', PROJECT: '42' } });
     expect(config.organizations[0]).toMatchObject({ budget: { requests: 7 }, projects: [{ id: '42' }] });
-    expect(problemsOf(`${MINIMAL}\${KEY}: 1\n`, { env: { KEY: 'temporal', ACME_API_KEY: 'k' } })[0]).toMatch(
+    expect(problemsOf(`${minimal}\${KEY}: 1\n`, { env: { KEY: 'temporal', ACME_API_KEY: 'k' } })[0]).toMatch(
       /unknown key/,
     );
   });

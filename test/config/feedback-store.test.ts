@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
-import { KEY, load, MINIMAL, problemsOf } from './config-folder.ts';
+import { key, load, minimal, problemsOf } from './config-folder.ts';
 
-const environment = (more: Record<string, string>) => ({ env: { ACME_API_KEY: KEY, ...more } });
-const withStore = (address: string) => `${MINIMAL}store: { feedback: "${address}" }\n`;
+const environment = (more: Record<string, string>) => ({ env: { ACME_API_KEY: key, ...more } });
+const withStore = (address: string) => `${minimal}store: { feedback: "${address}" }\n`;
 
 function postgresOf(config: Config) {
   const { feedback } = config.store;

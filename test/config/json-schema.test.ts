@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { configJsonSchema, fieldSchema, type JsonSchema } from '../../src/config/json-schema.ts';
-import { MINIMAL, organizationWith, problemsOf } from './config-folder.ts';
+import { minimal, organizationWith, problemsOf } from './config-folder.ts';
 
 const validate = new Ajv2020({ strict: true, strictRequired: false, strictTypes: false }).compile(configJsonSchema());
 
@@ -14,13 +14,13 @@ describe('the JSON Schema for editors', () => {
   it.each([
     ['the whole example', readFileSync('test/config/whole.yaml', 'utf8')],
     ['the example', readFileSync('docferry.example.yaml', 'utf8')],
-    ['the smallest file', MINIMAL],
+    ['the smallest file', minimal],
     ['a size in bytes', site('bundle: { maxBytes: 1000 }')],
-    ['a bucket', `${MINIMAL}store: { bundles: { s3: { bucket: docs, prefix: a/b/, region: eu-central-1 } } }\n`],
-    ['a key file', MINIMAL.replace(/apiKey: .*/, 'apiKeyFile: ./key')],
+    ['a bucket', `${minimal}store: { bundles: { s3: { bucket: docs, prefix: a/b/, region: eu-central-1 } } }\n`],
+    ['a key file', minimal.replace(/apiKey: .*/, 'apiKeyFile: ./key')],
     ['a number from the environment', organizationWith(`budget: { requests: "\${REQUESTS}", window: "\${HOURS}h" }`)],
-    ['a switch from the environment', MINIMAL.replace(' }', `, allowInsecure: "\${INSECURE}" }`)],
-    ['hashes', `${MINIMAL}privacy: { contacts: hash, hashKey: "\${KEY}", keepFields: [locale], retention: 400d }\n`],
+    ['a switch from the environment', minimal.replace(' }', `, allowInsecure: "\${INSECURE}" }`)],
+    ['hashes', `${minimal}privacy: { contacts: hash, hashKey: "\${KEY}", keepFields: [locale], retention: 400d }\n`],
     ['a choice from the environment', site(`approval: "\${APPROVAL}"`)],
   ])('accepts %s', (_what, yaml) => {
     expect([accepts(yaml), validate.errors]).toEqual([true, null]);
@@ -33,16 +33,16 @@ describe('the JSON Schema for editors', () => {
     ['a size of an unknown unit', site('bundle: { maxBytes: 5XB }')],
     ['a number out of range', organizationWith('budget: { requests: 0 }')],
     ['an unknown choice', site('approval: maybe')],
-    ['an address without a scheme', MINIMAL.replace('https://', '')],
+    ['an address without a scheme', minimal.replace('https://', '')],
     ['a domain with a scheme', organizationWith('sites: [{ domain: "https://a.example" }]')],
     ['both ways of a schedule', site('schedule: { every: 1h, cron: "0 6 * * *" }')],
     ['a time zone without cron', site('schedule: { every: 1h, timezone: UTC }')],
     ['a schedule of nothing', site('schedule: { jitter: 1m }')],
     ['two kinds of target in one', site('rollout: [{ directory: { path: a }, helmValues: { file: b } }]')],
     ['two keys', organizationWith('apiKeyFile: ./key')],
-    ['two bundle stores', `${MINIMAL}store: { bundles: { directory: ./b, s3: { bucket: docs } } }\n`],
-    ['a bucket with its scheme', `${MINIMAL}store: { bundles: { s3: { bucket: "s3://docs" } } }\n`],
-    ['a prefix that begins at the root', `${MINIMAL}store: { bundles: { s3: { bucket: docs, prefix: /b } } }\n`],
+    ['two bundle stores', `${minimal}store: { bundles: { directory: ./b, s3: { bucket: docs } } }\n`],
+    ['a bucket with its scheme', `${minimal}store: { bundles: { s3: { bucket: "s3://docs" } } }\n`],
+    ['a prefix that begins at the root', `${minimal}store: { bundles: { s3: { bucket: docs, prefix: /b } } }\n`],
   ])('refuses %s, as loading does', (_what, yaml) => {
     expect(accepts(yaml)).toBe(false);
     expect(problemsOf(yaml)).not.toEqual([]);

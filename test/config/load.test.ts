@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Config } from '../../src/config/config.ts';
 import { configSchema } from '../../src/config/file-schema.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { failureOf, folderWith, KEY, load, MINIMAL, organizationWith, problemsOf } from './config-folder.ts';
+import { failureOf, folderWith, key, load, minimal, organizationWith, problemsOf } from './config-folder.ts';
 
 const designYaml = readFileSync(new URL('whole.yaml', import.meta.url), 'utf8');
 const exampleYaml = readFileSync(new URL('../../docferry.example.yaml', import.meta.url), 'utf8');
@@ -61,7 +61,7 @@ describe('loadConfig', () => {
         keep: 10,
       },
     });
-    expect(config.organizations[0]?.apiKey.read()).toBe(KEY);
+    expect(config.organizations[0]?.apiKey.read()).toBe(key);
   });
 
   it('waits a week for an approval unless told otherwise', () => {
@@ -90,7 +90,7 @@ describe('loadConfig', () => {
 
   it('places an S3 store in its bucket, with a folder of this machine for what is on the way', () => {
     const s3 = '{ bucket: docs, prefix: a/b/, endpoint: "https://s3.example/", region: eu-central-1 }';
-    const config = load(`${MINIMAL}store: { bundles: { s3: ${s3}, publicUrl: "https://bundles.example/" } }\n`);
+    const config = load(`${minimal}store: { bundles: { s3: ${s3}, publicUrl: "https://bundles.example/" } }\n`);
     expect(config.store.bundles).toMatchObject({
       kind: 's3',
       bucket: 'docs',
@@ -100,7 +100,7 @@ describe('loadConfig', () => {
       workFolder: path.join(config.directory, 'data/bundles-work'),
       publicUrl: 'https://bundles.example',
     });
-    const short = load(`${MINIMAL}store: { bundles: { s3: { bucket: docs } } }\n`).store.bundles;
+    const short = load(`${minimal}store: { bundles: { s3: { bucket: docs } } }\n`).store.bundles;
     expect(short).toMatchObject({ kind: 's3', prefix: '' });
     expect(short).not.toHaveProperty('endpoint');
   });
@@ -108,14 +108,14 @@ describe('loadConfig', () => {
   it('reads where versions are signed and what the bundle server asks for, without the values of secrets', () => {
     const signing = `signing: { keyFile: keys/docs.key, password: "\${DOCS_PASSWORD}" }`;
     const server = `server: { token: "\${DOCS_TOKEN}", readers: 8, readersPerAddress: 2, idle: 5s }`;
-    const yaml = `${MINIMAL}store: { bundles: { ${signing}, ${server} } }\n`;
-    const config = load(yaml, { env: { ACME_API_KEY: KEY, DOCS_PASSWORD: 'hunter2', DOCS_TOKEN: 'swordfish' } });
+    const yaml = `${minimal}store: { bundles: { ${signing}, ${server} } }\n`;
+    const config = load(yaml, { env: { ACME_API_KEY: key, DOCS_PASSWORD: 'hunter2', DOCS_TOKEN: 'swordfish' } });
     const { bundles } = config.store;
     expect(bundles.signing?.keyFile).toBe(path.join(config.directory, 'keys/docs.key'));
     expect([bundles.signing?.password?.read(), bundles.server.token?.read()]).toEqual(['hunter2', 'swordfish']);
     expect(bundles.server).toMatchObject({ readers: 8, readersPerAddress: 2, idleMs: 5_000 });
     expect(JSON.stringify(config)).not.toMatch(/hunter2|swordfish/);
-    expect(problemsOf(yaml, { env: { ACME_API_KEY: KEY } })).toEqual([
+    expect(problemsOf(yaml, { env: { ACME_API_KEY: key } })).toEqual([
       'store.bundles.signing.password: the environment variable DOCS_PASSWORD is not set',
       'store.bundles.server.token: the environment variable DOCS_TOKEN is not set',
     ]);
@@ -129,7 +129,7 @@ describe('loadConfig', () => {
   });
 
   it('takes --config before DOCFERRY_CONFIG before ./docferry.yaml', () => {
-    const named = (namespace: string) => `${MINIMAL}temporal: { namespace: ${namespace} }\n`;
+    const named = (namespace: string) => `${minimal}temporal: { namespace: ${namespace} }\n`;
     const cwd = folderWith({
       'docferry.yaml': named('default-file'),
       'a.yaml': named('option'),
@@ -143,7 +143,7 @@ describe('loadConfig', () => {
   });
 
   it("resolves paths against the file's folder, not the current one", () => {
-    const folder = folderWith({ 'other.yaml': MINIMAL });
+    const folder = folderWith({ 'other.yaml': minimal });
     const config = loadConfig({ file: path.join(folder, 'other.yaml'), env: {}, cwd: '/', secrets: 'deferred' });
     expect(config.store.feedback.place).toBe(path.join(folder, 'data/feedback.db'));
   });
@@ -168,9 +168,9 @@ describe('loadConfig', () => {
   });
 
   it('names line and column of a YAML error without quoting the line', () => {
-    const error = failureOf(() => load(`a: 1\nb: [1, 2\nc: ${KEY}: x\n`));
+    const error = failureOf(() => load(`a: 1\nb: [1, 2\nc: ${key}: x\n`));
     expect(error.message).toMatch(/line \d+, column \d+: YAML: /);
-    expect(error.message).not.toContain(KEY);
+    expect(error.message).not.toContain(key);
   });
 
   it(`says how to write \${NAME} inside braces`, () => {
@@ -179,9 +179,9 @@ describe('loadConfig', () => {
   });
 
   it('refuses keys listed twice, unknown tags and second documents', () => {
-    expect(problemsOf(`${MINIMAL}service: { baseUrl: https://b.example }\n`)[0]).toMatch(/unique/);
-    expect(problemsOf(`${MINIMAL}store: !custom {}\n`)[0]).toMatch(/tag/);
-    expect(problemsOf(`${MINIMAL}---\na: 1\n`)[0]).toMatch(/documents/);
+    expect(problemsOf(`${minimal}service: { baseUrl: https://b.example }\n`)[0]).toMatch(/unique/);
+    expect(problemsOf(`${minimal}store: !custom {}\n`)[0]).toMatch(/tag/);
+    expect(problemsOf(`${minimal}---\na: 1\n`)[0]).toMatch(/documents/);
   });
 
   it('does not unfold bombs and does not read huge or endless files', () => {
@@ -194,7 +194,7 @@ describe('loadConfig', () => {
       );
     expect(problemsOf(`${lines.join('\n')}\n`)).toEqual([': YAML: too many or unknown aliases']);
     expect(failureOf(() => load('['.repeat(200_000))).message).toMatch(/YAML/);
-    expect(failureOf(() => load(`# ${'x'.repeat(1024 * 1024)}\n${MINIMAL}`)).message).toMatch(/larger than 1 MiB/);
+    expect(failureOf(() => load(`# ${'x'.repeat(1024 * 1024)}\n${minimal}`)).message).toMatch(/larger than 1 MiB/);
     expect(failureOf(() => load('', { file: '/dev/zero' })).message).toMatch(/larger than 1 MiB/);
   });
 

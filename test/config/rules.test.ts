@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { failureOf, load, MINIMAL, organizationWith, problemsOf } from './config-folder.ts';
+import { failureOf, load, minimal, organizationWith, problemsOf } from './config-folder.ts';
 
 const site = (more: string) => organizationWith(`sites:\n  - domain: docs.acme.example\n    ${more}`);
-const s3 = (fields: string) => `${MINIMAL}store: { bundles: { s3: { ${fields} } } }\n`;
+const s3 = (fields: string) => `${minimal}store: { bundles: { s3: { ${fields} } } }\n`;
 
-const privacy = (fields: string) => `${MINIMAL}privacy: { ${fields} }\n`;
+const privacy = (fields: string) => `${minimal}privacy: { ${fields} }\n`;
 
 describe('a configuration error', () => {
   it('names path, line and column of the field, what it held and what is allowed, for all problems at once', () => {
@@ -105,15 +105,15 @@ describe('values', () => {
       /one kind of target/,
     ],
     ['organizations[0].sites[0].rollout[0].helmValues.file', site('rollout: [{ helmValues: {} }]'), /values file/],
-    ['service.baseUrl', MINIMAL.replace('https://docs-service.example', 'docs-service.example'), /http\(s\) address/],
-    ['service.baseUrl', MINIMAL.replace('https:', 'http:'), /allowInsecure/],
-    ['service.baseUrl', MINIMAL.replace('https:', 'ftp:'), /http\(s\) address/],
-    ['service.linkHosts[0]', `${MINIMAL.replace(' }', ', linkHosts: ["https://a.example"] }')}`, /bare host name/],
-    ['store.feedback', `${MINIMAL}store: { feedback: mysql://db }\n`, /sqlite:FILE/],
-    ['store.keep', `${MINIMAL}store: { keep: 0 }\n`, /whole number/],
+    ['service.baseUrl', minimal.replace('https://docs-service.example', 'docs-service.example'), /http\(s\) address/],
+    ['service.baseUrl', minimal.replace('https:', 'http:'), /allowInsecure/],
+    ['service.baseUrl', minimal.replace('https:', 'ftp:'), /http\(s\) address/],
+    ['service.linkHosts[0]', `${minimal.replace(' }', ', linkHosts: ["https://a.example"] }')}`, /bare host name/],
+    ['store.feedback', `${minimal}store: { feedback: mysql://db }\n`, /sqlite:FILE/],
+    ['store.keep', `${minimal}store: { keep: 0 }\n`, /whole number/],
     [
       'store.bundles',
-      `${MINIMAL}store: { bundles: { directory: ./b, s3: { bucket: docs } } }\n`,
+      `${minimal}store: { bundles: { directory: ./b, s3: { bucket: docs } } }\n`,
       /either directory or s3/,
     ],
     ['store.bundles.s3.bucket', s3('bucket: "s3://docs/b"'), /without s3:\/\/ and path/],
@@ -122,7 +122,7 @@ describe('values', () => {
     ['store.bundles.s3.endpoint', s3('bucket: docs, endpoint: "minio:9000"'), /http\(s\) address/],
     ['store.bundles.s3.endpoint', s3('bucket: docs, endpoint: "http://minio:9000"'), /allowInsecure/],
     ['store.bundles.s3.accessKeyId', s3('bucket: docs, accessKeyId: AKIA'), /unknown key/],
-    ['privacy.contacts', `${MINIMAL}privacy: { contacts: hide }\n`, /keep, hash or drop/],
+    ['privacy.contacts', `${minimal}privacy: { contacts: hide }\n`, /keep, hash or drop/],
     ['privacy.hashKey', privacy('contacts: hash'), /is missing: expected a key, because privacy.contacts is hash/],
     ['privacy.hashKey', privacy('contacts: drop, comments: hash'), /because privacy.comments is hash/],
     ['privacy.hashKey', privacy('contacts: drop, hashKey: k'), /^[^;]*goes with contacts: hash or comments: hash$/],
@@ -170,21 +170,21 @@ describe('values', () => {
       'organizations[1].sites[0].rollout[0].directory.path: this folder is listed twice',
       'organizations[1].sites[0].rollout[1].helmValues.file: this values file is listed twice',
     ]);
-    expect(problemsOf(`${MINIMAL}  - id: acme\n    apiKey: k\n`)).toEqual([
+    expect(problemsOf(`${minimal}  - id: acme\n    apiKey: k\n`)).toEqual([
       'organizations[1].id: this organization is listed twice',
     ]);
   });
 
   it('permits http:// for this machine, and elsewhere with allowInsecure', () => {
-    expect(load(MINIMAL.replace('https://docs-service.example', 'http://localhost:8787/')).service.baseUrl).toBe(
+    expect(load(minimal.replace('https://docs-service.example', 'http://localhost:8787/')).service.baseUrl).toBe(
       'http://localhost:8787',
     );
-    const insecure = MINIMAL.replace('https://docs-service.example', 'http://docs.internal, allowInsecure: true');
+    const insecure = minimal.replace('https://docs-service.example', 'http://docs.internal, allowInsecure: true');
     expect(load(insecure).service.allowInsecure).toBe(true);
   });
 
   it('keeps a second base address for analytics', () => {
-    const yaml = MINIMAL.replace(' }', ', analyticsBaseUrl: https://analytics.example/api/ }');
+    const yaml = minimal.replace(' }', ', analyticsBaseUrl: https://analytics.example/api/ }');
     expect(load(yaml).service.analyticsBaseUrl).toBe('https://analytics.example/api');
   });
 });

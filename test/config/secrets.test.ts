@@ -4,10 +4,10 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../src/config/config-error.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { failureOf, folderWith, KEY, load, MINIMAL, organizationWith } from './config-folder.ts';
+import { failureOf, folderWith, load, minimal, organizationWith, key as someKey } from './config-folder.ts';
 
-const WITH_FILE = MINIMAL.replace(/apiKey: .*/, 'apiKeyFile: ./acme.key');
-const WITH_LITERAL = MINIMAL.replace(/apiKey: .*/, `apiKey: ${KEY}`);
+const withFile = minimal.replace(/apiKey: .*/, 'apiKeyFile: ./acme.key');
+const withLiteral = minimal.replace(/apiKey: .*/, `apiKey: ${someKey}`);
 
 function keyOf(config: ReturnType<typeof load>) {
   const [organization] = config.organizations;
@@ -17,12 +17,12 @@ function keyOf(config: ReturnType<typeof load>) {
 
 describe('API keys', () => {
   it.each([
-    ['the environment variable ACME_API_KEY', MINIMAL],
-    ['the configuration file', WITH_LITERAL],
+    ['the environment variable ACME_API_KEY', minimal],
+    ['the configuration file', withLiteral],
   ])('come from %s and never show, however the configuration is printed', (place, yaml) => {
     const config = load(yaml);
     const key = keyOf(config);
-    expect(key.read()).toBe(KEY);
+    expect(key.read()).toBe(someKey);
     expect(key.describe()).toBe(place);
     const printed = [
       JSON.stringify(config),
@@ -31,13 +31,13 @@ describe('API keys', () => {
       Object.values(key).join(),
       JSON.stringify({ ...key }),
     ];
-    for (const text of printed) expect(text).not.toContain(KEY);
+    for (const text of printed) expect(text).not.toContain(someKey);
   });
 
   it('come from a file, trimmed, read again when it changes', () => {
-    const cwd = folderWith({ 'docferry.yaml': WITH_FILE, 'acme.key': `${KEY}\n` });
+    const cwd = folderWith({ 'docferry.yaml': withFile, 'acme.key': `${someKey}\n` });
     const config = loadConfig({ env: {}, cwd, secrets: 'required' });
-    expect(keyOf(config).read()).toBe(KEY);
+    expect(keyOf(config).read()).toBe(someKey);
     expect(keyOf(config).describe()).toBe(`the file ${path.join(cwd, 'acme.key')}`);
     writeFileSync(path.join(cwd, 'acme.key'), 'another-and-longer-key-than-before\r\n');
     expect(keyOf(config).read()).toBe('another-and-longer-key-than-before');
@@ -45,7 +45,7 @@ describe('API keys', () => {
   });
 
   it('must be there when they are required', () => {
-    const unset = failureOf(() => load(MINIMAL, { env: {} }));
+    const unset = failureOf(() => load(minimal, { env: {} }));
     expect(unset.problems).toEqual([
       {
         path: 'organizations[0].apiKey',
@@ -53,35 +53,35 @@ describe('API keys', () => {
         message: 'the environment variable ACME_API_KEY is not set',
       },
     ]);
-    expect(failureOf(() => load(MINIMAL, { env: { ACME_API_KEY: ' ' } })).message).toMatch(
+    expect(failureOf(() => load(minimal, { env: { ACME_API_KEY: ' ' } })).message).toMatch(
       /there is no API key in the environment/,
     );
-    const noFile = failureOf(() => load(WITH_FILE));
+    const noFile = failureOf(() => load(withFile));
     expect(noFile.problems[0]?.path).toBe('organizations[0].apiKeyFile');
     expect(noFile.message).toMatch(/acme\.key \(ENOENT\)/);
   });
 
   it('are asked for only when used where they are deferred', () => {
-    const config = load(MINIMAL, { env: {}, secrets: 'deferred' });
+    const config = load(minimal, { env: {}, secrets: 'deferred' });
     expect(() => keyOf(config).read()).toThrow(new ConfigError('the environment variable ACME_API_KEY is not set'));
-    const noFile = load(WITH_FILE, { secrets: 'deferred' });
+    const noFile = load(withFile, { secrets: 'deferred' });
     expect(() => keyOf(noFile).read()).toThrow(ConfigError);
   });
 
   it('are given once, one way', () => {
-    const neither = failureOf(() => load(MINIMAL.replace(/ {4}apiKey: .*\n/, '')));
+    const neither = failureOf(() => load(minimal.replace(/ {4}apiKey: .*\n/, '')));
     const both = failureOf(() => load(organizationWith('apiKeyFile: ./acme.key')));
     for (const error of [neither, both]) expect(error.message).toContain('expected either apiKey or apiKeyFile');
   });
 
   it('never show in errors about them or near them', () => {
     const wrong = [
-      WITH_LITERAL.replace('apiKey:', 'apikey:'),
-      WITH_LITERAL.replace(`apiKey: ${KEY}`, `apiKey: [${KEY}]`),
-      WITH_LITERAL.replace(`apiKey: ${KEY}`, `apiKey: { value: ${KEY} }`),
-      WITH_LITERAL.replace('id: acme', 'id: a b'),
-      WITH_LITERAL.replace('id: acme', `id: "/${KEY}"`),
+      withLiteral.replace('apiKey:', 'apikey:'),
+      withLiteral.replace(`apiKey: ${someKey}`, `apiKey: [${someKey}]`),
+      withLiteral.replace(`apiKey: ${someKey}`, `apiKey: { value: ${someKey} }`),
+      withLiteral.replace('id: acme', 'id: a b'),
+      withLiteral.replace('id: acme', `id: "/${someKey}"`),
     ];
-    for (const yaml of wrong) expect(failureOf(() => load(yaml)).message).not.toContain(KEY);
+    for (const yaml of wrong) expect(failureOf(() => load(yaml)).message).not.toContain(someKey);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { RENDER_RULES } from '../../src/bundle/rules/render-rules.ts';
-import { SITE_RULES } from '../../src/bundle/rules/site-rules.ts';
+import { renderRuleTexts } from '../../src/bundle/rules/render-rules.ts';
+import { siteRuleTexts } from '../../src/bundle/rules/site-rules.ts';
 import { fieldSchema, type JsonSchema } from '../../src/config/json-schema.ts';
 
 function at(schema: JsonSchema | undefined, ...path: string[]): JsonSchema | undefined {
@@ -12,8 +12,8 @@ function at(schema: JsonSchema | undefined, ...path: string[]): JsonSchema | und
 describe('bundle.rules', () => {
   it('has every rule about the content of a site, with its own level as the default', () => {
     const rules = at(fieldSchema(), 'organizations', '[]', 'sites', '[]', 'bundle', 'rules')?.properties ?? {};
-    expect(Object.keys(rules)).toEqual([...Object.keys(SITE_RULES), ...Object.keys(RENDER_RULES)]);
-    for (const [name, { level }] of Object.entries({ ...SITE_RULES, ...RENDER_RULES })) {
+    expect(Object.keys(rules)).toEqual([...Object.keys(siteRuleTexts), ...Object.keys(renderRuleTexts)]);
+    for (const [name, { level }] of Object.entries({ ...siteRuleTexts, ...renderRuleTexts })) {
       expect(rules[name]?.description, name).toContain(`Absent: \`${level}\`.`);
     }
   });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { badCases, isRule } from '../../scripts/docs/bad-input-page.ts';
 import { namedTest } from '../../scripts/docs/interface-page.ts';
-import { REFUSALS } from '../tools/archives/refusals.ts';
+import { refusedArchives } from '../tools/archives/refusals.ts';
 import { testNames } from './test-names.ts';
 
 const inputs = badCases.flatMap(({ id, inputs: all }) => all.map(([says, ...shownBy]) => ({ id, says, shownBy })));
@@ -11,7 +11,7 @@ const more = ['S1', 'S2', 'S3', 'S4', 'S5', 'S6', 'S7', 'C1'];
 
 /** Archives that break the rule and name the case: `(Z5)`, `(Z6 polyglot)`. */
 function archivesOf(id: string, rule: string) {
-  return REFUSALS.filter((refusal) => refusal.rule === rule && new RegExp(`\\(${id}\\b`).test(refusal.shows));
+  return refusedArchives.filter((refusal) => refusal.rule === rule && new RegExp(`\\(${id}\\b`).test(refusal.shows));
 }
 
 function exists(test: string): boolean {
@@ -35,7 +35,7 @@ describe('docs/bad-input.md', () => {
   });
 
   it('has every archive that names a case', () => {
-    const named = REFUSALS.flatMap(({ rule, shows }) => {
+    const named = refusedArchives.flatMap(({ rule, shows }) => {
       const [, id] = /\(([A-Z]\d)\b/.exec(shows) ?? [];
       return id === undefined ? [] : [`${id} ${rule}`];
     });

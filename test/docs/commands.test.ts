@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { signBeside } from '../bundle/signing/sign-beside.ts';
-import { SITE, tarGz, zip } from '../tools/bundle/build-archive.ts';
+import { smallSite, tarGz, zip } from '../tools/bundle/build-archive.ts';
 import { docferry, emptyFolder } from '../tools/cli/run-docferry.ts';
 import { complaintAbout, complaintAboutMention } from './check-command.ts';
 import {
@@ -63,7 +63,7 @@ async function sceneFor(args: readonly string[]): Promise<string> {
     await cp('docferry.example.yaml', await place(config));
   }
   for (const name of args.filter((arg) => /\.(zip|tar\.gz)$/.test(arg))) {
-    await writeFile(await place(name), name.endsWith('.zip') ? zip(SITE) : tarGz(SITE));
+    await writeFile(await place(name), name.endsWith('.zip') ? zip(smallSite) : tarGz(smallSite));
     if (args.includes('--signature')) await signBeside(await place(name), await place(valueAfter('--signature')));
   }
   if (args.includes('--out') && valueAfter('--out') !== '-') await place(valueAfter('--out'));

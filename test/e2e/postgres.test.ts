@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { PLANTED_MARKERS } from '../../sandbox/index.ts';
+import { plantedMarkers } from '../../sandbox/index.ts';
 import { startExport } from '../../src/client/exports.ts';
 import { startSync } from '../../src/client/syncs.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
@@ -73,7 +73,7 @@ describe.skipIf(!hasPostgres())('the whole thread with PostgreSQL', () => {
     for (const secret of [
       database.password,
       encodeURIComponent(database.password),
-      ...Object.values(PLANTED_MARKERS).flat(),
+      ...Object.values(plantedMarkers).flat(),
     ]) {
       expect(told.includes(secret), `${secret.slice(0, 8)}… stands in a history or log`).toBe(false);
     }

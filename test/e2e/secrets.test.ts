@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { PLANTED_MARKERS } from '../../sandbox/index.ts';
+import { plantedMarkers } from '../../sandbox/index.ts';
 import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
 import { retryKey } from '../../src/client/retry-key.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
@@ -23,12 +23,7 @@ const innerWords = 'inner-words-of-a-receiver';
 /** What must never be found anywhere (X1). */
 function planted(): string[] {
   const ofWebhooks = receiver === null ? [] : [receiver.token, webhookSecret, webhookSecret.slice(6), innerWords];
-  return [
-    scene.sandbox.apiKey,
-    ...scene.sandbox.linkSecrets(),
-    ...Object.values(PLANTED_MARKERS).flat(),
-    ...ofWebhooks,
-  ];
+  return [scene.sandbox.apiKey, ...scene.sandbox.linkSecrets(), ...Object.values(plantedMarkers).flat(), ...ofWebhooks];
 }
 
 async function expectNothingPlanted(): Promise<void> {
@@ -87,7 +82,7 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     const bytes = bytesIn(join(folder, 'data'));
     expect(bytes).toContain(stored);
     expect(bytes).toContain('field names: id, path, comment');
-    for (const secret of [...PLANTED_MARKERS, 'hunter2', 'reviewer":']) {
+    for (const secret of [...plantedMarkers, 'hunter2', 'reviewer":']) {
       expect(bytes.includes(secret), `${secret.slice(0, 12)}… stands in a file of the store`).toBe(false);
     }
   });

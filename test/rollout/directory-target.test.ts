@@ -8,7 +8,7 @@ import type { RolloutRequest } from '../../src/rollout/rollout-target.ts';
 import { type Item, tarGz, zip } from '../tools/bundle/build-archive.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 
-const LIMITS = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };
+const someLimits = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };
 const versionAt = (day: number) => `202611${String(day).padStart(2, '0')}T000000Z-aaaaaaaaaaaa`;
 
 async function requestFor(
@@ -23,7 +23,7 @@ async function requestFor(
     { name: 'guide/a/b.html', content: `guide of ${version}` },
   ];
   await writeFile(archivePath, build(site));
-  const report = await verifyArchive(archivePath, { limits: LIMITS });
+  const report = await verifyArchive(archivePath, { limits: someLimits });
   if (!report.ok || !report.archive || !report.contentDigest) throw new Error(JSON.stringify(report.reasons));
   const manifest: Manifest = {
     version,

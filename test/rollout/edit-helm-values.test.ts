@@ -3,12 +3,12 @@ import { parse } from 'yaml';
 import { editHelmValues, readHelmValues } from '../../src/rollout/edit-helm-values.ts';
 import { ValuesRefused } from '../../src/rollout/helm-values-document.ts';
 
-const URL_OF_V = 'https://bundles.acme.example/docs.acme.example/versions/20261121T040200Z-3f9a2c1b8e7d/bundle.tar.gz';
-const V = '20261121T040200Z-3f9a2c1b8e7d';
-const wanted = { bundleUrl: URL_OF_V, version: V };
+const urlOfV = 'https://bundles.acme.example/docs.acme.example/versions/20261121T040200Z-3f9a2c1b8e7d/bundle.tar.gz';
+const v = '20261121T040200Z-3f9a2c1b8e7d';
+const wanted = { bundleUrl: urlOfV, version: v };
 
 /** `U` and `V` stand for the address and the version that are written. */
-const filled = (text: string) => text.replaceAll('«U»', URL_OF_V).replaceAll('«V»', V);
+const filled = (text: string) => text.replaceAll('«U»', urlOfV).replaceAll('«V»', v);
 
 function edited(text: string): string {
   const result = editHelmValues(text, wanted);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { PLANTED_MARKERS } from '../../sandbox/index.ts';
+import { plantedMarkers } from '../../sandbox/index.ts';
 import { get, getAll, getFeedback, getPage, jsonOf, sandboxWith } from './support.ts';
 
-const NOW = '2026-06-01T00:00:00.000Z';
+const now = '2026-06-01T00:00:00.000Z';
 
 describe('authentication', () => {
   it.each([undefined, 'Bearer', 'Bearer dk_admin_wrong', 'Basic dk_admin_sandbox_acme_planted_key'])(
@@ -91,21 +91,21 @@ describe('entries', () => {
     }
     expect(entries.some(({ comment }) => String(comment).length >= 100_000)).toBe(true);
     const text = JSON.stringify(entries);
-    for (const marker of [...PLANTED_MARKERS, '👩‍💻', 'ß', 'ページ']) expect(text).toContain(marker);
+    for (const marker of [...plantedMarkers, '👩‍💻', 'ß', 'ページ']) expect(text).toContain(marker);
   });
 
   it('are the same for the same seed and moment, and others for another seed', async () => {
-    const truth = async (seed: number) => [...(await sandboxWith({ seed, now: NOW })).truth('prj_1')];
+    const truth = async (seed: number) => [...(await sandboxWith({ seed, now: now })).truth('prj_1')];
     expect(await truth(7)).toEqual(await truth(7));
     expect(await truth(7)).not.toEqual(await truth(8));
   });
 
   it('are spread over the days before the given moment, some at the same time', async () => {
-    const sandbox = await sandboxWith({ entries: 1_000, days: 10, now: NOW, nullDates: 0 });
+    const sandbox = await sandboxWith({ entries: 1_000, days: 10, now: now, nullDates: 0 });
     const times = [...sandbox.truth('prj_1')].map((entry) => Date.parse((entry as { createdAt: string }).createdAt));
-    expect(Math.max(...times)).toBeLessThanOrEqual(Date.parse(NOW));
-    expect(Math.min(...times)).toBeGreaterThan(Date.parse(NOW) - 10 * 86_400_000);
-    expect(Math.min(...times)).toBeLessThan(Date.parse(NOW) - 9 * 86_400_000);
+    expect(Math.max(...times)).toBeLessThanOrEqual(Date.parse(now));
+    expect(Math.min(...times)).toBeGreaterThan(Date.parse(now) - 10 * 86_400_000);
+    expect(Math.min(...times)).toBeLessThan(Date.parse(now) - 9 * 86_400_000);
     expect(new Set(times).size).toBeLessThan(1_000);
   });
 
@@ -185,7 +185,7 @@ describe('pages', () => {
   });
 
   it('can be asked for after a restart with the same seed', async () => {
-    const options = { seed: 5, now: NOW };
+    const options = { seed: 5, now: now };
     const before = await sandboxWith(options);
     const { nextCursor } = await getPage(before, { limit: 5 });
     const after = await sandboxWith(options);

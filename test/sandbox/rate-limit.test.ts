@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { get, getFeedback, sandboxWith } from './support.ts';
 
-const QUICK = { requests: 3, windowMs: 250 };
+const quick = { requests: 3, windowMs: 250 };
 
 async function statuses(sandbox: Awaited<ReturnType<typeof sandboxWith>>, count: number): Promise<number[]> {
   const found: number[] = [];
@@ -36,7 +36,7 @@ describe('the rate limit', () => {
   });
 
   it('never lets more through than the limit in any window, and lets one through as soon as there is room', async () => {
-    const sandbox = await sandboxWith(QUICK);
+    const sandbox = await sandboxWith(quick);
     for (let count = 0; count < 15; count++) {
       // Together, so that a slow machine sends more than the limit in a window too.
       await Promise.all(Array.from({ length: 4 }, () => getFeedback(sandbox, { limit: 1 })));
@@ -46,7 +46,7 @@ describe('the rate limit', () => {
     expect(sandbox.maxInAnyWindow('acme')).toBeGreaterThan(3);
     const counted = sandbox.log().filter((entry) => entry.counted);
     for (const entry of sandbox.log()) {
-      const before = counted.filter(({ atMono }) => atMono < entry.atMono && entry.atMono - atMono < QUICK.windowMs);
+      const before = counted.filter(({ atMono }) => atMono < entry.atMono && entry.atMono - atMono < quick.windowMs);
       expect(entry.status).toBe(before.length < 3 ? 200 : 429);
     }
   });
@@ -60,14 +60,14 @@ describe('the rate limit', () => {
   });
 
   it('lets refused requests use up the window too when asked', async () => {
-    const sandbox = await sandboxWith({ ...QUICK, countRejected: true });
+    const sandbox = await sandboxWith({ ...quick, countRejected: true });
     for (let count = 0; count < 5; count++) {
       await Promise.all(Array.from({ length: 4 }, () => getFeedback(sandbox, { limit: 1 })));
       await new Promise((resolve) => setTimeout(resolve, 80));
     }
     const log = sandbox.log();
     for (const [index, entry] of log.entries()) {
-      const before = log.slice(0, index).filter(({ atMono }) => entry.atMono - atMono < QUICK.windowMs);
+      const before = log.slice(0, index).filter(({ atMono }) => entry.atMono - atMono < quick.windowMs);
       expect(entry).toMatchObject({ counted: true, status: before.length < 3 ? 200 : 429 });
     }
     expect(log.some(({ status }) => status === 429)).toBe(true);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readRange } from '../../sandbox/byte-range.ts';
-import { LINK_MARKER, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts';
+import { linkMarker, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts';
 import { exportSite, getBundle, sandboxWith } from './support.ts';
 
-const SIZE = 400_000;
+const objectSize = 400_000;
 
 interface Exported {
   sandbox: Sandbox;
@@ -13,7 +13,7 @@ interface Exported {
 }
 
 async function exportedWith(options: SandboxOptions = {}): Promise<Exported> {
-  const sandbox = await sandboxWith({ padBytes: SIZE, ...options });
+  const sandbox = await sandboxWith({ padBytes: objectSize, ...options });
   const { bundleUrl, jobId, sizeBytes } = await exportSite(sandbox);
   return { sandbox, link: bundleUrl, jobId, sizeBytes };
 }
@@ -54,9 +54,9 @@ describe('a presigned link', () => {
     expect(searchParams.get('X-Amz-Expires')).toBe('300');
     const [signature, token] = sandbox.linkSecrets();
     expect(searchParams.get('X-Amz-Signature')).toBe(signature);
-    expect(token).toContain(LINK_MARKER);
+    expect(token).toContain(linkMarker);
     expect(JSON.stringify(sandbox.log())).not.toContain(signature);
-    expect(JSON.stringify(sandbox.log())).not.toContain(LINK_MARKER);
+    expect(JSON.stringify(sandbox.log())).not.toContain(linkMarker);
   });
 
   it('is refused together with Authorization', async () => {
@@ -185,8 +185,8 @@ describe('storage faults', () => {
   it('cuts a download as if it were complete', async () => {
     const { link } = await exportedWith({ faults: { storageCut: 1 } });
     const received = await brokenAfter(link);
-    expect(received).toBeGreaterThan(SIZE / 2 - 1);
-    expect(received).toBeLessThan(SIZE);
+    expect(received).toBeGreaterThan(objectSize / 2 - 1);
+    expect(received).toBeLessThan(objectSize);
     expect(await brokenAfter(link)).toBeNull();
   });
 
@@ -194,7 +194,7 @@ describe('storage faults', () => {
     const { link } = await exportedWith({ faults: { storageIgnoreRange: true } });
     const response = await load(link, { range: 'bytes=10-20' });
     expect(response.status).toBe(200);
-    expect((await bytesOf(response)).length).toBeGreaterThan(SIZE);
+    expect((await bytesOf(response)).length).toBeGreaterThan(objectSize);
   });
 
   it('answers 503 so many times', async () => {
@@ -214,7 +214,7 @@ describe('storage faults', () => {
     const second = await load(link);
     expect(second.status).toBe(200);
     expect(second.headers.get('etag')).not.toBe(etag);
-    expect((await bytesOf(second)).length).toBeGreaterThan(SIZE);
+    expect((await bytesOf(second)).length).toBeGreaterThan(objectSize);
   });
 
   it('replaces the object when told to', async () => {

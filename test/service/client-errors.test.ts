@@ -11,7 +11,7 @@ import {
   ServiceError,
   Unauthorized,
 } from '../../src/service/errors.ts';
-import { API_KEY, failureOf, json, serviceWith } from './http-server.ts';
+import { apiKey, failureOf, json, serviceWith } from './http-server.ts';
 
 async function errorFor(status: number, body: unknown = { error: 'because' }, headers: Record<string, string> = {}) {
   const { service, received } = await serviceWith(json(body, status, headers));
@@ -109,14 +109,14 @@ describe('an answer that is no success', () => {
   });
 
   it('never carries key, link, cursor, request or headers, however it is printed', async () => {
-    const words = `Bearer ${API_KEY} refused, ${API_KEY} see https://store.example/?sig=SECRET or ask ada@example.org`;
+    const words = `Bearer ${apiKey} refused, ${apiKey} see https://store.example/?sig=SECRET or ask ada@example.org`;
     const headers = { 'x-secret': 'SECRET', 'set-cookie': 'SECRET' };
     for (const status of [400, 401, 403, 404, 409, 429, 500, 302, 200]) {
       const { service } = await serviceWith(json({ error: words, details: [{ message: words }] }, status, headers));
       const error = await failureOf(service.getFeedbackPage('p', { cursor: 'SECRET-cursor' }));
       expect(error).toBeInstanceOf(ServiceError);
       const printed = [inspect(error, { depth: 10, showHidden: true }), JSON.stringify(error), String(error)].join();
-      for (const secret of [API_KEY, 'SECRET', 'ada@', 'authorization', 'Authorization']) {
+      for (const secret of [apiKey, 'SECRET', 'ada@', 'authorization', 'Authorization']) {
         expect(printed).not.toContain(secret);
       }
       expect((error as Error).cause).toBeUndefined();

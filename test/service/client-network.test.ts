@@ -4,7 +4,7 @@ import tls from 'node:tls';
 import { describe, expect, it, vi } from 'vitest';
 import { Aborted, MalformedResponse, NetworkError, ServiceError } from '../../src/service/errors.ts';
 import { certificate } from './certificate.ts';
-import { API_KEY, failureOf, json, listen, serviceAt, serviceWith, startServer } from './http-server.ts';
+import { apiKey, failureOf, json, listen, serviceAt, serviceWith, startServer } from './http-server.ts';
 
 const emptyPage = { feedback: [], nextCursor: null, hasMore: false };
 
@@ -286,6 +286,6 @@ describe('connections', () => {
     const { baseUrl } = await rawServer((socket) => socket.once('data', (data) => socket.end(data)));
     const error = await failureOf(serviceAt(baseUrl).getExportJob('j'));
     expect(error).toMatchObject({ kind: 'NetworkError', mayHaveArrived: true });
-    expect(JSON.stringify(error) + String(error) + (error as Error).stack).not.toContain(API_KEY);
+    expect(JSON.stringify(error) + String(error) + (error as Error).stack).not.toContain(apiKey);
   });
 });

@@ -3,7 +3,7 @@ import https from 'node:https';
 import net from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import { certificate } from './certificate.ts';
-import { API_KEY, failureOf, listen, serviceAt } from './http-server.ts';
+import { apiKey, failureOf, listen, serviceAt } from './http-server.ts';
 
 /** A CONNECT proxy that leads every tunnel to `target`, or refuses with `status`. */
 async function startProxy(target: number, options: { status?: number; tls?: boolean } = {}) {
@@ -56,7 +56,7 @@ describe('behind a proxy', () => {
     const beforeSend = vi.fn(() => expect(proxy.seen).toHaveLength(1));
     expect(await service.getExportJob('job_1', { beforeSend })).toMatchObject({ status: 'running' });
     expect(await service.getExportJob('job_2')).toMatchObject({ status: 'running' });
-    expect(target.received).toEqual([`Bearer ${API_KEY}`, `Bearer ${API_KEY}`]);
+    expect(target.received).toEqual([`Bearer ${apiKey}`, `Bearer ${apiKey}`]);
     expect(proxy.seen.map(({ line }) => line)).toEqual(['CONNECT service.test:443']);
     expect(proxy.seen[0]?.headers).toEqual({
       host: 'service.test:443',

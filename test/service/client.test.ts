@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { BadRequest, MalformedResponse, Unauthorized } from '../../src/service/errors.ts';
-import { API_KEY, failureOf, json, serviceAt, serviceWith } from './http-server.ts';
+import { apiKey, failureOf, json, serviceAt, serviceWith } from './http-server.ts';
 
 const emptyPage = { feedback: [], nextCursor: null, hasMore: false };
 
@@ -22,7 +22,7 @@ describe('every operation', () => {
     ]);
     for (const { headers } of received) {
       expect(headers).toMatchObject({
-        authorization: `Bearer ${API_KEY}`,
+        authorization: `Bearer ${apiKey}`,
         accept: 'application/json',
         'user-agent': 'docferry',
       });
@@ -244,7 +244,7 @@ describe('get static export job status', () => {
   });
 
   it('gives the error of a failed job, cut and without links or keys', async () => {
-    const error = `could not fetch https://store.example/x?sig=1 with ${API_KEY} ${'word '.repeat(200)}`;
+    const error = `could not fetch https://store.example/x?sig=1 with ${apiKey} ${'word '.repeat(200)}`;
     const job = await statusOf({ status: 'failed', error });
     expect(job.error).toMatch(/^could not fetch \[removed\] with \[removed\] word/);
     expect(job.error).toHaveLength(500);

@@ -45,10 +45,10 @@ export function json(value: unknown, status = 200, headers: Record<string, strin
   };
 }
 
-export const API_KEY = 'vendor_admin_key-4f1c';
+export const apiKey = 'vendor_admin_key-4f1c';
 
 export function serviceAt(baseUrl: string, options: Partial<DocumentationServiceOptions> = {}) {
-  return createDocumentationService({ baseUrl, apiKey: () => API_KEY, environment: {}, ...options });
+  return createDocumentationService({ baseUrl, apiKey: () => apiKey, environment: {}, ...options });
 }
 
 /** The service in front of a server that answers as told. */

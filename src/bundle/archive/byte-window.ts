@@ -2,7 +2,7 @@ import { ArchiveFault, type ByteRange } from './archive-reader.ts';
 import type { ByteFile } from './byte-file.ts';
 
 /** Read at once; the window grows only when a caller needs more in one piece. */
-const WINDOW_BYTES = 1024 ** 2;
+const windowSize = 1024 ** 2;
 
 /**
  * Reads a file front to back through a window of bounded size. What it gives is valid until the second `fill` after
@@ -22,7 +22,7 @@ export class ByteWindow {
   /** Place in the file up to which `onRaw` was told. */
   #told: number;
 
-  constructor(file: ByteFile, range: ByteRange, onRaw?: (bytes: Uint8Array) => void, windowBytes = WINDOW_BYTES) {
+  constructor(file: ByteFile, range: ByteRange, onRaw?: (bytes: Uint8Array) => void, windowBytes = windowSize) {
     this.#file = file;
     this.#onRaw = onRaw;
     this.#range = range;

@@ -8,11 +8,11 @@ export interface ContentFile {
 }
 
 /** Half of a character beyond U+FFFF: by their UTF-16 units these stand before U+E000, by their bytes behind it. */
-const SURROGATE = /[\ud800-\udfff]/;
+const surrogate = /[\ud800-\udfff]/;
 
 /** The files in the order of the bytes of their UTF-8 path. */
 export function sortFiles(files: readonly ContentFile[]): ContentFile[] {
-  if (!files.some(({ path }) => SURROGATE.test(path))) {
+  if (!files.some(({ path }) => surrogate.test(path))) {
     return [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   }
   const keyed = files.map((file) => ({ file, key: Buffer.from(file.path) }));

@@ -13,11 +13,11 @@ export interface ArchiveLimits {
 }
 
 /** Used where no configuration says otherwise. */
-export const DEFAULT_LIMITS: ArchiveLimits = { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, maxRatio: 200 };
+export const defaultLimits: ArchiveLimits = { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, maxRatio: 200 };
 
-const RATIO_FROM_BYTES = 1024 ** 2;
+const ratioFromBytes = 1024 ** 2;
 
-const REFUSED_KINDS: Partial<Record<EntryKind, { rule: StructureRule; detail: string }>> = {
+const refusedKinds: Partial<Record<EntryKind, { rule: StructureRule; detail: string }>> = {
   'symbolic-link': { rule: 'symbolic-link', detail: 'symbolic links are refused' },
   'hard-link': { rule: 'hard-link', detail: 'hard links are refused' },
   device: { rule: 'device', detail: 'devices, pipes and sockets are refused' },
@@ -56,7 +56,7 @@ export class EntryRules {
   /** The path to use for the entry; null when it was refused or is the archive's own root. */
   admit(entry: Pick<ArchiveEntry, 'name' | 'kind' | 'bytes'>): string | null {
     if (!this.count(entry)) return null;
-    const refusal = REFUSED_KINDS[entry.kind];
+    const refusal = refusedKinds[entry.kind];
     if (refusal) return this.#refuse(refusal.rule, entry.name, refusal.detail);
     const checked = checkPath(entry.name, entry.kind === 'directory');
     if ('rule' in checked) return this.#refuse(checked.rule, entry.name, checked.detail);
@@ -81,7 +81,7 @@ export class EntryRules {
       this.#exhaust('too-many-files', `more than ${maxFiles} files and folders`);
     } else if (this.#bytes > maxBytes) {
       this.#exhaust('too-many-bytes', `more than ${maxBytes} bytes unpacked`);
-    } else if (this.#bytes > RATIO_FROM_BYTES && this.#bytes > maxRatio * this.#archiveBytes) {
+    } else if (this.#bytes > ratioFromBytes && this.#bytes > maxRatio * this.#archiveBytes) {
       this.#exhaust('ratio', `unpacks to more than ${maxRatio} times the ${this.#archiveBytes} bytes of the archive`);
     }
     return this.#exhausted;

@@ -4,8 +4,8 @@ import { ArchiveFault } from './archive-reader.ts';
 import type { ByteWindow } from './byte-window.ts';
 
 /** Inflated in pieces of this size, and so many bytes ahead of the consumer: zlib works in a thread of its own. */
-const OPTIONS: ZlibOptions & TransformOptions = { chunkSize: 1024 ** 2, readableHighWaterMark: 4 * 1024 ** 2 };
-const FEED_BYTES = 1024 ** 2;
+const options: ZlibOptions & TransformOptions = { chunkSize: 1024 ** 2, readableHighWaterMark: 4 * 1024 ** 2 };
+const feedBytes = 1024 ** 2;
 
 /**
  * Inflates raw deflate data that begins at the window's position, reading at most `most` compressed bytes, in pieces.
@@ -13,7 +13,7 @@ const FEED_BYTES = 1024 ** 2;
  */
 export async function* inflateWindow(window: ByteWindow, most: number, path: string | null): AsyncGenerator<Buffer> {
   const begin = window.position;
-  const inflate = createInflateRaw(OPTIONS);
+  const inflate = createInflateRaw(options);
   // A failure destroys `inflate` with its error, which is thrown below.
   const feeding = feed(inflate, window, most).catch((error: Error) => void inflate.destroy(error));
   try {
@@ -32,7 +32,7 @@ async function feed(inflate: InflateRaw, window: ByteWindow, most: number): Prom
   const closed = new Promise<void>((resolve) => inflate.once('close', resolve));
   let atWork = Promise.resolve();
   for (let left = most; ; ) {
-    const piece = left > 0 ? await window.piece(Math.min(left, FEED_BYTES)) : null;
+    const piece = left > 0 ? await window.piece(Math.min(left, feedBytes)) : null;
     if (inflate.destroyed) return;
     if (piece === null) {
       inflate.end();

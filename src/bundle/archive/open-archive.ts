@@ -3,9 +3,9 @@ import type { ArchiveReader } from './archive-reader.ts';
 import { readTar, readTarGz } from './tar/read-tar.ts';
 import { readZip } from './zip/read-zip.ts';
 
-const READERS: Record<ArchiveFormat, ArchiveReader> = { 'tar.gz': readTarGz, tar: readTar, zip: readZip };
+const readers: Record<ArchiveFormat, ArchiveReader> = { 'tar.gz': readTarGz, tar: readTar, zip: readZip };
 
 /** The reader of a format; formats are told apart by `sniffFormat`. */
 export function readerOf(format: ArchiveFormat): ArchiveReader {
-  return READERS[format];
+  return readers[format];
 }

@@ -1,13 +1,13 @@
 import type { StructureRule } from '../rules/structure-rules.ts';
 
 /** Longest path in UTF-8 bytes: PATH_MAX of macOS, the smallest of the supported systems. */
-const MAX_PATH_BYTES = 1024;
+const maxPathBytes = 1024;
 /** Longest name of one file or folder in UTF-8 bytes on the supported systems. */
-const MAX_SEGMENT_BYTES = 255;
+const maxSegmentBytes = 255;
 /** Joiners, which some scripts cannot do without, are left to `foldPath`. */
-const INVISIBLE = /[\p{Zl}\p{Zp}]|(?![\u200C\u200D])\p{Cf}/u;
+const invisible = /[\p{Zl}\p{Zp}]|(?![\u200C\u200D])\p{Cf}/u;
 /** Names of devices on Windows, with anything behind a dot. */
-const RESERVED = /^(con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])(\.|$)/i;
+const reserved = /^(con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])(\.|$)/i;
 
 export interface BrokenPath {
   rule: StructureRule;
@@ -34,14 +34,14 @@ export function checkPath(name: string, isDirectory: boolean): CheckedPath {
 
 function brokenCharacters(name: string): BrokenPath | null {
   if (name === '') return { rule: 'empty-name', detail: 'the entry has no name' };
-  if (Buffer.byteLength(name) > MAX_PATH_BYTES) {
-    return { rule: 'path-too-long', detail: `the path is longer than ${MAX_PATH_BYTES} bytes` };
+  if (Buffer.byteLength(name) > maxPathBytes) {
+    return { rule: 'path-too-long', detail: `the path is longer than ${maxPathBytes} bytes` };
   }
   if (/[\p{Surrogate}\uFFFD]/u.test(name)) return { rule: 'not-utf8', detail: 'the name is not well-formed UTF-8' };
   if (/\p{Cc}/u.test(name)) {
     return { rule: 'control-character', detail: 'the name holds a NUL or another control character' };
   }
-  if (INVISIBLE.test(name)) {
+  if (invisible.test(name)) {
     return { rule: 'invisible-character', detail: 'the name holds a character that has no shape' };
   }
   if (name.includes('\\')) return { rule: 'backslash', detail: 'the name holds a backslash' };
@@ -56,11 +56,11 @@ function brokenSegment(path: string): BrokenPath | null {
     if (/[. ]$/.test(segment)) {
       return { rule: 'trailing-dot-or-space', detail: 'a name in the path ends in a dot or a space' };
     }
-    if (RESERVED.test(segment)) {
+    if (reserved.test(segment)) {
       return { rule: 'reserved-name', detail: 'a name in the path is that of a device on Windows' };
     }
-    if (Buffer.byteLength(segment) > MAX_SEGMENT_BYTES) {
-      return { rule: 'segment-too-long', detail: `a name in the path is longer than ${MAX_SEGMENT_BYTES} bytes` };
+    if (Buffer.byteLength(segment) > maxSegmentBytes) {
+      return { rule: 'segment-too-long', detail: `a name in the path is longer than ${maxSegmentBytes} bytes` };
     }
   }
   return null;

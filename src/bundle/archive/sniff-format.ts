@@ -2,14 +2,14 @@ import type { ArchiveFormat, Reason } from '../../model/export/archive-facts.ts'
 import type { StructureRule } from '../rules/structure-rules.ts';
 import { type ByteFile, readAt } from './byte-file.ts';
 
-const HEAD_BYTES = 512;
-const USTAR_OFFSET = 257;
+const headBytes = 512;
+const ustarOffset = 257;
 
 export type Sniffed = { format: ArchiveFormat } | { format: null; reason: Reason };
 
 /** Tells an archive's format by its bytes, never by its name (verification.md), or why it is none. Throws `ArchiveFault`, system errors. */
 export async function sniffFormat(file: ByteFile): Promise<Sniffed> {
-  return sniffBytes(await readAt(file, 0, Math.min(HEAD_BYTES, file.size)));
+  return sniffBytes(await readAt(file, 0, Math.min(headBytes, file.size)));
 }
 
 /** As `sniffFormat`, for the first 512 bytes of a file (fewer when it is shorter). */
@@ -17,7 +17,7 @@ function sniffBytes(head: Buffer): Sniffed {
   if (head.length === 0) return refused('empty-file', 'the file is empty');
   if (startsWith(head, [0x1f, 0x8b])) return { format: 'tar.gz' };
   if (startsWith(head, [0x50, 0x4b, 3, 4]) || startsWith(head, [0x50, 0x4b, 5, 6])) return { format: 'zip' };
-  if (head.toString('latin1', USTAR_OFFSET, USTAR_OFFSET + 5) === 'ustar') return { format: 'tar' };
+  if (head.toString('latin1', ustarOffset, ustarOffset + 5) === 'ustar') return { format: 'tar' };
   if (startsWith(head, [0x28, 0xb5, 0x2f, 0xfd])) return refused('unsupported-compression', 'zstd is not supported');
   if (startsWith(head, [0x42, 0x5a, 0x68])) return refused('unsupported-compression', 'bzip2 is not supported');
   if (startsWith(head, [0xfd, 0x37, 0x7a, 0x58])) return refused('unsupported-compression', 'xz is not supported');

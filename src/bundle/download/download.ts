@@ -9,8 +9,8 @@ import { ObjectTransfer } from './object-transfer.ts';
 import { PartialFile } from './partial-file.ts';
 import { WideReads } from './wide-reads.ts';
 
-const LOOK_AT_DISK_EVERY_MS = 2_000;
-const DISK_FULL = ['ENOSPC', 'EDQUOT'];
+const lookAtDiskEveryMs = 2_000;
+const diskFull = ['ENOSPC', 'EDQUOT'];
 
 export interface DownloadOptions {
   /** Where the archive goes; what is proved of it is kept beside it as `<file>.resume`. */
@@ -86,7 +86,7 @@ export async function download(links: LinkSource, options: DownloadOptions): Pro
         roomFor,
       });
       const lookAtDisk = () => roomFor(transfer.left).catch((noRoom) => limits.abort(noRoom));
-      timers.push(setInterval(lookAtDisk, LOOK_AT_DISK_EVERY_MS));
+      timers.push(setInterval(lookAtDisk, lookAtDiskEveryMs));
       if (timeLimitMs !== undefined) {
         const tooLong = new DownloadFailed(`the download took longer than ${spanText(timeLimitMs)}`, false);
         timers.push(setTimeout(() => limits.abort(tooLong), timeLimitMs));
@@ -107,5 +107,5 @@ export async function download(links: LinkSource, options: DownloadOptions): Pro
 }
 
 function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && DISK_FULL.includes(String(error.code));
+  return error instanceof Error && 'code' in error && diskFull.includes(String(error.code));
 }

@@ -3,7 +3,7 @@ import { sizeText } from '../../model/quantities.ts';
 import { NoRoom } from './download-errors.ts';
 
 /** What a download leaves free for everything else on the disk. */
-const SPARE_BYTES = 64 * 1024 ** 2;
+const spareBytes = 64 * 1024 ** 2;
 
 /** Bytes that this process may still write to the file system of a folder. Throws system errors. */
 export async function freeBytes(folder: string): Promise<number> {
@@ -14,9 +14,9 @@ export async function freeBytes(folder: string): Promise<number> {
 /** Throws `NoRoom` unless so many bytes fit on the disk with something to spare; fine when that cannot be found out. */
 export async function requireRoom(folder: string, bytes: number, free: typeof freeBytes): Promise<void> {
   const available = await free(folder).catch(() => Number.POSITIVE_INFINITY);
-  if (available >= bytes + SPARE_BYTES) return;
+  if (available >= bytes + spareBytes) return;
   throw new NoRoom(
-    `${sizeText(bytes + SPARE_BYTES)} are needed in ${folder} and ${sizeText(available)} are free: make room, or put ` +
+    `${sizeText(bytes + spareBytes)} are needed in ${folder} and ${sizeText(available)} are free: make room, or put ` +
       'the bundle store (store.bundles) on a larger disk',
   );
 }

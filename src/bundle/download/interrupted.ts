@@ -12,10 +12,10 @@ export class Interrupted extends Error {
   }
 }
 
-const NEVER_BETTER = /^(ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
+const neverBetter = /^(ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
 /** Only the code of a network error is kept: its message and fields may hold addresses and headers. */
 export function interruption(error: unknown): Interrupted {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
-  return new Interrupted(`the connection failed (${code})`, NEVER_BETTER.test(code) ? 'never' : 'now');
+  return new Interrupted(`the connection failed (${code})`, neverBetter.test(code) ? 'never' : 'now');
 }

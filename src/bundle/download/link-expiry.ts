@@ -1,4 +1,4 @@
-const SECOND_MS = 1_000;
+const secondMs = 1_000;
 
 /**
  * When a presigned link ends by its own query, in milliseconds by the store's clock: `X-Amz-Date` with `X-Amz-Expires`,
@@ -10,10 +10,10 @@ export function expiryOf(link: string): number | null {
   for (const vendor of ['x-amz', 'x-goog']) {
     const from = stampOf(query.get(`${vendor}-date`));
     const seconds = wholeOf(query.get(`${vendor}-expires`));
-    if (from !== null && seconds !== null) return from + seconds * SECOND_MS;
+    if (from !== null && seconds !== null) return from + seconds * secondMs;
   }
   const unix = wholeOf(query.get('expires'));
-  if (unix !== null) return unix * SECOND_MS;
+  if (unix !== null) return unix * secondMs;
   const azure = Date.parse(query.has('sig') ? (query.get('se') ?? '') : '');
   return Number.isNaN(azure) ? null : azure;
 }

@@ -19,8 +19,8 @@ export class LinkRefused extends Error {
 }
 
 /** Public by its number, but the inside of a cloud (metadata and wire servers). */
-const CLOUD_INSIDES = ['168.63.129.16'];
-const DEFAULT_PORTS: Record<string, string> = { 'http:': '80', 'https:': '443' };
+const cloudInsides = ['168.63.129.16'];
+const defaultPorts: Record<string, string> = { 'http:': '80', 'https:': '443' };
 
 /** Checks what can be seen in a link, or in the target of a redirect; throws `LinkRefused`. */
 export function checkLink(link: string, policy: LinkPolicy): URL {
@@ -49,7 +49,7 @@ export function checkAddress(host: string, port: string, address: string | undef
 }
 
 /** Room for the records of TLS, of 16 KiB at most, that arrive together. */
-const TLS_BUFFER_BYTES = 256 * 1024;
+const tlsBufferBytes = 256 * 1024;
 
 /**
  * A connector for undici that checks the connected remote address before any request is written: names that resolve
@@ -63,12 +63,12 @@ export function policedConnector(
   return (options, callback) => {
     let socket: Socket | null = null;
     const onread = reads.options((chunk) => socket?.push(chunk) ?? true);
-    const reading = options.protocol === 'http:' ? { onread } : { highWaterMark: TLS_BUFFER_BYTES };
+    const reading = options.protocol === 'http:' ? { onread } : { highWaterMark: tlsBufferBytes };
     const connect = buildConnector({ timeout: connectTimeoutMs, ...reading });
     connect(options, (...[error, connected]) => {
       if (error) return callback(error, null);
       try {
-        const port = options.port || DEFAULT_PORTS[options.protocol] || '';
+        const port = options.port || defaultPorts[options.protocol] || '';
         checkAddress(options.hostname, port, connected.remoteAddress, policy);
       } catch (refused) {
         connected.destroy();
@@ -91,14 +91,14 @@ function isListed(host: string, port: string, policy: LinkPolicy): boolean {
 function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address) && !ipaddr.isValid(bare(address))) return false;
   const parsed = ipaddr.process(bare(address));
-  if (CLOUD_INSIDES.includes(parsed.toString())) return false;
+  if (cloudInsides.includes(parsed.toString())) return false;
   // Of IPv6 only 2000::/3 is given out to the public; the library calls all it does not know `unicast`.
   if (parsed instanceof ipaddr.IPv6 && !parsed.match(ipaddr.IPv6.parse('2000::'), 3)) return false;
   return parsed.range() === 'unicast';
 }
 
 function portOf(url: URL): string {
-  return url.port || DEFAULT_PORTS[url.protocol] || '';
+  return url.port || defaultPorts[url.protocol] || '';
 }
 
 /** Without the brackets of an IPv6 host. */

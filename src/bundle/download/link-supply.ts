@@ -17,9 +17,9 @@ export interface PresignedLink {
 export type LinkSource = () => Promise<PresignedLink>;
 
 /** A request must arrive while its link lives, and a `Date` header tells the time to a second. */
-const MARGIN_MS = 1_500;
+const marginMs = 1_500;
 /** So many links in a row may be refused without a byte in between. */
-const MAX_REFUSED = 3;
+const maxRefused = 3;
 
 interface Held {
   href: string;
@@ -69,9 +69,9 @@ export class LinkSupply {
     this.#refused += 1;
     const early = this.#held.expiresAtMs !== null && !this.#isEnding(this.#held);
     this.#held = null;
-    if (this.#refused < MAX_REFUSED) return;
+    if (this.#refused < maxRefused) return;
     const why = early ? ', though by its own date it has not expired' : '';
-    throw new LinkExpired(`${MAX_REFUSED} links in a row are not taken (HTTP ${status}${why})`);
+    throw new LinkExpired(`${maxRefused} links in a row are not taken (HTTP ${status}${why})`);
   }
 
   /** Bytes came by a link. */
@@ -80,7 +80,7 @@ export class LinkSupply {
   }
 
   #isEnding({ used, expiresAtMs }: Held): boolean {
-    return used && expiresAtMs !== null && expiresAtMs - (this.#now() + (this.#skewMs ?? 0)) < MARGIN_MS;
+    return used && expiresAtMs !== null && expiresAtMs - (this.#now() + (this.#skewMs ?? 0)) < marginMs;
   }
 
   #renew(): Promise<Held> {

@@ -31,9 +31,9 @@ export interface Answer {
 }
 
 /** Statuses of an expired or unwelcome link; some stores say 400 for an expired token. */
-const EXPIRED = [400, 401, 403];
-const GONE = [404, 410];
-const BUSY = [408, 425, 429];
+const expired = [400, 401, 403];
+const gone = [404, 410];
+const busy = [408, 425, 429];
 
 /**
  * Judges an answer (E3). Object stores ignore a wrong `If-Range`, so every 206 is checked here: its range, its
@@ -50,11 +50,11 @@ export function judgeAnswer(answer: Answer, asked: Asked): Verdict {
   if (status === 416 && asked.kind === 'opening') return { kind: 'no-parts' };
   if (asked.kind === 'part' && (status === 412 || status === 416))
     return { kind: 'start-over', why: 'the object changed' };
-  if (EXPIRED.includes(status)) return { kind: 'expired' };
+  if (expired.includes(status)) return { kind: 'expired' };
   const why = `HTTP ${status}`;
-  if (GONE.includes(status)) return failed(why, 'later');
+  if (gone.includes(status)) return failed(why, 'later');
   const retryAfterMs = readRetryAfter(answer.retryAfter ?? undefined, answer.date ?? undefined, Date.now());
-  return failed(why, status >= 500 || BUSY.includes(status) ? 'now' : 'never', retryAfterMs);
+  return failed(why, status >= 500 || busy.includes(status) ? 'now' : 'never', retryAfterMs);
 }
 
 function judgePart(answer: Answer, { start, end, identity }: Asked & { kind: 'part' }): Verdict {
@@ -84,10 +84,10 @@ function strong(etag: string | null): string | null {
  * Encodings that change nothing of what is stored. Uploads of a `.tar.gz` commonly leave `gzip` or `aws-chunked` with
  * the object, and a store sends it whatever was accepted: the bytes are kept as they come, and their format tells.
  */
-const HARMLESS = ['', 'identity', 'gzip', 'x-gzip', 'aws-chunked'];
+const harmless = ['', 'identity', 'gzip', 'x-gzip', 'aws-chunked'];
 
 function isPlain(encoding: string | null): boolean {
-  return (encoding ?? '').split(',').every((one) => HARMLESS.includes(one.trim().toLowerCase()));
+  return (encoding ?? '').split(',').every((one) => harmless.includes(one.trim().toLowerCase()));
 }
 
 function lengthOf(header: string | null): number | null {

@@ -4,9 +4,9 @@ import { checkLink, type LinkPolicy, policedConnector } from './link-policy.ts';
 import type { Answer } from './object-answer.ts';
 import type { WideReads } from './wide-reads.ts';
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const MAX_REDIRECTS = 3;
-const REDIRECTS = [301, 302, 303, 307, 308];
+const connectTimeoutMs = 10_000;
+const maxRedirects = 3;
+const redirectStatuses = [301, 302, 303, 307, 308];
 
 export type ObjectResponse = Dispatcher.ResponseData;
 
@@ -19,7 +19,7 @@ export interface LinkConnections {
 
 /** The caller destroys them. */
 export function linkConnections(policy: LinkPolicy, reads: WideReads): LinkConnections {
-  const direct = new Agent({ connect: policedConnector(policy, CONNECT_TIMEOUT_MS, reads) });
+  const direct = new Agent({ connect: policedConnector(policy, connectTimeoutMs, reads) });
   const proxies = new Map<string, ProxyAgent>();
   return {
     to(url) {
@@ -61,9 +61,9 @@ export async function requestObject(
     // Whoever reads the body listens for themselves; until then its end harms nobody.
     response.body.on('error', () => undefined);
     const location = headerOf(response, 'location');
-    if (!REDIRECTS.includes(response.statusCode) || location === null) return response;
+    if (!redirectStatuses.includes(response.statusCode) || location === null) return response;
     await drop(response);
-    if (redirects === MAX_REDIRECTS) throw new DownloadFailed(`more than ${MAX_REDIRECTS} redirects`, false);
+    if (redirects === maxRedirects) throw new DownloadFailed(`more than ${maxRedirects} redirects`, false);
     if (!URL.canParse(location, url.href)) throw new DownloadFailed('a redirect leads to no URL', false);
     url = checkLink(new URL(location, url).href, options.policy);
   }

@@ -12,23 +12,23 @@ import { receive } from './receive.ts';
 import type { ObjectIdentity } from './resume-journal.ts';
 import type { WideReads } from './wide-reads.ts';
 
-const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
-const DEFAULT_RETRY_DELAY_MS = 200;
-const MAX_RETRY_DELAY_MS = 5_000;
+const defaultIdleTimeoutMs = 30_000;
+const defaultRetryDelayMs = 200;
+const maxRetryDelayMs = 5_000;
 /** A source that asks for a longer pause gets it from whoever called. */
-const LONGEST_PAUSE_MS = 30_000;
+const longestPauseMs = 30_000;
 /** Failures in a row, for each connection, without a single new byte. */
-const MAX_FRUITLESS = 5;
+const maxFruitless = 5;
 /** Failures in all, for sources that give a byte at a time; one more for each megabyte that came. */
-const MAX_FAILURES = 100;
+const maxFailures = 100;
 /** Times that bytes on disk had to be given up. */
-const MAX_START_OVERS = 5;
+const maxStartOvers = 5;
 /** The first request of several connections: enough to be worth one, whatever the length turns out to be. */
-const OPENING_BYTES = 8 * 1024 ** 2;
+const openingBytes = 8 * 1024 ** 2;
 /** Parts become smaller towards the end, so that the connections end together. */
-const SMALLEST_PART = 2 * 1024 ** 2;
-const LARGEST_PART = 64 * 1024 ** 2;
-const MEGABYTE = 1e6;
+const smallestPart = 2 * 1024 ** 2;
+const largestPart = 64 * 1024 ** 2;
+const megabyte = 1e6;
 
 export interface TransferParts extends Omit<DownloadOptions, 'file' | 'freeBytes'> {
   connections: number;
@@ -137,14 +137,14 @@ export class ObjectTransfer {
   #next(): Asked | null {
     if (this.#complete) return null;
     const { identity } = this.#file;
-    if (!identity) return this.#alone ? { kind: 'whole' } : { kind: 'opening', end: OPENING_BYTES };
+    if (!identity) return this.#alone ? { kind: 'whole' } : { kind: 'opening', end: openingBytes };
     const open = new ByteSpans();
     for (const gap of this.#file.gaps()) open.add(gap);
     for (const claim of this.#claimed.spans) open.remove(claim);
     const [gap] = open.spans;
     if (!gap) return null;
     const share = Math.ceil(open.count / (2 * this.#parts.connections));
-    const size = this.#alone ? identity.total : Math.min(LARGEST_PART, Math.max(SMALLEST_PART, share));
+    const size = this.#alone ? identity.total : Math.min(largestPart, Math.max(smallestPart, share));
     return { kind: 'part', start: gap.start, end: Math.min(gap.end, gap.start + size), identity };
   }
 
@@ -175,7 +175,7 @@ export class ObjectTransfer {
   }
 
   async #ask(href: string, headers: Record<string, string>, signal: AbortSignal): Promise<ObjectResponse> {
-    const { policy, ways, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = this.#parts;
+    const { policy, ways, idleTimeoutMs = defaultIdleTimeoutMs } = this.#parts;
     try {
       return await requestObject(href, headers, { policy, connections: ways, idleTimeoutMs, signal });
     } catch (error) {
@@ -240,24 +240,23 @@ export class ObjectTransfer {
 
   #countStartOver(): void {
     this.#startOvers += 1;
-    if (this.#startOvers > MAX_START_OVERS) {
+    if (this.#startOvers > maxStartOvers) {
       throw new DownloadFailed('the download had to start over too often: the source cannot resume it', true);
     }
   }
 
   async #pause(error: Interrupted, signal: AbortSignal): Promise<void> {
-    const { connections, retryDelayMs = DEFAULT_RETRY_DELAY_MS } = this.#parts;
+    const { connections, retryDelayMs = defaultRetryDelayMs } = this.#parts;
     const lanes = this.#alone ? 1 : connections;
     this.#failures += 1;
     this.#fruitless = this.#received > this.#receivedAtFailure ? 1 : this.#fruitless + 1;
     this.#receivedAtFailure = this.#received;
-    const spent =
-      this.#fruitless >= MAX_FRUITLESS * lanes || this.#failures >= MAX_FAILURES + this.#received / MEGABYTE;
+    const spent = this.#fruitless >= maxFruitless * lanes || this.#failures >= maxFailures + this.#received / megabyte;
     const wait = error.retryAfterMs ?? 0;
-    if (error.retry !== 'now' || spent || wait > LONGEST_PAUSE_MS) {
+    if (error.retry !== 'now' || spent || wait > longestPauseMs) {
       throw new DownloadFailed(`the download failed: ${error.message}`, error.retry !== 'never', error.retryAfterMs);
     }
-    const delay = Math.min(retryDelayMs * 2 ** Math.floor((this.#fruitless - 1) / lanes), MAX_RETRY_DELAY_MS);
+    const delay = Math.min(retryDelayMs * 2 ** Math.floor((this.#fruitless - 1) / lanes), maxRetryDelayMs);
     await sleep(Math.max(delay, wait), undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 

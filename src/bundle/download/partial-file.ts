@@ -5,7 +5,7 @@ import { type ByteSpan, ByteSpans } from './byte-spans.ts';
 import { PrefixHash } from './prefix-hash.ts';
 import { forget, type ObjectIdentity, ResumeJournal, recover } from './resume-journal.ts';
 
-const OPEN_END = Number.MAX_SAFE_INTEGER;
+const openEnd = Number.MAX_SAFE_INTEGER;
 
 /** Bytes of one connection on their way to the disk. */
 export interface PieceWriter {
@@ -61,7 +61,7 @@ export class PartialFile {
 
   /** What is not on disk yet, in order; open-ended when the length is unknown. */
   gaps(): ByteSpan[] {
-    return this.#done.gaps(this.#identity?.total ?? OPEN_END);
+    return this.#done.gaps(this.#identity?.total ?? openEnd);
   }
 
   /** Forgets all bytes and begins with another object. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 
-const READ_BYTES = 1024 ** 2;
+const readBytes = 1024 ** 2;
 
 /**
  * The SHA-256 of a file that is being written: of bytes as they come while these are the next ones, and behind a gap
@@ -37,7 +37,7 @@ export class PrefixHash {
   }
 
   async #read(file: FileHandle, prefixOf: () => number): Promise<void> {
-    const buffer = Buffer.allocUnsafe(READ_BYTES);
+    const buffer = Buffer.allocUnsafe(readBytes);
     for (;;) {
       const length = Math.min(buffer.length, prefixOf() - this.#position);
       if (length <= 0) return;

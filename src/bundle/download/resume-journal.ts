@@ -14,8 +14,8 @@ export interface Checkpoint {
   crc: number;
 }
 
-const READ_BYTES = 1024 ** 2;
-const LINE = /^(\d{1,15}) (\d{1,15}) ([0-9a-f]{8})$/;
+const readBytes = 1024 ** 2;
+const linePattern = /^(\d{1,15}) (\d{1,15}) ([0-9a-f]{8})$/;
 
 /**
  * The journal beside a download: the object's identity, then a line for each piece that is on disk. It is what makes a
@@ -80,7 +80,7 @@ interface Run {
 function runsOf(lines: readonly string[], total: number): Run[] {
   const runs = new Map<number, Run>();
   for (const line of lines) {
-    const [, first, last, hex] = LINE.exec(line) ?? [];
+    const [, first, last, hex] = linePattern.exec(line) ?? [];
     if (first === undefined || last === undefined || hex === undefined) continue;
     const [start, end] = [Number(first), Number(last)];
     if (start >= end || end > total) continue;
@@ -94,7 +94,7 @@ function runsOf(lines: readonly string[], total: number): Run[] {
 
 /** As much of a piece as has the checksums of its checkpoints. */
 async function provedPart(file: FileHandle, { start, checkpoints }: Run, signal?: AbortSignal): Promise<Checkpoint> {
-  const buffer = Buffer.allocUnsafe(READ_BYTES);
+  const buffer = Buffer.allocUnsafe(readBytes);
   let proved = { start, end: start, crc: 0 };
   for (const { end, crc: expected } of checkpoints) {
     let { end: at, crc } = proved;

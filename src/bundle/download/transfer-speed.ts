@@ -1,5 +1,5 @@
-const WINDOW_MS = 10_000;
-const SHORTEST_MS = 500;
+const windowMs = 10_000;
+const shortestMs = 500;
 
 /** Bytes per second over the last ten seconds of a download. */
 export class TransferSpeed {
@@ -9,14 +9,14 @@ export class TransferSpeed {
   add(at: number, offset: number): void {
     const last = this.#samples.at(-1);
     if (last && offset < last.offset) this.#samples = [];
-    this.#samples = [...this.#samples.filter((sample) => at - sample.at <= WINDOW_MS), { at, offset }];
+    this.#samples = [...this.#samples.filter((sample) => at - sample.at <= windowMs), { at, offset }];
   }
 
   /** Null until there is enough to tell. */
   get bytesPerSecond(): number | null {
     const [first] = this.#samples;
     const last = this.#samples.at(-1);
-    if (!first || !last || last.at - first.at < SHORTEST_MS) return null;
+    if (!first || !last || last.at - first.at < shortestMs) return null;
     return ((last.offset - first.offset) * 1000) / (last.at - first.at);
   }
 }

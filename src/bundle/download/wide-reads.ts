@@ -1,9 +1,9 @@
 import type { OnReadOpts } from 'node:net';
 
-const WIDEST_BYTES = 1024 ** 2;
-const NARROWEST_BYTES = 64 * 1024;
+const widestBytes = 1024 ** 2;
+const narrowestBytes = 64 * 1024;
 /** All connections of a download together. */
-const ALL_BYTES = 2 * 1024 ** 2;
+const allBytes = 2 * 1024 ** 2;
 
 /**
  * Buffers into which connections read, a megabyte at a time where there is as much: a socket's own 64 KiB for each read
@@ -17,7 +17,7 @@ export class WideReads {
   readonly #lent = new WeakMap<ArrayBufferLike, number>();
 
   constructor(connections: number) {
-    this.bytes = Math.max(NARROWEST_BYTES, Math.min(WIDEST_BYTES, Math.floor(ALL_BYTES / connections)));
+    this.bytes = Math.max(narrowestBytes, Math.min(widestBytes, Math.floor(allBytes / connections)));
   }
 
   /** How a socket reads; `push` takes what it read and says whether there is room for more. */

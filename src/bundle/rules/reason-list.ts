@@ -1,8 +1,8 @@
 import type { Reason } from '../../model/export/archive-facts.ts';
 import type { RuleName } from './rules.ts';
 
-const LISTED = 20;
-const PRINTED_PATH = 200;
+const mostListed = 20;
+const printedPath = 200;
 
 /** Collects reasons, the first 20 in full and a count of the rest. */
 export class ReasonList {
@@ -11,7 +11,7 @@ export class ReasonList {
 
   add(rule: RuleName, path: string | null, detail: string): void {
     this.#count += 1;
-    if (this.#count > LISTED) return;
+    if (this.#count > mostListed) return;
     this.#listed.push({ rule, path: path === null ? null : printablePath(path), detail });
   }
 
@@ -29,10 +29,10 @@ export class ReasonList {
 
 /** A path that is safe to print: control, format and unpaired code points escaped, at most 200 characters. */
 export function printablePath(path: string): string {
-  const cut = path.slice(0, PRINTED_PATH + 1);
+  const cut = path.slice(0, printedPath + 1);
   const escaped = cut.replace(
     /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
     (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`,
   );
-  return escaped.length > PRINTED_PATH ? `${escaped.slice(0, PRINTED_PATH - 1)}…` : escaped;
+  return escaped.length > printedPath ? `${escaped.slice(0, printedPath - 1)}…` : escaped;
 }

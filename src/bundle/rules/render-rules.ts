@@ -7,7 +7,7 @@ interface RenderRuleText extends RuleText {
 }
 
 /** Every rule about sampled pages in a browser, by its stable name. */
-export const RENDER_RULES = {
+export const renderRuleTexts = {
   'page-does-not-render': rule(
     'a page that does not load within 15 s, crashes the browser, or shows a single colour',
     'Readers see nothing.',
@@ -23,11 +23,11 @@ export const RENDER_RULES = {
   ),
 } as const satisfies Record<string, RenderRuleText>;
 
-export type RenderRule = keyof typeof RENDER_RULES;
+export type RenderRule = keyof typeof renderRuleTexts;
 export type RenderRuleLevels = { readonly [rule in RenderRule]?: RuleLevel | undefined };
 
 export function isRenderRule(name: string): name is RenderRule {
-  return name in RENDER_RULES;
+  return name in renderRuleTexts;
 }
 
 function rule(refuses: string, why: string): RenderRuleText {

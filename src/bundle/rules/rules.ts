@@ -1,14 +1,14 @@
-import { RENDER_RULES } from './render-rules.ts';
-import { SIGNATURE_RULES } from './signature-rules.ts';
-import { SITE_RULES } from './site-rules.ts';
-import { type RuleText, STRUCTURE_RULES } from './structure-rules.ts';
+import { renderRuleTexts } from './render-rules.ts';
+import { signatureRuleTexts } from './signature-rules.ts';
+import { siteRuleTexts } from './site-rules.ts';
+import { type RuleText, structureRuleTexts } from './structure-rules.ts';
 
 /** Every rule of verification, by its name. */
-export const RULES = { ...STRUCTURE_RULES, ...SITE_RULES, ...RENDER_RULES, ...SIGNATURE_RULES };
+export const ruleTexts = { ...structureRuleTexts, ...siteRuleTexts, ...renderRuleTexts, ...signatureRuleTexts };
 
-export type RuleName = keyof typeof RULES;
+export type RuleName = keyof typeof ruleTexts;
 
 /** What a rule refuses, why, and where that is known from; null for names that are no rules. */
 export function explainRule(name: string): RuleText | null {
-  return new Map<string, RuleText>(Object.entries(RULES)).get(name) ?? null;
+  return new Map<string, RuleText>(Object.entries(ruleTexts)).get(name) ?? null;
 }

@@ -1,7 +1,7 @@
 import type { RuleText } from './structure-rules.ts';
 
 /** Every rule of `export verify --signature`, by its stable name. */
-export const SIGNATURE_RULES = {
+export const signatureRuleTexts = {
   'signature-missing': rule('a manifest without its `.minisig` beside it', 'Nobody vouches for it.'),
   'signature-malformed': rule('a signature that is not as minisign writes it', 'What it says cannot be known.'),
   'signature-legacy': rule(
@@ -21,7 +21,7 @@ export const SIGNATURE_RULES = {
   ),
 } as const satisfies Record<string, RuleText>;
 
-export type SignatureRule = keyof typeof SIGNATURE_RULES;
+export type SignatureRule = keyof typeof signatureRuleTexts;
 
 function rule(refuses: string, why: string): RuleText {
   return { refuses, why, reference: '' };

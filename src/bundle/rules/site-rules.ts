@@ -9,7 +9,7 @@ interface SiteRuleText extends RuleText {
 }
 
 /** Every rule about the content of a site (verification.md), by its stable name. */
-export const SITE_RULES = {
+export const siteRuleTexts = {
   'no-page': rule('refuse', 'an archive without any `.html` file', 'There is no site in it.'),
   'no-index-page': rule(
     'refuse',
@@ -64,11 +64,11 @@ export const SITE_RULES = {
   'not-inspected': rule('warn', 'pages, styles and scripts over 32 MiB', 'They are too large to be looked into.'),
 } as const satisfies Record<string, SiteRuleText>;
 
-export type SiteRule = keyof typeof SITE_RULES;
+export type SiteRule = keyof typeof siteRuleTexts;
 export type SiteRuleLevels = { readonly [rule in SiteRule]?: RuleLevel | undefined };
 
 export function isSiteRule(name: string): name is SiteRule {
-  return name in SITE_RULES;
+  return name in siteRuleTexts;
 }
 
 function rule(level: RuleLevel, refuses: string, why: string, reference = ''): SiteRuleText {

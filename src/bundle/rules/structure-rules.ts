@@ -10,7 +10,7 @@ export interface RuleText {
  * Every rule about the structure of an archive (verification.md), by its stable name. The compiler sees to it that no rule is
  * used without standing here; `docs/verification.md` is made from it.
  */
-export const STRUCTURE_RULES = {
+export const structureRuleTexts = {
   // What was sent.
   'empty-file': rule('a file of no bytes', 'Nothing was sent.', ''),
   'html-page': rule('an HTML page', 'Gateways answer with pages of their own when something is down.', ''),
@@ -177,7 +177,7 @@ export const STRUCTURE_RULES = {
   'compression-method': rule('other methods than stored and deflated', 'Few readers know them.', ''),
 } as const satisfies Record<string, RuleText>;
 
-export type StructureRule = keyof typeof STRUCTURE_RULES;
+export type StructureRule = keyof typeof structureRuleTexts;
 
 function rule(refuses: string, why: string, reference: string): RuleText {
   return { refuses, why, reference };

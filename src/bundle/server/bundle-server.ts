@@ -50,20 +50,20 @@ export class PortTaken extends Error {
   }
 }
 
-const STOP_GRACE_MS = 2_000;
+const stopGraceMs = 2_000;
 /** Longer than any path of a published file. */
-const LONGEST_PATH = 1_024;
+const longestPath = 1_024;
 /** Connections for each request that is answered at once: clients keep some for later. */
-const CONNECTIONS_PER_READER = 4;
-const RETRY_AFTER_S = 5;
+const connectionsPerReader = 4;
+const retryAfterS = 5;
 /** A request has to be here within seconds: it has no body. */
-const ARRIVAL = {
+const arrival = {
   maxHeaderSize: 8 * 1024,
   headersTimeout: 10_000,
   requestTimeout: 15_000,
   connectionsCheckingInterval: 1_000,
 };
-const PUBLISHED =
+const publishedPath =
   /^\/([^/?]+)\/versions\/([^/?]+)\/(bundle\.tar\.gz|bundle\.tar|bundle\.zip|manifest\.json|manifest\.json\.minisig)(?:\?.*)?$/;
 
 /**
@@ -75,10 +75,10 @@ export async function startBundleServer(options: BundleServerOptions): Promise<B
   const { host = '127.0.0.1', readers = 256, readersPerAddress = 64, signal } = options;
   signal?.throwIfAborted();
   const reading = new Reading(options, new ReaderSlots({ total: readers, perAddress: readersPerAddress }));
-  const server = createServer(ARRIVAL, (request, response) => reading.answer(request, response));
+  const server = createServer(arrival, (request, response) => reading.answer(request, response));
   limitConnections(server, {
-    total: readers * CONNECTIONS_PER_READER,
-    perAddress: readersPerAddress * CONNECTIONS_PER_READER,
+    total: readers * connectionsPerReader,
+    perAddress: readersPerAddress * connectionsPerReader,
   });
   const port = await listen(server, host, options.port);
   let stopping: Promise<void> | undefined;
@@ -113,7 +113,7 @@ class Reading {
     const release = refusal === null && !healthy ? this.#slots.take(request.socket.remoteAddress) : null;
     if (refusal !== null) refuse(response, ...refusal);
     else if (healthy) response.writeHead(200, { 'Content-Type': 'text/plain' }).end('ok\n');
-    else if (release === null) refuse(response, 503, { 'Retry-After': `${RETRY_AFTER_S}` });
+    else if (release === null) refuse(response, 503, { 'Retry-After': `${retryAfterS}` });
     else {
       response.once('close', release);
       this.#send(request, response).catch((error: unknown) => {
@@ -129,13 +129,13 @@ class Reading {
     if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0) {
       return [400, { Connection: 'close' }];
     }
-    if (url.length > LONGEST_PATH) return [414];
+    if (url.length > longestPath) return [414];
     const token = url === '/healthz' ? undefined : this.#token;
     return token === undefined || isAuthorized(request, token) ? null : [401, { 'WWW-Authenticate': 'Bearer' }];
   }
 
   async #send(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [, domain = '', version = '', file = ''] = PUBLISHED.exec(request.url ?? '') ?? [];
+    const [, domain = '', version = '', file = ''] = publishedPath.exec(request.url ?? '') ?? [];
     // Names are compared as sent: nothing in a published path needs percent-encoding.
     if (!isStoreName(domain) || !isStoreName(version)) return refuse(response, 404);
     const published = await this.#files.of(domain, version, file);
@@ -167,7 +167,7 @@ function folderReader(root: string): Pick<BundleStore, 'open'> {
     async open(domain, version, file, range) {
       const path = join(root, domain, 'versions', version, file);
       const handle = await open(path).catch((error: NodeJS.ErrnoException) => {
-        if (NO_FILE.includes(error.code ?? '')) return null;
+        if (noFile.includes(error.code ?? '')) return null;
         throw error;
       });
       return handle?.createReadStream({ ...range }) ?? null;
@@ -175,7 +175,7 @@ function folderReader(root: string): Pick<BundleStore, 'open'> {
   };
 }
 
-const NO_FILE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
+const noFile = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
 
 /** Connections beyond the limits are closed at once; each of them would cost memory before it says a word. */
 function limitConnections(server: Server, limits: ConstructorParameters<typeof ReaderSlots>[0]): void {
@@ -202,7 +202,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 async function close(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), STOP_GRACE_MS);
+  const timer = setTimeout(() => server.closeAllConnections(), stopGraceMs);
   await closed;
   clearTimeout(timer);
 }

@@ -12,7 +12,7 @@ export interface PublishedFile {
   type: string;
 }
 
-const REMEMBERED_VERSIONS = 256;
+const rememberedVersions = 256;
 
 export const contentTypes: Record<ArchiveFormat, string> = {
   'tar.gz': 'application/gzip',
@@ -83,7 +83,7 @@ export class PublishedFiles {
 
   #remember(key: string, files: ReadonlyMap<string, PublishedFile>): void {
     const [oldest] = this.#known.keys();
-    if (this.#known.size >= REMEMBERED_VERSIONS && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size >= rememberedVersions && oldest !== undefined) this.#known.delete(oldest);
     this.#known.set(key, files);
   }
 }

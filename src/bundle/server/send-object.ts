@@ -12,7 +12,7 @@ export interface ImmutableObject {
   open(range: ByteRange | undefined): Promise<Readable | null>;
 }
 
-const PIECE_BYTES = 64 * 1024;
+const pieceBytes = 64 * 1024;
 
 /**
  * Answers GET and HEAD for an object as RFC 9110 says: conditions, one range of a GET (more are answered with the whole).
@@ -62,8 +62,8 @@ async function sendBody(body: Readable, response: ServerResponse, length: number
   try {
     for await (const chunk of body) {
       if (!Buffer.isBuffer(chunk)) throw new TypeError('a body is made of bytes');
-      for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-        const piece = chunk.subarray(at, at + PIECE_BYTES);
+      for (let at = 0; at < chunk.length; at += pieceBytes) {
+        const piece = chunk.subarray(at, at + pieceBytes);
         left -= piece.length;
         if (left < 0) throw new Error('there are more bytes than the manifest says');
         if (response.destroyed) throw new Error('the reader has gone');

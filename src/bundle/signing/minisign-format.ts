@@ -21,37 +21,37 @@ export interface Signature {
   globalSignature: Buffer;
 }
 
-const ID_BYTES = 8;
-const KEY_BYTES = 32;
-const SIGNATURE_BYTES = 64;
-const LONGEST_TEXT = 16 * 1024;
-const UNTRUSTED = 'untrusted comment: ';
-const TRUSTED = 'trusted comment: ';
+const keyIdBytes = 8;
+const keyBytes = 32;
+const signatureBytes = 64;
+const longestText = 16 * 1024;
+const untrustedPrefix = 'untrusted comment: ';
+const trustedPrefix = 'trusted comment: ';
 /** Before the 32 bytes of a raw Ed25519 key (RFC 8410). */
-const PUBLIC_KEY_INFO = Buffer.from('302a300506032b6570032100', 'hex');
+const publicKeyInfo = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** A public key: the base64 line alone, or the `.pub` file of `minisign -G`. Throws `MinisignFormatError`. */
 export function parsePublicKey(text: string): PublicKey {
   const lines = linesOf(text);
   const [first = '', second] = lines;
-  const base64 = first.startsWith(UNTRUSTED) ? second : first;
-  if (base64 === undefined || lines.length > (first.startsWith(UNTRUSTED) ? 2 : 1)) {
+  const base64 = first.startsWith(untrustedPrefix) ? second : first;
+  if (base64 === undefined || lines.length > (first.startsWith(untrustedPrefix) ? 2 : 1)) {
     throw new MinisignFormatError('expected the one or two lines of a public key');
   }
-  const bytes = decode(base64, 2 + ID_BYTES + KEY_BYTES, 'a public key');
+  const bytes = decode(base64, 2 + keyIdBytes + keyBytes, 'a public key');
   if (bytes.toString('latin1', 0, 2) !== 'Ed') throw new MinisignFormatError('the key is not of the kind Ed25519');
-  const raw = bytes.subarray(2 + ID_BYTES);
+  const raw = bytes.subarray(2 + keyIdBytes);
   return { id: keyIdOf(bytes.subarray(2)), key: publicKeyOf(raw) };
 }
 
 /** The key object of the 32 bytes of an Ed25519 public key. */
 export function publicKeyOf(raw: Uint8Array): KeyObject {
-  return createPublicKey({ key: Buffer.concat([PUBLIC_KEY_INFO, raw]), format: 'der', type: 'spki' });
+  return createPublicKey({ key: Buffer.concat([publicKeyInfo, raw]), format: 'der', type: 'spki' });
 }
 
 /** As minisign prints the 8 bytes of a key id. */
 function keyIdOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.subarray(0, ID_BYTES)).reverse().toString('hex').toUpperCase();
+  return Buffer.from(bytes.subarray(0, keyIdBytes)).reverse().toString('hex').toUpperCase();
 }
 
 /** The four lines of a `.minisig` file. Throws `MinisignFormatError`. */
@@ -61,17 +61,17 @@ export function parseSignature(text: string): Signature {
     throw new MinisignFormatError('expected the four lines of a signature');
   }
   if (more.length > 0) throw new MinisignFormatError('there is more than the four lines of a signature');
-  if (!untrusted.startsWith(UNTRUSTED)) throw new MinisignFormatError('expected an untrusted comment in line 1');
-  if (!trusted.startsWith(TRUSTED)) throw new MinisignFormatError('expected a trusted comment in line 3');
-  const bytes = decode(base64, 2 + ID_BYTES + SIGNATURE_BYTES, 'a signature');
+  if (!untrusted.startsWith(untrustedPrefix)) throw new MinisignFormatError('expected an untrusted comment in line 1');
+  if (!trusted.startsWith(trustedPrefix)) throw new MinisignFormatError('expected a trusted comment in line 3');
+  const bytes = decode(base64, 2 + keyIdBytes + signatureBytes, 'a signature');
   const kind = bytes.toString('latin1', 0, 2);
   if (kind !== 'ED' && kind !== 'Ed') throw new MinisignFormatError('the signature is of an unknown kind');
   return {
     keyId: keyIdOf(bytes.subarray(2)),
     prehashed: kind === 'ED',
-    signature: bytes.subarray(2 + ID_BYTES),
-    trustedComment: trusted.slice(TRUSTED.length),
-    globalSignature: decode(global, SIGNATURE_BYTES, 'the signature of the trusted comment'),
+    signature: bytes.subarray(2 + keyIdBytes),
+    trustedComment: trusted.slice(trustedPrefix.length),
+    globalSignature: decode(global, signatureBytes, 'the signature of the trusted comment'),
   };
 }
 
@@ -84,9 +84,9 @@ export function signatureText(
   const signature = sign(null, prehash(content), key);
   const global = sign(null, Buffer.concat([signature, Buffer.from(trustedComment)]), key);
   const lines = [
-    `${UNTRUSTED}signature of key ${keyIdOf(idBytes)}`,
+    `${untrustedPrefix}signature of key ${keyIdOf(idBytes)}`,
     Buffer.concat([Buffer.from('ED'), idBytes, signature]).toString('base64'),
-    `${TRUSTED}${trustedComment}`,
+    `${trustedPrefix}${trustedComment}`,
     global.toString('base64'),
   ];
   return `${lines.join('\n')}\n`;
@@ -107,7 +107,7 @@ function prehash(content: Uint8Array): Buffer {
 }
 
 function linesOf(text: string): string[] {
-  if (text.length > LONGEST_TEXT) throw new MinisignFormatError('it is too long');
+  if (text.length > longestText) throw new MinisignFormatError('it is too long');
   return text.replace(/\r?\n$/, '').split(/\r?\n/);
 }
 

@@ -12,15 +12,15 @@ export interface SecretKey {
 }
 
 /** Before the 32 bytes of an Ed25519 seed (RFC 8410). */
-const PRIVATE_KEY_INFO = Buffer.from('302e020100300506032b657004220420', 'hex');
-const FILE_BYTES = 158;
-const HIDDEN_AT = 54;
-const SALT_AT = 6;
-const OPERATIONS_AT = 38;
-const MEMORY_AT = 46;
+const privateKeyInfo = Buffer.from('302e020100300506032b657004220420', 'hex');
+const fileBytes = 158;
+const hiddenAt = 54;
+const saltAt = 6;
+const operationsAt = 38;
+const memoryAt = 46;
 /** minisign's own choice for every key with a password. */
-const MOST_MEMORY = 1024 ** 3;
-const BLOCK = 8;
+const mostMemory = 1024 ** 3;
+const block = 8;
 
 /**
  * The secret key of `minisign -G`, with a password or without (`-W`). What belongs together is checked by deriving the
@@ -30,17 +30,17 @@ const BLOCK = 8;
 export async function readSecretKey(text: string, password: () => string | null): Promise<SecretKey> {
   const [comment = '', base64 = ''] = text.split(/\r?\n/);
   const bytes = Buffer.from(base64, 'base64');
-  if (!comment.startsWith('untrusted comment: ') || bytes.length !== FILE_BYTES) {
+  if (!comment.startsWith('untrusted comment: ') || bytes.length !== fileBytes) {
     throw new SecretKeyError('is not a secret key of minisign');
   }
   const kinds = [bytes.toString('latin1', 0, 2), bytes.toString('latin1', 4, 6)];
   if (kinds[0] !== 'Ed' || kinds[1] !== 'B2') throw new SecretKeyError('is a key of an unknown kind');
   const derivation = bytes.toString('latin1', 2, 4);
-  if (derivation === '\0\0') return keyIn(bytes.subarray(HIDDEN_AT), 'is damaged: its halves do not belong together');
+  if (derivation === '\0\0') return keyIn(bytes.subarray(hiddenAt), 'is damaged: its halves do not belong together');
   if (derivation !== 'Sc') throw new SecretKeyError('has a password of an unknown kind');
   const given = password();
   if (given === null) throw new SecretKeyError('has a password, and none is given');
-  const hidden = bytes.subarray(HIDDEN_AT);
+  const hidden = bytes.subarray(hiddenAt);
   const stream = await keyStream(given, bytes, hidden.length);
   const wrong = 'cannot be opened: another password, or the file is damaged';
   return keyIn(
@@ -52,18 +52,18 @@ export async function readSecretKey(text: string, password: () => string | null)
 /** @param hidden id (8 bytes), seed (32), public half (32), checksum (32, of no use: the halves tell more) */
 function keyIn(hidden: Uint8Array, otherwise: string): SecretKey {
   const [id, seed, publicHalf] = [hidden.subarray(0, 8), hidden.subarray(8, 40), hidden.subarray(40, 72)];
-  const key = createPrivateKey({ key: Buffer.concat([PRIVATE_KEY_INFO, seed]), format: 'der', type: 'pkcs8' });
+  const key = createPrivateKey({ key: Buffer.concat([privateKeyInfo, seed]), format: 'der', type: 'pkcs8' });
   const derived = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32);
   if (!derived.equals(publicHalf)) throw new SecretKeyError(otherwise);
   return { idBytes: Buffer.from(id), key };
 }
 
 function keyStream(password: string, bytes: Buffer, length: number): Promise<Buffer> {
-  const operations = Number(bytes.readBigUInt64LE(OPERATIONS_AT));
-  const memory = Number(bytes.readBigUInt64LE(MEMORY_AT));
-  if (memory > MOST_MEMORY) throw new SecretKeyError('asks for more than 1 GiB to open it');
-  const salt = bytes.subarray(SALT_AT, OPERATIONS_AT);
-  const options = { ...scryptCost(operations, memory), r: BLOCK, maxmem: MOST_MEMORY + 64 * 1024 ** 2 };
+  const operations = Number(bytes.readBigUInt64LE(operationsAt));
+  const memory = Number(bytes.readBigUInt64LE(memoryAt));
+  if (memory > mostMemory) throw new SecretKeyError('asks for more than 1 GiB to open it');
+  const salt = bytes.subarray(saltAt, operationsAt);
+  const options = { ...scryptCost(operations, memory), r: block, maxmem: mostMemory + 64 * 1024 ** 2 };
   return new Promise((resolve, reject) => {
     scrypt(password, salt, length, options, (error, derived) => {
       if (error) reject(new SecretKeyError('cannot be opened: there is not enough memory (1 GiB)'));
@@ -76,10 +76,10 @@ function keyStream(password: string, bytes: Buffer, length: number): Promise<Buf
 export function scryptCost(operations: number, memory: number): { N: number; p: number } {
   const least = Math.max(32_768, operations);
   const byOperations = least < memory / 32;
-  const most = byOperations ? least / (BLOCK * 4) : memory / (BLOCK * 128);
+  const most = byOperations ? least / (block * 4) : memory / (block * 128);
   let log = 1;
   while (log < 63 && 2 ** log <= most / 2) log += 1;
   if (byOperations) return { N: 2 ** log, p: 1 };
   const parallel = Math.min(0x3fffffff, Math.floor(least / 4 / 2 ** log));
-  return { N: 2 ** log, p: Math.floor(parallel / BLOCK) };
+  return { N: 2 ** log, p: Math.floor(parallel / block) };
 }

@@ -4,8 +4,8 @@ import { type BundleStore, type Current, NoSuchVersion, type StoredVersion } fro
 import { VersionDamaged } from './store-errors.ts';
 import { manifestName } from './store-layout.ts';
 
-const LOOKS = 10;
-const LOOK_AGAIN_MS = 500;
+const mostLooks = 10;
+const lookAgainMs = 500;
 
 export interface DomainAudit {
   domain: string;
@@ -81,8 +81,8 @@ async function isVanishing(store: BundleStore, domain: string, name: string): Pr
   for (let looks = 1; ; looks += 1) {
     const found = (await store.inventory(domain)).find(({ version }) => version === name);
     if (found === undefined) return true;
-    if (looks === LOOKS || found.files.some((file) => file.name === manifestName)) return false;
-    await sleep(LOOK_AGAIN_MS);
+    if (looks === mostLooks || found.files.some((file) => file.name === manifestName)) return false;
+    await sleep(lookAgainMs);
   }
 }
 

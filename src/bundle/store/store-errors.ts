@@ -1,4 +1,4 @@
-const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
+const full = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 
 /** The store's folder cannot be used: missing rights, read-only, full. */
 export class StoreNotWritable extends Error {
@@ -15,7 +15,7 @@ export class StoreNotWritable extends Error {
 }
 
 function whyNot(folder: string, code: string): string {
-  if (FULL.test(code)) {
+  if (full.test(code)) {
     return `the disk of the bundle store ${folder} is full (${code}): free some space; what is published stays as it is`;
   }
   if (code === 'EXDEV') return `the bundle store lies on several file systems (${code}): put all of ${folder} on one`;
@@ -71,7 +71,7 @@ export class StoreBusy extends Error {
   override readonly name = 'StoreBusy';
 }
 
-const NOT_WRITABLE =
+const notWritable =
   /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|EFBIG|ENOTDIR|EEXIST|ELOOP|ENOENT|EXDEV|SQLITE_(CANTOPEN|READONLY|FULL).*)$/;
 
 /** Runs a change of the store; errors of the file system that a person must mend become `StoreNotWritable`. */
@@ -80,6 +80,6 @@ export async function changing<T>(folder: string, change: () => Promise<T>): Pro
     return await change();
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    throw NOT_WRITABLE.test(code) ? new StoreNotWritable(folder, code) : error;
+    throw notWritable.test(code) ? new StoreNotWritable(folder, code) : error;
   }
 }

@@ -1,8 +1,8 @@
 /** Host names, version names and stage ids alike: no separators, nothing that starts with a dot (contracts.md). */
-const NAME = /^[A-Za-z0-9_][A-Za-z0-9._:-]{0,252}$/;
+const namePattern = /^[A-Za-z0-9_][A-Za-z0-9._:-]{0,252}$/;
 
 export function isStoreName(name: string): boolean {
-  return NAME.test(name);
+  return namePattern.test(name);
 }
 
 /** Gives the name back if it can be a folder's name in the store; throws `RangeError`. */

@@ -9,14 +9,14 @@ import { readerOf } from '../archive/open-archive.ts';
 import { ReasonList } from '../rules/reason-list.ts';
 import { FileSink } from './file-sink.ts';
 import type { SiteInspection, SiteNotes } from './site/site-inspection.ts';
-import { DEFAULT_TIME_LIMIT_MS } from './verification-report.ts';
+import { defaultTimeLimitMs } from './verification-report.ts';
 import type { VerificationOptions } from './verify-archive.ts';
 
 /** Bytes of headers and padding allowed for each file of a tar, on top of the contents. */
-const OVERHEAD_PER_FILE = 4096;
-const OVERHEAD = 1024 ** 2;
-const PIECE_BYTES = 1024 ** 2;
-const PROGRESS_EVERY_MS = 200;
+const overheadPerFile = 4096;
+const overhead = 1024 ** 2;
+const pieceBytes = 1024 ** 2;
+const progressEveryMs = 200;
 
 /** What one reader found in an archive, or in its part of it. It can be passed between threads. */
 export interface PartResult {
@@ -72,7 +72,7 @@ class PartReading {
     this.#part = part;
     this.#rules = new EntryRules(options.limits, file.size, this.#reasons);
     this.#site = site;
-    this.#deadline = performance.now() + (options.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS);
+    this.#deadline = performance.now() + (options.timeLimitMs ?? defaultTimeLimitMs);
   }
 
   get #isFirst(): boolean {
@@ -82,7 +82,7 @@ class PartReading {
   async read(format: ArchiveFormat): Promise<void> {
     const { maxBytes, maxFiles } = this.#options.limits;
     const options = {
-      streamBytes: maxBytes + maxFiles * OVERHEAD_PER_FILE + OVERHEAD,
+      streamBytes: maxBytes + maxFiles * overheadPerFile + overhead,
       onEntry: (entry: ArchiveEntry) => this.#enter(entry),
       ...(this.#part && { part: this.#part }),
       ...(this.#isFirst && { onRaw: (bytes: Uint8Array) => this.#takeRaw(bytes) }),
@@ -135,7 +135,7 @@ class PartReading {
   async #readRest(): Promise<void> {
     const range = { start: this.#hashed, end: this.#file.size };
     const window = new ByteWindow(this.#file, range, (bytes) => this.#takeRaw(bytes));
-    while ((await window.piece(PIECE_BYTES)) !== null) this.#options.signal?.throwIfAborted();
+    while ((await window.piece(pieceBytes)) !== null) this.#options.signal?.throwIfAborted();
   }
 
   #takeRaw(bytes: Uint8Array): void {
@@ -148,7 +148,7 @@ class PartReading {
     const now = performance.now();
     if (now > this.#deadline) throw new ArchiveFault('time-limit', null, 'reading the archive took too long');
     if (now < this.#nextProgress) return;
-    this.#nextProgress = now + PROGRESS_EVERY_MS;
+    this.#nextProgress = now + progressEveryMs;
     this.#options.onProgress?.({ files: this.#files.length, bytes: this.#bytes });
   }
 }

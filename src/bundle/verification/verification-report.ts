@@ -2,7 +2,7 @@ import type { ArchiveFacts, ArchiveFormat, Reason } from '../../model/export/arc
 import type { ContentFile } from '../archive/content-digest.ts';
 
 /** Longest time for one archive unless told otherwise, in milliseconds. */
-export const DEFAULT_TIME_LIMIT_MS = 30 * 60_000;
+export const defaultTimeLimitMs = 30 * 60_000;
 
 /** What verification of an archive came to (contracts.md, `export verify`). */
 export interface VerificationReport {

@@ -9,7 +9,7 @@ import { type VerificationOptions, type VerificationProgress, verifyBytes } from
 import { limitsOf, type ThreadInput, type ThreadMessage } from './verify-in-thread.ts';
 
 /** Smaller archives are read before a second thread has begun. */
-const TWO_THREADS_FROM_BYTES = 32 * 1024 ** 2;
+const twoThreadsFromBytes = 32 * 1024 ** 2;
 
 // Entry of the threads that `verifyInThread` starts: one archive or one part of a zip, then it ends.
 const input: ThreadInput = workerData;
@@ -32,7 +32,7 @@ async function readParts(
   format: ArchiveFormat,
   options: VerificationOptions,
 ): Promise<[PartResult, ...PartResult[]]> {
-  if (format !== 'zip' || file.size < TWO_THREADS_FROM_BYTES || availableParallelism() < 2) {
+  if (format !== 'zip' || file.size < twoThreadsFromBytes || availableParallelism() < 2) {
     return [await readPart(file, format, options)];
   }
   const middle = await zipMiddle(file);

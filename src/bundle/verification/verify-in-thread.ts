@@ -2,18 +2,18 @@ import { stat } from 'node:fs/promises';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import type { ByteRange } from '../archive/archive-reader.ts';
 import type { PartResult } from './verification-part.ts';
-import { DEFAULT_TIME_LIMIT_MS, refusedReport, type VerificationReport } from './verification-report.ts';
+import { defaultTimeLimitMs, refusedReport, type VerificationReport } from './verification-report.ts';
 import type { VerificationOptions, VerificationProgress } from './verify-archive.ts';
 
 /** After the time limit the thread has this long to say so itself. */
-const GRACE_MS = 5_000;
+const graceMs = 5_000;
 /** Enough for the lists of some hundred thousand files; a thread that needs more is ended, not the process. */
-const HEAP_MB = 1024;
+const defaultHeapMb = 1024;
 /**
  * Where only the structure is looked at, hardly anything but contents is allocated, and contents lie outside of the
  * heap. With a small young generation they are let go of early; else the engine marks the whole heap again and again.
  */
-const YOUNG_MB_FOR_STRUCTURE = 4;
+const youngMbForStructure = 4;
 
 export interface ThreadInput {
   file: string;
@@ -37,7 +37,7 @@ export type ThreadMessage =
 export async function verifyInThread(
   file: string,
   options: VerificationOptions,
-  heapMb = HEAP_MB,
+  heapMb = defaultHeapMb,
 ): Promise<VerificationReport> {
   if (import.meta.url.endsWith('.ts')) {
     const { verifyArchive } = await import('./verify-archive.ts');
@@ -60,15 +60,15 @@ export async function verifyInThread(
 
 /** Limits of a thread that reads an archive, or a part of one. */
 export function limitsOf({ heapMb, options }: ThreadInput): ResourceLimits {
-  const young = options.structureOnly ? { maxYoungGenerationSizeMb: YOUNG_MB_FOR_STRUCTURE } : {};
+  const young = options.structureOnly ? { maxYoungGenerationSizeMb: youngMbForStructure } : {};
   return { maxOldGenerationSizeMb: heapMb, ...young };
 }
 
 function outcome(worker: Worker, options: VerificationOptions): Promise<VerificationReport> {
-  const { signal, onProgress, timeLimitMs = DEFAULT_TIME_LIMIT_MS } = options;
+  const { signal, onProgress, timeLimitMs = defaultTimeLimitMs } = options;
   return new Promise((resolve, reject) => {
     const refuse = (rule: string, detail: string) => resolve(refusedReport(null, [{ rule, path: null, detail }]));
-    const timer = setTimeout(refuse, timeLimitMs + GRACE_MS, 'time-limit', 'reading the archive took too long');
+    const timer = setTimeout(refuse, timeLimitMs + graceMs, 'time-limit', 'reading the archive took too long');
     const abort = () => reject(signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
     worker.on('message', (message: ThreadMessage) => {

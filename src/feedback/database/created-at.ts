@@ -1,10 +1,10 @@
 import { inFourDigitYears, isoInstant } from '../../model/iso-instant.ts';
 
-const RFC_1123 =
+const rfc1123 =
   /^(?:[a-z]{3},\s*)?(\d{1,2}) ([a-z]{3}) (\d{4}) (\d{2}:\d{2}(?::\d{2})?)\s*(GMT|UTC?|Z|[+-]\d{2}:?\d{2})$/i;
-const EPOCH_SECONDS = /^\d{9,10}(?:\.\d{1,9})?$/;
-const EPOCH_MILLISECONDS = /^\d{12,13}$/;
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const epochSeconds = /^\d{9,10}(?:\.\d{1,9})?$/;
+const epochMilliseconds = /^\d{12,13}$/;
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
 /**
  * Reads the `createdAt` of an entry, whose format service-interface.md leaves open, into UTC ISO 8601 with milliseconds
@@ -19,11 +19,11 @@ export function createdAtUtc(createdAt: string | null): string | null {
 }
 
 function instant(text: string): number | null {
-  if (EPOCH_SECONDS.test(text)) return inFourDigitYears(Math.trunc(Number(text) * 1000));
-  if (EPOCH_MILLISECONDS.test(text)) return inFourDigitYears(Number(text));
-  const [rfc, day = '', name = '', year, time, zone = ''] = RFC_1123.exec(text) ?? [];
+  if (epochSeconds.test(text)) return inFourDigitYears(Math.trunc(Number(text) * 1000));
+  if (epochMilliseconds.test(text)) return inFourDigitYears(Number(text));
+  const [rfc, day = '', name = '', year, time, zone = ''] = rfc1123.exec(text) ?? [];
   if (rfc === undefined) return isoInstant(text);
-  const month = String(MONTHS.indexOf(name.toLowerCase()) + 1).padStart(2, '0');
+  const month = String(months.indexOf(name.toLowerCase()) + 1).padStart(2, '0');
   const offset = /^[+-]/.test(zone) ? zone : 'Z';
   return isoInstant(`${year}-${month}-${day.padStart(2, '0')}T${time}${offset}`);
 }

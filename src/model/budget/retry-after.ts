@@ -1,9 +1,9 @@
 /** Longest delay that is believed, in milliseconds. */
-const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
+const maxRetryAfterMs = 24 * 60 * 60 * 1000;
 
 /** The three date forms of RFC 9110 §5.6.7; `Date.parse` alone would accept nearly anything. */
-const IMF_OR_RFC850 = /^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
-const ASCTIME = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+const imfOrRfc850 = /^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
+const asctime = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /**
  * Reads a `Retry-After` header (service-interface.md appendix: seconds or an HTTP date) as milliseconds from now, 0 to 24 h.
@@ -16,18 +16,18 @@ export function readRetryAfter(
   nowMs: number,
 ): number | null {
   const text = value?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), MAX_RETRY_AFTER_MS);
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), maxRetryAfterMs);
   const until = readHttpDate(text);
   if (until === null) return null;
   const from = readHttpDate(dateHeader) ?? nowMs;
-  return Math.min(Math.max(until - from, 0), MAX_RETRY_AFTER_MS);
+  return Math.min(Math.max(until - from, 0), maxRetryAfterMs);
 }
 
 /** A date of HTTP in milliseconds since the epoch; null when absent or unreadable. */
 export function readHttpDate(value: string | undefined): number | null {
   const text = value?.trim() ?? '';
-  if (IMF_OR_RFC850.test(text)) return finite(Date.parse(text));
-  if (ASCTIME.test(text)) return finite(Date.parse(`${text} GMT`));
+  if (imfOrRfc850.test(text)) return finite(Date.parse(text));
+  if (asctime.test(text)) return finite(Date.parse(`${text} GMT`));
   return null;
 }
 

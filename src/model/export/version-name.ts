@@ -1,4 +1,4 @@
-const VERSION = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z-[0-9a-f]{12}$/;
+const versionPattern = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z-[0-9a-f]{12}$/;
 
 /**
  * Name of a published version (contracts.md "bundle store"): UTC time to the second and the first 12 hex digits of the
@@ -12,7 +12,7 @@ export function versionName(nowMs: number, contentDigest: string): string {
 
 /** The moment in a version's name as ISO 8601; null when the name is not one of `versionName`. */
 export function versionTime(version: string): string | null {
-  const parts = VERSION.exec(version);
+  const parts = versionPattern.exec(version);
   if (!parts) return null;
   const [, year, month, day, hour, minute, second] = parts;
   const time = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);

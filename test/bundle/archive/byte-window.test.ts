@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { ByteWindow } from '../../../src/bundle/archive/byte-window.ts';
 import { bytesInMemory } from '../../tools/archives/bytes-in-memory.ts';
 
-const BYTES = Buffer.from(Array.from({ length: 100 }, (_, n) => n));
+const someBytes = Buffer.from(Array.from({ length: 100 }, (_, n) => n));
 
 function windowOf(told: Buffer[] = [], start = 0): ByteWindow {
   const onRaw = (bytes: Uint8Array) => void told.push(Buffer.from(bytes));
-  return new ByteWindow(bytesInMemory(BYTES), { start, end: BYTES.length }, onRaw, 16);
+  return new ByteWindow(bytesInMemory(someBytes), { start, end: someBytes.length }, onRaw, 16);
 }
 
 describe('a window that moves over a file', () => {
@@ -14,9 +14,9 @@ describe('a window that moves over a file', () => {
     const window = windowOf();
     const first = await window.piece(16);
     const second = await window.piece(16);
-    expect(first).toEqual(BYTES.subarray(0, 16));
+    expect(first).toEqual(someBytes.subarray(0, 16));
     const third = await window.piece(16);
-    expect([second, third]).toEqual([BYTES.subarray(16, 32), BYTES.subarray(32, 48)]);
+    expect([second, third]).toEqual([someBytes.subarray(16, 32), someBytes.subarray(32, 48)]);
   });
 
   it('takes back what is still at hand, and reads again what is not', async () => {
@@ -26,7 +26,7 @@ describe('a window that moves over a file', () => {
     expect([window.position, window.buffered]).toEqual([45, 3]);
     window.untake(40);
     expect([window.position, window.buffered]).toEqual([5, 0]);
-    expect(await window.piece(100)).toEqual(BYTES.subarray(5, 21));
+    expect(await window.piece(100)).toEqual(someBytes.subarray(5, 21));
   });
 
   it('never takes back more than it gave', async () => {
@@ -41,14 +41,14 @@ describe('a window that moves over a file', () => {
     for (let taken = 0; taken < 64; taken += 16) await window.piece(16);
     window.untake(50);
     while ((await window.piece(7)) !== null);
-    expect(Buffer.concat(told)).toEqual(BYTES);
+    expect(Buffer.concat(told)).toEqual(someBytes);
   });
 
   it('grows for what is asked for in one piece', async () => {
     const window = windowOf();
     await window.piece(10);
     expect(await window.fill(80)).toBe(true);
-    expect(window.take(80)).toEqual(BYTES.subarray(10, 90));
+    expect(window.take(80)).toEqual(someBytes.subarray(10, 90));
     expect(await window.fill(11)).toBe(false);
   });
 });

@@ -11,8 +11,8 @@ import { type RawEntry, rawZip } from '../../tools/archives/raw-zip.ts';
 import { narrow, wide } from '../../tools/archives/zip-bytes.ts';
 
 /** Above what is read in one go, and above the window. */
-const LARGE = 5_000_003;
-const sizes = [0, 1, 511, 512, 513, 200_000, 1_048_575, 1_048_576, 1_048_577, 2_097_152, 2_097_153, LARGE, 3];
+const largeSize = 5_000_003;
+const sizes = [0, 1, 511, 512, 513, 200_000, 1_048_575, 1_048_576, 1_048_577, 2_097_152, 2_097_153, largeSize, 3];
 const contents = sizes.map((size, index) => (index % 2 ? randomBytes(size) : Buffer.alloc(size, `text ${index} `)));
 const files = contents.map((content, index) => ({ name: `${index}.bin`, content }));
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
@@ -63,7 +63,7 @@ function shortReads(bytes: Buffer): ByteFile {
   };
 }
 
-const ARCHIVES: [string, ArchiveFormat, Buffer][] = [
+const archives: [string, ArchiveFormat, Buffer][] = [
   ['tar', 'tar', rawTar(files)],
   ['gzip tar', 'tar.gz', gzipSync(rawTar(files), { level: 1 })],
   ['zip', 'zip', rawZip(files)],
@@ -72,7 +72,7 @@ const ARCHIVES: [string, ArchiveFormat, Buffer][] = [
   ['zip with 64-bit data descriptors, not signed', 'zip', rawZip(late64)],
 ];
 
-describe.each(ARCHIVES)('a %s with files around and above the size of the window', (_, format, archive) => {
+describe.each(archives)('a %s with files around and above the size of the window', (_, format, archive) => {
   it('gives every file as it is, and every byte of the archive in order', async () => {
     const { entries, raw } = await read(format, bytesInMemory(archive));
     expect(entries).toEqual(expected);
@@ -85,7 +85,7 @@ describe.each(ARCHIVES)('a %s with files around and above the size of the window
 
   it('passes on what a callback throws, and an error of reading', async () => {
     const stop = new Error('stop');
-    const throwing = { streamBytes: LARGE * 10, onEntry: () => Promise.reject(stop) };
+    const throwing = { streamBytes: largeSize * 10, onEntry: () => Promise.reject(stop) };
     await expect(readerOf(format)(bytesInMemory(archive), throwing)).rejects.toBe(stop);
     let reads = 0;
     const failing: ByteFile = {
@@ -105,21 +105,21 @@ describe.each(ARCHIVES)('a %s with files around and above the size of the window
       seen.push(name);
       return seen.length === 3 ? ('stop' as const) : ('skip' as const);
     };
-    await readerOf(format)(bytesInMemory(archive), { streamBytes: LARGE * 10, onEntry });
+    await readerOf(format)(bytesInMemory(archive), { streamBytes: largeSize * 10, onEntry });
     expect(seen).toHaveLength(3);
   });
 });
 
 describe('a large entry of a zip', () => {
-  const large = { name: 'large', content: randomBytes(LARGE) };
+  const large = { name: 'large', content: randomBytes(largeSize) };
   const packed = deflateRawSync(large.content);
 
   it.each<[string, RawEntry]>([
     ['crc-mismatch', { ...large, both: { crc: 1 } }],
     ['crc-mismatch', { ...large, stored: true, both: { crc: 1 } }],
-    ['size-mismatch', { ...large, both: { bytes: LARGE - 1 } }],
-    ['size-mismatch', { ...large, both: { bytes: LARGE + 1 } }],
-    ['size-mismatch', { ...large, stored: true, both: { packed: LARGE, bytes: LARGE + 1 } }],
+    ['size-mismatch', { ...large, both: { bytes: largeSize - 1 } }],
+    ['size-mismatch', { ...large, both: { bytes: largeSize + 1 } }],
+    ['size-mismatch', { ...large, stored: true, both: { packed: largeSize, bytes: largeSize + 1 } }],
     ['hidden-data', { ...large, data: Buffer.concat([packed, Buffer.from('hidden')]) }],
     ['truncated', { ...large, data: packed.subarray(0, -5) }],
     ['corrupt', { ...large, data: Buffer.concat([packed.subarray(0, 3_000_000), randomBytes(2_000_000)]) }],
@@ -133,7 +133,7 @@ describe('a large entry of a zip', () => {
 describe('a tar that unpacks to more than it may', () => {
   it('is given up at the limit', async () => {
     const archive = gzipSync(
-      Buffer.concat([rawBlock({ name: 'a', content: Buffer.alloc(LARGE) }), Buffer.alloc(1024)]),
+      Buffer.concat([rawBlock({ name: 'a', content: Buffer.alloc(largeSize) }), Buffer.alloc(1024)]),
     );
     const reading = readerOf('tar.gz')(bytesInMemory(archive), { streamBytes: 1_000_000, onEntry: () => 'skip' });
     await expect(reading).rejects.toMatchObject({ rule: 'too-many-bytes' });

@@ -5,10 +5,10 @@ import { verifyBytes } from '../../../src/bundle/verification/verify-archive.ts'
 import { bytesInMemory } from '../../tools/archives/bytes-in-memory.ts';
 import { rawTar } from '../../tools/archives/raw-tar.ts';
 
-const MB = 1024 ** 2;
-const limits = { maxBytes: 100 * MB, maxFiles: 100, maxRatio: 1000 };
+const mb = 1024 ** 2;
+const limits = { maxBytes: 100 * mb, maxFiles: 100, maxRatio: 1000 };
 /** Does not compress: as large packed as unpacked. */
-const picture = randomBytes(3 * MB);
+const picture = randomBytes(3 * mb);
 const sound = gzipSync(
   rawTar([
     { name: 'index.html', content: '<h1>Home</h1>' },
@@ -19,8 +19,8 @@ const sound = gzipSync(
 describe('compressed data is read ahead of what inflates it', () => {
   it.each([
     ['a byte', Buffer.from([1])],
-    ['more than is read at once', randomBytes(5 * MB)],
-    ['zeros', Buffer.alloc(2 * MB)],
+    ['more than is read at once', randomBytes(5 * mb)],
+    ['zeros', Buffer.alloc(2 * mb)],
   ])('and %s behind its end is found all the same', async (_what, behind) => {
     const archive = Buffer.concat([sound, behind]);
     const report = await verifyBytes(bytesInMemory(archive), { limits, structureOnly: true });
@@ -28,7 +28,7 @@ describe('compressed data is read ahead of what inflates it', () => {
     expect(report.archive?.sha256).toBe(createHash('sha256').update(archive).digest('hex'));
   });
 
-  it.each([100, MB - 1, MB, MB + 1, 2 * MB, 3 * MB])('also when it is cut after %i bytes', async (bytes) => {
+  it.each([100, mb - 1, mb, mb + 1, 2 * mb, 3 * mb])('also when it is cut after %i bytes', async (bytes) => {
     const archive = sound.subarray(0, bytes);
     const report = await verifyBytes(bytesInMemory(archive), { limits, structureOnly: true });
     expect(report.reasons.map(({ rule }) => rule)).toEqual(['truncated']);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { outcomeOf } from '../../../scripts/docs/bad-input-page.ts';
-import { STRUCTURE_RULES } from '../../../src/bundle/rules/structure-rules.ts';
-import { REFUSALS } from '../../tools/archives/refusals.ts';
+import { structureRuleTexts } from '../../../src/bundle/rules/structure-rules.ts';
+import { refusedArchives } from '../../tools/archives/refusals.ts';
 
 /** Not a matter of the bytes; shown in verify-in-thread.test.ts. */
-const SHOWN_ELSEWHERE = ['memory-limit'];
+const shownElsewhere = ['memory-limit'];
 
 describe('each rule about structure', () => {
-  it.each(REFUSALS.map((refusal) => [refusal.rule, refusal.shows, refusal] as const))(
+  it.each(refusedArchives.map((refusal) => [refusal.rule, refusal.shows, refusal] as const))(
     '%s: %s',
     async (rule, _shows, refusal) => {
       expect(await outcomeOf(refusal)).toBe(rule);
@@ -15,7 +15,7 @@ describe('each rule about structure', () => {
   );
 
   it('is shown by an archive', () => {
-    const shown = new Set<string>(REFUSALS.map(({ rule }) => rule));
-    expect(Object.keys(STRUCTURE_RULES).filter((rule) => !shown.has(rule))).toEqual(SHOWN_ELSEWHERE);
+    const shown = new Set<string>(refusedArchives.map(({ rule }) => rule));
+    expect(Object.keys(structureRuleTexts).filter((rule) => !shown.has(rule))).toEqual(shownElsewhere);
   });
 });

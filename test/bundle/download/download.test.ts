@@ -17,14 +17,14 @@ import {
 } from '../../tools/bundle/object-server.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
-const POLICY = { allowInsecure: true, linkHosts: ['127.0.0.1'] };
-const SIZE = 300_000;
+const linkPolicy = { allowInsecure: true, linkHosts: ['127.0.0.1'] };
+const size = 300_000;
 
 async function optionsFor(file?: string): Promise<DownloadOptions & { seen: DownloadProgress[] }> {
   const seen: DownloadProgress[] = [];
   return {
     file: file ?? join(await tempFolder(), 'archive'),
-    policy: POLICY,
+    policy: linkPolicy,
     maxBytes: 1_000_000,
     retryDelayMs: 1,
     onProgress: (progress) => seen.push(progress),
@@ -54,13 +54,13 @@ function lineOf(start: number, piece: Buffer): string {
 
 describe('download', () => {
   it('stores the object, tells its digest, and asks for no encoding and with no credentials', async () => {
-    const object = randomObject(SIZE);
+    const object = randomObject(size);
     const server = await serve(store(object));
     const options = await optionsFor();
     const result = await download(server.links, options);
     await expectWhole(options.file, result, object);
     expect(result).toMatchObject({ etag: object.etag, resumedFrom: [], announcedBytes: null });
-    expect(options.seen.at(-1)).toEqual({ offset: SIZE, total: SIZE, etag: object.etag });
+    expect(options.seen.at(-1)).toEqual({ offset: size, total: size, etag: object.etag });
     expect(server.requests).toHaveLength(1);
     const { headers } = server.requests[0] ?? { headers: {} };
     expect(headers).toMatchObject({ 'accept-encoding': 'identity' });
@@ -68,7 +68,7 @@ describe('download', () => {
   });
 
   it('goes on where it was cut, twice, asking for no byte again', async () => {
-    const object = randomObject(SIZE);
+    const object = randomObject(size);
     const server = await serve(cutAfter(100_000, object), cutAfter(70_000, object), store(object));
     const options = await optionsFor();
     const result = await download(server.links, options);
@@ -79,7 +79,7 @@ describe('download', () => {
   });
 
   it('goes on after a process that was killed, from the bytes on disk', async () => {
-    const object = randomObject(SIZE);
+    const object = randomObject(size);
     const server = await serve(store(object));
     const file = await leftBehind(object, 123_456);
     const result = await download(server.links, await optionsFor(file));
@@ -88,15 +88,15 @@ describe('download', () => {
   });
 
   it('proves a complete file still current with its last byte', async () => {
-    const object = randomObject(SIZE);
+    const object = randomObject(size);
     const server = await serve(store(object));
-    const file = await leftBehind(object, SIZE);
+    const file = await leftBehind(object, size);
     await expectWhole(file, await download(server.links, await optionsFor(file)), object);
-    expect(server.requests.map(({ headers }) => headers.range)).toEqual([`bytes=${SIZE - 1}-`]);
+    expect(server.requests.map(({ headers }) => headers.range)).toEqual([`bytes=${size - 1}-`]);
   });
 
   it('starts over without proof: bytes but no readable resume point', async () => {
-    const object = randomObject(SIZE);
+    const object = randomObject(size);
     for (const sidecar of ['', 'null', '{"etag":5}', '{"etag":"\\"x\\"","total":-1}']) {
       const server = await serve(store(object));
       const file = await leftBehind(object, 1000, Buffer.alloc(1000));
@@ -108,8 +108,8 @@ describe('download', () => {
   });
 
   it('gives the new object whole when it changed after a cut', async () => {
-    const before = randomObject(SIZE);
-    for (const after of [randomObject(SIZE), randomObject(50_000), randomObject(SIZE + 9)]) {
+    const before = randomObject(size);
+    for (const after of [randomObject(size), randomObject(50_000), randomObject(size + 9)]) {
       const server = await serve(cutAfter(100_000, before), store(after));
       const options = await optionsFor();
       const result = await download(server.links, options);
@@ -119,10 +119,10 @@ describe('download', () => {
   });
 
   it('does not believe a 206 of another object, range or length, and takes a 200 as the whole', async () => {
-    const before = randomObject(SIZE);
-    const after = randomObject(SIZE);
+    const before = randomObject(size);
+    const after = randomObject(size);
     const part = (headers: Record<string, string>): Handler => {
-      const range = `bytes 100000-${SIZE - 1}/${SIZE}`;
+      const range = `bytes 100000-${size - 1}/${size}`;
       return (_request, response) =>
         void response
           .writeHead(206, { etag: before.etag, 'content-range': range, ...headers })
@@ -131,9 +131,9 @@ describe('download', () => {
     const liars = [
       part({ etag: after.etag }),
       part({ etag: `W/${before.etag}` }),
-      part({ 'content-range': `bytes 100001-${SIZE - 1}/${SIZE}` }),
-      part({ 'content-range': `bytes 100000-${SIZE - 1}/*` }),
-      part({ 'content-range': `bytes 100000-${SIZE}/${SIZE + 1}` }),
+      part({ 'content-range': `bytes 100001-${size - 1}/${size}` }),
+      part({ 'content-range': `bytes 100000-${size - 1}/*` }),
+      part({ 'content-range': `bytes 100000-${size}/${size + 1}` }),
       (_request, response) => void response.writeHead(200, { etag: after.etag }).end(after.bytes),
     ] satisfies Handler[];
     for (const liar of liars) {
@@ -144,7 +144,7 @@ describe('download', () => {
   });
 
   it('takes a weak ETag for no proof', async () => {
-    const object = { ...randomObject(SIZE), etag: 'W/"weak"' };
+    const object = { ...randomObject(size), etag: 'W/"weak"' };
     const server = await serve(cutAfter(100_000, object), store(object));
     const options = await optionsFor();
     const result = await download(server.links, options);
@@ -162,9 +162,9 @@ describe('download', () => {
   });
 
   it('goes on after silence', async () => {
-    const object = randomObject(SIZE);
+    const object = randomObject(size);
     const stall: Handler = (_request, response) => {
-      response.writeHead(200, { etag: object.etag, 'content-length': SIZE });
+      response.writeHead(200, { etag: object.etag, 'content-length': size });
       response.write(object.bytes.subarray(0, 1000));
     };
     const server = await serve(stall, store(object));
@@ -185,7 +185,7 @@ describe('download', () => {
   });
 
   it('gives up on a source that is always cut and can never be resumed', async () => {
-    const object = { ...randomObject(SIZE), etag: '' };
+    const object = { ...randomObject(size), etag: '' };
     const server = await serve(cutAfter(100_000, object));
     await expect(download(server.links, await optionsFor())).rejects.toMatchObject({
       name: 'DownloadFailed',
@@ -195,7 +195,7 @@ describe('download', () => {
   });
 
   it.each([400, 401, 403])('asks for a new link on %i, and goes on where it was', async (status) => {
-    const object = randomObject(SIZE);
+    const object = randomObject(size);
     const server = await serve(cutAfter(100_000, object), answer(status, {}, '<Error/>'), store(object));
     const options = await optionsFor();
     let asked = 0;
@@ -210,7 +210,7 @@ describe('download', () => {
   });
 
   it('gives up when no link is taken, and keeps what it has', async () => {
-    const object = randomObject(SIZE);
+    const object = randomObject(size);
     const options = await optionsFor();
     const forbidden = await serve(cutAfter(100_000, object), answer(403, {}, '<Error>SECRET</Error>'));
     await expect(download(forbidden.links, options)).rejects.toMatchObject({
@@ -227,7 +227,7 @@ describe('download', () => {
   it.each(['gzip', 'aws-chunked', 'aws-chunked, GZIP'])(
     'keeps the bytes of an object stored as %s',
     async (encoding) => {
-      const object = randomObject(SIZE);
+      const object = randomObject(size);
       const options = await optionsFor();
       const server = await serve((_request, response) => {
         response.writeHead(200, { 'content-encoding': encoding }).end(object.bytes);
@@ -250,7 +250,7 @@ describe('download', () => {
   });
 
   it('stops at the size limit, announced or not', async () => {
-    const object = randomObject(SIZE);
+    const object = randomObject(size);
     const endless: Handler = (_request, response) => {
       const more = () => {
         while (!response.destroyed && response.write(Buffer.alloc(65_536)));
@@ -267,7 +267,7 @@ describe('download', () => {
   });
 
   it('stops when aborted, with the reason', async () => {
-    const object = randomObject(SIZE);
+    const object = randomObject(size);
     const controller = new AbortController();
     const reason = new Error('cancelled');
     const server = await serve(cutAfter(100_000, object));
@@ -276,7 +276,7 @@ describe('download', () => {
   });
 
   it('throws the error of the disk', async () => {
-    const server = await serve(store(randomObject(SIZE)));
+    const server = await serve(store(randomObject(size)));
     await expect(download(server.links, await optionsFor(await tempFolder()))).rejects.toMatchObject({
       code: 'EISDIR',
     });

@@ -8,8 +8,8 @@ import { freeBytes } from '../../../src/bundle/download/free-space.ts';
 import { type Handler, randomObject, serve, store } from '../../tools/bundle/object-server.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
-const MB = 1_000_000;
-const object = randomObject(3 * MB);
+const mb = 1_000_000;
+const object = randomObject(3 * mb);
 
 const mounted: string[] = [];
 afterEach(() => {
@@ -27,14 +27,14 @@ async function smallDisk(bytes: number): Promise<string | null> {
 
 function optionsIn(folder: string): DownloadOptions {
   const policy = { allowInsecure: true, linkHosts: ['127.0.0.1'] };
-  return { file: join(folder, 'archive'), policy, maxBytes: 1_000 * MB, retryDelayMs: 1 };
+  return { file: join(folder, 'archive'), policy, maxBytes: 1_000 * mb, retryDelayMs: 1 };
 }
 
 describe('room for a download', () => {
   it('is looked for before the first byte, by the length the source tells', async () => {
     const server = await serve(store(object));
     const folder = await tempFolder();
-    const options = { ...optionsIn(folder), freeBytes: async () => 5 * MB };
+    const options = { ...optionsIn(folder), freeBytes: async () => 5 * mb };
     await expect(download(server.links, options)).rejects.toMatchObject({
       name: 'NoRoom',
       message:
@@ -46,8 +46,8 @@ describe('room for a download', () => {
   it('is looked for by the length the service tells where the source tells none', async () => {
     const unknown: Handler = (_request, response) => void response.writeHead(200).end(object.bytes);
     const server = await serve(unknown);
-    const options = { ...optionsIn(await tempFolder()), freeBytes: async () => 100 * MB };
-    const links = async () => ({ ...(await server.links()), sizeBytes: 900 * MB });
+    const options = { ...optionsIn(await tempFolder()), freeBytes: async () => 100 * mb };
+    const links = async () => ({ ...(await server.links()), sizeBytes: 900 * mb });
     await expect(download(links, options)).rejects.toMatchObject({ name: 'NoRoom' });
     await expect(download(server.links, options)).resolves.toMatchObject({ bytes: object.bytes.length });
   });
@@ -58,8 +58,8 @@ describe('room for a download', () => {
       response.write(object.bytes.subarray(0, 1_000));
     };
     const server = await serve(slow);
-    const free = [1_000 * MB, 60 * MB];
-    const options = { ...optionsIn(await tempFolder()), freeBytes: async () => free.shift() ?? 60 * MB };
+    const free = [1_000 * mb, 60 * mb];
+    const options = { ...optionsIn(await tempFolder()), freeBytes: async () => free.shift() ?? 60 * mb };
     await expect(download(server.links, options)).rejects.toMatchObject({ name: 'NoRoom' });
     expect(server.requests).toHaveLength(1);
   });
@@ -71,19 +71,19 @@ describe('room for a download', () => {
   });
 
   it('is what the system says', async ({ skip }) => {
-    const disk = await smallDisk(8 * MB);
+    const disk = await smallDisk(8 * mb);
     if (disk === null) return skip('needs the right to mount a file system');
     const before = await freeBytes(disk);
-    expect(before).toBeGreaterThan(7 * MB);
-    await writeFile(join(disk, 'x'), Buffer.alloc(4 * MB));
-    expect(await freeBytes(disk)).toBeLessThanOrEqual(before - 4 * MB);
+    expect(before).toBeGreaterThan(7 * mb);
+    await writeFile(join(disk, 'x'), Buffer.alloc(4 * mb));
+    expect(await freeBytes(disk)).toBeLessThanOrEqual(before - 4 * mb);
   });
 
   it('may end in the middle all the same: a clear failure, and nothing is taken for whole', async ({ skip }) => {
-    const disk = await smallDisk(MB);
+    const disk = await smallDisk(mb);
     if (disk === null) return skip('needs the right to mount a file system');
     const server = await serve(store(object));
-    const options = { ...optionsIn(disk), freeBytes: async () => 1_000 * MB };
+    const options = { ...optionsIn(disk), freeBytes: async () => 1_000 * mb };
     await expect(download(server.links, options)).rejects.toMatchObject({
       name: 'NoRoom',
       message: `the disk of ${disk} is full: make room`,
@@ -91,7 +91,7 @@ describe('room for a download', () => {
     expect(existsSync(options.file)).toBe(true);
     expect(await readdir(disk)).toEqual(['archive', 'archive.resume']);
     // With room again, the next call goes on behind what is there.
-    spawnSync('mount', ['-o', `remount,size=${8 * MB}`, disk]);
+    spawnSync('mount', ['-o', `remount,size=${8 * mb}`, disk]);
     const result = await download(server.links, options);
     expect(result.bytes).toBe(object.bytes.length);
     expect(result.resumedFrom).toHaveLength(1);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { checkAddress, checkLink, LinkRefused } from '../../../src/bundle/download/link-policy.ts';
 
-const STRICT = { allowInsecure: false, linkHosts: [] };
+const strict = { allowInsecure: false, linkHosts: [] };
 
 describe('checkLink', () => {
   it('takes https to a name or a public address', () => {
-    expect(checkLink('https://store.example/b?sig=1', STRICT).hostname).toBe('store.example');
-    expect(checkLink('https://1.1.1.1/b', STRICT).hostname).toBe('1.1.1.1');
+    expect(checkLink('https://store.example/b?sig=1', strict).hostname).toBe('store.example');
+    expect(checkLink('https://1.1.1.1/b', strict).hostname).toBe('1.1.1.1');
   });
 
   it.each([
@@ -21,18 +21,18 @@ describe('checkLink', () => {
     'https://2852039166/latest/meta-data',
     'SECRET not a link',
   ])('refuses %s without repeating its secrets', (link) => {
-    expect(() => checkLink(link, STRICT)).toThrow(LinkRefused);
-    expect(() => checkLink(link, STRICT)).not.toThrow(/SECRET|passwd/);
+    expect(() => checkLink(link, strict)).toThrow(LinkRefused);
+    expect(() => checkLink(link, strict)).not.toThrow(/SECRET|passwd/);
   });
 
   it('takes plain http only when told so', () => {
-    expect(checkLink('http://store.example/b', { ...STRICT, allowInsecure: true }).protocol).toBe('http:');
+    expect(checkLink('http://store.example/b', { ...strict, allowInsecure: true }).protocol).toBe('http:');
   });
 });
 
 describe('checkAddress', () => {
   it.each(['1.1.1.1', '2606:4700:4700::1111', '::ffff:1.1.1.1'])('lets the public %s through', (address) => {
-    expect(() => checkAddress('store.example', '443', address, STRICT)).not.toThrow();
+    expect(() => checkAddress('store.example', '443', address, strict)).not.toThrow();
   });
 
   it.each([
@@ -60,7 +60,7 @@ describe('checkAddress', () => {
     '2002:7f00:1::',
     undefined,
   ])('refuses %s', (address) => {
-    expect(() => checkAddress('store.example', '443', address, STRICT)).toThrow(LinkRefused);
+    expect(() => checkAddress('store.example', '443', address, strict)).toThrow(LinkRefused);
   });
 
   it('lets a listed host lead anywhere, by name or by name and port', () => {

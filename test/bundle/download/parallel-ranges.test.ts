@@ -17,15 +17,15 @@ import {
 } from '../../tools/bundle/object-server.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
-const MIB = 1024 ** 2;
-const SIZE = 20 * MIB + 12_345;
-const object = randomObject(SIZE);
+const mib = 1024 ** 2;
+const size = 20 * mib + 12_345;
+const object = randomObject(size);
 
 async function optionsFor(connections = 4): Promise<DownloadOptions> {
   return {
     file: join(await tempFolder(), 'archive'),
     policy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },
-    maxBytes: 100 * MIB,
+    maxBytes: 100 * mib,
     retryDelayMs: 1,
     connections,
   };
@@ -38,7 +38,7 @@ async function expectWhole(file: string, result: { sha256: string; bytes: number
 
 type Requests = Awaited<ReturnType<typeof serve>>['requests'];
 
-const partsOf = (requests: Requests, length = SIZE) => requests.map((request) => partOf(request, length));
+const partsOf = (requests: Requests, length = size) => requests.map((request) => partOf(request, length));
 
 /** Every byte was asked for once, and none of those that were there. */
 function expectEachOnce(requests: Requests, there: readonly (readonly [number, number])[] = []): void {
@@ -46,11 +46,11 @@ function expectEachOnce(requests: Requests, there: readonly (readonly [number, n
   let sum = 0;
   for (const part of partsOf(requests)) {
     if (part) asked.add(part);
-    sum += part ? part.end - part.start : SIZE;
+    sum += part ? part.end - part.start : size;
   }
   for (const [start, end] of there) asked.add({ start, end });
-  expect(asked.spans).toEqual([{ start: 0, end: SIZE }]);
-  expect(sum + there.reduce((all, [start, end]) => all + end - start, 0)).toBe(SIZE);
+  expect(asked.spans).toEqual([{ start: 0, end: size }]);
+  expect(sum + there.reduce((all, [start, end]) => all + end - start, 0)).toBe(size);
 }
 
 /** Sends so many bytes of what was asked for, then breaks the connection. */
@@ -87,7 +87,7 @@ describe('a download over several connections', () => {
   });
 
   it('goes on where each connection was broken', async () => {
-    const handlers = Array.from({ length: 10 }, () => breakAfter(MIB, object));
+    const handlers = Array.from({ length: 10 }, () => breakAfter(mib, object));
     const server = await serve(...handlers, store(object));
     const options = await optionsFor();
     await expectWhole(options.file, await download(server.links, options), object);
@@ -99,17 +99,17 @@ describe('a download over several connections', () => {
     const there = [
       [0, 3_000_000],
       [9_000_000, 9_500_000],
-      [15_000_000, SIZE],
+      [15_000_000, size],
     ] as const;
     for (const connections of [1, 4]) {
       const options = await optionsFor(connections);
-      const partial = Buffer.alloc(SIZE);
+      const partial = Buffer.alloc(size);
       for (const [start, end] of there) object.bytes.copy(partial, start, start, end);
       const lines = there.map(([start, end]) => {
         return `${start} ${end} ${crc32(object.bytes.subarray(start, end)).toString(16).padStart(8, '0')}`;
       });
       await writeFile(options.file, partial);
-      const identity = JSON.stringify({ etag: object.etag, total: SIZE });
+      const identity = JSON.stringify({ etag: object.etag, total: size });
       await writeFile(`${options.file}.resume`, [identity, ...lines, ''].join('\n'));
       const server = await serve(store(object));
       await expectWhole(options.file, await download(server.links, options), object);
@@ -119,7 +119,7 @@ describe('a download over several connections', () => {
 
   it('takes one connection where the source ignores ranges, in the same request', async () => {
     const whole: Handler = (_request, response) => {
-      response.writeHead(200, { etag: object.etag, 'content-length': SIZE }).end(object.bytes);
+      response.writeHead(200, { etag: object.etag, 'content-length': size }).end(object.bytes);
     };
     const server = await serve(whole);
     const options = await optionsFor();
@@ -135,14 +135,14 @@ describe('a download over several connections', () => {
     const server = await serve(store(unproved));
     const options = await optionsFor();
     await expectWhole(options.file, await download(server.links, options), unproved);
-    expect(server.requests.map(({ headers }) => headers.range)).toEqual([`bytes=0-${8 * MIB - 1}`, undefined]);
+    expect(server.requests.map(({ headers }) => headers.range)).toEqual([`bytes=0-${8 * mib - 1}`, undefined]);
   });
 
   it('takes one connection where the length is not told', async () => {
     const endless: Handler = (request, response) => {
       if (!request.headers.range) return void response.writeHead(200, { etag: object.etag }).end(object.bytes);
-      response.writeHead(206, { etag: object.etag, 'content-range': `bytes 0-${8 * MIB - 1}/*` });
-      response.end(object.bytes.subarray(0, 8 * MIB));
+      response.writeHead(206, { etag: object.etag, 'content-range': `bytes 0-${8 * mib - 1}/*` });
+      response.end(object.bytes.subarray(0, 8 * mib));
     };
     const server = await serve(endless);
     const options = await optionsFor();
@@ -150,7 +150,7 @@ describe('a download over several connections', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it.each([0, 1, 8 * MIB, 8 * MIB + 1])('fetches an object of %i bytes', async (length) => {
+  it.each([0, 1, 8 * mib, 8 * mib + 1])('fetches an object of %i bytes', async (length) => {
     const small = randomObject(length);
     const server = await serve(store(small));
     const options = await optionsFor();
@@ -158,8 +158,8 @@ describe('a download over several connections', () => {
   });
 
   it('gives the new object whole when it is replaced in the middle', async () => {
-    for (const after of [randomObject(SIZE), randomObject(9 * MIB), randomObject(SIZE + 5)]) {
-      const old = breakAfter(MIB, object);
+    for (const after of [randomObject(size), randomObject(9 * mib), randomObject(size + 5)]) {
+      const old = breakAfter(mib, object);
       const server = await serve(store(object), old, old, old, store(after));
       const options = await optionsFor();
       await expectWhole(options.file, await download(server.links, options), after);
@@ -167,19 +167,19 @@ describe('a download over several connections', () => {
   });
 
   it('does not mix in a part of another object, range or length', async () => {
-    const after = randomObject(SIZE);
+    const after = randomObject(size);
     const lie = (headers: (start: number, end: number) => Record<string, string>): Handler => {
       return (request, response) => {
-        const { start, end } = partOf(request, SIZE) ?? { start: 0, end: SIZE };
-        const range = `bytes ${start}-${end - 1}/${SIZE}`;
+        const { start, end } = partOf(request, size) ?? { start: 0, end: size };
+        const range = `bytes ${start}-${end - 1}/${size}`;
         response.writeHead(206, { etag: object.etag, 'content-range': range, ...headers(start, end) });
         response.end(after.bytes.subarray(start, end));
       };
     };
     const liars = [
       lie(() => ({ etag: after.etag })),
-      lie((start, end) => ({ 'content-range': `bytes ${start + 1}-${end - 1}/${SIZE}` })),
-      lie((start, end) => ({ 'content-range': `bytes ${start}-${end - 1}/${SIZE + 1}` })),
+      lie((start, end) => ({ 'content-range': `bytes ${start + 1}-${end - 1}/${size}` })),
+      lie((start, end) => ({ 'content-range': `bytes ${start}-${end - 1}/${size + 1}` })),
     ];
     for (const liar of liars) {
       const server = await serve(store(object), liar, store(after));
@@ -190,9 +190,9 @@ describe('a download over several connections', () => {
 
   it('starts over on one connection when the source gives parts no longer', async () => {
     const whole: Handler = (_request, response) => {
-      response.writeHead(200, { etag: object.etag, 'content-length': SIZE }).end(object.bytes);
+      response.writeHead(200, { etag: object.etag, 'content-length': size }).end(object.bytes);
     };
-    const server = await serve(store(object), breakAfter(MIB, object), whole);
+    const server = await serve(store(object), breakAfter(mib, object), whole);
     const options = await optionsFor();
     await expectWhole(options.file, await download(server.links, options), object);
   });
@@ -227,15 +227,15 @@ describe('a download over several connections', () => {
     const server = await serve(store(object));
     const result = await download(server.links, options);
     await expectWhole(options.file, result, object);
-    expect(result.resumedFrom).toEqual([8 * MIB]);
+    expect(result.resumedFrom).toEqual([8 * mib]);
   });
 
   it('ends with the source’s bytes whatever is cut where', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 1, max: SIZE }),
+        fc.integer({ min: 1, max: size }),
         fc.integer({ min: 1, max: 9 }),
-        fc.array(fc.integer({ min: 0, max: 3 * MIB }), { maxLength: 12 }),
+        fc.array(fc.integer({ min: 0, max: 3 * mib }), { maxLength: 12 }),
         async (length, connections, cuts) => {
           const part = { bytes: object.bytes.subarray(0, length), etag: object.etag };
           const server = await serve(...cuts.map((cut) => breakAfter(cut, part)), store(part));

@@ -4,20 +4,20 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type BundleServer, type ServerSettings, startBundleServer } from '../../../src/bundle/server/bundle-server.ts';
 import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
-import { DOMAIN, publish } from '../../tools/bundle/staged.ts';
+import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 /** More than the sockets of both sides hold. */
-const LARGE = Buffer.alloc(32 * 1024 ** 2, 'docs ');
+const large = Buffer.alloc(32 * 1024 ** 2, 'docs ');
 const [VERSION, NEXT] = ['20261121T040200Z-aaaaaaaaaaaa', '20261122T040200Z-bbbbbbbbbbbb'];
-const path = `/${DOMAIN}/versions/${VERSION}/bundle.tar.gz`;
+const path = `/${siteDomain}/versions/${VERSION}/bundle.tar.gz`;
 const opened: { stop(): unknown }[] = [];
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((one) => one.stop()));
 });
 
-async function serving(settings: Partial<ServerSettings> = {}, content = LARGE) {
+async function serving(settings: Partial<ServerSettings> = {}, content = large) {
   const root = await tempFolder();
   const store = await DirectoryBundleStore.open({ root, publicUrl: 'http://x' });
   await publish(store, VERSION, content);
@@ -87,7 +87,7 @@ describe('readers', () => {
     first.socket.destroy();
     await expect.poll(async () => (await fetch(`${server.url}${path}`, { method: 'HEAD' })).status).toBe(200);
     const whole = await fetch(`${server.url}${path}`);
-    expect(sha256(Buffer.from(await whole.arrayBuffer()))).toBe(sha256(LARGE));
+    expect(sha256(Buffer.from(await whole.arrayBuffer()))).toBe(sha256(large));
   });
 
   it('that ask for many things on one connection count for each of them', async () => {
@@ -103,11 +103,11 @@ describe('readers', () => {
     await expect.poll(async () => (await fetch(`${server.url}${path}`, { method: 'HEAD' })).status).toBe(200);
     const received = await lazy.rest();
     expect(received.length).toBeGreaterThan(0);
-    expect(received.length).toBeLessThan(LARGE.length);
+    expect(received.length).toBeLessThan(large.length);
   });
 
   it('that are slow but read on get everything', async () => {
-    const { server } = await serving({ idleMs: 1_000 }, LARGE.subarray(0, 8 * 1024 ** 2));
+    const { server } = await serving({ idleMs: 1_000 }, large.subarray(0, 8 * 1024 ** 2));
     const response = await fetch(`${server.url}${path}`);
     let bytes = 0;
     for await (const chunk of response.body ?? []) {
@@ -195,12 +195,12 @@ describe('what happens in the store meanwhile', () => {
     const reader = response.body?.getReader();
     const first = (await reader?.read())?.value ?? new Uint8Array();
     await publish(store, NEXT, 'other');
-    expect(await store.prune(DOMAIN, 1)).toEqual([VERSION]);
+    expect(await store.prune(siteDomain, 1)).toEqual([VERSION]);
     const chunks = [Buffer.from(first)];
     for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
       chunks.push(Buffer.from(next.value));
     }
-    expect(sha256(Buffer.concat(chunks))).toBe(sha256(LARGE));
+    expect(sha256(Buffer.concat(chunks))).toBe(sha256(large));
     expect((await fetch(`${server.url}${path}`)).status).toBe(404);
     expect((await fetch(`${server.url}${path.replace(VERSION, NEXT)}`)).status).toBe(200);
   });
@@ -208,7 +208,7 @@ describe('what happens in the store meanwhile', () => {
   it('never lets a cut file pass for a whole one', async () => {
     const { root, server } = await serving({}, Buffer.alloc(300_000, 'x'));
     const { truncate, appendFile } = await import('node:fs/promises');
-    const file = `${root}/${DOMAIN}/versions/${VERSION}/bundle.tar.gz`;
+    const file = `${root}/${siteDomain}/versions/${VERSION}/bundle.tar.gz`;
     await appendFile(file, 'more');
     await expect(fetch(`${server.url}${path}`).then((response) => response.arrayBuffer())).rejects.toThrow();
     await truncate(file, 100);

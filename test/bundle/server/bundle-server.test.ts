@@ -7,9 +7,9 @@ import { DirectoryBundleStore } from '../../../src/bundle/store/directory/direct
 import { sha256 } from '../../tools/bundle/object-server.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
-const DOMAIN = 'docs.acme.example';
-const VERSION = '20261121T040200Z-aaaaaaaaaaaa';
-const BYTES = Buffer.from('0123456789');
+const siteDomain = 'docs.acme.example';
+const version = '20261121T040200Z-aaaaaaaaaaaa';
+const bytes = Buffer.from('0123456789');
 const servers: BundleServer[] = [];
 
 afterEach(async () => {
@@ -19,16 +19,16 @@ afterEach(async () => {
 async function serveVersion(options: Partial<ServerSettings> = {}) {
   const root = join(await tempFolder(), '.data', 'bundles');
   const store = await DirectoryBundleStore.open({ root, publicUrl: 'http://x' });
-  await writeFile(await store.stagingFile('run-1'), BYTES);
+  await writeFile(await store.stagingFile('run-1'), bytes);
   await store.saveStaged('run-1', {
     contentDigest: 'c'.repeat(64),
-    archive: { sha256: sha256(BYTES), bytes: BYTES.length, format: 'tar.gz' },
+    archive: { sha256: sha256(bytes), bytes: bytes.length, format: 'tar.gz' },
     pages: 0,
     files: [],
-    source: { org: 'acme', domain: DOMAIN, jobId: 'job_1' },
+    source: { org: 'acme', domain: siteDomain, jobId: 'job_1' },
   });
-  await store.publish('run-1', VERSION);
-  await store.moveCurrent(DOMAIN, VERSION, 0, new Date(0));
+  await store.publish('run-1', version);
+  await store.moveCurrent(siteDomain, version, 0, new Date(0));
   const server = await startBundleServer({ root, port: 0, ...options });
   servers.push(server);
   return { root, server, store };
@@ -45,15 +45,15 @@ function rawStatus(port: number, path: string): Promise<number | undefined> {
   });
 }
 
-const base = `/${DOMAIN}/versions/${VERSION}`;
+const base = `/${siteDomain}/versions/${version}`;
 
 describe('the bundle server', () => {
   it('serves the bundle for ever, with its digest as ETag', async () => {
     const { server } = await serveVersion();
     const response = await fetch(`${server.url}${base}/bundle.tar.gz`);
-    expect(Buffer.from(await response.arrayBuffer())).toEqual(BYTES);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(bytes);
     expect(Object.fromEntries(response.headers)).toMatchObject({
-      etag: `"${sha256(BYTES)}"`,
+      etag: `"${sha256(bytes)}"`,
       'cache-control': 'public, max-age=31536000, immutable',
       'accept-ranges': 'bytes',
       'content-length': '10',
@@ -65,7 +65,7 @@ describe('the bundle server', () => {
   it('serves the manifest', async () => {
     const { server, store } = await serveVersion();
     const response = await fetch(`${server.url}${base}/manifest.json`);
-    expect(await response.json()).toEqual(await store.manifest(DOMAIN, VERSION));
+    expect(await response.json()).toEqual(await store.manifest(siteDomain, version));
     expect(response.headers.get('etag')).toMatch(/^"[0-9a-f]{64}"$/);
   });
 
@@ -73,7 +73,7 @@ describe('the bundle server', () => {
     const { server } = await serveVersion();
     const get = (headers: Record<string, string>, method = 'GET') =>
       fetch(`${server.url}${base}/bundle.tar.gz`, { method, headers });
-    const etag = `"${sha256(BYTES)}"`;
+    const etag = `"${sha256(bytes)}"`;
     const part = await get({ range: 'bytes=3-', 'if-match': etag });
     expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([
       206,
@@ -90,7 +90,7 @@ describe('the bundle server', () => {
 
   it('answers 404 for a removed version, whatever is asked and was answered before', async () => {
     const { root, server } = await serveVersion();
-    const noneMatch = { 'if-none-match': `"${sha256(BYTES)}"`, 'cache-control': 'max-age=0' };
+    const noneMatch = { 'if-none-match': `"${sha256(bytes)}"`, 'cache-control': 'max-age=0' };
     const asked: [method: string, headers: Record<string, string>][] = [
       ['HEAD', {}],
       ['GET', noneMatch],
@@ -98,7 +98,7 @@ describe('the bundle server', () => {
       ['GET', { range: 'bytes=99-' }],
       ['GET', {}],
     ];
-    const folder = join(root, DOMAIN, 'versions', VERSION);
+    const folder = join(root, siteDomain, 'versions', version);
     const kept = join(root, 'kept');
     // Each is the first one after the removal.
     for (const [method, headers] of asked) {
@@ -113,30 +113,30 @@ describe('the bundle server', () => {
 
   it('shows nothing else of the store', async () => {
     const { root, server } = await serveVersion();
-    await mkdir(join(root, DOMAIN, 'versions', '.tmp'));
+    await mkdir(join(root, siteDomain, 'versions', '.tmp'));
     const elsewhere = [
       '/',
-      `/${DOMAIN}`,
-      `/${DOMAIN}/`,
-      `/${DOMAIN}/current.json`,
-      `/${DOMAIN}/versions/`,
+      `/${siteDomain}`,
+      `/${siteDomain}/`,
+      `/${siteDomain}/current.json`,
+      `/${siteDomain}/versions/`,
       `${base}`,
       `${base}/`,
       `${base}/bundle.zip`,
       `${base}/other.txt`,
       `${base}/bundle.tar.gz/`,
-      `/${DOMAIN}/versions/20200101T000000Z-aaaaaaaaaaaa/bundle.tar.gz`,
+      `/${siteDomain}/versions/20200101T000000Z-aaaaaaaaaaaa/bundle.tar.gz`,
       '/.store.json',
       '/.staging/run-1/archive',
       `/.staging/versions/run-1/manifest.json`,
-      `/${DOMAIN}/versions/.tmp/manifest.json`,
-      `/${DOMAIN}/versions/../current.json`,
-      `/${DOMAIN}/versions/../versions/${VERSION}/bundle.tar.gz`,
+      `/${siteDomain}/versions/.tmp/manifest.json`,
+      `/${siteDomain}/versions/../current.json`,
+      `/${siteDomain}/versions/../versions/${version}/bundle.tar.gz`,
       `/../bundles${base}/bundle.tar.gz`,
       `/%2e%2e/bundles${base}/bundle.tar.gz`,
-      `/${DOMAIN}%2fversions/${VERSION}/bundle.tar.gz`,
+      `/${siteDomain}%2fversions/${version}/bundle.tar.gz`,
       `${base}/bundle.tar.gz%00`,
-      `/${DOMAIN}/versions/..%2f..%2f/manifest.json`,
+      `/${siteDomain}/versions/..%2f..%2f/manifest.json`,
     ];
     for (const path of elsewhere) expect([path, await rawStatus(server.port, path)]).toEqual([path, 404]);
     const refused = await fetch(`${server.url}/`);

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { PublishedFiles } from '../../../src/bundle/server/published-files.ts';
 import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
-import { DOMAIN, publish } from '../../tools/bundle/staged.ts';
+import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
-const VERSION = '20261121T040200Z-aaaaaaaaaaaa';
+const someVersion = '20261121T040200Z-aaaaaaaaaaaa';
 
 async function counted() {
   const store = await DirectoryBundleStore.open({ root: await tempFolder(), publicUrl: 'http://x' });
-  await publish(store, VERSION, Buffer.from('0123456789'));
+  await publish(store, someVersion, Buffer.from('0123456789'));
   const opened: string[] = [];
   const failures: Error[] = [];
   const files = new PublishedFiles(async (domain, version, file) => {
@@ -17,8 +17,8 @@ async function counted() {
     if (failure) throw failure;
     return store.open(domain, version, file);
   });
-  const ask = (version = VERSION) =>
-    Promise.allSettled(Array.from({ length: 20 }, () => files.of(DOMAIN, version, 'bundle.tar.gz')));
+  const ask = (version = someVersion) =>
+    Promise.allSettled(Array.from({ length: 20 }, () => files.of(siteDomain, version, 'bundle.tar.gz')));
   const manifests = () => opened.filter((file) => file === 'manifest.json').length;
   return { files, failures, ask, manifests };
 }
@@ -30,7 +30,7 @@ it('reads the manifest once for all who ask at once, and again when it is forgot
   expect(manifests()).toBe(1);
   await ask();
   expect(manifests()).toBe(1);
-  files.forget(DOMAIN, VERSION);
+  files.forget(siteDomain, someVersion);
   await ask();
   expect(manifests()).toBe(2);
 });

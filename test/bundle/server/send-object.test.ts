@@ -4,14 +4,14 @@ import { rangeOf } from '../../../src/bundle/server/send-object.ts';
 import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
 import { S3BundleStore } from '../../../src/bundle/store/s3/s3-store.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
-import { DOMAIN, publish } from '../../tools/bundle/staged.ts';
+import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { backends, s3Backend, s3Server } from '../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 import { cuttingProxy } from '../../tools/proxies/cutting-proxy.ts';
 
-const VERSION = '20261121T040200Z-aaaaaaaaaaaa';
-const BYTES = Buffer.from('0123456789');
-const etag = `"${sha256(BYTES)}"`;
+const version = '20261121T040200Z-aaaaaaaaaaaa';
+const bytes = Buffer.from('0123456789');
+const etag = `"${sha256(bytes)}"`;
 const servers: BundleServer[] = [];
 
 afterEach(async () => {
@@ -51,7 +51,7 @@ const requests: [method: string, file: string, headers: Record<string, string>][
 ];
 
 async function answer(url: string, [method, file, headers]: (typeof requests)[number]) {
-  const address = `${url}/${DOMAIN}/versions/${VERSION}/${file}`;
+  const address = `${url}/${siteDomain}/versions/${version}/${file}`;
   // Without it `fetch` asks past caches, which servers may take for the wish to see everything again.
   const response = await fetch(address, { method, headers: { 'cache-control': 'max-age=0', ...headers } });
   const shown = ['etag', 'content-range', 'content-length', 'content-type', 'cache-control', 'accept-ranges', 'allow'];
@@ -84,7 +84,7 @@ for (const backend of backends) {
       const root = await tempFolder();
       const folder = await DirectoryBundleStore.open({ root, publicUrl: 'http://x' });
       const { store } = await backend.scene();
-      for (const one of [folder, store]) await publish(one, VERSION, BYTES);
+      for (const one of [folder, store]) await publish(one, version, bytes);
       const expected = await serving({ root, port: 0 });
       const actual = await serving({ store, port: 0 });
       const statuses = new Set<number>();
@@ -109,7 +109,7 @@ describe.skipIf(!s3Backend.available)('the bundle server before a bucket that is
   it('answers 503', async () => {
     const { endpoint, bucket } = s3Server();
     const settings = { bucket, prefix: 'away', endpoint, publicUrl: 'http://x', workFolder: await tempFolder() };
-    await publish(await S3BundleStore.open(settings), VERSION, BYTES);
+    await publish(await S3BundleStore.open(settings), version, bytes);
     const proxy = await cuttingProxy(endpoint, 0, 0);
     try {
       const store = await S3BundleStore.open({ ...settings, endpoint: proxy.url });

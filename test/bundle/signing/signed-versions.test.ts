@@ -4,17 +4,17 @@ import { startBundleServer } from '../../../src/bundle/server/bundle-server.ts';
 import { ManifestSigner } from '../../../src/bundle/signing/manifest-signer.ts';
 import { auditStore } from '../../../src/bundle/store/audit-store.ts';
 import { versionName } from '../../../src/model/export/version-name.ts';
-import { DOMAIN, filesOf, publish, stage, stagedManifest } from '../../tools/bundle/staged.ts';
+import { filesOf, publish, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends } from '../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 import { Minisign, minisignProgram } from '../../tools/servers/minisign.ts';
 
 const program = minisignProgram();
-const FIRST = '20261121T040200Z-aaaaaaaaaaaa';
+const first = '20261121T040200Z-aaaaaaaaaaaa';
 /** Named by their content, as `store verify` asks for. */
 const named = (day: number, content: string) =>
   versionName(Date.UTC(2026, 10, day), stagedManifest(content, filesOf(content)).contentDigest);
-const at = (version: string, name: string) => `${DOMAIN}/versions/${version}/${name}`;
+const at = (version: string, name: string) => `${siteDomain}/versions/${version}/${name}`;
 
 async function keys() {
   const minisign = new Minisign(program ?? '', await tempFolder());
@@ -41,9 +41,9 @@ for (const backend of backends) {
       it('carry a signature that the real minisign verifies, and that says what they are', async () => {
         const { open, read } = await backend.scene();
         const { signer, verify } = await keys();
-        const { contentDigest } = await publish(await open(signer), FIRST);
-        expect(await verify(read, FIRST)).toContain(
-          `timestamp:${Date.UTC(2026, 10, 21, 4, 2) / 1000}\tfile:manifest.json\thashed\tdomain:${DOMAIN}\tversion:${FIRST}\tdigest:${contentDigest}`,
+        const { contentDigest } = await publish(await open(signer), first);
+        expect(await verify(read, first)).toContain(
+          `timestamp:${Date.UTC(2026, 10, 21, 4, 2) / 1000}\tfile:manifest.json\thashed\tdomain:${siteDomain}\tversion:${first}\tdigest:${contentDigest}`,
         );
       });
 
@@ -53,7 +53,7 @@ for (const backend of backends) {
         const store = await open(signer);
         const [older, newer] = [named(21, 'one'), named(22, 'two')];
         await publish(store, older, 'one');
-        expect(await auditStore(store, [DOMAIN])).toMatchObject([{ versions: [{ state: 'good' }] }]);
+        expect(await auditStore(store, [siteDomain])).toMatchObject([{ versions: [{ state: 'good' }] }]);
         const server = await startBundleServer({ store, port: 0 });
         try {
           const response = await fetch(`${server.url}/${at(older, 'manifest.json.minisig')}`);
@@ -64,17 +64,17 @@ for (const backend of backends) {
           await server.stop();
         }
         await publish(store, newer, 'two');
-        expect(await store.prune(DOMAIN, 1)).toEqual([older]);
+        expect(await store.prune(siteDomain, 1)).toEqual([older]);
         expect((await files()).filter((path) => path.includes(older))).toEqual([]);
       });
 
       it('stay without one where none is asked for', async () => {
         const { store, files } = await backend.scene();
-        await publish(store, FIRST);
+        await publish(store, first);
         expect((await files()).filter((path) => path.endsWith('.minisig'))).toEqual([]);
         const server = await startBundleServer({ store, port: 0 });
         try {
-          expect((await fetch(`${server.url}/${at(FIRST, 'manifest.json.minisig')}`)).status).toBe(404);
+          expect((await fetch(`${server.url}/${at(first, 'manifest.json.minisig')}`)).status).toBe(404);
         } finally {
           await server.stop();
         }
@@ -88,16 +88,16 @@ for (const backend of backends) {
         await rm(minisign.at('mine.key'));
         await expect(store.checkWritable()).rejects.toMatchObject({ name: 'SigningKeyUnusable' });
         await stage(store, 'run-1');
-        await expect(store.publish('run-1', FIRST)).rejects.toThrow(
+        await expect(store.publish('run-1', first)).rejects.toThrow(
           /signing key .*mine\.key cannot be read \(ENOENT\)/,
         );
-        expect(await store.versions(DOMAIN)).toEqual([]);
+        expect(await store.versions(siteDomain)).toEqual([]);
         expect((await files()).filter((path) => path.endsWith('manifest.json'))).toEqual([]);
         await minisign.write('mine.key', key);
         await store.checkWritable();
-        await store.publish('run-1', FIRST);
+        await store.publish('run-1', first);
         expect((await files()).filter((path) => path.endsWith('.minisig'))).toEqual([
-          at(FIRST, 'manifest.json.minisig'),
+          at(first, 'manifest.json.minisig'),
         ]);
       });
 
@@ -105,11 +105,11 @@ for (const backend of backends) {
         const { open, write, read } = await backend.scene();
         const { signer, verify } = await keys();
         const store = await open(signer);
-        if (backend.kind === 's3') await write(at(FIRST, 'manifest.json.minisig'), 'of another key');
-        await publish(store, FIRST);
+        if (backend.kind === 's3') await write(at(first, 'manifest.json.minisig'), 'of another key');
+        await publish(store, first);
         // Done already: the second time changes nothing.
-        await publish(store, FIRST);
-        expect(await verify(read, FIRST)).toContain(`version:${FIRST}`);
+        await publish(store, first);
+        expect(await verify(read, first)).toContain(`version:${first}`);
       });
     },
   );

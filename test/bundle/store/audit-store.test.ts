@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditStore } from '../../../src/bundle/store/audit-store.ts';
 import { versionName } from '../../../src/model/export/version-name.ts';
-import { DOMAIN, filesOf, publish, stagedManifest } from '../../tools/bundle/staged.ts';
+import { filesOf, publish, siteDomain, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends, type StoreScene } from '../../tools/bundle/store-backends.ts';
 
-const NOW = new Date('2026-11-23T00:00:00Z');
+const now = new Date('2026-11-23T00:00:00Z');
 const content = (day: number) => `archive of day ${day}`;
 const nameOf = (day: number) =>
   versionName(Date.UTC(2026, 10, day), stagedManifest(content(day), filesOf(content(day))).contentDigest);
@@ -18,20 +18,20 @@ for (const backend of backends) {
       const scene = await backend.scene();
       const versions = Array.from({ length: count }, (_, n) => nameOf(n + 1));
       for (const [n, version] of versions.entries()) await publish(scene.store, version, content(n + 1));
-      await scene.store.moveCurrent(DOMAIN, versions.at(-1) ?? '', 0, NOW);
+      await scene.store.moveCurrent(siteDomain, versions.at(-1) ?? '', 0, now);
       return { ...scene, versions };
     }
-    const at = (version: string, file: string) => `${DOMAIN}/versions/${version}/${file}`;
+    const at = (version: string, file: string) => `${siteDomain}/versions/${version}/${file}`;
 
     it('finds everything good after publishing, and tells how far it is', async () => {
       const { store, versions } = await withVersions(2);
       const seen: [bytes: number, totalBytes: number, state: string][] = [];
-      const audits = await auditStore(store, [DOMAIN], {
+      const audits = await auditStore(store, [siteDomain], {
         onProgress: ({ bytes, totalBytes, audit }) => seen.push([bytes, totalBytes, audit?.state ?? 'reading']),
       });
       expect(audits).toMatchObject([
         {
-          domain: DOMAIN,
+          domain: siteDomain,
           current: versions[1],
           reasons: [],
           versions: [
@@ -70,7 +70,7 @@ for (const backend of backends) {
       await write(at(renamed, 'manifest.json'), JSON.stringify(other));
       await write(at(renamed, 'bundle.tar.gz'), 'evil');
       await write(at(added, 'shell.php'), '<?php');
-      const [audit] = await auditStore(store, [DOMAIN]);
+      const [audit] = await auditStore(store, [siteDomain]);
       const found = (audit?.versions ?? [])
         .reverse()
         .map(({ version, state, reasons }) => [version, state, ...reasons]);
@@ -89,22 +89,22 @@ for (const backend of backends) {
     it('looks at the pointer too', async () => {
       const { store, versions, read, write, remove } = await withVersions(2);
       const pointerOf = async () =>
-        (await auditStore(store, [DOMAIN])).map(({ current, reasons }) => [current, ...reasons]);
-      const pointer = JSON.parse((await read(`${DOMAIN}/current.json`)).toString());
-      await write(`${DOMAIN}/current.json`, JSON.stringify({ ...pointer, contentDigest: '0'.repeat(64) }));
+        (await auditStore(store, [siteDomain])).map(({ current, reasons }) => [current, ...reasons]);
+      const pointer = JSON.parse((await read(`${siteDomain}/current.json`)).toString());
+      await write(`${siteDomain}/current.json`, JSON.stringify({ ...pointer, contentDigest: '0'.repeat(64) }));
       expect(await pointerOf()).toEqual([[versions[1], 'current.json names another content digest than its version']]);
-      await write(`${DOMAIN}/current.json`, '{}');
+      await write(`${siteDomain}/current.json`, '{}');
       expect(await pointerOf()).toEqual([[null, 'current.json is damaged']]);
-      await write(`${DOMAIN}/current.json`, JSON.stringify(pointer));
+      await write(`${siteDomain}/current.json`, JSON.stringify(pointer));
       await remove(at(versions[1] ?? '', 'manifest.json'));
       expect(await pointerOf()).toEqual([[versions[1], 'current.json names a version that is not there whole']]);
     });
 
     it('leaves out what retention removes meanwhile', async () => {
       const { store, versions } = await withVersions(3);
-      const [audit] = await auditStore(store, [DOMAIN], {
+      const [audit] = await auditStore(store, [siteDomain], {
         onProgress: ({ version, audit: done }) => {
-          if (done && version === versions[2]) pruned ??= store.prune(DOMAIN, 1);
+          if (done && version === versions[2]) pruned ??= store.prune(siteDomain, 1);
         },
       });
       expect(await pruned).toHaveLength(2);

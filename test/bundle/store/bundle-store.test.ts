@@ -2,12 +2,12 @@ import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NoSuchVersion, PointerMoved } from '../../../src/bundle/store/bundle-store.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
-import { DOMAIN, publish, stage, stagedManifest } from '../../tools/bundle/staged.ts';
+import { publish, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends, type StoreScene } from '../../tools/bundle/store-backends.ts';
 
-const V1 = '20261121T040200Z-aaaaaaaaaaaa';
-const V2 = '20261122T040200Z-bbbbbbbbbbbb';
-const NOW = new Date('2026-11-23T00:00:00Z');
+const v1 = '20261121T040200Z-aaaaaaaaaaaa';
+const v2 = '20261122T040200Z-bbbbbbbbbbbb';
+const now = new Date('2026-11-23T00:00:00Z');
 const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
 const later = (days: number) => new Date(Date.now() + days * 24 * 3_600_000);
 
@@ -19,14 +19,14 @@ for (const backend of backends) {
     it('publishes a staged archive under the layout that others read', async () => {
       const { store, files, read } = await backend.scene();
       const staged = await stage(store, 'run-1');
-      const manifest = await store.publish('run-1', V1);
+      const manifest = await store.publish('run-1', v1);
       await store.discardStaged('run-1');
-      const current = await store.moveCurrent(DOMAIN, V1, 0, NOW);
+      const current = await store.moveCurrent(siteDomain, v1, 0, now);
 
-      const folder = `${DOMAIN}/versions/${V1}`;
-      expect(manifest).toEqual({ version: V1, ...staged });
+      const folder = `${siteDomain}/versions/${v1}`;
+      expect(manifest).toEqual({ version: v1, ...staged });
       expect((await files()).filter((path) => !path.endsWith('in-use.json'))).toEqual([
-        `${DOMAIN}/current.json`,
+        `${siteDomain}/current.json`,
         `${folder}/bundle.tar.gz`,
         `${folder}/manifest.json`,
       ]);
@@ -34,16 +34,16 @@ for (const backend of backends) {
       const text = (await read(`${folder}/manifest.json`)).toString();
       expect(JSON.parse(text)).toEqual(manifest);
       expect(text).toContain('\n  "version"');
-      expect(JSON.parse((await read(`${DOMAIN}/current.json`)).toString())).toEqual(current);
+      expect(JSON.parse((await read(`${siteDomain}/current.json`)).toString())).toEqual(current);
       expect(current).toEqual({
-        version: V1,
+        version: v1,
         contentDigest: staged.contentDigest,
         publishedAt: '2026-11-23T00:00:00.000Z',
         epoch: 1,
       });
-      expect(await store.withArchive(DOMAIN, V1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
-      expect(await store.urlOf(DOMAIN, V1)).toBe(`http://localhost:8090/${folder}/bundle.tar.gz`);
-      expect(await store.domains()).toEqual([DOMAIN]);
+      expect(await store.withArchive(siteDomain, v1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
+      expect(await store.urlOf(siteDomain, v1)).toBe(`http://localhost:8090/${folder}/bundle.tar.gz`);
+      expect(await store.domains()).toEqual([siteDomain]);
     });
 
     it('keeps its identity, also when many open it at once', async () => {
@@ -71,9 +71,9 @@ for (const backend of backends) {
       const { store, open } = await backend.scene();
       const staged = await stage(store, 'run-1');
       const other = await open();
-      expect(await other.publish('run-1', V1)).toEqual({ version: V1, ...staged });
+      expect(await other.publish('run-1', v1)).toEqual({ version: v1, ...staged });
       await other.discardStaged('run-1');
-      expect(await store.manifest(DOMAIN, V1)).toEqual({ version: V1, ...staged });
+      expect(await store.manifest(siteDomain, v1)).toEqual({ version: v1, ...staged });
     });
 
     it('publishes the same content twice as once, and never changes a version', async () => {
@@ -81,31 +81,31 @@ for (const backend of backends) {
       await stage(store, 'run-1');
       await stage(store, 'run-2');
       await stage(store, 'run-3', 'other bytes');
-      const manifest = await store.publish('run-1', V1);
-      expect(await store.publish('run-1', V1)).toEqual(manifest);
-      expect(await store.publish('run-2', V1)).toEqual(manifest);
-      await expect(store.publish('run-3', V1)).rejects.toMatchObject({ name: 'VersionConflict' });
-      expect(await store.withArchive(DOMAIN, V1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
+      const manifest = await store.publish('run-1', v1);
+      expect(await store.publish('run-1', v1)).toEqual(manifest);
+      expect(await store.publish('run-2', v1)).toEqual(manifest);
+      await expect(store.publish('run-3', v1)).rejects.toMatchObject({ name: 'VersionConflict' });
+      expect(await store.withArchive(siteDomain, v1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
     });
 
     it.skipIf(backend.kind === 'directory')('goes on where a publisher died: archive there, manifest not', async () => {
       const { store, write } = await backend.scene();
       await stage(store, 'run-1');
-      await write(`${DOMAIN}/versions/${V1}/bundle.tar.gz`, 'archive bytes');
-      expect(await store.versions(DOMAIN)).toEqual([]);
-      await expect(store.manifest(DOMAIN, V1)).rejects.toBeInstanceOf(NoSuchVersion);
-      await store.publish('run-1', V1);
-      expect(await store.versions(DOMAIN)).toHaveLength(1);
+      await write(`${siteDomain}/versions/${v1}/bundle.tar.gz`, 'archive bytes');
+      expect(await store.versions(siteDomain)).toEqual([]);
+      await expect(store.manifest(siteDomain, v1)).rejects.toBeInstanceOf(NoSuchVersion);
+      await store.publish('run-1', v1);
+      expect(await store.versions(siteDomain)).toHaveLength(1);
     });
 
     it('lets one of many publishers of the same name win, whole (S3)', async () => {
       const { store, open, read, unfinished } = await backend.scene();
       const contents = Array.from({ length: 6 }, (_, n) => `content ${n}`);
       await Promise.all(contents.map((content, n) => stage(store, `run-${n}`, content)));
-      const results = await Promise.allSettled(contents.map(async (_, n) => (await open()).publish(`run-${n}`, V1)));
+      const results = await Promise.allSettled(contents.map(async (_, n) => (await open()).publish(`run-${n}`, v1)));
       const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
       expect(won).toHaveLength(1);
-      expect(sha256(await read(`${DOMAIN}/versions/${V1}/bundle.tar.gz`))).toBe(won[0]?.archive.sha256);
+      expect(sha256(await read(`${siteDomain}/versions/${v1}/bundle.tar.gz`))).toBe(won[0]?.archive.sha256);
       for (const result of results) {
         if (result.status === 'rejected') expect(result.reason).toMatchObject({ name: 'VersionConflict' });
       }
@@ -119,7 +119,7 @@ for (const backend of backends) {
         await writeFile(file, 'archive bytes');
         await spoil(file);
         await store.saveStaged('run-1', stagedManifest('archive bytes'));
-        await store.publish('run-1', V1);
+        await store.publish('run-1', v1);
       };
       const spoilt = [
         (file: string) => appendFile(file, 'x'),
@@ -127,27 +127,27 @@ for (const backend of backends) {
         (file: string) => rm(file),
       ];
       for (const spoil of spoilt) await expect(attempt(spoil)).rejects.toMatchObject({ name: 'StagedChanged' });
-      await expect(store.publish('run-2', V1)).rejects.toMatchObject({ name: 'StagedChanged' });
-      expect(await store.versions(DOMAIN)).toEqual([]);
-      expect((await files()).filter((path) => path.startsWith(DOMAIN))).toEqual([]);
+      await expect(store.publish('run-2', v1)).rejects.toMatchObject({ name: 'StagedChanged' });
+      expect(await store.versions(siteDomain)).toEqual([]);
+      expect((await files()).filter((path) => path.startsWith(siteDomain))).toEqual([]);
       expect(await unfinished()).toBe(0);
     });
 
     it('lists whole versions only, newest first (S6)', async () => {
       const { store, write, remove } = await backend.scene();
-      const at = (version: string, file: string) => `${DOMAIN}/versions/${version}/${file}`;
+      const at = (version: string, file: string) => `${siteDomain}/versions/${version}/${file}`;
       const [cut, torn, bare, gone] = [3, 4, 5, 6].map(versionAt) as [string, string, string, string];
-      for (const version of [V2, V1, cut, torn, gone]) await publish(store, version);
+      for (const version of [v2, v1, cut, torn, gone]) await publish(store, version);
       await write(at(cut, 'bundle.tar.gz'), 'arc');
       await write(at(torn, 'manifest.json'), '{"version":');
       await write(at(bare, 'bundle.tar.gz'), 'archive bytes');
       await remove(at(gone, 'bundle.tar.gz'));
-      await write(`${DOMAIN}/versions/.hidden/manifest.json`, '{}');
-      const listed = await store.versions(DOMAIN);
-      expect(listed.map(({ version }) => version)).toEqual([V2, V1]);
+      await write(`${siteDomain}/versions/.hidden/manifest.json`, '{}');
+      const listed = await store.versions(siteDomain);
+      expect(listed.map(({ version }) => version)).toEqual([v2, v1]);
       expect(listed[0]).toEqual({
-        version: V2,
-        contentDigest: (await store.manifest(DOMAIN, V2)).contentDigest,
+        version: v2,
+        contentDigest: (await store.manifest(siteDomain, v2)).contentDigest,
         publishedAt: '2026-11-22T04:02:00.000Z',
         pages: 1,
         bytes: 13,
@@ -155,9 +155,9 @@ for (const backend of backends) {
       });
       expect(await store.versions('never.example')).toEqual([]);
       for (const version of [cut, bare, gone]) {
-        await expect(store.manifest(DOMAIN, version)).rejects.toBeInstanceOf(NoSuchVersion);
+        await expect(store.manifest(siteDomain, version)).rejects.toBeInstanceOf(NoSuchVersion);
       }
-      const stored = (await store.inventory(DOMAIN)).map(({ version, files }) => [
+      const stored = (await store.inventory(siteDomain)).map(({ version, files }) => [
         version,
         files.map(({ name }) => name),
       ]);
@@ -166,22 +166,22 @@ for (const backend of backends) {
         [bare, ['bundle.tar.gz']],
         [torn, ['bundle.tar.gz', 'manifest.json']],
         [cut, ['bundle.tar.gz', 'manifest.json']],
-        [V2, ['bundle.tar.gz', 'manifest.json']],
-        [V1, ['bundle.tar.gz', 'manifest.json']],
+        [v2, ['bundle.tar.gz', 'manifest.json']],
+        [v1, ['bundle.tar.gz', 'manifest.json']],
       ]);
     });
 
     it('moves the pointer by compare-and-swap (S3)', async () => {
       const { store } = await backend.scene();
-      await publish(store, V1);
-      await publish(store, V2);
-      await store.moveCurrent(DOMAIN, V1, 0, NOW);
-      await expect(store.moveCurrent(DOMAIN, V2, 0, NOW)).rejects.toBeInstanceOf(PointerMoved);
-      expect(await store.moveCurrent(DOMAIN, V1, 0, NOW)).toMatchObject({ version: V1, epoch: 1 });
-      expect(await store.moveCurrent(DOMAIN, V2, 1, NOW)).toMatchObject({ version: V2, epoch: 2 });
-      expect(await store.moveCurrent(DOMAIN, V1, 2, NOW)).toMatchObject({ version: V1, epoch: 3 });
-      await expect(store.moveCurrent(DOMAIN, 'none', 3, NOW)).rejects.toBeInstanceOf(NoSuchVersion);
-      expect(await store.current(DOMAIN)).toMatchObject({ version: V1, epoch: 3 });
+      await publish(store, v1);
+      await publish(store, v2);
+      await store.moveCurrent(siteDomain, v1, 0, now);
+      await expect(store.moveCurrent(siteDomain, v2, 0, now)).rejects.toBeInstanceOf(PointerMoved);
+      expect(await store.moveCurrent(siteDomain, v1, 0, now)).toMatchObject({ version: v1, epoch: 1 });
+      expect(await store.moveCurrent(siteDomain, v2, 1, now)).toMatchObject({ version: v2, epoch: 2 });
+      expect(await store.moveCurrent(siteDomain, v1, 2, now)).toMatchObject({ version: v1, epoch: 3 });
+      await expect(store.moveCurrent(siteDomain, 'none', 3, now)).rejects.toBeInstanceOf(NoSuchVersion);
+      expect(await store.current(siteDomain)).toMatchObject({ version: v1, epoch: 3 });
     });
 
     it('lets exactly one of many racing movers win (S3)', async () => {
@@ -190,10 +190,10 @@ for (const backend of backends) {
       const versions = Array.from({ length: 8 }, (_, n) => versionAt(n + 1));
       for (const version of versions) await store.publish('run-1', version);
       const results = await Promise.allSettled(
-        versions.map(async (version) => (await open()).moveCurrent(DOMAIN, version, 0, NOW)),
+        versions.map(async (version) => (await open()).moveCurrent(siteDomain, version, 0, now)),
       );
       const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-      expect(won).toEqual([await store.current(DOMAIN)]);
+      expect(won).toEqual([await store.current(siteDomain)]);
       for (const result of results) {
         if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(PointerMoved);
       }
@@ -201,34 +201,34 @@ for (const backend of backends) {
 
     it('remembers rollouts by target, together with those made at the same time', async () => {
       const { store, open } = await backend.scene();
-      expect(await store.rolledOut(DOMAIN, 'directory:./site')).toBeNull();
+      expect(await store.rolledOut(siteDomain, 'directory:./site')).toBeNull();
       const targets = ['directory:./site', 'directory:/srv', 'constructor', 'helm:x'];
-      await Promise.all(targets.map(async (target, n) => (await open()).recordRollout(DOMAIN, target, `v${n}`)));
-      const known = await Promise.all(targets.map((target) => store.rolledOut(DOMAIN, target)));
+      await Promise.all(targets.map(async (target, n) => (await open()).recordRollout(siteDomain, target, `v${n}`)));
+      const known = await Promise.all(targets.map((target) => store.rolledOut(siteDomain, target)));
       expect(known).toEqual(['v0', 'v1', 'v2', 'v3']);
-      expect(await store.rolledOut(DOMAIN, 'toString')).toBeNull();
+      expect(await store.rolledOut(siteDomain, 'toString')).toBeNull();
     });
 
     it.each(['', '.', '..', '../x', 'a/b', 'a\\b', '.hidden', 'a\0b'])('takes %j for no name', async (name) => {
       const { store } = await backend.scene();
       await expect(store.current(name)).rejects.toThrow(RangeError);
-      await expect(store.manifest(DOMAIN, name)).rejects.toThrow(RangeError);
+      await expect(store.manifest(siteDomain, name)).rejects.toThrow(RangeError);
       await expect(store.stagingFile(name)).rejects.toThrow(RangeError);
-      await expect(store.open(DOMAIN, V1, name)).rejects.toThrow(RangeError);
+      await expect(store.open(siteDomain, v1, name)).rejects.toThrow(RangeError);
     });
 
     it('reads ranges of a published file', async () => {
       const { store } = await backend.scene();
-      await publish(store, V1, '0123456789');
+      await publish(store, v1, '0123456789');
       const text = async (range?: { start: number; end: number }) =>
-        Buffer.concat((await (await store.open(DOMAIN, V1, 'bundle.tar.gz', range))?.toArray()) ?? []).toString();
+        Buffer.concat((await (await store.open(siteDomain, v1, 'bundle.tar.gz', range))?.toArray()) ?? []).toString();
       expect([await text(), await text({ start: 2, end: 4 }), await text({ start: 9, end: 9 })]).toEqual([
         '0123456789',
         '234',
         '9',
       ]);
-      expect(await store.open(DOMAIN, V1, 'bundle.zip')).toBeNull();
-      expect(await store.open(DOMAIN, V2, 'bundle.tar.gz')).toBeNull();
+      expect(await store.open(siteDomain, v1, 'bundle.zip')).toBeNull();
+      expect(await store.open(siteDomain, v2, 'bundle.tar.gz')).toBeNull();
     });
 
     describe('retention', () => {
@@ -240,29 +240,29 @@ for (const backend of backends) {
         const versions = Array.from({ length: count }, (_, n) => versionAt(n + 1));
         for (const version of versions) await scene.store.publish('run-1', version);
         await scene.store.discardStaged('run-1');
-        const left = async () => (await scene.store.inventory(DOMAIN)).map(({ version }) => version).sort();
+        const left = async () => (await scene.store.inventory(siteDomain)).map(({ version }) => version).sort();
         return { ...scene, versions, left };
       }
 
       it('keeps the newest, and whatever is current, held, recorded at a target or on its way to one', async () => {
         const { store, left, files } = await withVersions(9);
-        await store.moveCurrent(DOMAIN, versionAt(1), 0, NOW);
-        await store.recordRollout(DOMAIN, 'helmValues:a', versionAt(2));
-        await store.startRollout(DOMAIN, 'directory:b', versionAt(3));
-        const removed = await store.prune(DOMAIN, 2, [versionAt(4)]);
+        await store.moveCurrent(siteDomain, versionAt(1), 0, now);
+        await store.recordRollout(siteDomain, 'helmValues:a', versionAt(2));
+        await store.startRollout(siteDomain, 'directory:b', versionAt(3));
+        const removed = await store.prune(siteDomain, 2, [versionAt(4)]);
         expect(removed.sort()).toEqual([5, 6, 7].map(versionAt));
         expect(await left()).toEqual([1, 2, 3, 4, 8, 9].map(versionAt));
-        expect(await store.prune(DOMAIN, 2, [versionAt(4)])).toEqual([]);
-        await store.startRollout(DOMAIN, 'directory:b', versionAt(9));
-        expect((await store.prune(DOMAIN, 1)).sort()).toEqual([3, 4, 8].map(versionAt));
+        expect(await store.prune(siteDomain, 2, [versionAt(4)])).toEqual([]);
+        await store.startRollout(siteDomain, 'directory:b', versionAt(9));
+        expect((await store.prune(siteDomain, 1)).sort()).toEqual([3, 4, 8].map(versionAt));
         expect(await left()).toEqual([1, 2, 9].map(versionAt));
         expect((await files()).filter((path) => path.includes(versionAt(8)))).toEqual([]);
       });
 
       it('leaves alone what is not named like a version, and has nothing to do for a site without any', async () => {
         const { store, write, left } = await withVersions(2);
-        await write(`${DOMAIN}/versions/mine/note.txt`, 'mine');
-        await store.prune(DOMAIN, 1);
+        await write(`${siteDomain}/versions/mine/note.txt`, 'mine');
+        await store.prune(siteDomain, 1);
         expect(await left()).toEqual([versionAt(2), 'mine']);
         expect(await store.prune('never.example', 1)).toEqual([]);
       });
@@ -272,9 +272,9 @@ for (const backend of backends) {
         const old = versions.slice(0, -1);
         const [pruner, user] = [await open(), await open()];
         const results = await Promise.all([
-          pruner.prune(DOMAIN, 1),
-          ...old.map((version, n) => settled(user.startRollout(DOMAIN, `target-${n}`, version))),
-          settled(store.moveCurrent(DOMAIN, old[3] ?? '', 0, NOW)),
+          pruner.prune(siteDomain, 1),
+          ...old.map((version, n) => settled(user.startRollout(siteDomain, `target-${n}`, version))),
+          settled(store.moveCurrent(siteDomain, old[3] ?? '', 0, now)),
         ]);
         const [removed, ...uses] = results;
         const there = new Set(await left());
@@ -286,16 +286,16 @@ for (const backend of backends) {
         }
         for (const version of removed) expect(there.has(version)).toBe(false);
         expect(there.has(versions.at(-1) ?? '')).toBe(true);
-        const current = await store.current(DOMAIN);
-        if (current) expect((await store.manifest(DOMAIN, current.version)).version).toBe(current.version);
+        const current = await store.current(siteDomain);
+        if (current) expect((await store.manifest(siteDomain, current.version)).version).toBe(current.version);
       });
 
       it('does not begin to use what is gone', async () => {
         const { store } = await withVersions(2);
-        await store.prune(DOMAIN, 1);
-        await expect(store.startRollout(DOMAIN, 't', versionAt(1))).rejects.toBeInstanceOf(NoSuchVersion);
-        await expect(store.moveCurrent(DOMAIN, versionAt(1), 0, NOW)).rejects.toBeInstanceOf(NoSuchVersion);
-        expect(await store.current(DOMAIN)).toBeNull();
+        await store.prune(siteDomain, 1);
+        await expect(store.startRollout(siteDomain, 't', versionAt(1))).rejects.toBeInstanceOf(NoSuchVersion);
+        await expect(store.moveCurrent(siteDomain, versionAt(1), 0, now)).rejects.toBeInstanceOf(NoSuchVersion);
+        expect(await store.current(siteDomain)).toBeNull();
       });
 
       it('sweeps up downloads that nobody will publish any more, and no others (S5)', async () => {

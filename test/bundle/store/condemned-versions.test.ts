@@ -5,28 +5,28 @@ import { type BundleStore, NoSuchVersion } from '../../../src/bundle/store/bundl
 import { S3BundleStore } from '../../../src/bundle/store/s3/s3-store.ts';
 import { toJson } from '../../../src/bundle/store/store-files.ts';
 import { usesPath } from '../../../src/bundle/store/store-layout.ts';
-import { DOMAIN, publish } from '../../tools/bundle/staged.ts';
+import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { backends, s3Backend, s3Server } from '../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 import { pausingProxy } from '../../tools/proxies/pausing-proxy.ts';
 
 const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
-const NOW = new Date('2026-12-24T00:00:00Z');
+const now = new Date('2026-12-24T00:00:00Z');
 const [OLD, NEW] = [versionAt(1), versionAt(3)];
-const TARGET = 'directory:./site';
+const target = 'directory:./site';
 
 /** What begins to use the old version, and whether it is used then. */
 const uses = {
   hold: {
-    begin: (store: BundleStore) => store.holds.place(DOMAIN, { version: OLD, reason: null, at: NOW }),
-    isUsed: async (store: BundleStore) => (await store.holds.of(DOMAIN))?.version === OLD,
+    begin: (store: BundleStore) => store.holds.place(siteDomain, { version: OLD, reason: null, at: now }),
+    isUsed: async (store: BundleStore) => (await store.holds.of(siteDomain))?.version === OLD,
   },
   promotion: {
-    begin: (store: BundleStore) => store.moveCurrent(DOMAIN, OLD, 1, NOW),
-    isUsed: async (store: BundleStore) => (await store.current(DOMAIN))?.version === OLD,
+    begin: (store: BundleStore) => store.moveCurrent(siteDomain, OLD, 1, now),
+    isUsed: async (store: BundleStore) => (await store.current(siteDomain))?.version === OLD,
   },
   rollout: {
-    begin: (store: BundleStore) => store.startRollout(DOMAIN, TARGET, OLD),
+    begin: (store: BundleStore) => store.startRollout(siteDomain, target, OLD),
     isUsed: null,
   },
 };
@@ -36,11 +36,11 @@ const named = Object.entries(uses).map(([name, use]) => ({ name, use }));
 /** Three versions, the newest of them current. */
 async function fill(store: BundleStore): Promise<BundleStore> {
   for (const day of [1, 2, 3]) await publish(store, versionAt(day), `content of ${day}`);
-  await store.moveCurrent(DOMAIN, NEW, 0, NOW);
+  await store.moveCurrent(siteDomain, NEW, 0, now);
   return store;
 }
 
-const prune = (store: BundleStore) => store.prune(DOMAIN, 1);
+const prune = (store: BundleStore) => store.prune(siteDomain, 1);
 const ending = (promise: Promise<unknown>) =>
   promise.then(
     () => null,
@@ -49,12 +49,12 @@ const ending = (promise: Promise<unknown>) =>
 
 /** Refused and removed, or begun and left alone. */
 async function expectOneOfBoth(store: BundleStore, { isUsed }: Use, end: unknown) {
-  const kept = (await store.versions(DOMAIN)).map(({ version }) => version);
+  const kept = (await store.versions(siteDomain)).map(({ version }) => version);
   const begun = end === null;
   if (!begun) expect(end).toBeInstanceOf(NoSuchVersion);
   expect({ begun, kept }).toEqual({ begun, kept: begun ? [NEW, OLD] : [NEW] });
   if (isUsed !== null) expect(await isUsed(store)).toBe(begun);
-  expect((await store.inventory(DOMAIN)).map(({ version }) => version)).toEqual(kept);
+  expect((await store.inventory(siteDomain)).map(({ version }) => version)).toEqual(kept);
 }
 
 for (const backend of backends) {
@@ -87,7 +87,7 @@ describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeo
       const { store, write } = await s3Backend.scene();
       await fill(store);
       await write(
-        usesPath(DOMAIN),
+        usesPath(siteDomain),
         toJson({ rollingOut: {}, promoting: {}, removing: [versionAt(2), OLD], changes: 7 }),
       );
       const end = await ending(use.begin(store));
@@ -106,7 +106,7 @@ describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeo
   it('stays while one promotion of it goes on, though another has failed', async () => {
     const { promotion } = uses;
     const failAndPrune = async (store: BundleStore) => {
-      const end = await ending(store.moveCurrent(DOMAIN, OLD, 0, NOW));
+      const end = await ending(store.moveCurrent(siteDomain, OLD, 0, now));
       await prune(store);
       return end;
     };
@@ -119,7 +119,7 @@ describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeo
 });
 
 let stores = 0;
-const AT_ONCE = 4;
+const atOnce = 4;
 
 /** Stops the first before each of its requests in turn, while the second runs from beginning to end. */
 async function eachStop<First, Second>(
@@ -148,8 +148,8 @@ async function eachStop<First, Second>(
     });
     return ended;
   };
-  for (let whole = 0, ended = false; !ended; whole += AT_ONCE) {
-    const some = Array.from({ length: AT_ONCE }, (_, n) => stopBehind(whole + n));
+  for (let whole = 0, ended = false; !ended; whole += atOnce) {
+    const some = Array.from({ length: atOnce }, (_, n) => stopBehind(whole + n));
     ended = (await Promise.all(some)).some((finished) => finished);
   }
 }

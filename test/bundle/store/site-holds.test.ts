@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BundleStore, NoSuchVersion, PointerMoved } from '../../../src/bundle/store/bundle-store.ts';
 import { SiteHeld } from '../../../src/bundle/store/site-holds.ts';
-import { DOMAIN, publish } from '../../tools/bundle/staged.ts';
+import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { backends } from '../../tools/bundle/store-backends.ts';
 
 const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
-const NOW = new Date('2026-12-24T00:00:00Z');
-const request = { version: null, reason: null, at: NOW };
+const now = new Date('2026-12-24T00:00:00Z');
+const request = { version: null, reason: null, at: now };
 
 for (const backend of backends) {
   describe.skipIf(!backend.available)(`holds of the bundle store: ${backend.kind}`, { timeout: 60_000 }, () => {
@@ -17,75 +17,77 @@ for (const backend of backends) {
     async function withVersions(count: number) {
       const scene = await backend.scene();
       for (let day = 1; day <= count; day += 1) await publish(scene.store, versionAt(day), `content of ${day}`);
-      await scene.store.moveCurrent(DOMAIN, versionAt(1), 0, NOW);
+      await scene.store.moveCurrent(siteDomain, versionAt(1), 0, now);
       return scene;
     }
-    const epochOf = async (store: BundleStore) => (await store.current(DOMAIN))?.epoch ?? 0;
+    const epochOf = async (store: BundleStore) => (await store.current(siteDomain))?.epoch ?? 0;
     const move = async (store: BundleStore, version: string) =>
-      store.moveCurrent(DOMAIN, version, await epochOf(store), NOW);
+      store.moveCurrent(siteDomain, version, await epochOf(store), now);
 
     it('keeps the pointer where it is until released, and says so to every machine', async () => {
       const { store, open } = await withVersions(2);
-      expect(await store.holds.of(DOMAIN)).toBeNull();
-      const hold = { version: versionAt(1), since: NOW.toISOString(), reason: 'broken search', waiting: null };
-      expect(await store.holds.place(DOMAIN, { ...request, reason: 'broken search' })).toEqual(hold);
+      expect(await store.holds.of(siteDomain)).toBeNull();
+      const hold = { version: versionAt(1), since: now.toISOString(), reason: 'broken search', waiting: null };
+      expect(await store.holds.place(siteDomain, { ...request, reason: 'broken search' })).toEqual(hold);
       const other = await open();
-      expect(await other.holds.of(DOMAIN)).toEqual(hold);
+      expect(await other.holds.of(siteDomain)).toEqual(hold);
       await expect(move(other, versionAt(2))).rejects.toBeInstanceOf(SiteHeld);
-      expect((await store.current(DOMAIN))?.version).toBe(versionAt(1));
-      expect(await other.holds.release(DOMAIN)).toEqual(hold);
-      expect(await store.holds.release(DOMAIN)).toBeNull();
+      expect((await store.current(siteDomain))?.version).toBe(versionAt(1));
+      expect(await other.holds.release(siteDomain)).toEqual(hold);
+      expect(await store.holds.release(siteDomain)).toBeNull();
       expect((await move(store, versionAt(2))).version).toBe(versionAt(2));
     });
 
     it('lets the pointer move to the version that is held, from wherever it is', async () => {
       const { store } = await withVersions(3);
       await move(store, versionAt(3));
-      await store.holds.place(DOMAIN, { ...request, version: versionAt(2) });
+      await store.holds.place(siteDomain, { ...request, version: versionAt(2) });
       await expect(move(store, versionAt(1))).rejects.toBeInstanceOf(SiteHeld);
       expect((await move(store, versionAt(2))).version).toBe(versionAt(2));
     });
 
     it('keeps its time and what waits when held again, and takes a new reason', async () => {
       const { store } = await withVersions(2);
-      expect(await store.holds.noteWaiting(DOMAIN, versionAt(2))).toBeNull();
-      await store.holds.place(DOMAIN, { ...request, reason: 'first' });
-      await store.holds.noteWaiting(DOMAIN, versionAt(2));
-      const again = await store.holds.place(DOMAIN, { version: null, reason: 'second', at: new Date() });
+      expect(await store.holds.noteWaiting(siteDomain, versionAt(2))).toBeNull();
+      await store.holds.place(siteDomain, { ...request, reason: 'first' });
+      await store.holds.noteWaiting(siteDomain, versionAt(2));
+      const again = await store.holds.place(siteDomain, { version: null, reason: 'second', at: new Date() });
       expect(again).toEqual({
         version: versionAt(1),
-        since: NOW.toISOString(),
+        since: now.toISOString(),
         reason: 'second',
         waiting: versionAt(2),
       });
       // Held at what waited: nothing waits any more.
-      expect(await store.holds.place(DOMAIN, { ...request, version: versionAt(2) })).toMatchObject({ waiting: null });
+      expect(await store.holds.place(siteDomain, { ...request, version: versionAt(2) })).toMatchObject({
+        waiting: null,
+      });
     });
 
     it('refuses to hold what is not there', async () => {
       const { store } = await withVersions(1);
-      const place = (version: string | null, domain = DOMAIN) => store.holds.place(domain, { ...request, version });
+      const place = (version: string | null, domain = siteDomain) => store.holds.place(domain, { ...request, version });
       await expect(place(versionAt(9))).rejects.toBeInstanceOf(NoSuchVersion);
       await expect(place(null, 'never.example')).rejects.toBeInstanceOf(NoSuchVersion);
-      expect(await store.holds.of(DOMAIN)).toBeNull();
+      expect(await store.holds.of(siteDomain)).toBeNull();
       expect(await store.holds.of('never.example')).toBeNull();
     });
 
     it('retention leaves alone what is held and what waits for the release', async () => {
       const { store } = await withVersions(6);
-      await store.holds.place(DOMAIN, { ...request, version: versionAt(2) });
-      await store.holds.noteWaiting(DOMAIN, versionAt(3));
-      expect((await store.prune(DOMAIN, 1)).sort()).toEqual([4, 5].map(versionAt));
-      await store.holds.release(DOMAIN);
-      expect((await store.prune(DOMAIN, 1)).sort()).toEqual([2, 3].map(versionAt));
+      await store.holds.place(siteDomain, { ...request, version: versionAt(2) });
+      await store.holds.noteWaiting(siteDomain, versionAt(3));
+      expect((await store.prune(siteDomain, 1)).sort()).toEqual([4, 5].map(versionAt));
+      await store.holds.release(siteDomain);
+      expect((await store.prune(siteDomain, 1)).sort()).toEqual([2, 3].map(versionAt));
     });
 
     it('withdraws a version, unless something uses it', async () => {
       const { store } = await withVersions(4);
-      await store.startRollout(DOMAIN, 'directory:a', versionAt(2));
-      await store.recordRollout(DOMAIN, 'directory:b', versionAt(3));
-      for (const day of [1, 2, 3, 4, 4, 9]) await store.withdraw(DOMAIN, versionAt(day));
-      expect((await store.inventory(DOMAIN)).map(({ version }) => version)).toEqual([3, 2, 1].map(versionAt));
+      await store.startRollout(siteDomain, 'directory:a', versionAt(2));
+      await store.recordRollout(siteDomain, 'directory:b', versionAt(3));
+      for (const day of [1, 2, 3, 4, 4, 9]) await store.withdraw(siteDomain, versionAt(day));
+      expect((await store.inventory(siteDomain)).map(({ version }) => version)).toEqual([3, 2, 1].map(versionAt));
     });
 
     it('is never overtaken: whoever has begun to move the pointer is done before the hold, or does not move it', async () => {
@@ -93,9 +95,9 @@ for (const backend of backends) {
       const movers = await Promise.all([2, 3, 4, 5].map(() => open()));
       const epoch = await epochOf(store);
       const [hold, ...moves] = await Promise.all([
-        store.holds.place(DOMAIN, request),
+        store.holds.place(siteDomain, request),
         ...movers.map((mover, n) =>
-          mover.moveCurrent(DOMAIN, versionAt(n + 2), epoch, NOW).then(
+          mover.moveCurrent(siteDomain, versionAt(n + 2), epoch, now).then(
             () => null,
             (error: unknown) => error,
           ),
@@ -104,8 +106,8 @@ for (const backend of backends) {
       for (const end of moves) {
         if (end !== null) expect(end instanceof SiteHeld || end instanceof PointerMoved).toBe(true);
       }
-      expect((await store.current(DOMAIN))?.version).toBe(hold.version);
-      expect((await store.holds.of(DOMAIN))?.version).toBe(hold.version);
+      expect((await store.current(siteDomain))?.version).toBe(hold.version);
+      expect((await store.holds.of(siteDomain))?.version).toBe(hold.version);
     });
   });
 }

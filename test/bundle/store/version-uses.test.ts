@@ -7,11 +7,11 @@ import {
   withRollout,
 } from '../../../src/bundle/store/version-uses.ts';
 
-const NOW = new Date('2026-12-24T00:00:00Z');
+const now = new Date('2026-12-24T00:00:00Z');
 const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
 const all = [3, 1, 5, 2, 4].map(versionAt);
 const attempt = (day: number, id = 'one') => ({ version: versionAt(day), id });
-const keeping = { stored: all, keep: 1, current: null, held: [], rollouts: {}, uses: noUses, now: NOW };
+const keeping = { stored: all, keep: 1, current: null, held: [], rollouts: {}, uses: noUses, now: now };
 
 describe('removable', () => {
   it('takes the oldest beyond those that are kept', () => {
@@ -30,12 +30,12 @@ describe('removable', () => {
   it('leaves what is rolled out or promoted now, as long as whoever does it can be alive', () => {
     const uses = withRollout(noUses, 'constructor', versionAt(1));
     expect(removable({ ...keeping, uses })).not.toContain(versionAt(1));
-    const hours = (n: number) => new Date(NOW.getTime() - n * 3_600_000);
+    const hours = (n: number) => new Date(now.getTime() - n * 3_600_000);
     const alive = withPromotion(uses, attempt(2), hours(23));
     expect(removable({ ...keeping, uses: alive })).toEqual([4, 3].map(versionAt));
     const dead = withPromotion(uses, attempt(2), hours(25));
     expect(removable({ ...keeping, uses: dead })).toEqual([4, 3, 2].map(versionAt));
-    expect(livePromotions(dead, NOW)).toEqual({});
+    expect(livePromotions(dead, now)).toEqual({});
   });
 
   it('takes nothing that is not named like a version', () => {
@@ -50,7 +50,7 @@ it('a use replaces the one before it at the same target, and an ended promotion 
     ['__proto__', versionAt(2)],
   ]);
   const [one, other, same] = [attempt(1), attempt(2), attempt(1, 'other')];
-  const begun = [one, other, same].reduce((uses, begins) => withPromotion(uses, begins, NOW), noUses);
+  const begun = [one, other, same].reduce((uses, begins) => withPromotion(uses, begins, now), noUses);
   const ended = withPromotion(begun, one, null);
   // Another's of the same version goes on.
   expect(removable({ ...keeping, uses: ended })).toEqual([4, 3].map(versionAt));

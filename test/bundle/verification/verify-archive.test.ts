@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type VerificationOptions, verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
-import { type Item, pax, SITE, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';
+import { type Item, pax, smallSite, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
-const LIMITS = { maxBytes: 10_000_000, maxFiles: 100, maxRatio: 200 };
+const someLimits = { maxBytes: 10_000_000, maxFiles: 100, maxRatio: 200 };
 
 async function verify(bytes: Buffer, options: Partial<VerificationOptions> = {}) {
   const file = join(await tempFolder(), 'archive.bin');
   await writeFile(file, bytes);
-  return verifyArchive(file, { limits: LIMITS, ...options });
+  return verifyArchive(file, { limits: someLimits, ...options });
 }
 
 async function rulesBrokenBy(bytes: Buffer, options: Partial<VerificationOptions> = {}): Promise<string[]> {
@@ -22,7 +22,7 @@ async function rulesBrokenBy(bytes: Buffer, options: Partial<VerificationOptions
 }
 
 const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
-const withSite = (...items: Item[]) => [...SITE, ...items];
+const withSite = (...items: Item[]) => [...smallSite, ...items];
 
 describe.each([
   ['tar.gz', tarGz],
@@ -30,7 +30,7 @@ describe.each([
   ['zip', zip],
 ] as const)('a sound %s', (format, build) => {
   it('is accepted with its digest, sizes and counts', async () => {
-    const bytes = build(SITE);
+    const bytes = build(smallSite);
     const report = await verify(bytes);
     const digest = ['assets/site.css\0h1{}', 'guide/start.html\0<h1>Start</h1>', 'index.html\0<h1>Home</h1>']
       .map((file) => file.split('\0'))
@@ -42,9 +42,9 @@ describe.each([
   });
 
   it('has the same content digest in any order, packed as "." or not, folders listed or not', async () => {
-    const { contentDigest } = await verify(build(SITE));
+    const { contentDigest } = await verify(build(smallSite));
     const folder = { type: '5', mode: 0o040755 };
-    const dotted = [...SITE].reverse().map((item) => ({ ...item, name: `./${item.name}` }));
+    const dotted = [...smallSite].reverse().map((item) => ({ ...item, name: `./${item.name}` }));
     const other = await verify(build([{ name: './', ...folder }, { name: './guide/', ...folder }, ...dotted]));
     expect(other).toMatchObject({ ok: true, contentDigest, files: 3 });
   });
@@ -86,7 +86,7 @@ describe.each([
   });
 
   it('is refused without an index page at the root, and told what to do when all lies below one folder', async () => {
-    const report = await verify(build(SITE.map((item) => ({ ...item, name: `site/${item.name}` }))));
+    const report = await verify(build(smallSite.map((item) => ({ ...item, name: `site/${item.name}` }))));
     expect(report.reasons).toMatchObject([{ rule: 'no-index-page', path: null }]);
     expect(report.reasons[0]?.detail).toContain('below the folder "site"');
     expect(report.contentDigest).not.toBeNull();
@@ -106,8 +106,12 @@ describe.each([
 
   it('is refused over the limits, the moment they are passed', async () => {
     const zeros = Buffer.alloc(3_000_000);
-    expect(await rulesBrokenBy(build(SITE), { limits: { ...LIMITS, maxFiles: 2 } })).toEqual(['too-many-files']);
-    expect(await rulesBrokenBy(build(SITE), { limits: { ...LIMITS, maxBytes: 20 } })).toEqual(['too-many-bytes']);
+    expect(await rulesBrokenBy(build(smallSite), { limits: { ...someLimits, maxFiles: 2 } })).toEqual([
+      'too-many-files',
+    ]);
+    expect(await rulesBrokenBy(build(smallSite), { limits: { ...someLimits, maxBytes: 20 } })).toEqual([
+      'too-many-bytes',
+    ]);
     if (format === 'tar') return;
     expect(await rulesBrokenBy(build(withSite({ name: 'z', content: zeros })))).toEqual(['ratio']);
   });
@@ -127,7 +131,7 @@ describe.each([
   });
 
   it('never throws for flipped bytes', async () => {
-    const bytes = build(SITE);
+    const bytes = build(smallSite);
     for (let index = 0; index < bytes.length; index += 37) {
       const flipped = Buffer.from(bytes);
       flipped[index] = (flipped[index] ?? 0) ^ 0x55;
@@ -137,9 +141,9 @@ describe.each([
   });
 
   it('reports a time limit, and throws only when aborted', async () => {
-    expect(await rulesBrokenBy(build(SITE), { timeLimitMs: 0 })).toEqual(['time-limit']);
+    expect(await rulesBrokenBy(build(smallSite), { timeLimitMs: 0 })).toEqual(['time-limit']);
     const reason = new Error('stop');
-    await expect(verify(build(SITE), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await expect(verify(build(smallSite), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 });
 
@@ -180,8 +184,8 @@ describe('a tar', () => {
   });
 
   it('is truncated without its end marker', async () => {
-    expect(await rulesBrokenBy(gzipSync(tar(SITE).subarray(0, -1024)))).toEqual(['truncated']);
-    expect(await rulesBrokenBy(tar(SITE).subarray(0, -1024))).toEqual(['truncated']);
+    expect(await rulesBrokenBy(gzipSync(tar(smallSite).subarray(0, -1024)))).toEqual(['truncated']);
+    expect(await rulesBrokenBy(tar(smallSite).subarray(0, -1024))).toEqual(['truncated']);
   });
 
   it('is truncated when cut inside a file of zeros, which look like the end marker', async () => {
@@ -191,19 +195,19 @@ describe('a tar', () => {
   });
 
   it('is refused with a wrong gzip checksum', async () => {
-    const bytes = tarGz(SITE);
+    const bytes = tarGz(smallSite);
     bytes.writeUInt32LE(1, bytes.length - 8);
     expect(await rulesBrokenBy(bytes)).toEqual(['corrupt']);
   });
 
   it('is refused with anything after the gzip data', async () => {
     for (const tail of [Buffer.from('garbage'), Buffer.alloc(16), Buffer.alloc(700_000)]) {
-      expect(await rulesBrokenBy(Buffer.concat([tarGz(SITE), tail]))).toEqual(['trailing-data']);
+      expect(await rulesBrokenBy(Buffer.concat([tarGz(smallSite), tail]))).toEqual(['trailing-data']);
     }
   });
 
   it('is refused when it unpacks to endless padding', async () => {
-    const padding = gzipSync(Buffer.concat([tar(SITE), Buffer.alloc(2_000_000)]));
+    const padding = gzipSync(Buffer.concat([tar(smallSite), Buffer.alloc(2_000_000)]));
     const limits = { maxBytes: 100_000, maxFiles: 10, maxRatio: 10_000 };
     expect(await rulesBrokenBy(padding, { limits })).toEqual(['too-many-bytes']);
   });
@@ -237,7 +241,7 @@ describe('a zip', () => {
   });
 
   it('is refused with bytes after its end', async () => {
-    expect(await rulesBrokenBy(Buffer.concat([zip(SITE), Buffer.from('x')]))).toEqual(['trailing-data']);
+    expect(await rulesBrokenBy(Buffer.concat([zip(smallSite), Buffer.from('x')]))).toEqual(['trailing-data']);
   });
 });
 
@@ -263,6 +267,6 @@ describe('something else', () => {
   });
 
   it('throws for a file that is not there', async () => {
-    await expect(verifyArchive('/nowhere/at/all', { limits: LIMITS })).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(verifyArchive('/nowhere/at/all', { limits: someLimits })).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });

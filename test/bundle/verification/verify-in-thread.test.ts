@@ -6,12 +6,12 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
 import { verifyInThread as fromSources } from '../../../src/bundle/verification/verify-in-thread.ts';
-import { type Item, SITE, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';
+import { type Item, smallSite, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
-const LIMITS = { maxBytes: 500_000_000, maxFiles: 100, maxRatio: 10_000 };
+const someLimits = { maxBytes: 500_000_000, maxFiles: 100, maxRatio: 10_000 };
 /** `npm test` builds first; only the built file starts a thread. */
-const BUILT = new URL('../../../dist/src/bundle/verification/verify-in-thread.js', import.meta.url);
+const built = new URL('../../../dist/src/bundle/verification/verify-in-thread.js', import.meta.url);
 
 async function fileOf(bytes: Buffer): Promise<string> {
   const file = join(await tempFolder(), 'archive');
@@ -20,24 +20,26 @@ async function fileOf(bytes: Buffer): Promise<string> {
 }
 
 /** Unpacks to 300 MB: long enough to meet it at work. */
-const large = () => gzipSync(tar([...SITE, { name: 'big', content: Buffer.alloc(300_000_000) }]), { level: 1 });
+const large = () => gzipSync(tar([...smallSite, { name: 'big', content: Buffer.alloc(300_000_000) }]), { level: 1 });
 
 describe('verifyInThread, from the sources', () => {
   it('gives the report of verifyArchive', async () => {
-    const file = await fileOf(tarGz(SITE));
-    expect(await fromSources(file, { limits: LIMITS })).toEqual(await verifyArchive(file, { limits: LIMITS }));
+    const file = await fileOf(tarGz(smallSite));
+    expect(await fromSources(file, { limits: someLimits })).toEqual(await verifyArchive(file, { limits: someLimits }));
   });
 });
 
-describe.skipIf(!existsSync(BUILT))('verifyInThread, built', async () => {
-  const verifyInThread: typeof fromSources = existsSync(BUILT)
-    ? (await import(BUILT.href)).verifyInThread
+describe.skipIf(!existsSync(built))('verifyInThread, built', async () => {
+  const verifyInThread: typeof fromSources = existsSync(built)
+    ? (await import(built.href)).verifyInThread
     : fromSources;
 
   it('gives the report of verifyArchive, also for what it refuses', async () => {
-    for (const bytes of [tarGz(SITE), Buffer.from('<html>'), tarGz([{ name: '../x' }])]) {
+    for (const bytes of [tarGz(smallSite), Buffer.from('<html>'), tarGz([{ name: '../x' }])]) {
       const file = await fileOf(bytes);
-      expect(await verifyInThread(file, { limits: LIMITS })).toEqual(await verifyArchive(file, { limits: LIMITS }));
+      expect(await verifyInThread(file, { limits: someLimits })).toEqual(
+        await verifyArchive(file, { limits: someLimits }),
+      );
     }
   });
 
@@ -47,7 +49,7 @@ describe.skipIf(!existsSync(BUILT))('verifyInThread, built', async () => {
       turns += 1;
     }, 5);
     const progress: number[] = [];
-    const options = { limits: LIMITS, onProgress: ({ bytes }: { bytes: number }) => void progress.push(bytes) };
+    const options = { limits: someLimits, onProgress: ({ bytes }: { bytes: number }) => void progress.push(bytes) };
     const report = await verifyInThread(await fileOf(large()), options);
     clearInterval(counting);
     expect(report.ok).toBe(true);
@@ -58,22 +60,22 @@ describe.skipIf(!existsSync(BUILT))('verifyInThread, built', async () => {
   it('ends at once when aborted', async () => {
     const controller = new AbortController();
     const reason = new Error('cancelled');
-    const options = { limits: LIMITS, signal: controller.signal, onProgress: () => controller.abort(reason) };
+    const options = { limits: someLimits, signal: controller.signal, onProgress: () => controller.abort(reason) };
     await expect(verifyInThread(await fileOf(large()), options)).rejects.toBe(reason);
     await expect(verifyInThread('/nowhere', options)).rejects.toBe(reason);
   });
 
   it('reports a time limit, and throws for a file that is not there', async () => {
-    const report = await verifyInThread(await fileOf(tarGz(SITE)), { limits: LIMITS, timeLimitMs: 0 });
+    const report = await verifyInThread(await fileOf(tarGz(smallSite)), { limits: someLimits, timeLimitMs: 0 });
     expect(report.reasons).toMatchObject([{ rule: 'time-limit' }]);
-    await expect(verifyInThread('/nowhere', { limits: LIMITS })).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(verifyInThread('/nowhere', { limits: someLimits })).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   describe('with a second thread, for a zip of 40 MB', () => {
     const pages = Array.from({ length: 400 }, (_, n) => ({ name: `p/${n}.html`, content: `<a href="${n + 1}">x</a>` }));
     const files = Array.from({ length: 40 }, (_, n) => ({ name: `f/${n}.png`, content: randomBytes(1_000_000) }));
-    const limits = { ...LIMITS, maxFiles: 1000 };
-    const site: Item[] = [...SITE, ...pages.slice(0, 200), ...files, ...pages.slice(200)];
+    const limits = { ...someLimits, maxFiles: 1000 };
+    const site: Item[] = [...smallSite, ...pages.slice(0, 200), ...files, ...pages.slice(200)];
 
     it('gives the same report, links between the parts included', async () => {
       const file = await fileOf(zip(site));
@@ -85,7 +87,7 @@ describe.skipIf(!existsSync(BUILT))('verifyInThread, built', async () => {
     it('says the same of what is damaged in either part, and of names in both', async () => {
       const name = { name: '../x' };
       for (const broken of [
-        zip([...SITE, { name: 'a', content: 'a', crc: 1 }, ...site.slice(3)]),
+        zip([...smallSite, { name: 'a', content: 'a', crc: 1 }, ...site.slice(3)]),
         zip([...site, { name: 'a', content: 'a', crc: 1 }]),
         zip([name, ...site, name]),
         zip([...site, { ...name, name: 'INDEX.html' }]),
@@ -100,7 +102,7 @@ describe.skipIf(!existsSync(BUILT))('verifyInThread, built', async () => {
 
   it('is ended when it needs too much memory', async () => {
     const many = Array.from({ length: 30_000 }, (_, n) => ({ name: `folder/${n}/index.html` }));
-    const limits = { ...LIMITS, maxFiles: 100_000 };
+    const limits = { ...someLimits, maxFiles: 100_000 };
     const report = await verifyInThread(await fileOf(tarGz(many)), { limits }, 12);
     expect(report.reasons).toMatchObject([{ rule: 'memory-limit' }]);
   }, 60_000);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { versionName, versionTime } from '../../../src/model/export/version-name.ts';
 
-const DIGEST = '3f9a2c1b8e7d'.padEnd(64, '0');
+const someDigest = '3f9a2c1b8e7d'.padEnd(64, '0');
 
 describe('versionName', () => {
   it('is the UTC second and the first 12 hex digits of the content digest', () => {
-    expect(versionName(Date.UTC(2026, 10, 21, 4, 2, 0, 987), DIGEST)).toBe('20261121T040200Z-3f9a2c1b8e7d');
+    expect(versionName(Date.UTC(2026, 10, 21, 4, 2, 0, 987), someDigest)).toBe('20261121T040200Z-3f9a2c1b8e7d');
   });
 
   it('sorts by time', () => {
@@ -21,7 +21,7 @@ describe('versionName', () => {
 
 describe('versionTime', () => {
   it('reads the moment back to the second', () => {
-    expect(versionTime(versionName(Date.UTC(2026, 10, 21, 4, 2, 9, 987), DIGEST))).toBe('2026-11-21T04:02:09.000Z');
+    expect(versionTime(versionName(Date.UTC(2026, 10, 21, 4, 2, 9, 987), someDigest))).toBe('2026-11-21T04:02:09.000Z');
   });
 
   it.each(['v1', '20261121T040200Z-XYZ', '20261399T990000Z-3f9a2c1b8e7d'])('is null for %j', (name) => {

@@ -1,4 +1,4 @@
-const BLOCK = 512;
+const block = 512;
 
 /** A header block and what follows it; `change` alters the header before its checksum is made. */
 export interface RawBlock {
@@ -10,13 +10,13 @@ export interface RawBlock {
   padding?: number;
 }
 
-export function rawTar(blocks: readonly RawBlock[], end = Buffer.alloc(2 * BLOCK)): Buffer {
+export function rawTar(blocks: readonly RawBlock[], end = Buffer.alloc(2 * block)): Buffer {
   return Buffer.concat([...blocks.map(rawBlock), end]);
 }
 
 export function rawBlock({ name, type = '0', content = '', gnu = false, change, padding = 0 }: RawBlock): Buffer {
   const data = Buffer.from(content);
-  const header = Buffer.alloc(BLOCK);
+  const header = Buffer.alloc(block);
   header.write(name, 0, 100, 'utf8');
   header.write('0000644\0', 100);
   header.write(octal(data.length), 124);
@@ -26,7 +26,7 @@ export function rawBlock({ name, type = '0', content = '', gnu = false, change, 
   header.write('        ', 148);
   const sum = header.reduce((total, byte) => total + byte, 0);
   header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
-  return Buffer.concat([header, data, Buffer.alloc((BLOCK - (data.length % BLOCK)) % BLOCK, padding)]);
+  return Buffer.concat([header, data, Buffer.alloc((block - (data.length % block)) % block, padding)]);
 }
 
 export function octal(value: number): string {

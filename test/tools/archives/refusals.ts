@@ -13,19 +13,19 @@ export interface Refusal {
   timeLimitMs?: number;
 }
 
-const INDEX = { name: 'index.html', content: '<h1>Home</h1>' };
-const PAGE = { name: 'a.html', content: 'a'.repeat(40) };
-const DESCRIPTOR = 0x808;
-const LINK = 0o120777 * 2 ** 16;
-const REPARSE_POINT = 0x420;
+const index = { name: 'index.html', content: '<h1>Home</h1>' };
+const page = { name: 'a.html', content: 'a'.repeat(40) };
+const descriptor = 0x808;
+const link = 0o120777 * 2 ** 16;
+const reparsePoint = 0x420;
 
-const tar = (...blocks: RawBlock[]) => rawTar([INDEX, ...blocks]);
-const zip = (...entries: RawEntry[]) => rawZip([INDEX, ...entries]);
-const zipEnding = (end: RawEnd) => rawZip([INDEX, PAGE], end);
+const tar = (...blocks: RawBlock[]) => rawTar([index, ...blocks]);
+const zip = (...entries: RawEntry[]) => rawZip([index, ...entries]);
+const zipEnding = (end: RawEnd) => rawZip([index, page], end);
 const named = (name: string) => [tar({ name, content: 'x' }), zip({ name, content: 'x' })];
 const hidden = rawBlock({ name: 'hidden.html', content: '' });
-const pageCrc = (() => rawZip([PAGE]).readUInt32LE(14))();
-const pagePacked = (() => rawZip([PAGE]).readUInt32LE(18))();
+const pageCrc = (() => rawZip([page]).readUInt32LE(14))();
+const pagePacked = (() => rawZip([page]).readUInt32LE(18))();
 
 function field(at: number, text: string): (header: Buffer) => void {
   return (header) => void header.write(text, at, 'latin1');
@@ -47,13 +47,13 @@ function of(rule: StructureRule, ...cases: [string, Buffer | Buffer[]][]): Refus
 
 /** A whole gzip header with every optional part, made unreadable in one way. */
 function gzipWith(flags: number, rest: Buffer): Buffer {
-  const packed = gzipSync(rawTar([INDEX]));
+  const packed = gzipSync(rawTar([index]));
   const head = Buffer.from(packed.subarray(0, 10));
   head[3] = flags;
   return Buffer.concat([head, rest, packed.subarray(10)]);
 }
 
-export const REFUSALS: Refusal[] = [
+export const refusedArchives: Refusal[] = [
   ...of('empty-file', ['a download of nothing (Z8)', Buffer.alloc(0)]),
   ...of('html-page', ['an error page saved as an archive (Z8)', Buffer.from('<!doctype html><h1>502</h1>')]),
   ...of('xml-document', ['the answer of an object store (Z8)', Buffer.from('<?xml version="1.0"?><Error/>')]),
@@ -63,19 +63,19 @@ export const REFUSALS: Refusal[] = [
 
   ...of(
     'truncated',
-    ['no end blocks (T1)', rawTar([INDEX], Buffer.alloc(0))],
-    ['one end block (T1)', rawTar([INDEX], Buffer.alloc(512))],
-    ['cut within a file (Z8)', tar(PAGE).subarray(0, 1600)],
-    ['cut within the gzip data (Z8)', gzipSync(tar(PAGE)).subarray(0, -20)],
-    ['cut within the gzip end (Z8)', gzipSync(tar(PAGE)).subarray(0, -3)],
-    ['a zip without its end (Z8)', zip(PAGE).subarray(0, -30)],
-    ['a comment that is longer than the file (Z8)', changed(zip(PAGE), -2, 9)],
+    ['no end blocks (T1)', rawTar([index], Buffer.alloc(0))],
+    ['one end block (T1)', rawTar([index], Buffer.alloc(512))],
+    ['cut within a file (Z8)', tar(page).subarray(0, 1600)],
+    ['cut within the gzip data (Z8)', gzipSync(tar(page)).subarray(0, -20)],
+    ['cut within the gzip end (Z8)', gzipSync(tar(page)).subarray(0, -3)],
+    ['a zip without its end (Z8)', zip(page).subarray(0, -30)],
+    ['a comment that is longer than the file (Z8)', changed(zip(page), -2, 9)],
     ['compressed data that stops in the middle', zip({ name: 'x', content: 'xyz', data: Buffer.from([0x4b]) })],
   ),
   ...of(
     'trailing-data',
-    ['an archive behind the end blocks (T1)', Buffer.concat([tar(), rawTar([PAGE])])],
-    ['an entry behind a single zero block (T1)', rawTar([INDEX], Buffer.concat([Buffer.alloc(512), rawTar([PAGE])]))],
+    ['an archive behind the end blocks (T1)', Buffer.concat([tar(), rawTar([page])])],
+    ['an entry behind a single zero block (T1)', rawTar([index], Buffer.concat([Buffer.alloc(512), rawTar([page])]))],
     ['a part of a block', Buffer.concat([tar(), Buffer.alloc(100)])],
     ['garbage behind the gzip data (T1)', Buffer.concat([gzipSync(tar()), Buffer.from('garbage')])],
     ['zeros behind the gzip data (T1)', Buffer.concat([gzipSync(tar()), Buffer.alloc(8)])],
@@ -91,15 +91,15 @@ export const REFUSALS: Refusal[] = [
   ),
   ...of(
     'size-mismatch',
-    ['a lying size, smaller (Z5)', zip({ ...PAGE, both: { bytes: 39 } })],
-    ['a lying size, larger (Z5)', zip({ ...PAGE, both: { bytes: 41 } })],
-    ['stored, with two sizes', zip({ ...PAGE, stored: true, both: { packed: 40, bytes: 39 } })],
+    ['a lying size, smaller (Z5)', zip({ ...page, both: { bytes: 39 } })],
+    ['a lying size, larger (Z5)', zip({ ...page, both: { bytes: 41 } })],
+    ['stored, with two sizes', zip({ ...page, stored: true, both: { packed: 40, bytes: 39 } })],
     ['a wrong length at the end of the gzip data', changed(gzipSync(tar()), -1, 1)],
   ),
   ...of(
     'crc-mismatch',
-    ['a wrong CRC', zip({ ...PAGE, both: { crc: 7 } })],
-    ['a CRC of zero with data (Z7)', zip({ ...PAGE, both: { crc: 0 } })],
+    ['a wrong CRC', zip({ ...page, both: { crc: 7 } })],
+    ['a CRC of zero with data (Z7)', zip({ ...page, both: { crc: 0 } })],
   ),
   ...of('no-files', ['a zip of nothing (Z8)', rawZip([])], ['folders alone', rawTar([{ name: 'a/', type: '5' }])]),
 
@@ -107,7 +107,7 @@ export const REFUSALS: Refusal[] = [
   {
     rule: 'too-many-files',
     shows: 'huge entry counts (Z5)',
-    archive: tar(PAGE, { name: 'b' }),
+    archive: tar(page, { name: 'b' }),
     limits: { maxFiles: 2 },
   },
   ...of('ratio', ['a bomb of zeros (Z5)', zip({ name: 'z', content: Buffer.alloc(3_000_000) })]),
@@ -117,7 +117,7 @@ export const REFUSALS: Refusal[] = [
   ...of('absolute-path', ['a path from the root (Z1)', named('/etc/passwd')]),
   ...of('path-traversal', [
     '../ (Z1)',
-    [...named('../x'), ...named('a/../../x'), tar(pax('x', ['path', '../x']), PAGE)],
+    [...named('../x'), ...named('a/../../x'), tar(pax('x', ['path', '../x']), page)],
   ]),
   ...of(
     'backslash',
@@ -130,7 +130,7 @@ export const REFUSALS: Refusal[] = [
     'control-character',
     ['control characters (Z3)', named('a\u0007b')],
     ['NUL in a zip name (Z3)', zip({ name: 'a.html\0.png' })],
-    ['NUL in a pax value (T1)', tar(pax('x', ['path', 'a\0b']), PAGE)],
+    ['NUL in a pax value (T1)', tar(pax('x', ['path', 'a\0b']), page)],
   ),
   ...of(
     'invisible-character',
@@ -162,11 +162,11 @@ export const REFUSALS: Refusal[] = [
 
   ...of('symbolic-link', [
     'symlinks (Z2)',
-    [tar({ name: 'l', type: '2' }), zip({ name: 'l', content: '/', attributes: LINK })],
+    [tar({ name: 'l', type: '2' }), zip({ name: 'l', content: '/', attributes: link })],
   ]),
   ...of(
     'symbolic-link',
-    ['a reparse point of Windows (Z2)', zip({ name: 'l', content: '/', attributes: REPARSE_POINT })],
+    ['a reparse point of Windows (Z2)', zip({ name: 'l', content: '/', attributes: reparsePoint })],
     ['headers in the data of a link (T1)', tar({ name: 'l', type: '2', content: hidden })],
   ),
   ...of(
@@ -184,7 +184,7 @@ export const REFUSALS: Refusal[] = [
     'contiguous files and unknown types',
     ['7', 'S', 'D', 'Z'].map((type) => tar({ name: 'x', type })),
   ]),
-  ...of('sparse', ['a sparse file of pax (T1)', tar(pax('x', ['GNU.sparse.major', '1']), PAGE)]),
+  ...of('sparse', ['a sparse file of pax (T1)', tar(pax('x', ['GNU.sparse.major', '1']), page)]),
   ...of(
     'ambiguous-type',
     ['a folder by its mode alone', zip({ name: 'a', attributes: 0o040755 * 2 ** 16 })],
@@ -202,7 +202,7 @@ export const REFUSALS: Refusal[] = [
     ['unknown flags', changed(gzipSync(tar()), 3, 0x20)],
     ['an endless comment', gzipWith(16, Buffer.alloc(70_000, 0x20))],
   ),
-  ...of('gzip-members', ['concatenated members (T1)', Buffer.concat([gzipSync(tar()), gzipSync(rawTar([PAGE]))])]),
+  ...of('gzip-members', ['concatenated members (T1)', Buffer.concat([gzipSync(tar()), gzipSync(rawTar([page]))])]),
   ...of('tar-dialect', [
     'neither ustar nor GNU',
     gzipSync(tar({ name: 'x', change: (header) => void header.fill(0, 257, 265) })),
@@ -218,44 +218,44 @@ export const REFUSALS: Refusal[] = [
   ),
   ...of(
     'pax-record',
-    ['a wrong length', tar({ name: 'p', type: 'x', content: '99 path=x\n' }, PAGE)],
-    ['no record at all', tar({ name: 'p', type: 'x' }, PAGE)],
-    ['no equals sign', tar({ name: 'p', type: 'x', content: '9 pathxx\n' }, PAGE)],
-    ['a size that is no number', tar(pax('x', ['size', '1e1']), PAGE)],
+    ['a wrong length', tar({ name: 'p', type: 'x', content: '99 path=x\n' }, page)],
+    ['no record at all', tar({ name: 'p', type: 'x' }, page)],
+    ['no equals sign', tar({ name: 'p', type: 'x', content: '9 pathxx\n' }, page)],
+    ['a size that is no number', tar(pax('x', ['size', '1e1']), page)],
   ),
   ...of(
     'pax-duplicate',
-    ['duplicate keys (T1)', tar(pax('x', ['path', 'a'], ['path', 'b']), PAGE)],
-    ['two headers for one entry', tar(pax('x', ['path', 'a']), pax('x', ['mtime', '1']), PAGE)],
+    ['duplicate keys (T1)', tar(pax('x', ['path', 'a'], ['path', 'b']), page)],
+    ['two headers for one entry', tar(pax('x', ['path', 'a']), pax('x', ['mtime', '1']), page)],
   ),
   ...of('pax-global', [
     'a path or size for all (T1)',
-    [tar(pax('g', ['path', 'x']), PAGE), tar(pax('g', ['size', '0']), PAGE)],
+    [tar(pax('g', ['path', 'x']), page), tar(pax('g', ['size', '0']), page)],
   ]),
-  ...of('pax-charset', ['hdrcharset (T1)', tar(pax('x', ['hdrcharset', 'BINARY']), PAGE)]),
+  ...of('pax-charset', ['hdrcharset (T1)', tar(pax('x', ['hdrcharset', 'BINARY']), page)]),
   ...of('pax-disagrees', [
     'TARmageddon: a size override (T1)',
-    tar(pax('x', ['size', '512']), { ...PAGE, content: '' }),
+    tar(pax('x', ['size', '512']), { ...page, content: '' }),
   ]),
   ...of(
     'gnu-long-name',
-    ['GNU and pax names at once (T1)', tar(pax('x', ['path', 'b']), long('a.html\0'), PAGE)],
-    ['two long names', tar(long('a.html\0'), long('a.html\0'), PAGE)],
-    ['another name than in the header', tar(long('b.html\0'), PAGE)],
-    ['a name behind its NUL', tar(long('a.html\0b\0'), PAGE)],
-    ['the name of a link before a file', tar({ ...long('x\0'), type: 'K' }, PAGE)],
+    ['GNU and pax names at once (T1)', tar(pax('x', ['path', 'b']), long('a.html\0'), page)],
+    ['two long names', tar(long('a.html\0'), long('a.html\0'), page)],
+    ['another name than in the header', tar(long('b.html\0'), page)],
+    ['a name behind its NUL', tar(long('a.html\0b\0'), page)],
+    ['the name of a link before a file', tar({ ...long('x\0'), type: 'K' }, page)],
   ),
   ...of('meta-too-long', [
     'a pax header of 300 KB',
-    tar({ name: 'p', type: 'x', content: Buffer.alloc(300_000) }, PAGE),
+    tar({ name: 'p', type: 'x', content: Buffer.alloc(300_000) }, page),
   ]),
   ...of('dangling-header', ['a pax header before the end', tar(pax('x', ['path', 'a']))]),
   ...of(
     'hidden-data',
-    ['padding that is not zero', tar({ ...PAGE, padding: 1 })],
-    ['a gap between entries (Z6)', zip({ ...PAGE, before: Buffer.from('gap') })],
-    ['an entry that is only there locally (Z6)', zip({ ...PAGE, before: rawZip([PAGE]).subarray(0, 30) })],
-    ['a gap before the directory (Z6)', zip({ ...PAGE, descriptor: Buffer.from('gap') })],
+    ['padding that is not zero', tar({ ...page, padding: 1 })],
+    ['a gap between entries (Z6)', zip({ ...page, before: Buffer.from('gap') })],
+    ['an entry that is only there locally (Z6)', zip({ ...page, before: rawZip([page]).subarray(0, 30) })],
+    ['a gap before the directory (Z6)', zip({ ...page, descriptor: Buffer.from('gap') })],
     ['prefix data that the offsets count (Z6)', zipPrefixed()],
     ['bytes behind the end of the compressed data (Z5)', behindDeflate()],
   ),
@@ -265,7 +265,7 @@ export const REFUSALS: Refusal[] = [
     ['prefix data that the offsets leave out (Z6)', Buffer.concat([zip().subarray(0, 4), zip()])],
     ['entry-count lies (Z5)', [zipEnding({ entries: 1 }), zipEnding({ entries: 3 })]],
     ['a directory that lies elsewhere', zipEnding({ start: 1 })],
-    ['no directory where one should be', changed(rawZip([INDEX]), rawZip([INDEX]).indexOf('PK\x01\x02') + 1, 0)],
+    ['no directory where one should be', changed(rawZip([index]), rawZip([index]).indexOf('PK\x01\x02') + 1, 0)],
   ),
   ...of('two-ends', ['two end records (Z6)', endInEntryComment()]),
   ...of(
@@ -278,64 +278,64 @@ export const REFUSALS: Refusal[] = [
     ],
     [
       'a 64-bit extra that is too long (Z6)',
-      zip({ ...PAGE, central: { bytes: 0xffffffff, extra: extra(1, wide(40, 1)) } }),
+      zip({ ...page, central: { bytes: 0xffffffff, extra: extra(1, wide(40, 1)) } }),
     ],
     [
       'a 64-bit extra that is too short (Z6)',
-      zip({ ...PAGE, central: { bytes: 0xffffffff, extra: extra(1, narrow(40)) } }),
+      zip({ ...page, central: { bytes: 0xffffffff, extra: extra(1, narrow(40)) } }),
     ],
-    ['a 64-bit extra that nothing asks for (Z6)', zip({ ...PAGE, central: { extra: extra(1, wide(40)) } })],
+    ['a 64-bit extra that nothing asks for (Z6)', zip({ ...page, central: { extra: extra(1, wide(40)) } })],
   ),
-  ...of('multi-disk', ['several disks (Z6)', [zipEnding({ disk: 1 }), zip({ ...PAGE, disk: 1 })]]),
+  ...of('multi-disk', ['several disks (Z6)', [zipEnding({ disk: 1 }), zip({ ...page, disk: 1 })]]),
   ...of(
     'headers-disagree',
-    ['another name (Z6)', zip({ ...PAGE, local: { name: Buffer.from('b.html') } })],
-    ['another size (Z6)', zip({ ...PAGE, local: { bytes: 39 } })],
-    ['another method (Z6)', zip({ ...PAGE, local: { method: 0 } })],
-    ['other flags (Z6)', zip({ ...PAGE, local: { flags: 0 } })],
-    ['another CRC (Z6)', zip({ ...PAGE, local: { crc: 1 } })],
-    ['an entry that is only in the directory (Z6)', zip({ ...PAGE, local: { name: Buffer.alloc(0) } })],
+    ['another name (Z6)', zip({ ...page, local: { name: Buffer.from('b.html') } })],
+    ['another size (Z6)', zip({ ...page, local: { bytes: 39 } })],
+    ['another method (Z6)', zip({ ...page, local: { method: 0 } })],
+    ['other flags (Z6)', zip({ ...page, local: { flags: 0 } })],
+    ['another CRC (Z6)', zip({ ...page, local: { crc: 1 } })],
+    ['an entry that is only in the directory (Z6)', zip({ ...page, local: { name: Buffer.alloc(0) } })],
   ),
   ...of(
     'overlap',
-    ['two names for the same bytes (Z5)', zip(PAGE, { ...PAGE, name: 'b.html', offset: 0 })],
+    ['two names for the same bytes (Z5)', zip(page, { ...page, name: 'b.html', offset: 0 })],
     ['a quoted overlap (Z5)', quotedOverlap()],
-    ['content that reaches into the directory', zip({ ...PAGE, both: { packed: 5000 } })],
+    ['content that reaches into the directory', zip({ ...page, both: { packed: 5000 } })],
   ),
   ...of(
     'data-descriptor',
     [
       'one that lies (Z6)',
-      zip({ ...PAGE, both: { flags: DESCRIPTOR }, descriptor: narrow(0x08074b50, pageCrc, pagePacked, 41) }),
+      zip({ ...page, both: { flags: descriptor }, descriptor: narrow(0x08074b50, pageCrc, pagePacked, 41) }),
     ],
-    ['one that is missing', zip({ ...PAGE, both: { flags: DESCRIPTOR } })],
+    ['one that is missing', zip({ ...page, both: { flags: descriptor } })],
     [
       '64-bit sizes for an entry without',
-      zip({ ...PAGE, both: { flags: DESCRIPTOR }, descriptor: Buffer.concat([narrow(pageCrc), wide(pagePacked, 40)]) }),
+      zip({ ...page, both: { flags: descriptor }, descriptor: Buffer.concat([narrow(pageCrc), wide(pagePacked, 40)]) }),
     ],
   ),
   ...of(
     'extra-field',
-    ['one that is cut', zip({ ...PAGE, both: { extra: Buffer.from([1, 2, 3]) } })],
-    ['one that is too long', zip({ ...PAGE, both: { extra: Buffer.from([9, 0, 200, 0]) } })],
+    ['one that is cut', zip({ ...page, both: { extra: Buffer.from([1, 2, 3]) } })],
+    ['one that is too long', zip({ ...page, both: { extra: Buffer.from([9, 0, 200, 0]) } })],
     [
       'a duplicate 64-bit extra (Z6)',
-      zip({ ...PAGE, central: { bytes: 0xffffffff, extra: Buffer.concat([extra(1, wide(40)), extra(1, wide(41))]) } }),
+      zip({ ...page, central: { bytes: 0xffffffff, extra: Buffer.concat([extra(1, wide(40)), extra(1, wide(41))]) } }),
     ],
   ),
-  ...of('zip-flags', ['a patch', zip({ ...PAGE, both: { flags: 0x820 } })]),
+  ...of('zip-flags', ['a patch', zip({ ...page, both: { flags: 0x820 } })]),
   ...of('encrypted', [
     'encryption flags (Z6)',
-    [0x801, 0x840, 0x2800].map((flags) => zip({ ...PAGE, both: { flags } })),
+    [0x801, 0x840, 0x2800].map((flags) => zip({ ...page, both: { flags } })),
   ]),
   ...of('compression-method', [
     'unknown methods (Z6)',
-    [9, 12, 14, 93, 99].map((method) => zip({ ...PAGE, both: { method } })),
+    [9, 12, 14, 93, 99].map((method) => zip({ ...page, both: { method } })),
   ]),
 ];
 
 function bomb(rule: StructureRule, shows: string): Refusal {
-  return { rule, shows, archive: zip({ ...PAGE, both: { bytes: 0xfffffffe } }) };
+  return { rule, shows, archive: zip({ ...page, both: { bytes: 0xfffffffe } }) };
 }
 
 function long(name: string): RawBlock {
@@ -348,30 +348,30 @@ function unicodePath(name: string, crc: number): Buffer {
 
 /** The first bytes are those of a zip, but belong to no entry. */
 function zipPrefixed(): Buffer {
-  return rawZip([{ ...INDEX, before: Buffer.from('PK\x03\x04 something else') }]);
+  return rawZip([{ ...index, before: Buffer.from('PK\x03\x04 something else') }]);
 }
 
 function behindDeflate(): Buffer {
-  const data = rawZip([PAGE]).subarray(30 + PAGE.name.length, 30 + PAGE.name.length + pagePacked);
-  return zip({ ...PAGE, data: Buffer.concat([data, Buffer.from('hidden')]) });
+  const data = rawZip([page]).subarray(30 + page.name.length, 30 + page.name.length + pagePacked);
+  return zip({ ...page, data: Buffer.concat([data, Buffer.from('hidden')]) });
 }
 
 /** The comment of an entry would do, too: any place before the end whose "comment" reaches exactly to the end. */
 function endInEntryComment(): Buffer {
   const false_ = Buffer.alloc(22);
   false_.write('PK\x05\x06', 'latin1');
-  const made = rawZip([INDEX, { name: 'x', content: false_, stored: true }]);
+  const made = rawZip([index, { name: 'x', content: false_, stored: true }]);
   const at = made.indexOf('PK\x05\x06');
   made.writeUInt16LE(made.length - at - 22, at + 20);
   const content = made.subarray(at, at + 22);
-  return rawZip([INDEX, { name: 'x', content: Buffer.from(content), stored: true }]);
+  return rawZip([index, { name: 'x', content: Buffer.from(content), stored: true }]);
 }
 
 /** The first entry's content, stored, is the header and content of the second. */
 function quotedOverlap(): Buffer {
-  const inner = rawZip([PAGE]);
+  const inner = rawZip([page]);
   const quoted = inner.subarray(0, inner.indexOf('PK\x01\x02'));
   const outer: RawEntry = { name: 'q.html', content: Buffer.from(quoted), stored: true };
   const quotedAt = 30 + outer.name.length;
-  return rawZip([outer, { ...PAGE, offset: quotedAt }]);
+  return rawZip([outer, { ...page, offset: quotedAt }]);
 }

@@ -13,7 +13,7 @@ export interface Item {
 }
 
 /** The smallest site that passes. */
-export const SITE: Item[] = [
+export const smallSite: Item[] = [
   { name: 'index.html', content: '<h1>Home</h1>' },
   { name: 'guide/start.html', content: '<h1>Start</h1>' },
   { name: 'assets/site.css', content: 'h1{}' },

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Manifest } from '../../../src/bundle/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
 import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
-import { SITE, tarGz } from './build-archive.ts';
+import { smallSite, tarGz } from './build-archive.ts';
 
 const limits = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };
 
@@ -18,7 +18,7 @@ export async function publishSite(wanted: Wanted): Promise<{ store: DirectoryBun
   const { root, domain, version, publicUrl = 'http://localhost:8090' } = wanted;
   const store = await DirectoryBundleStore.open({ root, publicUrl });
   const staged = await store.stagingFile('stage');
-  await writeFile(staged, tarGz(SITE));
+  await writeFile(staged, tarGz(smallSite));
   const { archive, contentDigest, pages, entries: files } = await verifyArchive(staged, { limits });
   if (!archive || !contentDigest) throw new Error('the archive of the test is refused');
   const source = { org: 'acme', domain, jobId: 'job_1' };

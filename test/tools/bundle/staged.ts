@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { BundleStore, StagedManifest } from '../../../src/bundle/store/bundle-store.ts';
 import { sha256 } from './object-server.ts';
 
-export const DOMAIN = 'docs.acme.example';
+export const siteDomain = 'docs.acme.example';
 
 /** What verification would have found in these bytes, which need be no archive. */
 export function stagedManifest(content: string | Buffer, files = oneFile): StagedManifest {
@@ -13,7 +13,7 @@ export function stagedManifest(content: string | Buffer, files = oneFile): Stage
     archive: { sha256: sha256(bytes), bytes: bytes.length, format: 'tar.gz' },
     pages: 1,
     files,
-    source: { org: 'acme', domain: DOMAIN, jobId: 'job_1' },
+    source: { org: 'acme', domain: siteDomain, jobId: 'job_1' },
   };
 }
 

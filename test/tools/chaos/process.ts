@@ -15,7 +15,7 @@ type Order =
   | { publish: Publication; rounds?: number }
   | { watch: Pick<Publication, 'store' | 'site'>; until: string; publish?: undefined };
 
-const MOST_TRIES = 5;
+const mostTries = 5;
 const order: Order = JSON.parse(process.argv[2] ?? '');
 if (order.publish) {
   const { publish, rounds = 1 } = order;
@@ -38,7 +38,7 @@ async function repeated(publication: Publication): Promise<string | null> {
     try {
       return await publishOnce(publication);
     } catch (error) {
-      if (!(error instanceof StoreUnreachable) || tries === MOST_TRIES) throw error;
+      if (!(error instanceof StoreUnreachable) || tries === mostTries) throw error;
     }
   }
 }

@@ -12,11 +12,11 @@ import { rollOutVersion } from '../../../src/rollout/roll-out-version.ts';
 import { RolloutSuperseded } from '../../../src/rollout/rollout-superseded.ts';
 import { openBundleStore } from '../../../src/wiring/open-bundle-store.ts';
 
-export const DOMAIN = 'docs.acme.example';
+export const siteDomain = 'docs.acme.example';
 /** Versions the store keeps, and releases the folder target keeps. */
-export const KEPT = 3;
-const CHUNK = 64 * 1024;
-const LIMITS = { maxBytes: 100_000_000, maxFiles: 1000, maxRatio: 1000 };
+export const kept = 3;
+const chunk = 64 * 1024;
+const someLimits = { maxBytes: 100_000_000, maxFiles: 1000, maxRatio: 1000 };
 
 /** What one publication needs to know; plain JSON. */
 export interface Publication {
@@ -39,23 +39,23 @@ export interface Publication {
 export async function publishOnce({ store, site, archive, stageId, at }: Publication): Promise<string | null> {
   const bundles = await openBundleStore(store);
   await bundles.checkWritable();
-  const epoch = (await bundles.current(DOMAIN))?.epoch ?? 0;
+  const epoch = (await bundles.current(siteDomain))?.epoch ?? 0;
   const staged = await bundles.stagingFile(stageId);
   await changing(dirname(staged), () => fetchTo(staged, archive));
-  const report = await verifyArchive(staged, { limits: LIMITS, structureOnly: true });
+  const report = await verifyArchive(staged, { limits: someLimits, structureOnly: true });
   if (!report.ok || !report.archive || !report.contentDigest) throw new Error('the archive is refused');
   const { archive: facts, contentDigest, pages, entries: files } = report;
-  const source = { org: 'acme', domain: DOMAIN, jobId: stageId };
+  const source = { org: 'acme', domain: siteDomain, jobId: stageId };
   await bundles.saveStaged(stageId, { archive: facts, contentDigest, pages, files, source });
   const version = versionName(at, contentDigest);
   await bundles.publish(stageId, version);
   try {
-    await bundles.moveCurrent(DOMAIN, version, epoch, new Date(at));
-    await bundles.prune(DOMAIN, KEPT);
+    await bundles.moveCurrent(siteDomain, version, epoch, new Date(at));
+    await bundles.prune(siteDomain, kept);
     await bundles.sweep(new Date());
     await bundles.discardStaged(stageId);
-    const target = new DirectoryTarget({ name: 'directory:./site', path: site, keep: KEPT });
-    await rollOutVersion({ bundles, domain: DOMAIN, version, target, whileCurrent: true });
+    const target = new DirectoryTarget({ name: 'directory:./site', path: site, keep: kept });
+    await rollOutVersion({ bundles, domain: siteDomain, version, target, whileCurrent: true });
     return version;
   } catch (error) {
     if (!(error instanceof PointerMoved) && !(error instanceof RolloutSuperseded)) throw error;
@@ -71,8 +71,8 @@ async function fetchTo(staged: string, archive: string): Promise<void> {
   try {
     await file.startOver({ etag: `"${await hashFile(archive)}"`, total: content.length });
     const writer = file.writerFrom(0);
-    for (let at = 0; at < content.length; at += CHUNK) {
-      writer.write(content.subarray(at, at + CHUNK), () => {});
+    for (let at = 0; at < content.length; at += chunk) {
+      writer.write(content.subarray(at, at + chunk), () => {});
       await writer.settled();
     }
     await file.finish();

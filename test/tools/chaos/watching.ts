@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hashFile } from '../../../src/bundle/files/hash-file.ts';
 import { type BundleStore, type Manifest, NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
 import { VersionDamaged } from '../../../src/bundle/store/store-errors.ts';
-import { DOMAIN } from './publishing.ts';
+import { siteDomain } from './publishing.ts';
 
 /** Between two looks: the others need the processor too. */
-const PAUSE_MS = 20;
+const pauseMs = 20;
 
 /** What a reader has seen of a site; plain JSON. */
 export interface Seen {
@@ -29,7 +29,7 @@ export async function watchSite(bundles: BundleStore, site: string | null, isOve
   let epoch = 0;
   let last: string | null = null;
   while (!isOver()) {
-    const current = await bundles.current(DOMAIN);
+    const current = await bundles.current(siteDomain);
     if (current === null) {
       if (epoch > 0) seen.problems.push('there is no current version any more');
     } else {
@@ -42,7 +42,7 @@ export async function watchSite(bundles: BundleStore, site: string | null, isOve
       seen.looks += 1;
     }
     if (site !== null && (await visit(bundles, site, seen))) seen.visits += 1;
-    await sleep(PAUSE_MS);
+    await sleep(pauseMs);
   }
   return seen;
 }
@@ -52,14 +52,14 @@ async function stillCurrent(bundles: BundleStore, version: string, seen: Seen, l
   try {
     await look();
   } catch (error) {
-    if ((await bundles.current(DOMAIN))?.version !== version) return;
+    if ((await bundles.current(siteDomain))?.version !== version) return;
     seen.problems.push(`${version}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
 async function checkVersion(bundles: BundleStore, version: string): Promise<void> {
-  const { archive } = await bundles.manifest(DOMAIN, version);
-  const sha256 = await bundles.withArchive(DOMAIN, version, hashFile);
+  const { archive } = await bundles.manifest(siteDomain, version);
+  const sha256 = await bundles.withArchive(siteDomain, version, hashFile);
   if (sha256 !== archive.sha256) throw new VersionDamaged(`the archive of ${version} is not what its manifest says`);
 }
 
@@ -71,7 +71,7 @@ async function visit(bundles: BundleStore, site: string, seen: Seen): Promise<bo
   const version = release.split('/')[1] ?? '';
   let manifest: Manifest;
   try {
-    manifest = await bundles.manifest(DOMAIN, version);
+    manifest = await bundles.manifest(siteDomain, version);
   } catch (error) {
     if (!(error instanceof NoSuchVersion) || (await readlink(link)) === release) seen.problems.push(`no ${version}`);
     return true;

@@ -8,8 +8,8 @@ import { Random, seedOf } from './random.ts';
 import { tarInput } from './tar-input.ts';
 import { zipInput } from './zip-input.ts';
 
-const LIMITS = { maxBytes: 4 * 1024 ** 2, maxFiles: 1000, maxRatio: 2000 };
-const ORACLES: Record<ArchiveFormat, Oracle> = {
+const someLimits = { maxBytes: 4 * 1024 ** 2, maxFiles: 1000, maxRatio: 2000 };
+const oracles: Record<ArchiveFormat, Oracle> = {
   tar: readWithTarStream,
   'tar.gz': readGzipWithTarStream,
   zip: readWithYauzl,
@@ -35,7 +35,7 @@ export function inputOf(seed: number, index: number): Buffer {
 /** Reads one archive and, when it is accepted, compares its files with those a library finds. Never throws. */
 export async function compare(archive: Buffer, oracle?: Oracle): Promise<Outcome> {
   try {
-    const report = await verifyBytes(bytesInMemory(archive), { limits: LIMITS, structureOnly: true });
+    const report = await verifyBytes(bytesInMemory(archive), { limits: someLimits, structureOnly: true });
     const rule = report.reasons[0]?.rule ?? null;
     const outcome: Outcome = {
       format: report.format,
@@ -45,7 +45,7 @@ export async function compare(archive: Buffer, oracle?: Oracle): Promise<Outcome
       finding: null,
     };
     if (!report.ok || report.format === null) return outcome;
-    const theirs = await attempt(oracle ?? ORACLES[report.format], archive);
+    const theirs = await attempt(oracle ?? oracles[report.format], archive);
     if (theirs instanceof Error) return { ...outcome, stricterLibrary: true, rule: theirs.message };
     const same = isDeepStrictEqual(sortFiles(theirs), report.entries);
     return { ...outcome, finding: same ? null : 'accepted with another content than the library finds' };

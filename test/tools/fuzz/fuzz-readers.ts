@@ -12,9 +12,9 @@ import { addSummary, emptySummary, type Finding, type FuzzRun, type FuzzSummary,
  */
 
 /** Inputs are read within milliseconds: one that takes so long hangs. */
-const HANG_MS = 30_000;
-const CHUNK = 5_000;
-const HEAP_MB = 512;
+const hangMs = 30_000;
+const chunk = 5_000;
+const heapMb = 512;
 
 type Message = { index: number } | { summary: FuzzSummary };
 
@@ -45,8 +45,8 @@ async function main(): Promise<number> {
   const sum = emptySummary();
   const begun = performance.now();
   const end = (from ?? 0) + (count ?? 0);
-  for (let next = from ?? 0; next < end; next += CHUNK) {
-    addSummary(sum, await inThread({ seed: seed ?? 1, from: next, to: Math.min(end, next + CHUNK) }));
+  for (let next = from ?? 0; next < end; next += chunk) {
+    addSummary(sum, await inThread({ seed: seed ?? 1, from: next, to: Math.min(end, next + chunk) }));
     process.stderr.write(`\r${sum.inputs} inputs, ${sum.findings.length} findings`);
   }
   process.stderr.write('\n');
@@ -62,7 +62,7 @@ function inThread(run: FuzzRun): Promise<FuzzSummary> {
     let last = run.from;
     const worker = new Worker(new URL(import.meta.url), {
       workerData: run,
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+      resourceLimits: { maxOldGenerationSizeMb: heapMb },
     });
     const end = (summary: FuzzSummary) => {
       clearTimeout(timer);
@@ -71,12 +71,12 @@ function inThread(run: FuzzRun): Promise<FuzzSummary> {
     };
     const fail = (text: string) =>
       end({ ...emptySummary(), findings: [{ index: last, text: `${text}, up to 100 inputs on` }] });
-    let timer = setTimeout(fail, HANG_MS, 'hangs');
+    let timer = setTimeout(fail, hangMs, 'hangs');
     worker.on('message', (message: Message) => {
       if ('summary' in message) return end(message.summary);
       last = message.index;
       clearTimeout(timer);
-      timer = setTimeout(fail, HANG_MS, 'hangs');
+      timer = setTimeout(fail, hangMs, 'hangs');
     });
     worker.on('error', (error) => fail(`the thread died: ${error.message}`));
   });

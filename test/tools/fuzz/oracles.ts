@@ -5,7 +5,7 @@ import { fromBufferPromise } from 'yauzl';
 import type { ContentFile } from '../../../src/bundle/archive/content-digest.ts';
 
 /** Far above what any input of a run unpacks to. */
-const MOST_BYTES = 64 * 1024 ** 2;
+const mostBytes = 64 * 1024 ** 2;
 
 /** The files a well-kept library finds in an archive. Throws whatever the library throws. */
 export type Oracle = (archive: Buffer) => Promise<ContentFile[]>;
@@ -22,7 +22,7 @@ export const readWithTarStream: Oracle = async (archive) => {
 };
 
 export const readGzipWithTarStream: Oracle = async (archive) =>
-  readWithTarStream(gunzipSync(archive, { maxOutputLength: MOST_BYTES }));
+  readWithTarStream(gunzipSync(archive, { maxOutputLength: mostBytes }));
 
 export const readWithYauzl: Oracle = async (archive) => {
   const zip = await fromBufferPromise(archive, { strictFileNames: true, validateEntrySizes: true });

@@ -1,8 +1,8 @@
 import { compare, inputOf, type Outcome } from './compare.ts';
 
 /** More resident memory than this, for archives of some kilobytes, is a finding. */
-const MOST_RSS_BYTES = 768 * 1024 ** 2;
-const MEMORY_EVERY = 250;
+const mostRssBytes = 768 * 1024 ** 2;
+const memoryEvery = 250;
 
 export interface Finding {
   index: number;
@@ -36,7 +36,7 @@ export async function fuzz({ seed, from, to, onInput }: FuzzRun): Promise<FuzzSu
   for (let index = from; index < to; index += 1) {
     onInput?.(index);
     note(summary, index, await compare(inputOf(seed, index)));
-    if (index % MEMORY_EVERY === 0) watchMemory(summary, index);
+    if (index % memoryEvery === 0) watchMemory(summary, index);
   }
   return summary;
 }
@@ -74,5 +74,5 @@ function count(counts: Record<string, number>, key: string): void {
 function watchMemory(summary: FuzzSummary, index: number): void {
   const { rss } = process.memoryUsage();
   summary.peakRssBytes = Math.max(summary.peakRssBytes, rss);
-  if (rss > MOST_RSS_BYTES) summary.findings.push({ index, text: `${rss} bytes of memory in use` });
+  if (rss > mostRssBytes) summary.findings.push({ index, text: `${rss} bytes of memory in use` });
 }

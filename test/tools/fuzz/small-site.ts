@@ -5,7 +5,7 @@ export interface SmallFile {
   content: Buffer;
 }
 
-const NAMES = [
+const fileNames = [
   'index.html',
   'a.html',
   'b/c.html',
@@ -19,7 +19,7 @@ const NAMES = [
 
 /** One to five files of up to some kilobytes, some of them looking like parts of archives themselves. */
 export function smallSite(random: Random): SmallFile[] {
-  const names = NAMES.filter(() => random.chance(0.35));
+  const names = fileNames.filter(() => random.chance(0.35));
   if (names.length === 0) names.push('index.html');
   return names.map((name) => ({ name, content: contentOf(random) }));
 }

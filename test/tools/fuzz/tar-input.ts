@@ -3,8 +3,8 @@ import { damage } from './damage.ts';
 import type { Random } from './random.ts';
 import { smallSite } from './small-site.ts';
 
-const BLOCK = 512;
-const HEADER_FIELDS: readonly (readonly [number, number])[] = [
+const block = 512;
+const headerFields: readonly (readonly [number, number])[] = [
   [0, 100],
   [100, 8],
   [108, 8],
@@ -19,7 +19,7 @@ const HEADER_FIELDS: readonly (readonly [number, number])[] = [
   [345, 155],
   [500, 12],
 ];
-const SIZES = [
+const sizes = [
   '00000000000\0',
   '00000000001\0',
   '00000001000\0',
@@ -29,8 +29,8 @@ const SIZES = [
   '-0000000001\0',
   '\0',
 ];
-const TYPES = ['0', '\0', '1', '2', '5', '7', 'g', 'x', 'K', 'L', 'S', 'D', 'V', '6', 'A'];
-const PAX_KEYS = [
+const types = ['0', '\0', '1', '2', '5', '7', 'g', 'x', 'K', 'L', 'S', 'D', 'V', '6', 'A'];
+const paxKeys = [
   'path',
   'size',
   'linkpath',
@@ -42,7 +42,7 @@ const PAX_KEYS = [
   'SCHILY.xattr.x',
   '',
 ];
-const PAX_VALUES = ['x.html', '../x', '0', '1', '512', '1024', '-1', '1e3', 'BINARY', 'a\0b', 'index.html', 'ü', ''];
+const paxValues = ['x.html', '../x', '0', '1', '512', '1024', '-1', '1e3', 'BINARY', 'a\0b', 'index.html', 'ü', ''];
 
 interface Part {
   header: Buffer;
@@ -59,7 +59,7 @@ export function tarInput(random: Random): Buffer {
     ...parts.flatMap(({ header, content }) => [header, content, paddingOf(random, content)]),
     endOf(random),
   ]);
-  if (random.chance(0.35)) bytes = damage(random, bytes, BLOCK);
+  if (random.chance(0.35)) bytes = damage(random, bytes, block);
   if (random.chance(0.5)) return bytes;
   const packed = gzipSync(bytes, { level: random.pick([0, 1, 6]) });
   return changeGzip(random, packed);
@@ -114,19 +114,19 @@ function changeParts(random: Random, parts: Part[]): void {
         chosen.content,
       ]);
       if (random.chance(0.7)) setField(chosen.header, 124, octal(chosen.content.length));
-      else chosen.header.write(random.pick(SIZES), 124, 'latin1');
+      else chosen.header.write(random.pick(sizes), 124, 'latin1');
       seal(chosen.header);
       return;
     case 5:
-      chosen.header.write(random.pick(TYPES), 156, 'latin1');
+      chosen.header.write(random.pick(types), 156, 'latin1');
       seal(chosen.header);
       return;
     case 6:
-      chosen.header.write(random.pick(SIZES), 124, 'latin1');
+      chosen.header.write(random.pick(sizes), 124, 'latin1');
       seal(chosen.header);
       return;
     default: {
-      const [start, length] = random.pick(HEADER_FIELDS);
+      const [start, length] = random.pick(headerFields);
       const to = start + random.below(length);
       if (random.chance(0.5)) chosen.header[to] = random.below(256);
       else random.bytes(random.below(length)).copy(chosen.header, start);
@@ -138,7 +138,7 @@ function changeParts(random: Random, parts: Part[]): void {
 function randomPax(random: Random): Buffer {
   const records = Array.from(
     { length: 1 + random.below(3) },
-    () => [random.pick(PAX_KEYS), random.pick(PAX_VALUES)] as const,
+    () => [random.pick(paxKeys), random.pick(paxValues)] as const,
   );
   const data = paxOf(records);
   if (random.chance(0.2) && data.length > 0) data[random.below(data.length)] = random.below(256);
@@ -156,7 +156,7 @@ function paxOf(records: readonly (readonly [string, string])[]): Buffer {
 }
 
 function part({ name, type, content, gnu }: { name: string; type: string; content: Buffer; gnu: boolean }): Part {
-  const header = Buffer.alloc(BLOCK);
+  const header = Buffer.alloc(block);
   Buffer.from(name).copy(header, 0, 0, 100);
   header.write('0000644\0', 100);
   header.write('0000000\x000000000\0', 108);
@@ -183,13 +183,13 @@ function seal(header: Buffer): void {
 }
 
 function paddingOf(random: Random, content: Buffer): Buffer {
-  const padding = Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK);
+  const padding = Buffer.alloc((block - (content.length % block)) % block);
   if (padding.length > 0 && random.chance(0.01)) padding[0] = 1;
   return padding;
 }
 
 function endOf(random: Random): Buffer {
-  return random.chance(0.9) ? Buffer.alloc(2 * BLOCK) : Buffer.alloc(random.pick([0, 512, 1000, 1536, 10_240]));
+  return random.chance(0.9) ? Buffer.alloc(2 * block) : Buffer.alloc(random.pick([0, 512, 1000, 1536, 10_240]));
 }
 
 function changeGzip(random: Random, packed: Buffer): Buffer {

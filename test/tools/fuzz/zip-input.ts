@@ -12,9 +12,9 @@ import { damage } from './damage.ts';
 import type { Random } from './random.ts';
 import { type SmallFile, smallSite } from './small-site.ts';
 
-const DESCRIPTOR = 8;
-const UTF8 = 0x800;
-const INTERESTING = [0, 1, 2, 4, 20, 22, 30, 46, 0xff, 0xffff, 0xfffffffe, 0xffffffff];
+const descriptorSignature = 8;
+const utf8 = 0x800;
+const interesting = [0, 1, 2, 4, 20, 22, 30, 46, 0xff, 0xffff, 0xfffffffe, 0xffffffff];
 
 interface Entry {
   local: ZipFields;
@@ -44,7 +44,7 @@ function entryOf(random: Random, { name, content }: SmallFile): Entry {
   const late = random.chance(0.25);
   const isWide = random.chance(0.15);
   const truth: ZipFields = {
-    flags: UTF8 | (late ? DESCRIPTOR : 0),
+    flags: utf8 | (late ? descriptorSignature : 0),
     method: stored ? 0 : 8,
     crc: crc32(content),
     packed: data.length,
@@ -85,10 +85,10 @@ function changeEntries(random: Random, entries: Entry[]): void {
       side.crc = random.pick([0, side.crc ^ 1, 0x08074b50]);
       return;
     case 3:
-      side.packed = random.pick([...INTERESTING, side.packed + 1, side.packed - 1]) >>> 0;
+      side.packed = random.pick([...interesting, side.packed + 1, side.packed - 1]) >>> 0;
       return;
     case 4:
-      side.bytes = random.pick([...INTERESTING, side.bytes + 1, side.bytes - 1]) >>> 0;
+      side.bytes = random.pick([...interesting, side.bytes + 1, side.bytes - 1]) >>> 0;
       return;
     case 5:
       side.flags ^= 1 << random.below(16);
@@ -155,7 +155,7 @@ function assemble(random: Random, entries: readonly Entry[]): Buffer {
 
 function endRecords(random: Random, told: { entries: number; start: number; bytes: number }): Buffer[] {
   const change = (value: number, most: number) =>
-    random.chance(0.02) ? Math.min(most, Math.max(0, random.pick([...INTERESTING, value + 1, value - 1]))) : value;
+    random.chance(0.02) ? Math.min(most, Math.max(0, random.pick([...interesting, value + 1, value - 1]))) : value;
   const comment = random.chance(0.1)
     ? random.pick([Buffer.from('hello'), Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`)])
     : Buffer.alloc(0);

@@ -1,12 +1,12 @@
 import { ArchiveFault } from '../archive-reader.ts';
 
-const SPACE = 0x20;
-const EQUALS = 0x3d;
-const NEWLINE = 0x0a;
-const UTF8_CHARSET = 'ISO-IR 10646 2000 UTF-8';
+const space = 0x20;
+const equalsSign = 0x3d;
+const newline = 0x0a;
+const utf8Charset = 'ISO-IR 10646 2000 UTF-8';
 /** Keys that say what an entry is called, how long it is, or how to understand the others. */
-const DECIDING = new Set(['path', 'size', 'linkpath', 'hdrcharset', 'charset']);
-const SPARSE = /^(GNU\.sparse\.|SCHILY\.(realsize|filetype)$)/;
+const deciding = new Set(['path', 'size', 'linkpath', 'hdrcharset', 'charset']);
+const sparse = /^(GNU\.sparse\.|SCHILY\.(realsize|filetype)$)/;
 
 /** What pax records say about the entry that follows. */
 export interface PaxOverride {
@@ -17,8 +17,8 @@ export interface PaxOverride {
 /** Reads the records of a header for one entry (type `x`). Throws `ArchiveFault`. */
 export function parsePaxOverride(data: Buffer): PaxOverride {
   const records = parseRecords(data);
-  const charset = records.get('hdrcharset')?.toString('latin1') ?? UTF8_CHARSET;
-  if (charset !== UTF8_CHARSET) throw fault('pax-charset', `the names are in another character set than UTF-8`);
+  const charset = records.get('hdrcharset')?.toString('latin1') ?? utf8Charset;
+  if (charset !== utf8Charset) throw fault('pax-charset', `the names are in another character set than UTF-8`);
   const size = records.get('size');
   return { path: records.get('path') ?? null, bytes: size === undefined ? null : parseSize(size) };
 }
@@ -26,7 +26,7 @@ export function parsePaxOverride(data: Buffer): PaxOverride {
 /** Reads the records of a header for all entries (type `g`): none of them may change what an entry is. */
 export function checkPaxGlobals(data: Buffer): void {
   for (const key of parseRecords(data).keys()) {
-    if (DECIDING.has(key)) throw fault('pax-global', `a header for all entries sets "${key}"`);
+    if (deciding.has(key)) throw fault('pax-global', `a header for all entries sets "${key}"`);
   }
 }
 
@@ -36,12 +36,12 @@ function parseRecords(data: Buffer): Map<string, Buffer> {
   const records = new Map<string, Buffer>();
   for (let start = 0; start < data.length; ) {
     const end = start + recordLength(data, start);
-    const equals = data.indexOf(EQUALS, start);
-    if (end > data.length || data[end - 1] !== NEWLINE || equals < 0 || equals >= end) throw malformed();
-    const key = data.toString('utf8', data.indexOf(SPACE, start) + 1, equals);
+    const equals = data.indexOf(equalsSign, start);
+    if (end > data.length || data[end - 1] !== newline || equals < 0 || equals >= end) throw malformed();
+    const key = data.toString('utf8', data.indexOf(space, start) + 1, equals);
     if (key === '') throw malformed();
     if (records.has(key)) throw fault('pax-duplicate', `"${key.slice(0, 50)}" is set twice for one entry`);
-    if (SPARSE.test(key)) throw fault('sparse', 'sparse files are refused');
+    if (sparse.test(key)) throw fault('sparse', 'sparse files are refused');
     records.set(key, data.subarray(equals + 1, end - 1));
     start = end;
   }

@@ -4,12 +4,12 @@ import type { ByteFile } from '../byte-file.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { inflateWindow } from '../inflate-window.ts';
 
-const FIXED_BYTES = 10;
-const TRAILER_BYTES = 8;
-const DEFLATE = 8;
-const FLAG = { headerCrc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 } as const;
+const fixedBytes = 10;
+const trailerBytes = 8;
+const deflate = 8;
+const flag = { headerCrc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 } as const;
 /** Longest name or comment in the header. */
-const MAX_TEXT_BYTES = 64 * 1024;
+const maxTextBytes = 64 * 1024;
 
 /**
  * The content of a gzip file (RFC 1952) that consists of one member and nothing else, in pieces; header, CRC-32 and
@@ -25,7 +25,7 @@ export async function* readGzip(file: ByteFile, onRaw?: (bytes: Uint8Array) => v
     bytes += chunk.length;
     yield chunk;
   }
-  const trailer = await need(window, TRAILER_BYTES);
+  const trailer = await need(window, trailerBytes);
   if (trailer.readUInt32LE(0) !== crc) {
     throw new ArchiveFault('corrupt', null, 'the checksum of the gzip data does not match');
   }
@@ -36,20 +36,20 @@ export async function* readGzip(file: ByteFile, onRaw?: (bytes: Uint8Array) => v
 }
 
 async function skipHeader(window: ByteWindow): Promise<void> {
-  const fixed = await need(window, FIXED_BYTES);
+  const fixed = await need(window, fixedBytes);
   let crc = crc32(fixed);
   const flags = fixed.readUInt8(3);
-  if (fixed.readUInt8(2) !== DEFLATE || (flags & FLAG.reserved) !== 0) {
+  if (fixed.readUInt8(2) !== deflate || (flags & flag.reserved) !== 0) {
     throw new ArchiveFault('gzip-header', null, 'the gzip header has an unknown method or unknown flags');
   }
-  if (flags & FLAG.extra) {
+  if (flags & flag.extra) {
     const length = await need(window, 2);
     crc = crc32(length, crc);
     crc = crc32(await need(window, length.readUInt16LE(0)), crc);
   }
-  if (flags & FLAG.name) crc = await skipText(window, crc);
-  if (flags & FLAG.comment) crc = await skipText(window, crc);
-  if (flags & FLAG.headerCrc && (await need(window, 2)).readUInt16LE(0) !== (crc & 0xffff)) {
+  if (flags & flag.name) crc = await skipText(window, crc);
+  if (flags & flag.comment) crc = await skipText(window, crc);
+  if (flags & flag.headerCrc && (await need(window, 2)).readUInt16LE(0) !== (crc & 0xffff)) {
     throw new ArchiveFault('corrupt', null, 'the checksum of the gzip header does not match');
   }
 }
@@ -57,12 +57,12 @@ async function skipHeader(window: ByteWindow): Promise<void> {
 /** Up to and with the NUL that ends it; gives the running checksum. */
 async function skipText(window: ByteWindow, before: number): Promise<number> {
   let crc = before;
-  for (let length = 0; length <= MAX_TEXT_BYTES; length += 1) {
+  for (let length = 0; length <= maxTextBytes; length += 1) {
     const byte = await need(window, 1);
     crc = crc32(byte, crc);
     if (byte[0] === 0) return crc;
   }
-  throw new ArchiveFault('gzip-header', null, `a text of the gzip header is longer than ${MAX_TEXT_BYTES} bytes`);
+  throw new ArchiveFault('gzip-header', null, `a text of the gzip header is longer than ${maxTextBytes} bytes`);
 }
 
 async function need(window: ByteWindow, bytes: number): Promise<Buffer> {

@@ -4,15 +4,15 @@ import { ByteWindow } from '../byte-window.ts';
 import { ChunkCursor } from './chunk-cursor.ts';
 import { checkPaxGlobals, type PaxOverride, parsePaxOverride } from './pax-records.ts';
 import { readGzip } from './read-gzip.ts';
-import { BLOCK_BYTES, isZero, MOST_IN_OCTAL, parseTarHeader, type TarHeader } from './tar-header.ts';
+import { blockBytes, isZero, mostInOctal, parseTarHeader, type TarHeader } from './tar-header.ts';
 
-const PIECE_BYTES = 256 * 1024;
+const pieceBytes = 256 * 1024;
 /** Longest header about another entry: pax records, long names. */
-const MAX_META_BYTES = 256 * 1024;
-const GNU_LONG_NAME = 'L';
-const GNU_LONG_LINK = 'K';
-const PAX_ENTRY = 'x';
-const PAX_GLOBAL = 'g';
+const maxMetaBytes = 256 * 1024;
+const gnuLongName = 'L';
+const gnuLongLink = 'K';
+const paxEntry = 'x';
+const paxGlobal = 'g';
 
 /** Reads a tar (an `ArchiveReader`): ustar, pax, and GNU with long names. */
 export async function readTar(file: ByteFile, options: ReadOptions): Promise<void> {
@@ -26,7 +26,7 @@ export async function readTarGz(file: ByteFile, options: ReadOptions): Promise<v
 }
 
 async function* piecesOf(window: ByteWindow): AsyncGenerator<Buffer> {
-  for (let piece = await window.piece(PIECE_BYTES); piece !== null; piece = await window.piece(PIECE_BYTES)) {
+  for (let piece = await window.piece(pieceBytes); piece !== null; piece = await window.piece(pieceBytes)) {
     yield piece;
   }
 }
@@ -55,25 +55,25 @@ class TarReading {
   }
 
   async #block(): Promise<Buffer> {
-    const block = await this.#cursor.exactly(BLOCK_BYTES);
+    const block = await this.#cursor.exactly(blockBytes);
     if (block !== null) return block;
     throw new ArchiveFault('truncated', null, 'the end-of-archive marker is missing');
   }
 
   async #record(header: TarHeader): Promise<'stop' | undefined> {
     switch (header.type) {
-      case PAX_ENTRY:
+      case paxEntry:
         if (this.#pax !== null) throw new ArchiveFault('pax-duplicate', null, 'two pax headers stand before one entry');
         this.#pax = parsePaxOverride(await this.#meta(header));
         return;
-      case PAX_GLOBAL:
+      case paxGlobal:
         checkPaxGlobals(await this.#meta(header));
         return;
-      case GNU_LONG_NAME:
+      case gnuLongName:
         if (this.#longName !== null) throw longNameFault('two long names stand before one entry');
         this.#longName = endedByNul(await this.#meta(header));
         return;
-      case GNU_LONG_LINK:
+      case gnuLongLink:
         await this.#meta(header);
         this.#longLink = true;
         return;
@@ -112,7 +112,7 @@ class TarReading {
   /** A reader that leaves pax out must not take content for headers or headers for content. */
   #sizeOf(header: TarHeader, name: string): number {
     const bytes = this.#pax?.bytes ?? header.bytes;
-    if (bytes === header.bytes || (bytes > MOST_IN_OCTAL && header.bytes === 0)) return bytes;
+    if (bytes === header.bytes || (bytes > mostInOctal && header.bytes === 0)) return bytes;
     throw new ArchiveFault('pax-disagrees', name, `pax says ${bytes} bytes, the header ${header.bytes}`);
   }
 
@@ -130,9 +130,9 @@ class TarReading {
   }
 
   async #padding(bytes: number): Promise<void> {
-    const over = bytes % BLOCK_BYTES;
+    const over = bytes % blockBytes;
     if (over === 0) return;
-    const padding = await this.#cursor.exactly(BLOCK_BYTES - over);
+    const padding = await this.#cursor.exactly(blockBytes - over);
     if (padding === null) throw new ArchiveFault('truncated', null, 'the archive ends in the middle');
     if (!isZero(padding)) {
       throw new ArchiveFault('hidden-data', null, 'what fills up the last block of a file is not zero');
@@ -140,8 +140,8 @@ class TarReading {
   }
 
   async #meta({ bytes }: TarHeader): Promise<Buffer> {
-    if (bytes > MAX_META_BYTES) {
-      throw new ArchiveFault('meta-too-long', null, `a header about an entry is longer than ${MAX_META_BYTES} bytes`);
+    if (bytes > maxMetaBytes) {
+      throw new ArchiveFault('meta-too-long', null, `a header about an entry is longer than ${maxMetaBytes} bytes`);
     }
     const data = await this.#cursor.exactly(bytes);
     if (data === null) throw new ArchiveFault('truncated', null, 'the archive ends in the middle of a header');
@@ -159,11 +159,11 @@ class TarReading {
       throw new ArchiveFault('trailing-data', null, 'a single block of zeros stands in the middle of the archive');
     }
     let bytes = 0;
-    for (let piece = await this.#cursor.piece(PIECE_BYTES); piece; piece = await this.#cursor.piece(PIECE_BYTES)) {
+    for (let piece = await this.#cursor.piece(pieceBytes); piece; piece = await this.#cursor.piece(pieceBytes)) {
       bytes += piece.length;
       if (!isZero(piece)) throw new ArchiveFault('trailing-data', null, 'there are bytes after the end of the archive');
     }
-    if (bytes % BLOCK_BYTES !== 0) throw new ArchiveFault('trailing-data', null, 'the archive ends within a block');
+    if (bytes % blockBytes !== 0) throw new ArchiveFault('trailing-data', null, 'the archive ends within a block');
   }
 }
 

@@ -1,23 +1,23 @@
 import { ArchiveFault, type EntryKind } from '../archive-reader.ts';
 
-export const BLOCK_BYTES = 512;
+export const blockBytes = 512;
 
-const NAME = [0, 100] as const;
-const SIZE = [124, 136] as const;
-const CHECKSUM = [148, 156] as const;
-const TYPE = 156;
-const MAGIC = [257, 265] as const;
-const PREFIX = [345, 500] as const;
-const UNUSED = [500, 512] as const;
+const nameField = [0, 100] as const;
+const sizeField = [124, 136] as const;
+const checksumField = [148, 156] as const;
+const typeField = 156;
+const magicField = [257, 265] as const;
+const prefixField = [345, 500] as const;
+const unused = [500, 512] as const;
 
-const USTAR = 'ustar\x0000';
-const GNU = 'ustar  \0';
+const ustar = 'ustar\x0000';
+const gnu = 'ustar  \0';
 /** Larger sizes have more digits than the field. */
-export const MOST_IN_OCTAL = 0o77777777777;
-const SPACE = 0x20;
-const BASE_256 = 0x80;
+export const mostInOctal = 0o77777777777;
+const space = 0x20;
+const base256 = 0x80;
 
-const KINDS: Partial<Record<string, EntryKind>> = {
+const kinds: Partial<Record<string, EntryKind>> = {
   '0': 'file',
   '\0': 'file',
   '1': 'hard-link',
@@ -39,15 +39,15 @@ export interface TarHeader {
 
 /** Reads a header block of a ustar or GNU tar; no field may be readable in two ways. Throws `ArchiveFault`. */
 export function parseTarHeader(block: Buffer): TarHeader {
-  if (parseOctal(block.subarray(...CHECKSUM)) !== checksum(block)) {
+  if (parseOctal(block.subarray(...checksumField)) !== checksum(block)) {
     throw new ArchiveFault('corrupt', null, 'the checksum of a tar header does not match');
   }
   const name = nameOf(block);
-  const type = block.toString('latin1', TYPE, TYPE + 1);
-  if (!isZero(block.subarray(...UNUSED))) throw headerFault(name, 'the unused end of the header is not zero');
-  const bytes = parseSize(block.subarray(...SIZE));
+  const type = block.toString('latin1', typeField, typeField + 1);
+  if (!isZero(block.subarray(...unused))) throw headerFault(name, 'the unused end of the header is not zero');
+  const bytes = parseSize(block.subarray(...sizeField));
   if (bytes === null) throw headerFault(name, 'the size is not a number as the format wants it');
-  return { name, bytes, type, kind: KINDS[type] ?? 'other' };
+  return { name, bytes, type, kind: kinds[type] ?? 'other' };
 }
 
 /** True for no bytes, too. Equal to itself one byte further on is what consists of one value only. */
@@ -57,17 +57,17 @@ export function isZero(bytes: Buffer): boolean {
 }
 
 function nameOf(block: Buffer): Buffer {
-  const name = textOf(block, ...NAME);
-  const magic = block.toString('latin1', ...MAGIC);
-  if (magic === GNU) {
+  const name = textOf(block, ...nameField);
+  const magic = block.toString('latin1', ...magicField);
+  if (magic === gnu) {
     // What is a prefix in ustar holds times and sparse maps here: readers that mix the two up see other names.
-    if (isZero(block.subarray(...PREFIX))) return name;
+    if (isZero(block.subarray(...prefixField))) return name;
     throw headerFault(name, 'a GNU header uses the bytes that other readers take for the beginning of the name');
   }
-  if (magic !== USTAR) {
+  if (magic !== ustar) {
     throw new ArchiveFault('tar-dialect', printable(name), 'the header is neither of a ustar nor of a GNU tar');
   }
-  const prefix = textOf(block, ...PREFIX);
+  const prefix = textOf(block, ...prefixField);
   return prefix.length === 0 ? name : Buffer.concat([prefix, Buffer.from('/'), name]);
 }
 
@@ -82,9 +82,9 @@ function textOf(block: Buffer, start: number, end: number): Buffer {
 }
 
 function parseSize(field: Buffer): number | null {
-  if (field[0] !== BASE_256) return parseOctal(field);
+  if (field[0] !== base256) return parseOctal(field);
   const size = field.readBigUInt64BE(4);
-  const canonical = isZero(field.subarray(1, 4)) && size > MOST_IN_OCTAL && size <= Number.MAX_SAFE_INTEGER;
+  const canonical = isZero(field.subarray(1, 4)) && size > mostInOctal && size <= Number.MAX_SAFE_INTEGER;
   return canonical ? Number(size) : null;
 }
 
@@ -96,8 +96,8 @@ function parseOctal(field: Buffer): number | null {
 
 function checksum(block: Buffer): number {
   let sum = 0;
-  for (let at = 0; at < BLOCK_BYTES; at += 1) sum += block[at] ?? 0;
-  for (let at = CHECKSUM[0]; at < CHECKSUM[1]; at += 1) sum += SPACE - (block[at] ?? 0);
+  for (let at = 0; at < blockBytes; at += 1) sum += block[at] ?? 0;
+  for (let at = checksumField[0]; at < checksumField[1]; at += 1) sum += space - (block[at] ?? 0);
   return sum;
 }
 

@@ -5,13 +5,13 @@ import { ByteWindow } from '../byte-window.ts';
 import { inflateFault, inflateWindow } from '../inflate-window.ts';
 import { CentralEntries, type CentralEntry } from './zip-central.ts';
 import { findDirectory } from './zip-end.ts';
-import { STORED } from './zip-fields.ts';
+import { stored } from './zip-fields.ts';
 import { readDescriptor, readLocalHeader } from './zip-local.ts';
 
 /** Up to here an entry is read and inflated in one go, which costs a fifth of a stream. */
-const MOST_AT_ONCE = 2 * 1024 ** 2;
-const PIECE_BYTES = 256 * 1024;
-const DIRECTORY_WINDOW_BYTES = 256 * 1024;
+const mostAtOnce = 2 * 1024 ** 2;
+const pieceBytes = 256 * 1024;
+const directoryWindowBytes = 256 * 1024;
 
 /**
  * Reads a zip (an `ArchiveReader`) front to back, its central directory beside it: entry by entry the two must agree,
@@ -19,7 +19,7 @@ const DIRECTORY_WINDOW_BYTES = 256 * 1024;
  */
 export async function readZip(file: ByteFile, options: ReadOptions): Promise<void> {
   const directory = await findDirectory(file);
-  const central = new CentralEntries(new ByteWindow(file, directory, undefined, DIRECTORY_WINDOW_BYTES), directory);
+  const central = new CentralEntries(new ByteWindow(file, directory, undefined, directoryWindowBytes), directory);
   const { part = { start: 0, end: directory.start } } = options;
   let window: ByteWindow | null = null;
   let entry = await central.next();
@@ -53,8 +53,8 @@ async function readEntry(
 
 async function readContent(window: ByteWindow, entry: CentralEntry, sink: ContentSink | null): Promise<void> {
   const { fields, name, packed, bytes } = entry;
-  if (fields.method === STORED && packed !== bytes) throw sizeMismatch(name);
-  const small = packed <= MOST_AT_ONCE && bytes <= MOST_AT_ONCE;
+  if (fields.method === stored && packed !== bytes) throw sizeMismatch(name);
+  const small = packed <= mostAtOnce && bytes <= mostAtOnce;
   const crc = small ? await readAtOnce(window, entry, sink) : await readInPieces(window, entry, sink);
   if (crc !== fields.crc) throw new ArchiveFault('crc-mismatch', name, 'the CRC-32 of the content does not match');
   const ending = sink?.end();
@@ -65,7 +65,7 @@ async function readAtOnce(window: ByteWindow, entry: CentralEntry, sink: Content
   const { fields, name, packed, bytes } = entry;
   if (window.buffered < packed && !(await window.fill(packed))) throw cut(name);
   const data = window.take(packed);
-  const content = fields.method === STORED ? data : inflateAtOnce(data, bytes, name);
+  const content = fields.method === stored ? data : inflateAtOnce(data, bytes, name);
   const writing = content.length > 0 ? sink?.write(content) : undefined;
   if (writing) await writing;
   return crc32(content);
@@ -74,7 +74,7 @@ async function readAtOnce(window: ByteWindow, entry: CentralEntry, sink: Content
 async function readInPieces(window: ByteWindow, entry: CentralEntry, sink: ContentSink | null): Promise<number> {
   const { fields, name, packed, bytes } = entry;
   const end = window.position + packed;
-  const pieces = fields.method === STORED ? storedPieces(window, packed, name) : inflateWindow(window, packed, name);
+  const pieces = fields.method === stored ? storedPieces(window, packed, name) : inflateWindow(window, packed, name);
   let crc = 0;
   let written = 0;
   for await (const piece of pieces) {
@@ -91,7 +91,7 @@ async function readInPieces(window: ByteWindow, entry: CentralEntry, sink: Conte
 
 async function* storedPieces(window: ByteWindow, bytes: number, name: string): AsyncGenerator<Buffer> {
   for (let left = bytes; left > 0; ) {
-    const piece = await window.piece(Math.min(left, PIECE_BYTES));
+    const piece = await window.piece(Math.min(left, pieceBytes));
     if (piece === null) throw cut(name);
     left -= piece.length;
     yield piece;

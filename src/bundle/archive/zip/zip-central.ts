@@ -11,15 +11,15 @@ import {
   widen,
 } from './zip-fields.ts';
 
-const HEADER_BYTES = 46;
-const SIGNATURE = 0x02014b50;
-const UNIX_TYPE_MASK = 0o170000;
-const UNIX_DIRECTORY = 0o040000;
-const UNIX_FILE = 0o100000;
-const UNIX_SYMBOLIC_LINK = 0o120000;
-const DOS_DIRECTORY = 0x10;
+const headerBytes = 46;
+const signature = 0x02014b50;
+const unixTypeMask = 0o170000;
+const unixDirectory = 0o040000;
+const unixFile = 0o100000;
+const unixSymbolicLink = 0o120000;
+const dosDirectory = 0x10;
 /** Windows: a link, or something else that is not the file it looks like. */
-const REPARSE_POINT = 0x400;
+const reparsePoint = 0x400;
 
 /** What the central directory says of one entry. */
 export interface CentralEntry {
@@ -54,8 +54,8 @@ export class CentralEntries {
       throw new ArchiveFault('zip-directory', null, 'the central directory holds more than the entries it counts');
     }
     this.#left -= 1;
-    const header = await this.#take(HEADER_BYTES);
-    if (header.readUInt32LE(0) !== SIGNATURE) {
+    const header = await this.#take(headerBytes);
+    if (header.readUInt32LE(0) !== signature) {
       throw new ArchiveFault('zip-directory', null, 'the central directory is damaged');
     }
     const fields = readShared(header, 8);
@@ -82,12 +82,12 @@ export class CentralEntries {
 
 /** A folder is what ends in a slash; attributes that say something else would make it a file to some readers. */
 function kindOf(attributes: number, name: string): EntryKind {
-  const type = (attributes >>> 16) & UNIX_TYPE_MASK;
-  if (type === UNIX_SYMBOLIC_LINK || (attributes & REPARSE_POINT) !== 0) return 'symbolic-link';
-  if (type !== 0 && type !== UNIX_DIRECTORY && type !== UNIX_FILE) return 'device';
+  const type = (attributes >>> 16) & unixTypeMask;
+  if (type === unixSymbolicLink || (attributes & reparsePoint) !== 0) return 'symbolic-link';
+  if (type !== 0 && type !== unixDirectory && type !== unixFile) return 'device';
   const isDirectory = name.endsWith('/');
-  const claims = type === UNIX_DIRECTORY || (type === 0 && (attributes & DOS_DIRECTORY) !== 0);
-  if (isDirectory ? type === UNIX_FILE : claims) {
+  const claims = type === unixDirectory || (type === 0 && (attributes & dosDirectory) !== 0);
+  if (isDirectory ? type === unixFile : claims) {
     throw new ArchiveFault('ambiguous-type', name, 'a folder by its attributes and a file by its name, or vice versa');
   }
   return isDirectory ? 'directory' : 'file';

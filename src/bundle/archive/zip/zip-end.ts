@@ -1,16 +1,16 @@
 import { ArchiveFault } from '../archive-reader.ts';
 import { type ByteFile, readAt } from '../byte-file.ts';
 
-const END_BYTES = 22;
-const LOCATOR_BYTES = 20;
-const LOCATOR_SIGNATURE = 0x07064b50;
-const END64_BYTES = 56;
-const END64_SIGNATURE = 0x06064b50;
+const endBytes = 22;
+const locatorBytes = 20;
+const locatorSignature = 0x07064b50;
+const end64Bytes = 56;
+const end64Signature = 0x06064b50;
 /** What the 64-bit record says of its own length: without itself up to here, and nothing after the known fields. */
-const END64_LENGTH = 44n;
-const MAX_COMMENT_BYTES = 0xffff;
-const IN_16_BITS = 0xffff;
-export const IN_32_BITS = 0xffffffff;
+const end64Length = 44n;
+const maxCommentBytes = 0xffff;
+const in16Bits = 0xffff;
+export const in32Bits = 0xffffffff;
 
 /** Where the central directory of a zip lies; all offsets count from the file's first byte. */
 export interface ZipDirectory {
@@ -21,10 +21,10 @@ export interface ZipDirectory {
 
 /** Finds the central directory by the records at the end of the file, which must all agree. Throws `ArchiveFault`. */
 export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
-  const tailStart = Math.max(0, file.size - END_BYTES - MAX_COMMENT_BYTES - LOCATOR_BYTES - END64_BYTES);
+  const tailStart = Math.max(0, file.size - endBytes - maxCommentBytes - locatorBytes - end64Bytes);
   const tail = await readAt(file, tailStart, file.size - tailStart);
   const at = lastEnd(tail);
-  const end = tail.subarray(at, at + END_BYTES);
+  const end = tail.subarray(at, at + endBytes);
   const told = {
     disks: [end.readUInt16LE(4), end.readUInt16LE(6)],
     entriesHere: end.readUInt16LE(8),
@@ -35,12 +35,12 @@ export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
   if (told.disks.some((disk) => disk !== 0) || told.entriesHere !== told.entries) {
     throw new ArchiveFault('multi-disk', null, 'the archive is a part of several');
   }
-  const has64 = at >= LOCATOR_BYTES && tail.readUInt32LE(at - LOCATOR_BYTES) === LOCATOR_SIGNATURE;
-  if (!has64 && (told.entries === IN_16_BITS || told.bytes === IN_32_BITS || told.start === IN_32_BITS)) {
+  const has64 = at >= locatorBytes && tail.readUInt32LE(at - locatorBytes) === locatorSignature;
+  if (!has64 && (told.entries === in16Bits || told.bytes === in32Bits || told.start === in32Bits)) {
     throw new ArchiveFault('zip64', null, 'the end of the archive refers to a 64-bit record that is not there');
   }
   const found = has64 ? await directory64(tail, tailStart, at, told) : told;
-  const behind = tailStart + at - (has64 ? LOCATOR_BYTES + END64_BYTES : 0);
+  const behind = tailStart + at - (has64 ? locatorBytes + end64Bytes : 0);
   if (found.start + found.bytes !== behind) {
     throw new ArchiveFault('zip-directory', null, 'the central directory does not end where the archive says');
   }
@@ -51,10 +51,10 @@ export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
 function lastEnd(tail: Buffer): number {
   const signature = Buffer.from('PK\x05\x06');
   const last = tail.lastIndexOf(signature);
-  if (last < 0 || last + END_BYTES > tail.length) {
+  if (last < 0 || last + endBytes > tail.length) {
     throw new ArchiveFault('truncated', null, 'the end of the archive is missing');
   }
-  const reaches = (at: number) => at + END_BYTES + tail.readUInt16LE(at + 20);
+  const reaches = (at: number) => at + endBytes + tail.readUInt16LE(at + 20);
   if (reaches(last) > tail.length) throw new ArchiveFault('truncated', null, 'the archive ends in its comment');
   if (reaches(last) < tail.length) {
     throw new ArchiveFault('trailing-data', null, 'there are bytes after the end of the archive');
@@ -69,23 +69,23 @@ type Told = { entries: number; bytes: number; start: number };
 
 /** The 64-bit record lies right before its locator, and agrees with the 32-bit one where that says something. */
 async function directory64(tail: Buffer, tailStart: number, endAt: number, told: Told): Promise<Told> {
-  const locator = tail.subarray(endAt - LOCATOR_BYTES, endAt);
-  const at = endAt - LOCATOR_BYTES - END64_BYTES;
+  const locator = tail.subarray(endAt - locatorBytes, endAt);
+  const at = endAt - locatorBytes - end64Bytes;
   const place = locator.readBigUInt64LE(8);
-  if (at < 0 || place !== BigInt(tailStart + at) || tail.readUInt32LE(at) !== END64_SIGNATURE) {
+  if (at < 0 || place !== BigInt(tailStart + at) || tail.readUInt32LE(at) !== end64Signature) {
     throw new ArchiveFault('zip64', null, 'the 64-bit record is not right before its locator');
   }
-  const record = tail.subarray(at, at + END64_BYTES);
+  const record = tail.subarray(at, at + end64Bytes);
   const disks = [locator.readUInt32LE(4), record.readUInt32LE(16), record.readUInt32LE(20)];
   if (disks.some((disk) => disk !== 0) || locator.readUInt32LE(16) !== 1) {
     throw new ArchiveFault('multi-disk', null, 'the archive is a part of several');
   }
   const [here, entries, bytes, start] = [24, 32, 40, 48].map((offset) => Number(record.readBigUInt64LE(offset)));
-  if (record.readBigUInt64LE(4) !== END64_LENGTH || entries === undefined || bytes === undefined) throw disagreeing();
+  if (record.readBigUInt64LE(4) !== end64Length || entries === undefined || bytes === undefined) throw disagreeing();
   if (start === undefined || here !== entries || !Number.isSafeInteger(bytes + start)) throw disagreeing();
   const agrees = (small: number, large: number, most: number) => small === large || small === most;
-  if (!agrees(told.entries, entries, IN_16_BITS) || !agrees(told.bytes, bytes, IN_32_BITS)) throw disagreeing();
-  if (!agrees(told.start, start, IN_32_BITS)) throw disagreeing();
+  if (!agrees(told.entries, entries, in16Bits) || !agrees(told.bytes, bytes, in32Bits)) throw disagreeing();
+  if (!agrees(told.start, start, in32Bits)) throw disagreeing();
   return { entries, bytes, start };
 }
 

@@ -1,17 +1,17 @@
 import { crc32 } from 'node:zlib';
 import { ArchiveFault } from '../archive-reader.ts';
-import { IN_32_BITS } from './zip-end.ts';
+import { in32Bits } from './zip-end.ts';
 
-export const STORED = 0;
-const DEFLATED = 8;
-export const FLAG = { encrypted: 1, descriptor: 8, utf8: 0x800 } as const;
+export const stored = 0;
+const deflated = 8;
+export const flag = { encrypted: 1, descriptor: 8, utf8: 0x800 } as const;
 /** Bits that change nothing in how an entry is read: the packer's settings, and the two above. */
-const KNOWN_FLAGS = 0b110 | FLAG.descriptor | FLAG.utf8;
+const knownFlags = 0b110 | flag.descriptor | flag.utf8;
 /** Classic, strong, and the directory's own encryption. */
-const ENCRYPTION_FLAGS = FLAG.encrypted | 0x40 | 0x2000;
+const encryptionFlags = flag.encrypted | 0x40 | 0x2000;
 
-const ZIP64 = 0x0001;
-const UNICODE_PATH = 0x7075;
+const zip64 = 0x0001;
+const unicodePath = 0x7075;
 
 /** The fields that local and central headers share, in the same order and form. */
 export interface SharedFields {
@@ -38,9 +38,9 @@ export function readShared(header: Buffer, at: number): SharedFields {
 
 /** Refuses what only some readers understand: encryption, other methods, unknown flags. Throws `ArchiveFault`. */
 export function requireReadable({ flags, method }: SharedFields, name: string): void {
-  if (flags & ENCRYPTION_FLAGS) throw new ArchiveFault('encrypted', name, 'encrypted entries are refused');
-  if (flags & ~KNOWN_FLAGS) throw new ArchiveFault('zip-flags', name, 'the entry has flags of unknown meaning');
-  if (method !== STORED && method !== DEFLATED) {
+  if (flags & encryptionFlags) throw new ArchiveFault('encrypted', name, 'encrypted entries are refused');
+  if (flags & ~knownFlags) throw new ArchiveFault('zip-flags', name, 'the entry has flags of unknown meaning');
+  if (method !== stored && method !== deflated) {
     throw new ArchiveFault('compression-method', name, `compression method ${method} is not supported`);
   }
 }
@@ -48,14 +48,14 @@ export function requireReadable({ flags, method }: SharedFields, name: string): 
 /** Refuses names that readers understand in different ways. Throws `ArchiveFault`. */
 export function requireOneName(raw: Buffer, flags: number, extra: ExtraFields): string {
   const name = raw.toString('utf8');
-  if ((flags & FLAG.utf8) === 0 && raw.some((byte) => byte > 0x7f)) {
+  if ((flags & flag.utf8) === 0 && raw.some((byte) => byte > 0x7f)) {
     throw new ArchiveFault(
       'ambiguous-name',
       name,
       'the name is not ASCII and not marked as UTF-8, so that programs read it in different ways',
     );
   }
-  const second = extra.get(UNICODE_PATH);
+  const second = extra.get(unicodePath);
   if (second && !(second.length >= 5 && second.readUInt32LE(1) === crc32(raw) && second.subarray(5).equals(raw))) {
     throw new ArchiveFault('ambiguous-name', name, 'the entry has a second, different name');
   }
@@ -63,11 +63,11 @@ export function requireOneName(raw: Buffer, flags: number, extra: ExtraFields): 
 }
 
 export type ExtraFields = ReadonlyMap<number, Buffer>;
-const NONE: ExtraFields = new Map();
+const none: ExtraFields = new Map();
 
 /** Takes an extra field apart; it must be used up exactly, each kind once. Throws `ArchiveFault`. */
 export function parseExtra(extra: Buffer, name: Buffer): ExtraFields {
-  if (extra.length === 0) return NONE;
+  if (extra.length === 0) return none;
   const fields = new Map<number, Buffer>();
   for (let at = 0; at < extra.length; ) {
     const id = at + 4 <= extra.length ? extra.readUInt16LE(at) : null;
@@ -86,21 +86,21 @@ export function parseExtra(extra: Buffer, name: Buffer): ExtraFields {
  * order of the format. Throws `ArchiveFault`.
  */
 export function widen(values: readonly number[], extra: ExtraFields, name: Buffer): number[] {
-  const field = extra.get(ZIP64);
-  const referring = values.filter((value) => value === IN_32_BITS).length;
+  const field = extra.get(zip64);
+  const referring = values.filter((value) => value === in32Bits).length;
   if ((field?.length ?? 0) !== referring * 8) {
     throw new ArchiveFault('zip64', name.toString('utf8'), 'the 64-bit sizes are missing or more than are asked for');
   }
   let at = 0;
   return values.map((value) => {
-    if (value !== IN_32_BITS || field === undefined) return value;
+    if (value !== in32Bits || field === undefined) return value;
     at += 8;
     return toSafeNumber(field.readBigUInt64LE(at - 8), name);
   });
 }
 
 export function has64(extra: ExtraFields): boolean {
-  return extra.has(ZIP64);
+  return extra.has(zip64);
 }
 
 /** As a number; sizes that are no safe integer are lies. Throws `ArchiveFault`. */

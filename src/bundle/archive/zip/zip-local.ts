@@ -1,20 +1,20 @@
 import { ArchiveFault } from '../archive-reader.ts';
 import type { ByteWindow } from '../byte-window.ts';
 import type { CentralEntry } from './zip-central.ts';
-import { IN_32_BITS } from './zip-end.ts';
-import { FLAG, has64, parseExtra, readShared, requireOneName, widen } from './zip-fields.ts';
+import { in32Bits } from './zip-end.ts';
+import { flag, has64, parseExtra, readShared, requireOneName, widen } from './zip-fields.ts';
 
-const HEADER_BYTES = 30;
-const SIGNATURE = 0x04034b50;
-const DESCRIPTOR_SIGNATURE = 0x08074b50;
+const headerBytes = 30;
+const headerSignature = 0x04034b50;
+const descriptorSignature = 0x08074b50;
 
 /**
  * Reads the local header at the window's position and compares it with what the central directory says. Gives whether
  * the sizes in a data descriptor have 64 bits. Throws `ArchiveFault` and system errors.
  */
 export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): Promise<{ wide: boolean }> {
-  const header = await take(window, HEADER_BYTES, entry);
-  if (header.readUInt32LE(0) !== SIGNATURE) {
+  const header = await take(window, headerBytes, entry);
+  if (header.readUInt32LE(0) !== headerSignature) {
     throw new ArchiveFault('headers-disagree', entry.name, 'there is no header where the directory says');
   }
   const local = readShared(header, 6);
@@ -24,7 +24,7 @@ export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): 
   const same = local.flags === entry.fields.flags && local.method === entry.fields.method;
   if (!same || !name.equals(entry.rawName)) throw disagreeing(entry, 'name, flags or method');
   requireOneName(name, local.flags, extra);
-  const late = (local.flags & FLAG.descriptor) !== 0;
+  const late = (local.flags & flag.descriptor) !== 0;
   const [bytes, packed] = widen([local.bytes, local.packed], extra, entry.rawName);
   const agrees = (here: number | undefined, there: number) => here === there || (late && here === 0);
   if (!agrees(local.crc, entry.fields.crc) || !agrees(bytes, entry.bytes) || !agrees(packed, entry.packed)) {
@@ -43,7 +43,7 @@ export async function readDescriptor(
   wide: boolean,
   next: number,
 ): Promise<void> {
-  if ((entry.fields.flags & FLAG.descriptor) === 0) return;
+  if ((entry.fields.flags & flag.descriptor) === 0) return;
   const length = next - window.position;
   const expected = descriptors(entry, wide).find((descriptor) => descriptor.length === length);
   if (!expected || !(await take(window, length, entry)).equals(expected)) {
@@ -58,9 +58,9 @@ export async function readDescriptor(
 /** The forms the format allows; without its signature a descriptor must not look as if it had one. */
 function descriptors({ fields, packed, bytes }: CentralEntry, wide: boolean): Buffer[] {
   const signature = Buffer.alloc(4);
-  signature.writeUInt32LE(DESCRIPTOR_SIGNATURE);
+  signature.writeUInt32LE(descriptorSignature);
   const bodies: Buffer[] = [];
-  if (packed <= IN_32_BITS && bytes <= IN_32_BITS) {
+  if (packed <= in32Bits && bytes <= in32Bits) {
     const body = Buffer.alloc(12);
     body.writeUInt32LE(fields.crc, 0);
     body.writeUInt32LE(packed, 4);
@@ -74,7 +74,7 @@ function descriptors({ fields, packed, bytes }: CentralEntry, wide: boolean): Bu
     body.writeBigUInt64LE(BigInt(bytes), 12);
     bodies.push(body);
   }
-  const bare = fields.crc === DESCRIPTOR_SIGNATURE ? [] : bodies;
+  const bare = fields.crc === descriptorSignature ? [] : bodies;
   return [...bodies.map((body) => Buffer.concat([signature, body])), ...bare];
 }
 

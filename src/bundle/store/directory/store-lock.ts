@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { StoreBusy } from '../store-errors.ts';
 
-const WAIT_MS = 10_000;
-const STEP_MS = 10;
+const waitMs = 10_000;
+const stepMs = 10;
 
 /**
  * Runs `change` while no other process and no one else in this one holds the lock `file`. The lock is SQLite's on an
@@ -22,7 +22,7 @@ export async function withStoreLock<T>(file: string, change: () => T): Promise<T
 }
 
 async function begin(database: Database.Database): Promise<void> {
-  const deadline = performance.now() + WAIT_MS;
+  const deadline = performance.now() + waitMs;
   for (;;) {
     try {
       database.exec('BEGIN EXCLUSIVE');
@@ -31,6 +31,6 @@ async function begin(database: Database.Database): Promise<void> {
       if (!(error instanceof Database.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
       if (performance.now() > deadline) throw new StoreBusy('the bundle store is locked by another process');
     }
-    await sleep(STEP_MS);
+    await sleep(stepMs);
   }
 }

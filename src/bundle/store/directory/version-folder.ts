@@ -9,7 +9,7 @@ import { StagedChanged } from '../store-errors.ts';
 import { parseManifest, toJson } from '../store-files.ts';
 import { bundleName, manifestName, signatureName } from '../store-layout.ts';
 
-const TAKEN = ['ENOTEMPTY', 'EEXIST'];
+const taken = ['ENOTEMPTY', 'EEXIST'];
 
 /** The manifest in a version's folder; null unless the version is there whole. */
 export async function readVersionFolder(folder: string): Promise<Manifest | null> {
@@ -49,7 +49,7 @@ export async function putVersionFolder(
     if (signature !== null) await writeDurably(join(building, signatureName), signature);
     await mkdir(dirname(folder), { recursive: true });
     await rename(building, folder).catch((error: NodeJS.ErrnoException) => {
-      if (!TAKEN.includes(error.code ?? '')) throw error;
+      if (!taken.includes(error.code ?? '')) throw error;
     });
     await syncPath(dirname(folder));
   } finally {

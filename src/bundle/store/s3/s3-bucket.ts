@@ -37,9 +37,9 @@ export interface S3Headers {
 }
 
 /** Servers without it have no unfinished uploads that could be found. */
-const OPTIONAL: S3Permission = 's3:ListBucketMultipartUploads';
-const READ_TRIES = 10;
-const GARBLED_WAIT_MS = 200;
+const optional: S3Permission = 's3:ListBucketMultipartUploads';
+const readTries = 10;
+const garbledWaitMs = 200;
 
 type Answer<T> = { found: T } | 'absent' | 'condition failed';
 
@@ -79,7 +79,7 @@ export class S3Bucket {
       return { found: await request(signal === undefined ? {} : { abortSignal: signal }) };
     } catch (error) {
       if (isConditionFailed(error)) return 'condition failed';
-      if (isAbsent(error) || (isUnknownRequest(error) && permission === OPTIONAL)) return 'absent';
+      if (isAbsent(error) || (isUnknownRequest(error) && permission === optional)) return 'absent';
       signal?.throwIfAborted();
       throw s3Failure(error, this.place, permission);
     }
@@ -87,7 +87,7 @@ export class S3Bucket {
 
   /** Null when there is no such object. */
   async read(path: string): Promise<{ text: string; etag: string } | null> {
-    const answer = await this.ask('s3:GetObject', () => this.#readWhole(path, READ_TRIES));
+    const answer = await this.ask('s3:GetObject', () => this.#readWhole(path, readTries));
     return typeof answer === 'string' ? null : answer.found;
   }
 
@@ -98,7 +98,7 @@ export class S3Bucket {
       return { text: (await Body?.transformToString()) ?? '', etag: ETag };
     } catch (error) {
       if (tries <= 1 || !isGarbled(error)) throw error;
-      await sleep(GARBLED_WAIT_MS * Math.random());
+      await sleep(garbledWaitMs * Math.random());
       return this.#readWhole(path, tries - 1);
     }
   }

@@ -9,23 +9,23 @@ export interface S3Agents {
   httpsAgent: HttpsAgent;
 }
 
-const CONNECT_MS = 10_000;
+const connectMs = 10_000;
 /** Servers on a file system are silent while they put the parts of a large object together. */
-const SILENT_MS = 120_000;
-const ATTEMPTS = 4;
+const silentMs = 120_000;
+const attempts = 4;
 /** What servers of one's own call themselves when nobody has named a region. */
-const USUAL_REGION = 'us-east-1';
+const usualRegion = 'us-east-1';
 
 /** A client of the place's object store. Credentials come by the SDK's own chain and are never seen here. */
 export function s3Client({ endpoint, region }: S3Place, agents?: S3Agents): S3Client {
   // Of Node versions that later releases of the SDK leave behind: this one is pinned.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   const ownServer = endpoint !== undefined && process.env.AWS_REGION === undefined;
-  const knownRegion = region ?? (ownServer ? USUAL_REGION : undefined);
+  const knownRegion = region ?? (ownServer ? usualRegion : undefined);
   return new S3Client({
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
     ...(knownRegion === undefined ? {} : { region: knownRegion }),
-    maxAttempts: ATTEMPTS,
-    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS, ...agents },
+    maxAttempts: attempts,
+    requestHandler: { connectionTimeout: connectMs, socketTimeout: silentMs, ...agents },
   });
 }

@@ -10,15 +10,15 @@ export type S3Permission =
   | 's3:AbortMultipartUpload'
   | 's3:ListBucketMultipartUploads';
 
-const NETWORK =
+const network =
   /^(ECONN\w+|EPIPE|ENOTFOUND|EAI_\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|TimeoutError|NetworkingError|RequestTimeout|ChecksumMismatch)$/;
-const BUSY = /^(SlowDown|ServiceUnavailable|InternalError|Throttling\w*|TooManyRequests\w*|OperationAborted)$/;
-const CERTIFICATE = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_)/;
-const NO_CREDENTIALS = /^(CredentialsProviderError|TokenProviderError|CredentialsError)$/;
-const WRONG_KEY =
+const busy = /^(SlowDown|ServiceUnavailable|InternalError|Throttling\w*|TooManyRequests\w*|OperationAborted)$/;
+const certificate = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_)/;
+const noCredentials = /^(CredentialsProviderError|TokenProviderError|CredentialsError)$/;
+const wrongKey =
   /^(InvalidAccessKeyId|SignatureDoesNotMatch|InvalidClientTokenId|InvalidToken|InvalidSecurity|NotSignedUp)$/;
-const EXPIRED = /^(ExpiredToken\w*|TokenRefreshRequired|RequestExpired|ExpiredCredentials)$/;
-const ELSEWHERE =
+const expired = /^(ExpiredToken\w*|TokenRefreshRequired|RequestExpired|ExpiredCredentials)$/;
+const elsewhere =
   /^(PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint\w*|301|307)$/;
 
 /**
@@ -29,7 +29,7 @@ export function s3Failure(error: unknown, place: S3Place, permission: S3Permissi
   if (!(error instanceof Error) || error.name === 'AbortError') return error;
   const where = placeText(place);
   const [name, status] = [errorName(error), statusOf(error)];
-  if (NETWORK.test(name) || BUSY.test(name) || (status >= 500 && status !== 501) || status === 429) {
+  if (network.test(name) || busy.test(name) || (status >= 500 && status !== 501) || status === 429) {
     const broken = isGarbled(error) ? 'sends damaged bytes' : `cannot be reached (${name})`;
     const said = status >= 400 ? `answers ${status}` : broken;
     return new StoreUnreachable(`the object store of ${where} ${said}`);
@@ -68,17 +68,17 @@ type Refusal = [problem: string, fix: string, mayPass?: boolean];
 
 function refusal(name: string, status: number, place: S3Place, permission: S3Permission): Refusal | null {
   const where = placeText(place);
-  if (NO_CREDENTIALS.test(name)) {
+  if (noCredentials.test(name)) {
     return [
       `there are no credentials for ${where}`,
       'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give this machine a role',
     ];
   }
-  if (WRONG_KEY.test(name)) {
+  if (wrongKey.test(name)) {
     const fix = 'correct AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or the profile), and start again';
     return [`the credentials for ${where} are wrong (${name})`, fix];
   }
-  if (EXPIRED.test(name)) {
+  if (expired.test(name)) {
     return [
       `the credentials for ${where} have expired`,
       'renew them, or use a profile or a role that renews itself',
@@ -89,10 +89,10 @@ function refusal(name: string, status: number, place: S3Place, permission: S3Per
   if (name === 'NoSuchBucket') {
     return [`the bucket ${place.bucket} does not exist (${where})`, 'create it, or correct store.bundles.s3.bucket'];
   }
-  if (name === 'RegionMissing' || ELSEWHERE.test(name) || status === 301) {
+  if (name === 'RegionMissing' || elsewhere.test(name) || status === 301) {
     return [`the region of ${where} is missing or wrong`, 'set store.bundles.s3.region to that of the bucket'];
   }
-  if (CERTIFICATE.test(name)) {
+  if (certificate.test(name)) {
     const fix = 'name the certificate authority in NODE_EXTRA_CA_CERTS';
     return [`the certificate of ${where} is not trusted (${name})`, fix];
   }

@@ -4,7 +4,7 @@ import type { S3Bucket } from './s3-bucket.ts';
 import { s3Failure } from './s3-failure.ts';
 
 /** A connection that breaks off is replaced this often, as long as bytes arrive between. */
-const IDLE_TRIES = 3;
+const idleTries = 3;
 
 /**
  * The bytes of an object, or of a range of it, in order, going on where a connection broke off if it is provably the same object. Throws
@@ -35,9 +35,9 @@ export async function* objectBytes(
       const failure = s3Failure(error, bucket.place, 's3:GetObject');
       if (!(failure instanceof StoreUnreachable)) throw failure;
       if (offset > before) idle = 0;
-      if (idle >= IDLE_TRIES) throw failure;
+      if (idle >= idleTries) throw failure;
       continue;
     }
-    if (offset === before && idle >= IDLE_TRIES) throw new StoreUnreachable('the object store sends no bytes');
+    if (offset === before && idle >= idleTries) throw new StoreUnreachable('the object store sends no bytes');
   }
 }

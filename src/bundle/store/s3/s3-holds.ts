@@ -7,7 +7,7 @@ import type { S3Bucket } from './s3-bucket.ts';
 import type { S3State } from './s3-state.ts';
 
 /** Writers of one object at the same moment each need a try more than those before them. */
-const TRIES = 30;
+const mostTries = 30;
 
 /**
  * Holds of an S3 store. There is no lock: a promotion reads the pointer, then the hold, then swaps the pointer; a hold is
@@ -27,7 +27,7 @@ export class S3Holds implements SiteHolds {
   }
 
   async place(domain: string, request: HoldRequest): Promise<SiteHold> {
-    for (let tries = 0; tries < TRIES; tries += 1) {
+    for (let tries = 0; tries < mostTries; tries += 1) {
       const current = await this.#state.current(domain);
       const version = request.version ?? current?.version;
       if (version === undefined) throw new NoSuchVersion(`nothing of ${domain} is published`);

@@ -16,11 +16,11 @@ import type { S3Bucket, S3Headers } from './s3-bucket.ts';
 import { s3Failure } from './s3-failure.ts';
 
 /** What is in memory at a time is this often this. */
-const PARTS_AT_ONCE = 3;
-const PART_BYTES = 8 * 1024 ** 2;
+const partsAtOnce = 3;
+const smallestPartBytes = 8 * 1024 ** 2;
 /** Copied within the object store, which is silent meanwhile. */
-const COPY_PART_BYTES = 128 * 1024 ** 2;
-const MOST_PARTS = 10_000;
+const copyPartBytes = 128 * 1024 ** 2;
+const mostParts = 10_000;
 
 export interface LocalArchive {
   file: string;
@@ -44,8 +44,8 @@ export async function uploadArchive(
   const upload = new Upload({
     client: bucket.client,
     params: { ...bucket.at(path), Body: Readable.from(checked(archive)) },
-    partSize: Math.max(PART_BYTES, Math.ceil(archive.bytes / MOST_PARTS)),
-    queueSize: PARTS_AT_ONCE,
+    partSize: Math.max(smallestPartBytes, Math.ceil(archive.bytes / mostParts)),
+    queueSize: partsAtOnce,
     leavePartsOnError: false,
   });
   upload.on('httpUploadProgress', () => onProgress?.());
@@ -81,7 +81,7 @@ export async function copyIfAbsent(
   from: { path: string; bytes: number; etag: string },
   to: string,
   headers: S3Headers,
-  partBytes = COPY_PART_BYTES,
+  partBytes = copyPartBytes,
 ): Promise<boolean> {
   const { client } = bucket;
   const begun = await bucket.ask('s3:PutObject', () =>
@@ -115,7 +115,7 @@ export async function copyIfAbsent(
 }
 
 /** Where we upload to: in a bucket that is shared, other uploads are none of our business. */
-const OURS = /^(\.staging\/[^/]+\/[0-9a-f]{64}|[^/]+\/versions\/[^/]+\/bundle\.(tar\.gz|tar|zip))$/;
+const ours = /^(\.staging\/[^/]+\/[0-9a-f]{64}|[^/]+\/versions\/[^/]+\/bundle\.(tar\.gz|tar|zip))$/;
 
 /** Gives up unfinished uploads of ours below a path: those that began before a moment, or all. */
 export async function abortUploads(bucket: S3Bucket, start: string, before: Date | null): Promise<void> {
@@ -128,7 +128,7 @@ export async function abortUploads(bucket: S3Bucket, start: string, before: Date
     const { Uploads = [], IsTruncated, NextKeyMarker, NextUploadIdMarker } = answer.found;
     for (const { Key, UploadId, Initiated } of Uploads) {
       const old = before === null || (Initiated !== undefined && Initiated < before);
-      if (old && OURS.test(bucket.pathOf(Key))) await abort(bucket, { Bucket, Key, UploadId });
+      if (old && ours.test(bucket.pathOf(Key))) await abort(bucket, { Bucket, Key, UploadId });
     }
     marker = IsTruncated ? { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker } : null;
   }

@@ -27,7 +27,7 @@ import {
 import type { S3Bucket } from './s3-bucket.ts';
 
 /** Writers of one object at the same moment each need a try more than those before them. */
-const TRIES = 30;
+const mostTries = 30;
 
 /**
  * What changes in an S3 store: pointer, rollouts, uses. There is no lock: each is one object that is changed by
@@ -86,7 +86,7 @@ export class S3State {
   /** Makes `next` the pointer if it is at the epoch before; already there = fine. Throws `PointerMoved`, `SiteHeld`. */
   async swapCurrent(domain: string, next: Current): Promise<Current> {
     const path = currentPath(domain);
-    for (let tries = 0; tries < TRIES; tries += 1) {
+    for (let tries = 0; tries < mostTries; tries += 1) {
       const found = await this.#bucket.read(path);
       const now = found === null ? null : parseCurrent(found.text);
       // Also when our own write arrived and its answer did not.
@@ -175,7 +175,7 @@ export class S3State {
 
   /** Reads an object, changes it and writes it back if nobody has in between, else once more; null changes nothing. */
   async change(path: string, change: (text: string | null) => string | null | Promise<string | null>): Promise<void> {
-    for (let tries = 0; tries < TRIES; tries += 1) {
+    for (let tries = 0; tries < mostTries; tries += 1) {
       const found = await this.#bucket.read(path);
       const text = await change(found?.text ?? null);
       if (text === null) return;

@@ -11,8 +11,8 @@ export interface BrowserChoice {
   sandbox: boolean;
 }
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome', 'microsoft-edge'];
-const ON_MACOS = [
+const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome', 'microsoft-edge'];
+const onMacos = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   '/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge',
@@ -34,7 +34,7 @@ export async function findBrowser(
     throw new BrowserUnusable(`there is no browser ${program}`, 'name the program of Chromium, Chrome or Edge');
   }
   const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  const places = [...NAMES.flatMap((name) => folders.map((folder) => join(folder, name))), ...ON_MACOS];
+  const places = [...names.flatMap((name) => folders.map((folder) => join(folder, name))), ...onMacos];
   for (const place of places) if (await isProgram(place)) return place;
   throw new BrowserUnusable(
     'there is no Chromium to render pages with',

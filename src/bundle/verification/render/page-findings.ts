@@ -1,8 +1,8 @@
 import type { RenderRule } from '../../rules/render-rules.ts';
 
 /** At most 100 of a page; each rule has its own share, so that a flood of one hides nothing of another. */
-const KEPT_OF_A_RULE = 25;
-const DETAIL_CHARACTERS = 300;
+const keptOfARule = 25;
+const detailCharacters = 300;
 
 /** The different findings of one page, of which a hostile page makes as many as it likes. */
 export class PageFindings {
@@ -13,9 +13,9 @@ export class PageFindings {
     const kept = this.#kept.get(rule) ?? new Set();
     this.#kept.set(rule, kept);
     // Copied: a slice alone would keep all of a long text in memory.
-    const cut = Buffer.from(detail.slice(0, DETAIL_CHARACTERS)).toString();
+    const cut = Buffer.from(detail.slice(0, detailCharacters)).toString();
     if (kept.has(cut)) return;
-    if (kept.size < KEPT_OF_A_RULE) kept.add(cut);
+    if (kept.size < keptOfARule) kept.add(cut);
     else this.#dropped.set(rule, this.dropped(rule) + 1);
   }
 

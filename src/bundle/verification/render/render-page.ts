@@ -6,14 +6,14 @@ import { isSingleColour } from './single-colour.ts';
 import { addressOf } from './site-files.ts';
 
 /** Where the browser finds the site; the name belongs to nobody (RFC 6761). */
-export const ORIGIN = 'https://bundle.invalid';
+export const origin = 'https://bundle.invalid';
 
-const LOAD_TIMEOUT_MS = 15_000;
-const SCREENSHOT_TIMEOUT_MS = 10_000;
+const loadTimeoutMs = 15_000;
+const screenshotTimeoutMs = 10_000;
 /** What scripts do right after loading counts too. */
-const SETTLE_MS = 300;
+const settleMs = 300;
 /** Sites that draw themselves by script have so long. */
-const BLANK_FOR_MS = 3_000;
+const blankForMs = 3_000;
 
 /** Opens one page of the site and says what is wrong with it. */
 export async function renderPage(context: BrowserContext, path: string): Promise<PageFindings> {
@@ -43,19 +43,18 @@ export async function renderPage(context: BrowserContext, path: string): Promise
 /** What keeps readers from seeing the page; null when it shows something. */
 async function look(page: Page, path: string): Promise<string | null> {
   try {
-    await page.goto(addressOf(ORIGIN, path), { waitUntil: 'load', timeout: LOAD_TIMEOUT_MS });
+    await page.goto(addressOf(origin, path), { waitUntil: 'load', timeout: loadTimeoutMs });
   } catch (error) {
     if (page.isClosed() || !page.context().browser()?.isConnected()) throw error;
-    if (error instanceof Error && error.name === 'TimeoutError')
-      return `it does not load in ${LOAD_TIMEOUT_MS / 1000} s`;
+    if (error instanceof Error && error.name === 'TimeoutError') return `it does not load in ${loadTimeoutMs / 1000} s`;
     return 'it does not load, or leads elsewhere at once';
   }
-  const deadline = performance.now() + BLANK_FOR_MS;
-  await sleep(SETTLE_MS);
+  const deadline = performance.now() + blankForMs;
+  await sleep(settleMs);
   try {
     while (await isBlank(page)) {
       if (performance.now() > deadline) return 'it shows nothing but one colour';
-      await sleep(SETTLE_MS);
+      await sleep(settleMs);
     }
   } catch (error) {
     if (page.isClosed() || !page.context().browser()?.isConnected()) throw error;
@@ -65,13 +64,13 @@ async function look(page: Page, path: string): Promise<string | null> {
 }
 
 async function isBlank(page: Page): Promise<boolean> {
-  return isSingleColour(await page.screenshot({ timeout: SCREENSHOT_TIMEOUT_MS, animations: 'allow', type: 'png' }));
+  return isSingleColour(await page.screenshot({ timeout: screenshotTimeoutMs, animations: 'allow', type: 'png' }));
 }
 
 function addRequest(request: Request, status: number | null, add: (rule: RenderRule, detail: string) => void): void {
   const url = request.url();
   const what = request.resourceType();
-  const inside = url.startsWith(`${ORIGIN}/`) ? new URL(url).pathname : null;
+  const inside = url.startsWith(`${origin}/`) ? new URL(url).pathname : null;
   if (inside === null) add('page-external-request', `${what} from ${hostOf(url)}`);
   // Browsers look for the first by themselves; what the page itself gave up was not missing.
   else if (inside === '/favicon.ico' || request.failure()?.errorText === 'net::ERR_ABORTED') return;

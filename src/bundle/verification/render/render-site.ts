@@ -4,13 +4,13 @@ import type { Browser, BrowserContext, Route } from 'playwright-core';
 import type { Reason } from '../../../model/export/archive-facts.ts';
 import { unpack } from '../../archive/unpack.ts';
 import { printablePath } from '../../rules/reason-list.ts';
-import { isRenderRule, RENDER_RULES, type RenderRuleLevels } from '../../rules/render-rules.ts';
+import { isRenderRule, type RenderRuleLevels, renderRuleTexts } from '../../rules/render-rules.ts';
 import type { RuleLevel } from '../../rules/site-rules.ts';
 import type { VerificationReport } from '../verification-report.ts';
 import { BrowserUnusable } from './browser-unusable.ts';
 import { type BrowserChoice, findBrowser } from './find-browser.ts';
 import type { PageFindings } from './page-findings.ts';
-import { ORIGIN, renderPage } from './render-page.ts';
+import { origin, renderPage } from './render-page.ts';
 import type { Rendering } from './rendering.ts';
 import { samplePages } from './sample-pages.ts';
 import { SiteFiles } from './site-files.ts';
@@ -29,15 +29,15 @@ export interface RenderOptions {
   onPage?: ((done: number, pages: number) => void) | undefined;
 }
 
-const TIME_LIMIT_MS = 600_000;
-const LAUNCH_TIMEOUT_MS = 60_000;
+const wholeTimeLimitMs = 600_000;
+const launchTimeoutMs = 60_000;
 /** Playwright holds a file whole, and again as base64, while it hands it over; larger ones are sent empty. */
-const HANDED_OVER_BYTES = 32 * 1024 ** 2;
+const handedOverBytes = 32 * 1024 ** 2;
 /** Findings of one rule that are listed; the others are counted. */
-const LISTED = 10;
+const mostListed = 10;
 
 /** Nothing leaves: no name has an address, every connection goes to a proxy that is not there, no UDP. */
-const NO_NETWORK = [
+const noNetwork = [
   '--host-resolver-rules=MAP * ~NOTFOUND',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -46,7 +46,7 @@ const NO_NETWORK = [
   '--disable-quic',
   '--no-pings',
 ];
-const NOWHERE = 'http://127.0.0.1:1';
+const nowhere = 'http://127.0.0.1:1';
 
 /**
  * Opens sampled pages of a verified archive in Chromium, which gets the files from here and has no network. The archive
@@ -58,7 +58,7 @@ export async function renderSite(
   { archive: facts, entries, contentDigest }: VerificationReport,
   options: RenderOptions,
 ): Promise<Rendering> {
-  const { browser: choice, signal, timeLimitMs = TIME_LIMIT_MS } = options;
+  const { browser: choice, signal, timeLimitMs = wholeTimeLimitMs } = options;
   if (facts === null || contentDigest === null) throw new TypeError('a refused archive is not rendered');
   const program = await findBrowser(choice);
   const paths = entries.map(({ path }) => path);
@@ -105,10 +105,10 @@ async function launch(program: string, sandbox: boolean, home: string): Promise<
     return await chromium.launch({
       executablePath: program,
       chromiumSandbox: sandbox,
-      args: NO_NETWORK,
-      proxy: { server: NOWHERE },
+      args: noNetwork,
+      proxy: { server: nowhere },
       env: { PATH, LANG, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home },
-      timeout: LAUNCH_TIMEOUT_MS,
+      timeout: launchTimeoutMs,
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
@@ -159,10 +159,10 @@ async function openContext(browser: Browser, files: SiteFiles): Promise<BrowserC
 async function answer(route: Route, files: SiteFiles): Promise<void> {
   const request = route.request();
   const url = new URL(request.url());
-  if (url.origin !== ORIGIN) return route.abort('blockedbyclient');
+  if (url.origin !== origin) return route.abort('blockedbyclient');
   if (!['GET', 'HEAD'].includes(request.method())) return route.fulfill({ status: 405, body: '' });
   const { status, file, type } = files.answer(url.pathname);
-  const empty = file === null || (await stat(file)).size > HANDED_OVER_BYTES;
+  const empty = file === null || (await stat(file)).size > handedOverBytes;
   return route.fulfill({ status, contentType: type, ...(empty ? { body: '' } : { path: file }) });
 }
 
@@ -172,19 +172,19 @@ function conclude(
   levels: RenderRuleLevels,
 ): Rendering {
   const judged: Record<RuleLevel, Reason[]> = { refuse: [], warn: [], off: [] };
-  for (const rule of Object.keys(RENDER_RULES).filter(isRenderRule)) {
+  for (const rule of Object.keys(renderRuleTexts).filter(isRenderRule)) {
     const all = found.flatMap(({ path, findings }) =>
       findings.of(rule).map((detail) => ({ rule, path: printablePath(path), detail: printablePath(detail) })),
     );
     const dropped = found.reduce((sum, { findings }) => sum + findings.dropped(rule), 0);
-    const listed: Reason[] = all.slice(0, LISTED);
+    const listed: Reason[] = all.slice(0, mostListed);
     const more = all.length + dropped - listed.length;
     if (more > 0) listed.push({ rule, path: null, detail: `${more} more not listed` });
     const late = wanted.length - found.length;
     if (rule === 'page-does-not-render' && late > 0) {
       listed.push({ rule, path: null, detail: `${late} pages were not looked at for lack of time` });
     }
-    judged[levels[rule] ?? RENDER_RULES[rule].level].push(...listed);
+    judged[levels[rule] ?? renderRuleTexts[rule].level].push(...listed);
   }
   return { pages: found.map(({ path }) => path), reasons: judged.refuse, warnings: judged.warn };
 }

@@ -1,14 +1,14 @@
 import { inflateSync } from 'node:zlib';
 
-const SIGNATURE = '89504e470d0a1a0a';
+const signature = '89504e470d0a1a0a';
 /** Bytes of a pixel, by the colour type of the header; screenshots have no other. */
-const PIXEL_BYTES: Record<number, number> = { 2: 3, 6: 4 };
+const pixelBytes: Record<number, number> = { 2: 3, 6: 4 };
 
 /** Whether all pixels of a PNG with 8 bits a channel and without interlacing, such as a screenshot, are the same. */
 export function isSingleColour(png: Buffer): boolean {
-  if (png.toString('hex', 0, 8) !== SIGNATURE) throw new TypeError('a screenshot is no PNG');
+  if (png.toString('hex', 0, 8) !== signature) throw new TypeError('a screenshot is no PNG');
   const width = png.readUInt32BE(16);
-  const pixel = PIXEL_BYTES[png.readUInt8(25)];
+  const pixel = pixelBytes[png.readUInt8(25)];
   if (png.readUInt8(24) !== 8 || pixel === undefined || png.readUInt8(28) !== 0) {
     throw new TypeError('a screenshot is a PNG of another kind');
   }

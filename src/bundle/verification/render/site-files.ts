@@ -9,7 +9,7 @@ export interface SiteAnswer {
   type: string;
 }
 
-const TYPES: Record<string, string> = {
+const types: Record<string, string> = {
   html: 'text/html; charset=utf-8',
   htm: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -66,7 +66,7 @@ export function addressOf(origin: string, path: string): string {
 
 function typeOf(path: string): string {
   const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
-  return TYPES[extension] ?? 'application/octet-stream';
+  return types[extension] ?? 'application/octet-stream';
 }
 
 function decoded(pathname: string): string | undefined {

@@ -1,9 +1,9 @@
 import type { Reference } from './reference.ts';
 
 /** Where something begins that matters: comments and strings hide the rest, names of namespaces are not loaded. */
-const BEGINNING = /\/\*|["']|\burl\(|@import\b|@namespace\b/gi;
-const SPACE = /\s*/y;
-const BARE_URL = /[^\s"')]*/y;
+const beginning = /\/\*|["']|\burl\(|@import\b|@namespace\b/gi;
+const space = /\s*/y;
+const bareUrl = /[^\s"')]*/y;
 
 /** What a style sheet loads: `url()` and `@import` (CSS Syntax 3), comments and strings left out. */
 export function cssReferences(text: string, by = 'url()', offset = 0): Reference[] {
@@ -13,8 +13,8 @@ export function cssReferences(text: string, by = 'url()', offset = 0): Reference
   };
   // Every step goes on behind what it has looked at, so that no text takes more than one pass.
   for (let at = 0; at < text.length; ) {
-    BEGINNING.lastIndex = at;
-    const match = BEGINNING.exec(text);
+    beginning.lastIndex = at;
+    const match = beginning.exec(text);
     if (!match) break;
     const token = match[0].toLowerCase();
     const behind = match.index + token.length;
@@ -22,9 +22,9 @@ export function cssReferences(text: string, by = 'url()', offset = 0): Reference
     else if (token === '@namespace') at = after(text, ';', behind);
     else if (token === '"' || token === "'") at = stringAt(text, match.index)?.end ?? behind;
     else {
-      const start = skip(text, SPACE, behind);
+      const start = skip(text, space, behind);
       const string = stringAt(text, start);
-      const end = string?.end ?? (token === 'url(' ? skip(text, BARE_URL, start) : start);
+      const end = string?.end ?? (token === 'url(' ? skip(text, bareUrl, start) : start);
       const url = string?.value ?? text.slice(start, end);
       add(url, token === 'url(' ? by : '@import', match.index);
       at = Math.max(end, behind);

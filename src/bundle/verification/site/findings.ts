@@ -3,7 +3,7 @@ import { printablePath } from '../../rules/reason-list.ts';
 import type { SiteRule } from '../../rules/site-rules.ts';
 
 /** Findings of one rule that are listed; the others are counted. */
-const LISTED = 10;
+const mostListed = 10;
 
 /** Findings by rule; can be passed between threads. */
 export type FindingsByRule = Map<SiteRule, { listed: Reason[]; count: number }>;
@@ -15,7 +15,7 @@ export class Findings {
   add(rule: SiteRule, path: string | null, detail: string): void {
     const found = this.#of(rule);
     found.count += 1;
-    if (found.listed.length >= LISTED) return;
+    if (found.listed.length >= mostListed) return;
     found.listed.push({ rule, path: path === null ? null : printablePath(path), detail: printablePath(detail) });
   }
 
@@ -23,7 +23,7 @@ export class Findings {
     for (const [rule, { listed, count }] of other) {
       const found = this.#of(rule);
       found.count += count;
-      found.listed.push(...listed.slice(0, LISTED - found.listed.length));
+      found.listed.push(...listed.slice(0, mostListed - found.listed.length));
     }
   }
 

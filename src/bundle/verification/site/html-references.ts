@@ -7,7 +7,7 @@ import { srcsetUrls } from './srcset.ts';
 type Attributes = Readonly<Record<string, string>>;
 
 /** Attributes that hold one address, by element; `*` stands for any. */
-const ADDRESSES = new Map<string, readonly (readonly [string, ReferenceKind])[]>(
+const addresses = new Map<string, readonly (readonly [string, ReferenceKind])[]>(
   Object.entries({
     a: [['href', 'link']],
     area: [['href', 'link']],
@@ -48,12 +48,12 @@ const ADDRESSES = new Map<string, readonly (readonly [string, ReferenceKind])[]>
   } satisfies Record<string, [string, ReferenceKind][]>),
 );
 
-const LOADED_LINKS =
+const loadedLinks =
   /(?:^|\s)(?:stylesheet|icon|apple-touch-icon|mask-icon|preload|prefetch|modulepreload|manifest)(?:\s|$)/i;
-const CONTACTED_LINKS = /(?:^|\s)(?:preconnect|dns-prefetch|pingback)(?:\s|$)/i;
+const contactedLinks = /(?:^|\s)(?:preconnect|dns-prefetch|pingback)(?:\s|$)/i;
 
 /** Of a refresh: an address is not longer in practice. */
-const MOST_REFRESH_CHARACTERS = 500;
+const mostRefreshCharacters = 500;
 
 export interface HtmlContent {
   references: Reference[];
@@ -114,7 +114,7 @@ function collect(into: Reference[], element: string, attributes: Attributes, at:
   const add = (attribute: string, kind: ReferenceKind, url: string | undefined) => {
     if (url !== undefined) into.push({ kind, url, by: `<${element} ${attribute}>`, at });
   };
-  for (const [attribute, kind] of ADDRESSES.get(element) ?? []) add(attribute, kind, attributes[attribute]);
+  for (const [attribute, kind] of addresses.get(element) ?? []) add(attribute, kind, attributes[attribute]);
   for (const attribute of ['srcset', 'imagesrcset']) {
     const value = attributes[attribute];
     if (value) for (const url of srcsetUrls(value)) add(attribute, 'resource', url);
@@ -135,13 +135,13 @@ function collectInner(into: Reference[], srcdoc: string, at: number): void {
 
 /** Of the many relations only these make a browser load or contact something. */
 function linkKind(relation: string): ReferenceKind | null {
-  if (LOADED_LINKS.test(relation)) return 'resource';
-  return CONTACTED_LINKS.test(relation) ? 'contact' : null;
+  if (loadedLinks.test(relation)) return 'resource';
+  return contactedLinks.test(relation) ? 'contact' : null;
 }
 
 /** The address in `5; url=…`; undefined when the page only loads itself again. */
 function refreshUrl(content: string): string | undefined {
-  const head = content.trim().slice(0, MOST_REFRESH_CHARACTERS);
+  const head = content.trim().slice(0, mostRefreshCharacters);
   const [, quoted, plain] = /^[\s\d.]*[;,\s]\s*(?:url\s*=\s*)?(?:["']([^"']*)|(\S.*))/i.exec(head) ?? [];
   return quoted ?? plain?.trim();
 }

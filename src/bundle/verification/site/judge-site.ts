@@ -1,6 +1,6 @@
 import type { Reason } from '../../../model/export/archive-facts.ts';
 import { foldPath } from '../../archive/path-rules.ts';
-import { isSiteRule, type RuleLevel, SITE_RULES, type SiteRuleLevels } from '../../rules/site-rules.ts';
+import { isSiteRule, type RuleLevel, type SiteRuleLevels, siteRuleTexts } from '../../rules/site-rules.ts';
 import { Findings } from './findings.ts';
 import { secretFile } from './secrets.ts';
 import type { SiteNotes, Target } from './site-inspection.ts';
@@ -28,8 +28,8 @@ export function judgeSite(
   for (const note of notes) findings.merge(note.findings);
   judgeTargets(paths, notes, findings);
   const judged: Record<RuleLevel, Reason[]> = { refuse: [], warn: [], off: [] };
-  for (const rule of Object.keys(SITE_RULES).filter(isSiteRule)) {
-    judged[levels[rule] ?? SITE_RULES[rule].level].push(...findings.of(rule));
+  for (const rule of Object.keys(siteRuleTexts).filter(isSiteRule)) {
+    judged[levels[rule] ?? siteRuleTexts[rule].level].push(...findings.of(rule));
   }
   return { reasons: judged.refuse, warnings: judged.warn };
 }

@@ -1,7 +1,7 @@
 /** What a secret begins with: looked for first, as it is there in few files. */
-const BEGINNING = /-----BEGIN |AKIA|gh[pousr]_|github_pat_|xox[abprs]-|[sr]k_live_|npm_|glpat-/g;
+const beginning = /-----BEGIN |AKIA|gh[pousr]_|github_pat_|xox[abprs]-|[sr]k_live_|npm_|glpat-/g;
 
-const SHAPES: readonly (readonly [string, RegExp])[] = [
+const shapes: readonly (readonly [string, RegExp])[] = [
   [
     'a private key',
     /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\\n|\s){1,9}(?:[A-Za-z-]{1,40}: [^\n]{0,200}\n\s{0,9}){0,9}[A-Za-z0-9+/=]{40}/y,
@@ -14,7 +14,7 @@ const SHAPES: readonly (readonly [string, RegExp])[] = [
   ['a token of GitLab', /glpat-[A-Za-z0-9_-]{20}\b/y],
 ];
 
-const SECRET_FILES: readonly (readonly [string, RegExp])[] = [
+const secretFiles: readonly (readonly [string, RegExp])[] = [
   ['part of a Git repository', /(?:^|\/)\.(?:git|svn|hg)\//],
   ['environment variables', /(?:^|\/)\.env(?:\.(?!example$|sample$|template$)[^/]*)?$/i],
   ['a private key', /(?:^|\/)id_(?:rsa|dsa|ecdsa|ed25519)$|\.(?:p12|pfx|jks|keystore|ppk)$/i],
@@ -27,7 +27,7 @@ const SECRET_FILES: readonly (readonly [string, RegExp])[] = [
 /** What in a text looks like a secret, and where; never the secret itself. */
 export function secretsIn(text: string): { what: string; at: number }[] {
   const found: { what: string; at: number }[] = [];
-  for (const { index } of text.matchAll(BEGINNING)) {
+  for (const { index } of text.matchAll(beginning)) {
     const what = shapeAt(text, index);
     if (what !== null) found.push({ what, at: index });
   }
@@ -36,11 +36,11 @@ export function secretsIn(text: string): { what: string; at: number }[] {
 
 /** What a file is that no site should hold, by its path; null for others. */
 export function secretFile(path: string): string | null {
-  return SECRET_FILES.find(([, pattern]) => pattern.test(path))?.[0] ?? null;
+  return secretFiles.find(([, pattern]) => pattern.test(path))?.[0] ?? null;
 }
 
 function shapeAt(text: string, at: number): string | null {
-  for (const [what, pattern] of SHAPES) {
+  for (const [what, pattern] of shapes) {
     pattern.lastIndex = at;
     if (pattern.test(text)) return what;
   }

@@ -9,14 +9,14 @@ import { secretsIn } from './secrets.ts';
 import { destinationOf, folderOf } from './site-links.ts';
 
 /** Larger texts are not looked into: they would have to be held in memory. */
-const MOST_BYTES = 32 * 1024 ** 2;
+const mostBytes = 32 * 1024 ** 2;
 /** Different places that are remembered; a site of a million pages has fewer broken links than that, or enough. */
-const MOST_TARGETS = 2_000_000;
-const INLINE_SOURCE_MAP = /[/*][#@] sourceMappingURL=data:/;
+const mostTargets = 2_000_000;
+const inlineSourceMap = /[/*][#@] sourceMappingURL=data:/;
 
 type TextKind = 'html' | 'svg' | 'css' | 'script' | 'text';
 
-const KINDS = new Map<string, TextKind>(
+const kinds = new Map<string, TextKind>(
   Object.entries({
     html: 'html',
     htm: 'html',
@@ -81,8 +81,8 @@ export class SiteInspection {
   wants(path: string, bytes: number): boolean {
     const kind = kindOf(path);
     if (kind === null) return false;
-    if (bytes <= MOST_BYTES) return true;
-    this.#add('not-inspected', path, `larger than ${MOST_BYTES / 1024 ** 2} MiB`);
+    if (bytes <= mostBytes) return true;
+    this.#add('not-inspected', path, `larger than ${mostBytes / 1024 ** 2} MiB`);
     return false;
   }
 
@@ -148,7 +148,7 @@ export class SiteInspection {
     this.#known.add(key);
     if (to.kind === 'nowhere' || kind === 'contact') return;
     const known = this.#targets.get(to.path);
-    if (known === undefined && this.#targets.size === MOST_TARGETS) {
+    if (known === undefined && this.#targets.size === mostTargets) {
       this.#giveUpLinks(page);
       return;
     }
@@ -161,7 +161,7 @@ export class SiteInspection {
   #giveUpLinks(page: string): void {
     if (this.#hasGivenUp) return;
     this.#hasGivenUp = true;
-    this.#add('not-inspected', page, `links from here on: there are more than ${MOST_TARGETS} different ones`);
+    this.#add('not-inspected', page, `links from here on: there are more than ${mostTargets} different ones`);
   }
 
   #lookForServiceWorker(path: string, script: { text: string; at: number }, lines: LineCounter): void {
@@ -170,7 +170,7 @@ export class SiteInspection {
   }
 
   #lookForSourceMap(path: string, text: string, lines: LineCounter): void {
-    const at = text.includes('sourceMappingURL=data:') ? text.search(INLINE_SOURCE_MAP) : -1;
+    const at = text.includes('sourceMappingURL=data:') ? text.search(inlineSourceMap) : -1;
     if (at >= 0) this.#add('source-map', path, `line ${lines.lineOf(at)}: a source map is part of the file`);
   }
 
@@ -180,5 +180,5 @@ export class SiteInspection {
 }
 
 function kindOf(path: string): TextKind | null {
-  return KINDS.get(path.slice(path.lastIndexOf('.') + 1).toLowerCase()) ?? null;
+  return kinds.get(path.slice(path.lastIndexOf('.') + 1).toLowerCase()) ?? null;
 }

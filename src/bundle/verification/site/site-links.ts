@@ -6,8 +6,8 @@ export type Destination =
   /** The page itself, or nothing that is fetched (`mailto:`, `data:`, `javascript:`). */
   | { kind: 'nowhere' };
 
-const NOWHERE: Destination = { kind: 'nowhere' };
-const FETCHED = /^(?:https?|wss?|ftp):$/;
+const nowhere: Destination = { kind: 'nowhere' };
+const fetched = /^(?:https?|wss?|ftp):$/;
 
 /**
  * Where an address on a page leads (URL Standard, as far as sites use it).
@@ -18,12 +18,12 @@ export function destinationOf(address: string, folder: string): Destination {
   const scheme = /^([a-z][a-z0-9+.-]*:)(.*)$/is.exec(url);
   if (scheme) {
     const [, name = '', rest = ''] = scheme;
-    return FETCHED.test(name.toLowerCase()) ? external(rest) : NOWHERE;
+    return fetched.test(name.toLowerCase()) ? external(rest) : nowhere;
   }
   const slashed = url.replaceAll('\\', '/');
   if (slashed.startsWith('//')) return external(slashed);
   const bare = decode(slashed.replace(/[?#].*$/s, ''));
-  if (bare === '') return NOWHERE;
+  if (bare === '') return nowhere;
   return { kind: 'internal', path: normalize(bare.startsWith('/') ? bare.slice(1) : folder + bare) };
 }
 

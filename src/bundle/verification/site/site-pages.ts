@@ -1,4 +1,4 @@
-const INDEX_PAGE = 'index.html';
+const indexPage = 'index.html';
 
 /** Pages are the `.html` files of a site (service-interface.md, appendix: "the archive"). */
 export function isPage(path: string): boolean {
@@ -10,10 +10,10 @@ export function isPage(path: string): boolean {
  * none either: unpacked, it would answer nothing at `/`, and dropping the folder would be a guess.
  */
 export function missingIndexPage(paths: readonly string[]): string | null {
-  if (paths.includes(INDEX_PAGE)) return null;
+  if (paths.includes(indexPage)) return null;
   const folder = commonFolder(paths);
   const advice = folder === null ? '' : `; every file lies below the folder "${folder}": pack what is in it`;
-  return `there is no ${INDEX_PAGE} at the root of the archive${advice}`;
+  return `there is no ${indexPage} at the root of the archive${advice}`;
 }
 
 function commonFolder(paths: readonly string[]): string | null {

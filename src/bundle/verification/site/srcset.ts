@@ -1,11 +1,11 @@
-const SPACES = /[\s,]*/y;
-const WORD = /\S*/y;
+const spaces = /[\s,]*/y;
+const wordPattern = /\S*/y;
 
 /** The addresses of a `srcset` (HTML, "srcset attributes"): each up to white space, descriptors up to a comma. */
 export function srcsetUrls(value: string): string[] {
   const urls: string[] = [];
-  for (let at = ends(SPACES, value, 0); at < value.length; at = ends(SPACES, value, at)) {
-    const end = ends(WORD, value, at);
+  for (let at = ends(spaces, value, 0); at < value.length; at = ends(spaces, value, at)) {
+    const end = ends(wordPattern, value, at);
     const word = value.slice(at, end);
     const url = word.replace(/,{1,100}$/, '');
     urls.push(url);

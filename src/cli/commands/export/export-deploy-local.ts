@@ -60,14 +60,14 @@ async function verify(
 ): Promise<void> {
   const { NoSuchVersion } = await import('../../../bundle/store/bundle-store.ts');
   const { checkVersion } = await import('../../../bundle/store/check-version.ts');
-  const { DEFAULT_LIMITS } = await import('../../../bundle/archive/entry-rules.ts');
+  const { defaultLimits } = await import('../../../bundle/archive/entry-rules.ts');
   const { VersionDamaged } = await import('../../../bundle/store/store-errors.ts');
   const { isStoreName } = await import('../../../bundle/store/store-names.ts');
   if (!isStoreName(version)) throw usageFailure(`${version} is no version's name`, 'see `docferry export versions`');
   const live = await output.startLive();
   try {
     await checkVersion(store, site.domain, version, {
-      limits: { ...DEFAULT_LIMITS, maxBytes: site.bundle.maxBytes, maxFiles: site.bundle.maxFiles },
+      limits: { ...defaultLimits, maxBytes: site.bundle.maxBytes, maxFiles: site.bundle.maxFiles },
       siteRules: site.bundle.rules,
       domain: site.domain,
       signal,

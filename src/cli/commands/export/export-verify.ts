@@ -48,14 +48,14 @@ export function addExportVerify(parent: Command, run: RunCommand): void {
 }
 
 async function verify(context: CommandContext, file: string, flags: VerifyFlags): Promise<ExitCode> {
-  const { DEFAULT_LIMITS } = await import('../../../bundle/archive/entry-rules.ts');
+  const { defaultLimits } = await import('../../../bundle/archive/entry-rules.ts');
   const { verifyInThread } = await import('../../../bundle/verification/verify-in-thread.ts');
   const path = resolve(context.cwd, file);
   const pages = pagesToRender(flags);
   const signing = await signingOf(context, path, flags);
   const live = await context.output.startLive();
   const found = await verifyInThread(path, {
-    limits: DEFAULT_LIMITS,
+    limits: defaultLimits,
     structureOnly: flags.structureOnly === true,
     onProgress: ({ files, bytes }) => {
       if (bytes < silentBelowBytes) return;

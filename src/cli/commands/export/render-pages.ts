@@ -15,7 +15,7 @@ export interface RenderFlags {
   browserSandbox: boolean;
 }
 
-const MOST_PAGES = 1_000;
+const mostPages = 1_000;
 
 /** How many pages `--render` asks for, null without it; the flags that belong to it are of no use alone. */
 export function pagesToRender({ structureOnly, render, browser, browserSandbox }: RenderFlags): number | null {
@@ -26,8 +26,8 @@ export function pagesToRender({ structureOnly, render, browser, browserSandbox }
   }
   if (structureOnly) throw usageFailure('--render looks at the content, which --structure-only leaves out');
   const pages = /^\d{1,4}$/.test(render) ? Number(render) : 0;
-  if (pages >= 1 && pages <= MOST_PAGES) return pages;
-  throw usageFailure(`--render held "${render}": expected a number of pages from 1 to ${MOST_PAGES}`);
+  if (pages >= 1 && pages <= mostPages) return pages;
+  throw usageFailure(`--render held "${render}": expected a number of pages from 1 to ${mostPages}`);
 }
 
 /** Opens so many pages of a good archive in a browser. Throws `BrowserUnusable`. */

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { DirectoryBundleStore } from '../../../../src/bundle/store/directory/directory-store.ts';
-import { DOMAIN, stage } from '../../../tools/bundle/staged.ts';
+import { siteDomain, stage } from '../../../tools/bundle/staged.ts';
 import { tempFolder } from '../../../tools/bundle/temp-folder.ts';
 
-const V1 = '20261121T040200Z-aaaaaaaaaaaa';
-const NOW = new Date('2026-11-23T00:00:00Z');
+const v1 = '20261121T040200Z-aaaaaaaaaaaa';
+const now = new Date('2026-11-23T00:00:00Z');
 
 async function makeStore() {
   const root = join(await tempFolder(), 'bundles');
@@ -22,20 +22,20 @@ describe('DirectoryBundleStore', () => {
     const { root, store } = await makeStore();
     await stage(store, 'run-1');
     await appendFile(await store.stagingFile('run-1'), 'x');
-    await expect(store.publish('run-1', V1)).rejects.toMatchObject({ name: 'StagedChanged' });
+    await expect(store.publish('run-1', v1)).rejects.toMatchObject({ name: 'StagedChanged' });
     await rm(await store.stagingFile('run-1'));
-    await expect(store.publish('run-1', V1)).rejects.toMatchObject({ name: 'StagedChanged' });
-    await expect(store.publish('run-2', V1)).rejects.toMatchObject({ name: 'StagedChanged' });
-    expect(await store.versions(DOMAIN)).toEqual([]);
+    await expect(store.publish('run-1', v1)).rejects.toMatchObject({ name: 'StagedChanged' });
+    await expect(store.publish('run-2', v1)).rejects.toMatchObject({ name: 'StagedChanged' });
+    expect(await store.versions(siteDomain)).toEqual([]);
     expect(await filesBelow(join(root, '.staging'))).toEqual(['run-1', 'run-1/staged.json']);
   });
 
   it('is not touched by a writer that still holds the staged file', async () => {
     const { store } = await makeStore();
     await stage(store, 'run-1');
-    await store.publish('run-1', V1);
+    await store.publish('run-1', v1);
     await truncate(await store.stagingFile('run-1'), 0);
-    expect(await readFile(await store.archivePath(DOMAIN, V1), 'utf8')).toBe('archive bytes');
+    expect(await readFile(await store.archivePath(siteDomain, v1), 'utf8')).toBe('archive bytes');
   });
 
   it('survives what a killed publisher left half-written', async () => {
@@ -43,25 +43,25 @@ describe('DirectoryBundleStore', () => {
     await stage(store, 'run-1');
     await mkdir(join(root, '.staging', 'run-1', 'version.1-abc.tmp'));
     await writeFile(join(root, '.staging', 'run-1', 'version.1-abc.tmp', 'bundle.tar.gz'), 'half');
-    await mkdir(join(root, DOMAIN, 'versions'), { recursive: true });
-    await writeFile(join(root, DOMAIN, 'current.json.1-abc.tmp'), '{"vers');
-    expect(await store.current(DOMAIN)).toBeNull();
-    await store.publish('run-1', V1);
+    await mkdir(join(root, siteDomain, 'versions'), { recursive: true });
+    await writeFile(join(root, siteDomain, 'current.json.1-abc.tmp'), '{"vers');
+    expect(await store.current(siteDomain)).toBeNull();
+    await store.publish('run-1', v1);
     await store.discardStaged('run-1');
-    await store.moveCurrent(DOMAIN, V1, 0, NOW);
-    expect((await store.versions(DOMAIN)).map(({ version }) => version)).toEqual([V1]);
+    await store.moveCurrent(siteDomain, v1, 0, now);
+    expect((await store.versions(siteDomain)).map(({ version }) => version)).toEqual([v1]);
     expect(await readdir(join(root, '.staging'))).toEqual([]);
   });
 
   it('waits for another process that holds the lock', async () => {
     const { root, store } = await makeStore();
     await stage(store, 'run-1');
-    await store.publish('run-1', V1);
+    await store.publish('run-1', v1);
     const other = new Database(join(root, '.lock'));
     other.exec('BEGIN EXCLUSIVE');
-    const moving = store.moveCurrent(DOMAIN, V1, 0, NOW);
+    const moving = store.moveCurrent(siteDomain, v1, 0, now);
     expect(await Promise.race([moving, new Promise((done) => setTimeout(done, 50, 'waiting'))])).toBe('waiting');
-    expect(await store.current(DOMAIN)).toBeNull();
+    expect(await store.current(siteDomain)).toBeNull();
     other.close();
     expect(await moving).toMatchObject({ epoch: 1 });
   });

@@ -4,17 +4,17 @@ import { auditStore } from '../../../../src/bundle/store/audit-store.ts';
 import { S3BundleStore } from '../../../../src/bundle/store/s3/s3-store.ts';
 import { StoreUnreachable } from '../../../../src/bundle/store/store-errors.ts';
 import { versionName } from '../../../../src/model/export/version-name.ts';
-import { DOMAIN, filesOf, publish, stage, stagedManifest } from '../../../tools/bundle/staged.ts';
+import { filesOf, publish, siteDomain, stage, stagedManifest } from '../../../tools/bundle/staged.ts';
 import { s3Backend, s3Server } from '../../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../../tools/bundle/temp-folder.ts';
 import { breakingProxy } from '../../../tools/proxies/breaking-proxy.ts';
 
-const NOW = new Date('2026-11-23T00:00:00Z');
+const now = new Date('2026-11-23T00:00:00Z');
 const nameOf = (day: number, content: string) =>
   versionName(Date.UTC(2026, 10, day), stagedManifest(content, filesOf(content)).contentDigest);
-const AT_ONCE = 8;
-const OLD = nameOf(21, 'old');
-const NEW = nameOf(22, 'new');
+const atOnce = 8;
+const old = nameOf(21, 'old');
+const newer = nameOf(22, 'new');
 
 describe.skipIf(!s3Backend.available)(
   'an export to a bucket that ends at any request (S1)',
@@ -26,8 +26,8 @@ describe.skipIf(!s3Backend.available)(
     it.each(['not sent', 'answer lost'] as const)(
       'readers see the old or the new version whole, and a repetition ends well: request %s',
       async (next) => {
-        for (let whole = 0, ended = false; !ended; whole += AT_ONCE) {
-          const some = Array.from({ length: AT_ONCE }, (_, n) => interrupted(whole + n, next));
+        for (let whole = 0, ended = false; !ended; whole += atOnce) {
+          const some = Array.from({ length: atOnce }, (_, n) => interrupted(whole + n, next));
           ended = (await Promise.all(some)).some((finished) => finished);
         }
       },
@@ -41,8 +41,8 @@ async function interrupted(whole: number, next: 'not sent' | 'answer lost'): Pro
   const prefix = `interrupted/${next.replace(' ', '-')}-${whole}`;
   const settings = { bucket, prefix, endpoint, publicUrl: 'http://x', workFolder: join(await tempFolder(), 'work') };
   const reader = await S3BundleStore.open(settings);
-  await publish(reader, OLD, 'old');
-  await reader.moveCurrent(DOMAIN, OLD, 0, NOW);
+  await publish(reader, old, 'old');
+  await reader.moveCurrent(siteDomain, old, 0, now);
 
   const proxy = await breakingProxy(endpoint, whole, next);
   const failure = await exporting({ ...settings, endpoint: proxy.url }).catch((error: unknown) => error);
@@ -50,16 +50,16 @@ async function interrupted(whole: number, next: 'not sent' | 'answer lost'): Pro
   await proxy.stop();
   expect([whole, failure]).toEqual([whole, finished ? undefined : expect.any(StoreUnreachable)]);
 
-  const current = await reader.current(DOMAIN);
-  const listed = (await reader.versions(DOMAIN)).map(({ version }) => version);
+  const current = await reader.current(siteDomain);
+  const listed = (await reader.versions(siteDomain)).map(({ version }) => version);
   expect(listed).toContain(current?.version);
-  expect([OLD, NEW]).toContain(current?.version);
-  expect(await reader.withArchive(DOMAIN, current?.version ?? '', async () => 'whole')).toBe('whole');
+  expect([old, newer]).toContain(current?.version);
+  expect(await reader.withArchive(siteDomain, current?.version ?? '', async () => 'whole')).toBe('whole');
 
   await exporting(settings);
-  const [audit] = await auditStore(reader, [DOMAIN]);
-  expect(audit).toMatchObject({ current: NEW, reasons: [], versions: [{ state: 'good' }, { state: 'good' }] });
-  expect(await reader.current(DOMAIN)).toMatchObject({ version: NEW, epoch: 2 });
+  const [audit] = await auditStore(reader, [siteDomain]);
+  expect(audit).toMatchObject({ current: newer, reasons: [], versions: [{ state: 'good' }, { state: 'good' }] });
+  expect(await reader.current(siteDomain)).toMatchObject({ version: newer, epoch: 2 });
   return finished;
 }
 
@@ -67,7 +67,7 @@ async function interrupted(whole: number, next: 'not sent' | 'answer lost'): Pro
 async function exporting(settings: Parameters<typeof S3BundleStore.open>[0]): Promise<void> {
   const store = await S3BundleStore.open(settings);
   await stage(store, 'run-1', 'new');
-  await store.publish('run-1', NEW);
-  await store.moveCurrent(DOMAIN, NEW, 1, NOW);
+  await store.publish('run-1', newer);
+  await store.moveCurrent(siteDomain, newer, 1, now);
   await store.discardStaged('run-1');
 }

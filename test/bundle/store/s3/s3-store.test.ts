@@ -9,13 +9,13 @@ import { abortUploads, copyIfAbsent, uploadArchive } from '../../../../src/bundl
 import { S3BundleStore, type S3StoreOptions } from '../../../../src/bundle/store/s3/s3-store.ts';
 import { StoreRefused, StoreUnreachable } from '../../../../src/bundle/store/store-errors.ts';
 import { sha256 } from '../../../tools/bundle/object-server.ts';
-import { DOMAIN, publish, stage, stagedManifest } from '../../../tools/bundle/staged.ts';
+import { publish, siteDomain, stage, stagedManifest } from '../../../tools/bundle/staged.ts';
 import { s3Backend, s3Server } from '../../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../../tools/bundle/temp-folder.ts';
 import { cuttingProxy } from '../../../tools/proxies/cutting-proxy.ts';
 
-const V1 = '20261121T040200Z-aaaaaaaaaaaa';
-const MIB = 1024 ** 2;
+const v1 = '20261121T040200Z-aaaaaaaaaaaa';
+const mib = 1024 ** 2;
 /** Bytes that no part of is like another. */
 const content = (bytes: number) =>
   Buffer.from(Uint32Array.from({ length: bytes / 4 }, (_, n) => n * 2_654_435_761).buffer);
@@ -53,22 +53,22 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
 
   it('uploads large archives in parts, copies them in parts, and says for how long they may be kept', async () => {
     const store = await S3BundleStore.open(await options({ prefix: 'large' }));
-    const bytes = content(20 * MIB);
-    const manifest = await publish(store, V1, bytes);
-    expect(sha256(await store.withArchive(DOMAIN, V1, (path) => readFile(path)))).toBe(manifest.archive.sha256);
+    const bytes = content(20 * mib);
+    const manifest = await publish(store, v1, bytes);
+    expect(sha256(await store.withArchive(siteDomain, v1, (path) => readFile(path)))).toBe(manifest.archive.sha256);
     const { client, bucket: Bucket } = s3Server();
-    const Key = `large/${DOMAIN}/versions/${V1}/bundle.tar.gz`;
+    const Key = `large/${siteDomain}/versions/${v1}/bundle.tar.gz`;
     expect(await client.send(new HeadObjectCommand({ Bucket, Key }))).toMatchObject({
       ContentType: 'application/gzip',
       CacheControl: 'public, max-age=31536000, immutable',
       ContentLength: bytes.length,
     });
     const place = new S3Bucket({ ...(await options({ prefix: 'large' })) });
-    const from = { path: `${DOMAIN}/versions/${V1}/bundle.tar.gz`, ...(await place.stat(Key.slice(6))) };
+    const from = { path: `${siteDomain}/versions/${v1}/bundle.tar.gz`, ...(await place.stat(Key.slice(6))) };
     const headers = { ContentType: 'application/gzip', CacheControl: 'no-cache' };
     const source = { path: from.path, bytes: from.bytes ?? 0, etag: from.etag ?? '' };
-    expect(await copyIfAbsent(place, source, 'copied', headers, 6 * MIB)).toBe(true);
-    expect(await copyIfAbsent(place, source, 'copied', headers, 6 * MIB)).toBe(false);
+    expect(await copyIfAbsent(place, source, 'copied', headers, 6 * mib)).toBe(true);
+    expect(await copyIfAbsent(place, source, 'copied', headers, 6 * mib)).toBe(false);
     const copied = await (await place.stream('copied'))?.toArray();
     expect(sha256(Buffer.concat(copied ?? []))).toBe(manifest.archive.sha256);
   });
@@ -77,7 +77,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     const settings = await options({ prefix: 'cut-short' });
     const store = await S3BundleStore.open(settings);
     const place = new S3Bucket(settings);
-    const bytes = content(24 * MIB);
+    const bytes = content(24 * mib);
     const file = await store.stagingFile('run-1');
     await writeFile(file, bytes);
     const wrong = { file, bytes: bytes.length, sha256: '0'.repeat(64) };
@@ -89,7 +89,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     const onProgress = () => controller.abort(reason);
     const saving = store.saveStaged('run-1', stagedManifest(bytes), { signal: controller.signal, onProgress });
     await expect(saving).rejects.toBe(reason);
-    await expect(store.publish('run-1', V1)).rejects.toMatchObject({ name: 'StagedChanged' });
+    await expect(store.publish('run-1', v1)).rejects.toMatchObject({ name: 'StagedChanged' });
     await store.discardStaged('run-1');
     await expect.poll(() => unfinished('cut-short/')).toEqual([]);
     expect(await place.list('')).toMatchObject([{ path: '.store.json' }]);
@@ -98,7 +98,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
   it('gives up uploads that dead processes left, but not the young ones and none of others (S5)', async () => {
     const store = await S3BundleStore.open(await options({ prefix: 'orphans' }));
     const { client, bucket: Bucket } = s3Server();
-    const ours = [`orphans/.staging/run-1/${'a'.repeat(64)}`, `orphans/${DOMAIN}/versions/${V1}/bundle.zip`];
+    const ours = [`orphans/.staging/run-1/${'a'.repeat(64)}`, `orphans/${siteDomain}/versions/${v1}/bundle.zip`];
     const others = ['orphans/backup.tar', 'elsewhere/.staging/run-1/x'];
     for (const Key of [...ours, ...others]) await client.send(new CreateMultipartUploadCommand({ Bucket, Key }));
     await store.sweep(new Date());
@@ -110,20 +110,24 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
 
   it('goes on where a download broke off, and never lends what is not the archive (S6)', async () => {
     const settings = await options({ prefix: 'broken' });
-    const bytes = content(6 * MIB);
-    await publish(await S3BundleStore.open(settings), V1, bytes);
-    const proxy = await cuttingProxy(s3Server().endpoint, 2 * MIB, 2);
+    const bytes = content(6 * mib);
+    await publish(await S3BundleStore.open(settings), v1, bytes);
+    const proxy = await cuttingProxy(s3Server().endpoint, 2 * mib, 2);
     onTestFinished(() => proxy.stop());
     const behind = await S3BundleStore.open({ ...settings, endpoint: proxy.url });
-    const lent = await behind.withArchive(DOMAIN, V1, async (path) => sha256(await readFile(path)));
+    const lent = await behind.withArchive(siteDomain, v1, async (path) => sha256(await readFile(path)));
     expect([lent, proxy.cuts()]).toEqual([sha256(bytes), 2]);
     const store = await S3BundleStore.open(settings);
     const flipped = Buffer.from(bytes);
     flipped.writeUInt8(flipped.readUInt8(1000) ^ 1, 1000);
-    await new S3Bucket(settings).write(`${DOMAIN}/versions/${V1}/bundle.tar.gz`, '', null);
-    await expect(store.withArchive(DOMAIN, V1, async () => 'used')).rejects.toMatchObject({ name: 'NoSuchVersion' });
-    await replace(`broken/${DOMAIN}/versions/${V1}/bundle.tar.gz`, flipped);
-    await expect(store.withArchive(DOMAIN, V1, async () => 'used')).rejects.toMatchObject({ name: 'VersionDamaged' });
+    await new S3Bucket(settings).write(`${siteDomain}/versions/${v1}/bundle.tar.gz`, '', null);
+    await expect(store.withArchive(siteDomain, v1, async () => 'used')).rejects.toMatchObject({
+      name: 'NoSuchVersion',
+    });
+    await replace(`broken/${siteDomain}/versions/${v1}/bundle.tar.gz`, flipped);
+    await expect(store.withArchive(siteDomain, v1, async () => 'used')).rejects.toMatchObject({
+      name: 'VersionDamaged',
+    });
     expect(await readdir(settings.workFolder)).toEqual([]);
   });
 
@@ -247,8 +251,8 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     onTestFinished(() => proxy.stop());
     const behind = new S3Bucket({ ...settings, endpoint: proxy.url });
     await expect(behind.read('.store.json')).rejects.toBeInstanceOf(StoreUnreachable);
-    await store.publish('run-1', V1);
-    expect(await store.versions(DOMAIN)).toHaveLength(1);
+    await store.publish('run-1', v1);
+    expect(await store.versions(siteDomain)).toHaveLength(1);
   });
 });
 

@@ -6,8 +6,8 @@ import { SiteInspection } from '../../../../src/bundle/verification/site/site-in
 import { srcsetUrls } from '../../../../src/bundle/verification/site/srcset.ts';
 
 /** Each would take hours or end the thread if a step looked at the same text again and again. */
-const SIZE = 1_500_000;
-const many = (text: string) => text.repeat(Math.ceil(SIZE / text.length));
+const size = 1_500_000;
+const many = (text: string) => text.repeat(Math.ceil(size / text.length));
 
 describe('pages made to keep their reader busy', () => {
   it.each([
@@ -16,9 +16,9 @@ describe('pages made to keep their reader busy', () => {
     ['a.css', many('url(')],
     ['a.css', many('/*')],
     ['a.css', many('a{b:url(x)}')],
-    ['a.js', `import${' '.repeat(SIZE)}`],
+    ['a.js', `import${' '.repeat(size)}`],
     ['a.js', many('import ')],
-    ['a.js', `serviceWorker${' '.repeat(SIZE)}`],
+    ['a.js', `serviceWorker${' '.repeat(size)}`],
     ['a.json', `-----BEGIN PRIVATE KEY-----${many('a: ')}`],
     ['a.json', `-----BEGIN PRIVATE KEY-----${many('\n')}`],
     ['a.json', many('-----BEGIN A')],
@@ -26,7 +26,7 @@ describe('pages made to keep their reader busy', () => {
     ['a.html', `<p style="${many('b:url(x);')}">`],
     ['a.html', `<img srcset="${many('a (')}">`],
     ['a.html', `<img srcset="${many(',')}a${many(',')}">`],
-    ['a.html', `<meta http-equiv=refresh content="1${' '.repeat(SIZE)}">`],
+    ['a.html', `<meta http-equiv=refresh content="1${' '.repeat(size)}">`],
     ['a.html', `<a href="${many('../')}">`],
     ['a.html', `<a href="${many(' ')}">`],
     ['a.html', many('<constructor><__proto__ href=x>')],

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { SITE_RULES, type SiteRule, type SiteRuleLevels } from '../../../../src/bundle/rules/site-rules.ts';
+import { type SiteRule, type SiteRuleLevels, siteRuleTexts } from '../../../../src/bundle/rules/site-rules.ts';
 import { verifyBytes } from '../../../../src/bundle/verification/verify-archive.ts';
 import { bytesInMemory } from '../../../tools/archives/bytes-in-memory.ts';
 import { type Item, tar, zip } from '../../../tools/bundle/build-archive.ts';
 
-const LIMITS = { maxBytes: 100_000_000, maxFiles: 1000, maxRatio: 100_000 };
-const HOME = { name: 'index.html', content: '<h1>Home</h1>' };
+const someLimits = { maxBytes: 100_000_000, maxFiles: 1000, maxRatio: 100_000 };
+const home = { name: 'index.html', content: '<h1>Home</h1>' };
 
 async function verify(items: Item[], siteRules: SiteRuleLevels = {}) {
-  const options = { limits: LIMITS, siteRules, domain: 'docs.example' };
+  const options = { limits: someLimits, siteRules, domain: 'docs.example' };
   const report = await verifyBytes(bytesInMemory(zip(items)), options);
   expect(await verifyBytes(bytesInMemory(tar(items)), options)).toMatchObject({
     ok: report.ok,
@@ -18,14 +18,14 @@ async function verify(items: Item[], siteRules: SiteRuleLevels = {}) {
   return report;
 }
 
-const page = (content: string, name = 'a/page.html'): Item[] => [HOME, { name, content }];
-const KEY = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkq'.repeat(4)}\n-----END PRIVATE KEY-----`;
+const page = (content: string, name = 'a/page.html'): Item[] => [home, { name, content }];
+const key = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkq'.repeat(4)}\n-----END PRIVATE KEY-----`;
 
 /** For each rule: a site that breaks it, where, and what is said. */
-const BROKEN: [SiteRule, Item[], string | null, string][] = [
+const brokenSites: [SiteRule, Item[], string | null, string][] = [
   ['no-page', [{ name: 'index.txt' }], null, 'the archive holds no HTML page'],
   ['no-index-page', [{ name: 'site/index.html' }], null, 'below the folder "site"'],
-  ['no-404-page', [HOME], null, 'no 404.html'],
+  ['no-404-page', [home], null, 'no 404.html'],
   ['broken-link', page('<p>\n\n<a href="gone">x</a>'), 'a/page.html', 'line 3: <a href> leads to "/a/gone"'],
   ['broken-link', page('<a href="/INDEX.html">'), 'a/page.html', 'which is there as "index.html"'],
   ['broken-link', page('<base href="/b/"><a href="page.html">'), 'a/page.html', '"/b/page.html"'],
@@ -56,21 +56,21 @@ const BROKEN: [SiteRule, Item[], string | null, string][] = [
   ['origin-link', page('\n<a href="https://Docs.example/x">'), 'a/page.html', 'line 2: <a href> leads to docs.example'],
   ['service-worker', page('\n\nnavigator.serviceWorker.register("/sw.js")', 's.js'), 's.js', 'line 3'],
   ['service-worker', page('<script>\nnavigator.serviceWorker.register("sw.js")</script>'), 'a/page.html', 'line 2'],
-  ['secret-file', [HOME, { name: '.git/config' }], '.git/config', 'part of a Git repository'],
-  ['secret-file', [HOME, { name: 'a/.env.production' }], 'a/.env.production', 'environment variables'],
-  ['secret-text', page(`{\n"key": "${KEY}"}`, 'k.json'), 'k.json', 'line 2: looks like a private key'],
+  ['secret-file', [home, { name: '.git/config' }], '.git/config', 'part of a Git repository'],
+  ['secret-file', [home, { name: 'a/.env.production' }], 'a/.env.production', 'environment variables'],
+  ['secret-text', page(`{\n"key": "${key}"}`, 'k.json'), 'k.json', 'line 2: looks like a private key'],
   ['secret-text', page(`ghp_${'a1B2'.repeat(9)}`, 'k.txt'), 'k.txt', 'line 1: looks like a token of GitHub'],
-  ['source-map', [HOME, { name: 'a.js.map', content: '{}' }], 'a.js.map', 'a source map'],
+  ['source-map', [home, { name: 'a.js.map', content: '{}' }], 'a.js.map', 'a source map'],
   ['source-map', page('var a;\n//# sourceMappingURL=data:application/json;base64,e30=', 's.js'), 's.js', 'line 2'],
-  ['not-inspected', [HOME, { name: 'big.html', content: Buffer.alloc(33 * 1024 ** 2, 'x') }], 'big.html', '32 MiB'],
+  ['not-inspected', [home, { name: 'big.html', content: Buffer.alloc(33 * 1024 ** 2, 'x') }], 'big.html', '32 MiB'],
 ];
 
 describe('each rule about the content of a site (C1)', () => {
-  it.each(BROKEN)(
+  it.each(brokenSites)(
     '%s is found, and is a warning or a reason as configured',
     async (rule, items, path, detail) => {
       const found = { rule, path, detail: expect.stringContaining(detail) };
-      const others = Object.fromEntries(Object.keys(SITE_RULES).map((name) => [name, 'off']));
+      const others = Object.fromEntries(Object.keys(siteRuleTexts).map((name) => [name, 'off']));
       const warned = await verify(items, { ...others, [rule]: 'warn' });
       expect(warned).toMatchObject({ ok: true, reasons: [], warnings: [found] });
       const refused = await verify(items, { ...others, [rule]: 'refuse' });
@@ -78,7 +78,7 @@ describe('each rule about the content of a site (C1)', () => {
       expect(refused.contentDigest).toBe(warned.contentDigest);
       expect(await verify(items, others)).toMatchObject({ ok: true, reasons: [], warnings: [] });
       const byDefault = await verify(items);
-      const { level } = SITE_RULES[rule];
+      const { level } = siteRuleTexts[rule];
       const matching = expect.arrayContaining([expect.objectContaining(found)]);
       if (level === 'off') expect(byDefault).toMatchObject({ ok: true, warnings: [] });
       else expect(byDefault).toMatchObject(level === 'refuse' ? { reasons: matching } : { warnings: matching });
@@ -87,7 +87,7 @@ describe('each rule about the content of a site (C1)', () => {
   );
 
   it('is shown by a site', () => {
-    expect(new Set(BROKEN.map(([rule]) => rule))).toEqual(new Set(Object.keys(SITE_RULES)));
+    expect(new Set(brokenSites.map(([rule]) => rule))).toEqual(new Set(Object.keys(siteRuleTexts)));
   });
 });
 
@@ -125,7 +125,7 @@ describe('a site that is whole', () => {
 describe('what is said of a site', () => {
   it('never holds the secret, and lists ten findings of a rule', async () => {
     const links = Array.from({ length: 30 }, (_, n) => `<a href="gone-${n}">`).join('\n');
-    const report = await verify([...page(`${links}\n${KEY}`), { name: '.env', content: KEY }]);
+    const report = await verify([...page(`${links}\n${key}`), { name: '.env', content: key }]);
     expect(JSON.stringify(report.warnings)).not.toContain('MIIEvQ');
     const broken = report.warnings.filter(({ rule }) => rule === 'broken-link');
     expect(broken).toHaveLength(11);

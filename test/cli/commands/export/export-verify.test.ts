@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SITE, tarGz } from '../../../tools/bundle/build-archive.ts';
+import { smallSite, tarGz } from '../../../tools/bundle/build-archive.ts';
 import { docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
 
 async function folderWith(archives: Record<string, Buffer>): Promise<string> {
@@ -12,7 +12,7 @@ async function folderWith(archives: Record<string, Buffer>): Promise<string> {
 
 describe('export verify', () => {
   it('accepts a good archive without configuration or Temporal', async () => {
-    const cwd = await folderWith({ 'bundle.tar.gz': tarGz(SITE) });
+    const cwd = await folderWith({ 'bundle.tar.gz': tarGz(smallSite) });
     const { exitCode, document, stderr } = await docferryJson(['export', 'verify', 'bundle.tar.gz'], { cwd });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(document).toMatchObject({
@@ -27,7 +27,7 @@ describe('export verify', () => {
   });
 
   it('refuses a bad one with exit code 1 and the reasons', async () => {
-    const cwd = await folderWith({ 'bad.tar.gz': tarGz([...SITE, { name: '../escape.html', content: 'x' }]) });
+    const cwd = await folderWith({ 'bad.tar.gz': tarGz([...smallSite, { name: '../escape.html', content: 'x' }]) });
     const { exitCode, document } = await docferryJson(['export', 'verify', 'bad.tar.gz'], { cwd });
     expect(exitCode).toBe(1);
     expect(document).toMatchObject({ ok: false, contentDigest: null });
@@ -46,7 +46,7 @@ describe('export verify', () => {
   });
 
   it('lists every file with --explain', async () => {
-    const cwd = await folderWith({ 'bundle.tar.gz': tarGz(SITE) });
+    const cwd = await folderWith({ 'bundle.tar.gz': tarGz(smallSite) });
     const { stdout } = await docferry(['export', 'verify', 'bundle.tar.gz', '--explain'], { cwd });
     expect(stdout).toMatch(/^ {2}[0-9a-f]{64} {2}\d+ {2}guide\/start\.html$/m);
   });

@@ -1,7 +1,7 @@
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SIGNATURE_RULES } from '../../../../src/bundle/rules/signature-rules.ts';
+import { signatureRuleTexts } from '../../../../src/bundle/rules/signature-rules.ts';
 import { publishSite } from '../../../tools/bundle/published-version.ts';
 import { docferry, docferryJson, emptyFolder, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { Minisign, minisignProgram } from '../../../tools/servers/minisign.ts';
@@ -87,13 +87,13 @@ describe.skipIf(program === null)('export verify --signature', () => {
       await minisign.sign('manifest.json', 'docs');
     });
     expect(differs).toEqual([false, null, 'manifest-differs']);
-    expect(seen).toEqual(new Set(Object.keys(SIGNATURE_RULES)));
+    expect(seen).toEqual(new Set(Object.keys(signatureRuleTexts)));
   });
 
   it('says of a good archive that is another one what differs, and explains its rules', async () => {
     const { minisign } = await handedOver();
-    const { tarGz, SITE } = await import('../../../tools/bundle/build-archive.ts');
-    await minisign.write('bundle.tar.gz', tarGz([...SITE, { name: 'more.html', content: '<p>more' }]));
+    const { tarGz, smallSite } = await import('../../../tools/bundle/build-archive.ts');
+    await minisign.write('bundle.tar.gz', tarGz([...smallSite, { name: 'more.html', content: '<p>more' }]));
     const { exitCode, stdout } = await docferry(
       ['export', 'verify', 'bundle.tar.gz', '--signature', 'docs.pub', '--explain'],
       { cwd: minisign.folder },
