@@ -1,5 +1,8 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { PeerActivities } from './peer-queue.ts';
+
+export interface PeerActivities {
+  readPage(input: { cursor: string | null }): Promise<{ entries: number; nextCursor: string | null }>;
+}
 
 /** The plain way on Temporal: one page an activity, on a task queue with a rate limit of the server. */
 export async function readAllPages({ pagesQueue }: { pagesQueue: string }): Promise<number> {

@@ -4,17 +4,15 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { peerSettings } from './peer-environment.ts';
 import { createPageReader } from './peer-page.ts';
-import type { readAllPages } from './peer-queue-workflow.ts';
-
-export type PeerActivities = ReturnType<typeof createActivities>;
+import type { PeerActivities, readAllPages } from './peer-queue-workflow.ts';
 
 const queue = 'peer';
 const pagesQueue = 'peer-pages';
 const settings = peerSettings(process.env);
 
-function createActivities(readPage: ReturnType<typeof createPageReader>) {
+function createActivities(readPage: ReturnType<typeof createPageReader>): PeerActivities {
   return {
-    async readPage({ cursor }: { cursor: string | null }): Promise<{ entries: number; nextCursor: string | null }> {
+    async readPage({ cursor }) {
       const page = await readPage(cursor);
       if (!('waitMs' in page)) return page;
       throw ApplicationFailure.create({ message: 'not now', nextRetryDelay: page.waitMs });

@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+/** Runs a check of `npm run lint` over a small repository that holds these files. */
+function check(program: readonly string[], files: Readonly<Record<string, string>>): { ok: boolean; output: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'docferry-lint-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const shared of ['biome.json', '.dependency-cruiser.cjs']) cpSync(shared, join(folder, shared));
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  const all = { 'docs/promises.md': '| B1 | Never over. |\n', 'docs/decisions/0001-x.md': '# X\n', ...files };
+  for (const [path, content] of Object.entries(all)) {
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+  spawnSync('git', ['init', '-q'], { cwd: folder });
+  const [command = '', ...args] = program;
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
+  return { ok: status === 0, output: stdout + stderr };
+}
+
+const arrows = [resolve('node_modules/.bin/depcruise'), 'src', 'sandbox', '-T', 'err'];
+const citations = [process.execPath, resolve('scripts/check-citations.mjs')];
+const linter = [resolve('node_modules/.bin/biome'), 'lint', '--error-on-warnings', '--colors=off', 'src'];
+
+/** One file that imports another which exists; `sandbox` is there since the check names it. */
+const importing = (from: string, specifier: string, to?: string) => ({
+  'sandbox/index.ts': 'export const sandbox = 1;\n',
+  [from]: `import { x } from '${specifier}';\nexport const y = x;\n`,
+  ...(to === undefined ? {} : { [to]: 'export const x = 1;\n' }),
+});
+
+describe('arrows between the rooms of src', () => {
+  it.each([
+    ['src/model/a/y.ts', '../../service/x.ts', 'src/service/x.ts'],
+    ['src/model/y.ts', 'node:fs', undefined],
+    ['src/model/y.ts', '@temporalio/workflow', undefined],
+    ['src/model/y.ts', 'echarts/core', undefined],
+    ['src/workflows/y.ts', 'node:fs', undefined],
+    ['src/workflows/y.ts', 'axios', undefined],
+    ['src/workflows/y.ts', '../feedback/x.ts', 'src/feedback/x.ts'],
+    ['src/workflows/y.ts', '../webhooks/x.ts', 'src/webhooks/x.ts'],
+    ['src/service/y.ts', '../bundle/x.ts', 'src/bundle/x.ts'],
+    ['src/bundle/store/y.ts', '@temporalio/common', undefined],
+    ['src/webhooks/y.ts', '../service/x.ts', 'src/service/x.ts'],
+    ['src/activities/y.ts', '../cli/x.ts', 'src/cli/x.ts'],
+    ['src/feedback/y.ts', '../report/x.ts', 'src/report/x.ts'],
+    ['src/report/y.ts', '../feedback/x.ts', 'src/feedback/x.ts'],
+    ['src/cli/commands/y.ts', '../../service/x.ts', 'src/service/x.ts'],
+    ['src/client/y.ts', '../cli/x.ts', 'src/cli/x.ts'],
+    ['sandbox/y.ts', '../src/model/x.ts', 'src/model/x.ts'],
+    ['src/bundle/y.ts', './x.ts', undefined],
+  ])('are refused from %s to %s', (from, specifier, to) => {
+    const { ok, output } = check(arrows, importing(from, specifier, to));
+    expect(output).toContain('error');
+    expect(ok).toBe(false);
+  });
+
+  it.each([
+    ['src/activities/y.ts', '../service/x.ts', 'src/service/x.ts'],
+    ['src/cli/y.ts', '../client/x.ts', 'src/client/x.ts'],
+    ['src/report/y.ts', '../model/x.ts', 'src/model/x.ts'],
+    ['src/bundle/download/y.ts', '../archive/x.ts', 'src/bundle/archive/x.ts'],
+    ['src/workflows/y.ts', '@temporalio/workflow', undefined],
+  ])('are allowed from %s to %s', (from, specifier, to) => {
+    expect(check(arrows, importing(from, specifier, to))).toMatchObject({ ok: true });
+  });
+
+  it('are refused where they make a circle, by types too', () => {
+    const circle = {
+      'sandbox/index.ts': '',
+      'src/model/x.ts': "import type { Y } from './y.ts';\nexport type X = Y;\n",
+      'src/model/y.ts': "import type { X } from './x.ts';\nexport type Y = X;\n",
+    };
+    const { ok, output } = check(arrows, circle);
+    expect(output).toContain('no-circle');
+    expect(ok).toBe(false);
+  });
+});
+
+describe('citations', () => {
+  it.each([
+    ['an id that is no promise', 'src/x.ts', '/** Never (B1, B9). */\n', 'docs/promises.md has no promise B9'],
+    ['a page that does not exist', 'src/x.ts', '/** See nowhere.md. */\n', 'there is no page nowhere.md'],
+    ['a decision that does not exist', 'src/x.ts', '// decisions/0999\n', 'there is no decision 0999'],
+    [
+      'values of activities',
+      'src/workflows/x.ts',
+      "import { y } from '../activities/y.ts';\n",
+      'takes more than types',
+    ],
+  ])('are refused: %s', (_, file, content, finding) => {
+    const { ok, output } = check(citations, { [file]: content });
+    expect(output).toContain(finding);
+    expect(ok).toBe(false);
+  });
+
+  it('are refused where two source files share a name', () => {
+    const { ok, output } = check(citations, { 'src/model/x.ts': '', 'src/cli/x.ts': '' });
+    expect(output).toContain('src/model/x.ts has the same name');
+    expect(ok).toBe(false);
+  });
+
+  it('are allowed where they resolve', () => {
+    const text = '/** Never over (B1, promises.md; decisions/0001). */\nexport const x = 1;\n';
+    expect(check(citations, { 'src/x.ts': text })).toEqual({ ok: true, output: '' });
+  });
+});
+
+it('what prints past the terminal is refused', () => {
+  const { ok, output } = check(linter, { 'src/cli/x.ts': "console.log('x');\n" });
+  expect(output).toContain('noConsole');
+  expect(ok).toBe(false);
+});
