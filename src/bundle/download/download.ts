@@ -2,44 +2,25 @@ import { dirname } from 'node:path';
 import { spanText } from '../../model/details-text.ts';
 import { DownloadFailed, NoRoom } from './download-errors.ts';
 import { freeBytes, requireRoom } from './free-space.ts';
-import type { LinkPolicy } from './link-policy.ts';
 import { type LinkSource, LinkSupply } from './link-supply.ts';
 import { linkConnections } from './object-request.ts';
-import { ObjectTransfer } from './object-transfer.ts';
+import { ObjectTransfer, type TransferSettings } from './object-transfer.ts';
 import { PartialFile } from './partial-file.ts';
 import { WideReads } from './wide-reads.ts';
 
 const lookAtDiskEveryMs = 2_000;
 const diskFull = ['ENOSPC', 'EDQUOT'];
 
-export interface DownloadOptions {
-  /** Where the archive goes; what is proved of it is kept beside it as `<file>.resume`. */
+export interface DownloadOptions extends TransferSettings {
+  /** Where the archive goes; the proof of what is on disk is kept beside it as `<file>.resume`. */
   file: string;
-  policy: LinkPolicy;
-  /** Most bytes of the archive. */
-  maxBytes: number;
-  /** Connections at once where the source gives parts; 1 by default. */
+  /** Connections at once where the source supports ranges; 1 by default. */
   connections?: number;
-  /** Longest silence of the source in milliseconds; 30 s by default. */
-  idleTimeoutMs?: number;
   /** Longest time of the whole download in milliseconds; none by default. */
   timeLimitMs?: number;
-  /** First wait after a failure in milliseconds, doubled each time up to 5 s; 200 by default. */
-  retryDelayMs?: number;
   signal?: AbortSignal;
-  /** Called for every chunk and when work begins. */
-  onProgress?: (progress: DownloadProgress) => void;
-  /** Free bytes of a folder's disk; those the system tells by default. */
+  /** Free bytes of a folder's disk; those the system reports by default. */
   freeBytes?: typeof freeBytes;
-}
-
-export interface DownloadProgress {
-  /** Bytes on disk. */
-  offset: number;
-  /** Null when neither the source nor the service says. */
-  total: number | null;
-  /** Null when it is no proof. */
-  etag: string | null;
 }
 
 export interface DownloadResult {

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ByteSpan, ByteSpans } from './byte-spans.ts';
-import type { DownloadOptions } from './download.ts';
 import { ArchiveTooLarge, DownloadFailed } from './download-errors.ts';
 import { Interrupted, interruption } from './interrupted.ts';
-import { LinkRefused } from './link-policy.ts';
+import { type LinkPolicy, LinkRefused } from './link-policy.ts';
 import type { LinkSupply } from './link-supply.ts';
 import { type Asked, judgeAnswer, type Verdict } from './object-answer.ts';
 import { answerOf, drop, type LinkConnections, type ObjectResponse, requestObject } from './object-request.ts';
@@ -30,7 +29,29 @@ const smallestPart = 2 * 1024 ** 2;
 const largestPart = 64 * 1024 ** 2;
 const megabyte = 1e6;
 
-export interface TransferParts extends Omit<DownloadOptions, 'file' | 'freeBytes'> {
+/** What the caller of a download decides about its transfer. */
+export interface TransferSettings {
+  policy: LinkPolicy;
+  /** The largest archive that is accepted. */
+  maxBytes: number;
+  /** Longest silence of the source in milliseconds; 30 s by default. */
+  idleTimeoutMs?: number;
+  /** First wait after a failure in milliseconds, doubled each time up to 5 s; 200 by default. */
+  retryDelayMs?: number;
+  /** Called for every chunk and when work begins. */
+  onProgress?: (progress: DownloadProgress) => void;
+}
+
+export interface DownloadProgress {
+  /** Bytes on disk. */
+  offset: number;
+  /** Null when neither the source nor the service says. */
+  total: number | null;
+  /** Null when it is no proof. */
+  etag: string | null;
+}
+
+export interface TransferContext extends TransferSettings {
   connections: number;
   signal: AbortSignal;
   reads: WideReads;
@@ -46,7 +67,7 @@ class ObjectChanged extends Error {}
 
 /** Brings one object to the disk, over as many connections as allowed and useful, until it is there whole. */
 export class ObjectTransfer {
-  readonly #parts: TransferParts;
+  readonly #context: TransferContext;
   readonly #file: PartialFile;
   readonly #claimed = new ByteSpans();
   readonly resumedFrom: number[] = [];
@@ -64,16 +85,16 @@ export class ObjectTransfer {
   #fruitless = 0;
   #startOvers = 0;
 
-  constructor(parts: TransferParts) {
-    this.#parts = parts;
-    this.#file = parts.file;
-    this.etag = parts.file.identity?.etag ?? null;
-    this.#total = parts.file.identity?.total ?? null;
+  constructor(context: TransferContext) {
+    this.#context = context;
+    this.#file = context.file;
+    this.etag = context.file.identity?.etag ?? null;
+    this.#total = context.file.identity?.total ?? null;
   }
 
   /** Bytes still to come, as far as that is known. */
   get left(): number {
-    return Math.max(0, (this.#total ?? this.#parts.supply.sizeBytes ?? 0) - this.#file.bytes);
+    return Math.max(0, (this.#total ?? this.#context.supply.sizeBytes ?? 0) - this.#file.bytes);
   }
 
   async run(): Promise<void> {
@@ -84,23 +105,23 @@ export class ObjectTransfer {
         if (!(error instanceof ObjectChanged)) throw error;
         this.#countStartOver();
         await this.#file.startOver(null);
-        await this.#pause(new Interrupted(error.message, 'now'), this.#parts.signal);
+        await this.#pause(new Interrupted(error.message, 'now'), this.#context.signal);
       }
     }
   }
 
   get #alone(): boolean {
-    return this.#parts.connections === 1 || this.#wholeOnly;
+    return this.#context.connections === 1 || this.#wholeOnly;
   }
 
   /** The first failure of a lane ends them all. */
   async #runLanes(): Promise<void> {
     const stop = new AbortController();
-    const signal = AbortSignal.any([this.#parts.signal, stop.signal]);
+    const signal = AbortSignal.any([this.#context.signal, stop.signal]);
     const lanes: Promise<void>[] = [];
     const failures: unknown[] = [];
     const openLanes = () => {
-      const wanted = this.#file.identity && !this.#alone ? this.#parts.connections : 1;
+      const wanted = this.#file.identity && !this.#alone ? this.#context.connections : 1;
       while (lanes.length < wanted) {
         lanes.push(
           this.#runLane(signal, openLanes).catch((error: unknown) => {
@@ -113,7 +134,7 @@ export class ObjectTransfer {
     openLanes();
     // Lanes are added while the first one runs.
     for (const lane of lanes) await lane;
-    this.#parts.signal.throwIfAborted();
+    this.#context.signal.throwIfAborted();
     if (failures.length > 0) throw failures[0];
   }
 
@@ -143,13 +164,13 @@ export class ObjectTransfer {
     for (const claim of this.#claimed.spans) open.remove(claim);
     const [gap] = open.spans;
     if (!gap) return null;
-    const share = Math.ceil(open.count / (2 * this.#parts.connections));
+    const share = Math.ceil(open.count / (2 * this.#context.connections));
     const size = this.#alone ? identity.total : Math.min(largestPart, Math.max(smallestPart, share));
     return { kind: 'part', start: gap.start, end: Math.min(gap.end, gap.start + size), identity };
   }
 
   async #fetch(asked: Asked, signal: AbortSignal, openLanes: () => void): Promise<void> {
-    const { supply } = this.#parts;
+    const { supply } = this.#context;
     const href = await supply.take();
     const response = await this.#ask(href, headersOf(asked), signal);
     const answer = answerOf(response);
@@ -175,7 +196,7 @@ export class ObjectTransfer {
   }
 
   async #ask(href: string, headers: Record<string, string>, signal: AbortSignal): Promise<ObjectResponse> {
-    const { policy, ways, idleTimeoutMs = defaultIdleTimeoutMs } = this.#parts;
+    const { policy, ways, idleTimeoutMs = defaultIdleTimeoutMs } = this.#context;
     try {
       return await requestObject(href, headers, { policy, connections: ways, idleTimeoutMs, signal });
     } catch (error) {
@@ -184,23 +205,23 @@ export class ObjectTransfer {
   }
 
   async #goOn({ etag, total }: ObjectIdentity): Promise<void> {
-    if (total > this.#parts.maxBytes) throw this.#tooLarge();
+    if (total > this.#context.maxBytes) throw this.#tooLarge();
     this.etag = etag;
     this.#total = total;
     if (this.#alone || (!this.#opened && this.resumedFrom.length === 0)) this.resumedFrom.push(this.#file.bytes);
-    await this.#parts.roomFor(this.left);
+    await this.#context.roomFor(this.left);
     this.#report();
   }
 
   async #begin(response: ObjectResponse, total: number | null, identity: ObjectIdentity | null): Promise<void> {
     try {
-      if (total !== null && total > this.#parts.maxBytes) throw this.#tooLarge();
+      if (total !== null && total > this.#context.maxBytes) throw this.#tooLarge();
       if (this.#file.bytes > 0) this.#countStartOver();
       await this.#file.startOver(identity);
       this.#total = total;
       this.etag = identity?.etag ?? null;
       this.#opened = true;
-      await this.#parts.roomFor(this.left);
+      await this.#context.roomFor(this.left);
     } catch (error) {
       response.body.destroy();
       throw error;
@@ -222,7 +243,7 @@ export class ObjectTransfer {
 
   /** `end` is null when the length is unknown. */
   async #receive({ body }: ObjectResponse, start: number, end: number | null): Promise<void> {
-    const { reads, supply, maxBytes } = this.#parts;
+    const { reads, supply, maxBytes } = this.#context;
     const writer = this.#file.writerFrom(start);
     const onChunk = (bytes: number) => {
       if (writer.position + bytes > maxBytes) throw this.#tooLarge();
@@ -246,7 +267,7 @@ export class ObjectTransfer {
   }
 
   async #pause(error: Interrupted, signal: AbortSignal): Promise<void> {
-    const { connections, retryDelayMs = defaultRetryDelayMs } = this.#parts;
+    const { connections, retryDelayMs = defaultRetryDelayMs } = this.#context;
     const lanes = this.#alone ? 1 : connections;
     this.#failures += 1;
     this.#fruitless = this.#received > this.#receivedAtFailure ? 1 : this.#fruitless + 1;
@@ -261,12 +282,12 @@ export class ObjectTransfer {
   }
 
   #report(): void {
-    const total = this.#total ?? this.#parts.supply.sizeBytes;
-    this.#parts.onProgress?.({ offset: this.#file.bytes, total, etag: this.etag });
+    const total = this.#total ?? this.#context.supply.sizeBytes;
+    this.#context.onProgress?.({ offset: this.#file.bytes, total, etag: this.etag });
   }
 
   #tooLarge(): ArchiveTooLarge {
-    return new ArchiveTooLarge(`the archive is larger than ${this.#parts.maxBytes} bytes`);
+    return new ArchiveTooLarge(`the archive is larger than ${this.#context.maxBytes} bytes`);
   }
 }
 

@@ -2,8 +2,9 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type DownloadOptions, type DownloadProgress, download } from '../../../src/bundle/download/download.ts';
+import { type DownloadOptions, download } from '../../../src/bundle/download/download.ts';
 import type { LinkSource } from '../../../src/bundle/download/link-supply.ts';
+import type { DownloadProgress } from '../../../src/bundle/download/object-transfer.ts';
 import {
   answer,
   cutAfter,
