@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncPath } from '../bundle/files/durable-file.ts';
 import type { Work } from '../bundle/store/bundle-store.ts';
+import { syncPath } from '../files/replace-file.ts';
 
 /** Flushes asked for side by side share the disk's journal writes. */
 const atOnce = 16;

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { errorCode } from '../../files/error-code.ts';
 import { spanText } from '../../model/details-text.ts';
 import { DownloadFailed, NoRoom } from './download-errors.ts';
 import { freeBytes, requireRoom } from './free-space.ts';
@@ -88,5 +89,5 @@ export async function download(links: LinkSource, options: DownloadOptions): Pro
 }
 
 function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && diskFull.includes(String(error.code));
+  return diskFull.includes(errorCode(error) ?? '');
 }

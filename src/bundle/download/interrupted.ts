@@ -1,3 +1,5 @@
+import { errorCode } from '../../files/error-code.ts';
+
 /** A transfer stopped; what is on disk stands. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
@@ -16,6 +18,6 @@ const neverBetter = /^(ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
 /** Only the code of a network error is kept: its message and fields may hold addresses and headers. */
 export function interruption(error: unknown): Interrupted {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
+  const code = errorCode(error) ?? 'unknown';
   return new Interrupted(`the connection failed (${code})`, neverBetter.test(code) ? 'never' : 'now');
 }

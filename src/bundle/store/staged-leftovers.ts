@@ -1,16 +1,16 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isTempName } from '../files/durable-file.ts';
-import { nothingThere } from '../files/read-if-there.ts';
+import { ifMissing } from '../../files/if-missing.ts';
+import { isTempName } from '../../files/replace-file.ts';
 
 /** No step of an export leaves its staged files untouched for so long, unless it was ended from outside. */
 export const stagedDiesAfterMs = 7 * 24 * 3_600_000;
 
 /** Removes what lies in a staging folder and was last written more than a week ago. Throws system errors. */
 export async function removeOldStages(staging: string, now: Date): Promise<void> {
-  for (const name of await readdir(staging).catch(nothingThere(() => []))) {
+  for (const name of await readdir(staging).catch(ifMissing([]))) {
     const path = join(staging, name);
-    const last = await lastWritten(path).catch(nothingThere(() => now.getTime()));
+    const last = await lastWritten(path).catch(ifMissing(now.getTime()));
     if (now.getTime() - last > stagedDiesAfterMs) await rm(path, { recursive: true, force: true });
   }
 }
@@ -20,9 +20,9 @@ export async function removeOldStages(staging: string, now: Date): Promise<void>
  * system errors.
  */
 export async function removeOldTemps(folder: string, now: Date): Promise<void> {
-  for (const name of (await readdir(folder).catch(nothingThere(() => []))).filter(isTempName)) {
+  for (const name of (await readdir(folder).catch(ifMissing([]))).filter(isTempName)) {
     const path = join(folder, name);
-    const last = await lastWritten(path).catch(nothingThere(() => now.getTime()));
+    const last = await lastWritten(path).catch(ifMissing(now.getTime()));
     if (now.getTime() - last > stagedDiesAfterMs) await rm(path, { recursive: true, force: true });
   }
 }

@@ -1,3 +1,5 @@
+import { errorCode } from '../../files/error-code.ts';
+
 const full = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 
 /** The store's folder cannot be used: missing rights, read-only, full. */
@@ -79,7 +81,7 @@ export async function changing<T>(folder: string, change: () => Promise<T>): Pro
   try {
     return await change();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = errorCode(error) ?? '';
     throw notWritable.test(code) ? new StoreNotWritable(folder, code) : error;
   }
 }

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hashFile } from '../../../src/bundle/files/hash-file.ts';
 import { type BundleStore, type Manifest, NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
 import { VersionDamaged } from '../../../src/bundle/store/store-errors.ts';
+import { hashFile } from '../../../src/files/hash-file.ts';
 import { siteDomain } from './publishing.ts';
 
 /** Between two looks: the others need the processor too. */

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeDurablySync } from '../../files/durable-file.ts';
+import { replaceFileSync } from '../../../files/replace-file.ts';
 import { NoSuchVersion } from '../bundle-store.ts';
 import { type HoldRequest, placed, type SiteHold, type SiteHolds } from '../site-holds.ts';
 import { toJson } from '../store-files.ts';
@@ -46,7 +46,7 @@ export class DirectoryHolds implements SiteHolds {
   }
 
   #write(domain: string, hold: SiteHold): SiteHold {
-    writeDurablySync(this.#file(domain), toJson(hold));
+    replaceFileSync(this.#file(domain), toJson(hold));
     return hold;
   }
 

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tempName, writeDurablySync } from '../../files/durable-file.ts';
-import { nothingThere, readIfThereSync } from '../../files/read-if-there.ts';
+import { ifMissing, readIfExistsSync } from '../../../files/if-missing.ts';
+import { replaceFileSync, tempName } from '../../../files/replace-file.ts';
 import { NoSuchVersion } from '../bundle-store.ts';
 import { heldVersions, type SiteHold } from '../site-holds.ts';
 import { changing } from '../store-errors.ts';
@@ -44,7 +44,7 @@ export class DirectoryState {
     await this.locked(() => {
       this.requireVersion(domain, version);
       const file = join(this.#root, usesPath(domain));
-      writeDurablySync(file, toJson(withRollout(this.#uses(domain), target, version)));
+      replaceFileSync(file, toJson(withRollout(this.#uses(domain), target, version)));
     });
   }
 
@@ -53,7 +53,7 @@ export class DirectoryState {
     await changing(this.#root, () => mkdir(join(this.#root, storeName('domain', domain)), { recursive: true }));
     await this.locked(() => {
       const rollouts = new Map(Object.entries(this.#rollouts(domain)));
-      writeDurablySync(file, toJson(Object.fromEntries(rollouts.set(target, version))));
+      replaceFileSync(file, toJson(Object.fromEntries(rollouts.set(target, version))));
     });
   }
 
@@ -95,22 +95,22 @@ export class DirectoryState {
 
   /** The version that is current. */
   current(domain: string): string | null {
-    const text = readIfThereSync(join(this.#root, currentPath(domain)));
+    const text = readIfExistsSync(join(this.#root, currentPath(domain)));
     return text === null ? null : parseCurrent(text).version;
   }
 
   hold(domain: string): SiteHold | null {
-    const text = readIfThereSync(join(this.#root, holdPath(domain)));
+    const text = readIfExistsSync(join(this.#root, holdPath(domain)));
     return text === null ? null : parseHold(text);
   }
 
   #rollouts(domain: string): Record<string, string> {
-    const text = readIfThereSync(join(this.#root, rolloutsPath(domain)));
+    const text = readIfExistsSync(join(this.#root, rolloutsPath(domain)));
     return text === null ? {} : parseRollouts(text);
   }
 
   #uses(domain: string): VersionUses {
-    const text = readIfThereSync(join(this.#root, usesPath(domain)));
+    const text = readIfExistsSync(join(this.#root, usesPath(domain)));
     return text === null ? noUses : parseUses(text);
   }
 }
@@ -119,6 +119,6 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    return nothingThere(() => [])(error);
+    return ifMissing([])(error);
   }
 }

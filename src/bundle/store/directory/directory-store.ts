@@ -3,9 +3,9 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { ifMissing, readIfExists, readIfExistsSync } from '../../../files/if-missing.ts';
+import { replaceFile, replaceFileSync, syncPath, tempName } from '../../../files/replace-file.ts';
 import { versionTime } from '../../../model/export/version-name.ts';
-import { syncPath, tempName, writeDurably, writeDurablySync } from '../../files/durable-file.ts';
-import { nothingThere, readIfThere, readIfThereSync } from '../../files/read-if-there.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
 import {
   type BundleStore,
@@ -95,8 +95,8 @@ export class DirectoryBundleStore implements BundleStore {
     const folder = this.#staging(stageId);
     await changing(this.#root, async () => {
       await mkdir(folder, { recursive: true });
-      await syncPath(this.#archive(stageId)).catch(nothingThere(() => undefined));
-      await writeDurably(join(folder, 'staged.json'), toJson(manifest));
+      await syncPath(this.#archive(stageId)).catch(ifMissing(undefined));
+      await replaceFile(join(folder, 'staged.json'), toJson(manifest));
     });
   }
 
@@ -121,7 +121,7 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async current(domain: string): Promise<Current | null> {
-    const text = await readIfThere(join(this.#root, currentPath(domain)));
+    const text = await readIfExists(join(this.#root, currentPath(domain)));
     return text === null ? null : parseCurrent(text);
   }
 
@@ -129,7 +129,7 @@ export class DirectoryBundleStore implements BundleStore {
     const { contentDigest } = await this.manifest(domain, version);
     const file = join(this.#root, currentPath(domain));
     return this.#state.locked(() => {
-      const text = readIfThereSync(file);
+      const text = readIfExistsSync(file);
       const now = text === null ? null : parseCurrent(text);
       if (now?.version === version) return now;
       requireMovable(domain, this.#state.hold(domain), version);
@@ -139,7 +139,7 @@ export class DirectoryBundleStore implements BundleStore {
       }
       this.#state.requireVersion(domain, version);
       const next: Current = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
-      writeDurablySync(file, toJson(next));
+      replaceFileSync(file, toJson(next));
       return next;
     });
   }
@@ -173,7 +173,7 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    const text = await readIfThere(join(this.#root, rolloutsPath(domain)));
+    const text = await readIfExists(join(this.#root, rolloutsPath(domain)));
     return text === null ? null : (new Map(Object.entries(parseRollouts(text))).get(target) ?? null);
   }
 
@@ -219,7 +219,7 @@ export class DirectoryBundleStore implements BundleStore {
 
   async open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null> {
     const path = join(this.#versionFolder(domain, version), storeName('file', file));
-    const handle = await open(path).catch(nothingThere(() => null));
+    const handle = await open(path).catch(ifMissing(null));
     return handle === null ? null : createReadStream(path, { fd: handle, highWaterMark: 1024 ** 2, ...range });
   }
 
@@ -238,7 +238,7 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async #readStaged(stageId: string): Promise<StagedManifest> {
-    const text = await readIfThere(join(this.#staging(stageId), 'staged.json'));
+    const text = await readIfExists(join(this.#staging(stageId), 'staged.json'));
     if (text === null) throw new StagedChanged(`nothing verified is staged as ${stageId}`);
     return parseStaged(text);
   }
@@ -252,7 +252,7 @@ export class DirectoryBundleStore implements BundleStore {
 
   /** Newest first. */
   async #versionNames(domain: string): Promise<string[]> {
-    const names = await readdir(join(this.#root, versionsPath(domain))).catch(nothingThere(() => []));
+    const names = await readdir(join(this.#root, versionsPath(domain))).catch(ifMissing([]));
     return names.filter(isStoreName).sort().reverse();
   }
 
@@ -273,7 +273,7 @@ export class DirectoryBundleStore implements BundleStore {
 function ensureIdentity(root: string): Promise<string> {
   const file = join(root, identityPath);
   return withStoreLock(join(root, '.lock'), () => {
-    if (readIfThereSync(file) === null) writeDurablySync(file, toJson({ identity: randomUUID() }));
+    if (readIfExistsSync(file) === null) replaceFileSync(file, toJson({ identity: randomUUID() }));
     return parseIdentity(readFileSync(file, 'utf8'));
   });
 }

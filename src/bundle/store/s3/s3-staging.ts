@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
-import { access, mkdir, rm, stat } from 'node:fs/promises';
+import { access, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { nothingThere } from '../../files/read-if-there.ts';
+import { sizeIfExists } from '../../../files/if-missing.ts';
 import type { StagedManifest, Work } from '../bundle-store.ts';
 import { removeOldStages, stagedDiesAfterMs } from '../staged-leftovers.ts';
 import { changing, StagedChanged } from '../store-errors.ts';
@@ -40,11 +40,8 @@ export class S3Staging {
     // Named by its content and checked when it was uploaded: what is there is right.
     if ((await this.#bucket.stat(path))?.bytes !== bytes) {
       const file = this.#localArchive(stageId);
-      const size = await stat(file).then(
-        (found) => found.size,
-        nothingThere(() => -1),
-      );
-      if (size !== bytes) throw new StagedChanged('the staged archive is not the one that was verified');
+      if ((await sizeIfExists(file)) !== bytes)
+        throw new StagedChanged('the staged archive is not the one that was verified');
       await uploadArchive(this.#bucket, path, { file, sha256, bytes }, work);
     }
     await this.#bucket.write(manifestPath(stageId), toJson(manifest), null);
