@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from './error-code.ts';
-import { syncPath } from './replace-file.ts';
+import { flushPath } from './replace-file.ts';
 
 const taken = ['ENOTEMPTY', 'EEXIST'];
 
@@ -13,5 +13,5 @@ export async function placeFolder(finished: string, place: string): Promise<void
   await rename(finished, place).catch((error: unknown) => {
     if (!taken.includes(errorCode(error) ?? '')) throw error;
   });
-  await syncPath(dirname(place));
+  await flushPath(dirname(place));
 }

@@ -45,7 +45,7 @@ export async function replaceFile(
     await rm(temp, { force: true });
     throw error;
   }
-  await syncPath(dirname(file));
+  await flushPath(dirname(file));
   return bytes;
 }
 
@@ -74,7 +74,7 @@ export function replaceFileSync(file: string, content: string): void {
 }
 
 /** Flushes a file or the entries of a folder to the disk. */
-export async function syncPath(path: string): Promise<void> {
+export async function flushPath(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
     await handle.sync();

@@ -3,14 +3,14 @@ import { readlinkSync, renameSync } from 'node:fs';
 import { lstat, mkdir, readdir, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpack } from '../bundle/archive/unpack.ts';
+import { olderThanNewest } from '../bundle/store/retention.ts';
 import { errorCode } from '../files/error-code.ts';
 import { ifMissing } from '../files/if-missing.ts';
 import { placeFolder } from '../files/place-folder.ts';
-import { syncPath } from '../files/replace-file.ts';
-import { versionTime } from '../model/export/version-name.ts';
+import { flushPath } from '../files/replace-file.ts';
+import { flushTree } from './flush-tree.ts';
 import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
-import { syncTree } from './sync-tree.ts';
 import { TargetRefused } from './target-refused.ts';
 
 export interface DirectoryTargetOptions {
@@ -106,7 +106,7 @@ export class DirectoryTarget implements RolloutTarget {
       await mkdir(temp);
       await withArchive((archive) => unpack(archive, manifest, temp, { signal, onProgress }));
       // A release that is in service has to survive a power cut, or the old one could not be gone back to in time.
-      await syncTree(temp, { signal, onProgress });
+      await flushTree(temp, { signal, onProgress });
       // Where another attempt has unpacked this version, it checked the files against the same manifest.
       await placeFolder(temp, release);
     } finally {
@@ -133,17 +133,14 @@ export class DirectoryTarget implements RolloutTarget {
     } finally {
       await rm(link, { force: true });
     }
-    await syncPath(this.#path);
+    await flushPath(this.#path);
   }
 
   /** Removes releases beyond the newest `keep`, never the one in service, and what dead processes left. */
   async #prune(current: string): Promise<void> {
     const names = await readdir(this.#releases);
-    const others = names.filter((name) => name !== current && versionTime(name) !== null);
-    const old = others
-      .sort()
-      .reverse()
-      .slice(Math.max(0, this.#keep - 1));
+    const others = names.filter((name) => name !== current);
+    const old = olderThanNewest(others, Math.max(0, this.#keep - 1));
     const unpacking = names
       .filter((name) => name.startsWith(unpackingSuffix))
       .map((name) => join(this.#releases, name));

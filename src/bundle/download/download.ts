@@ -3,11 +3,11 @@ import { errorCode } from '../../files/error-code.ts';
 import { spanText } from '../../model/details-text.ts';
 import { DownloadFailed, NoRoom } from './download-errors.ts';
 import { freeBytes, requireRoom } from './free-space.ts';
-import { type LinkSource, LinkSupply } from './link-supply.ts';
-import { linkConnections } from './object-request.ts';
+import { linkDispatchers } from './object-request.ts';
 import { ObjectTransfer, type TransferSettings } from './object-transfer.ts';
 import { PartialFile } from './partial-file.ts';
-import { WideReads } from './wide-reads.ts';
+import { type LinkSource, PresignedLinks } from './presigned-links.ts';
+import { ReadBuffers } from './read-buffers.ts';
 
 const lookAtDiskEveryMs = 2_000;
 const diskFull = ['ENOSPC', 'EDQUOT'];
@@ -49,13 +49,13 @@ export async function download(links: LinkSource, options: DownloadOptions): Pro
   const limits = new AbortController();
   const signal = AbortSignal.any(options.signal ? [options.signal, limits.signal] : [limits.signal]);
   const { connections = 1, timeLimitMs } = options;
-  const reads = new WideReads(connections);
-  const ways = linkConnections(options.policy, reads);
+  const reads = new ReadBuffers(connections);
+  const ways = linkDispatchers(options.policy, reads);
   const timers: NodeJS.Timeout[] = [];
   try {
     const file = await PartialFile.open(options.file, signal);
     try {
-      const supply = new LinkSupply(links);
+      const supply = new PresignedLinks(links);
       const roomFor = (bytes: number) => requireRoom(folder, bytes, free);
       const transfer = new ObjectTransfer({
         ...options,

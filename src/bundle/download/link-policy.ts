@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
-import type { WideReads } from './wide-reads.ts';
+import type { ReadBuffers } from './read-buffers.ts';
 
 /** Where a presigned link may lead (E3). */
 export interface LinkPolicy {
@@ -58,7 +58,7 @@ const tlsBufferBytes = 256 * 1024;
 export function policedConnector(
   policy: LinkPolicy,
   connectTimeoutMs: number,
-  reads: WideReads,
+  reads: ReadBuffers,
 ): buildConnector.connector {
   return (options, callback) => {
     let socket: Socket | null = null;

@@ -1,8 +1,8 @@
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { DownloadFailed } from './download-errors.ts';
+import type { Answer } from './judge-answer.ts';
 import { checkLink, type LinkPolicy, policedConnector } from './link-policy.ts';
-import type { Answer } from './object-answer.ts';
-import type { WideReads } from './wide-reads.ts';
+import type { ReadBuffers } from './read-buffers.ts';
 
 const connectTimeoutMs = 10_000;
 const maxRedirects = 3;
@@ -11,14 +11,14 @@ const redirectStatuses = [301, 302, 303, 307, 308];
 export type ObjectResponse = Dispatcher.ResponseData;
 
 /** What links are fetched with: no credentials, no automatic redirects. */
-export interface LinkConnections {
+export interface LinkDispatchers {
   /** The way to an address: through its proxy, or directly, with every connected address checked by the policy. */
   to(url: URL): Dispatcher;
   destroy(): Promise<void>;
 }
 
 /** The caller destroys them. */
-export function linkConnections(policy: LinkPolicy, reads: WideReads): LinkConnections {
+export function linkDispatchers(policy: LinkPolicy, reads: ReadBuffers): LinkDispatchers {
   const direct = new Agent({ connect: policedConnector(policy, connectTimeoutMs, reads) });
   const proxies = new Map<string, ProxyAgent>();
   return {
@@ -44,7 +44,7 @@ export async function requestObject(
   headers: Record<string, string>,
   options: {
     policy: LinkPolicy;
-    connections: LinkConnections;
+    connections: LinkDispatchers;
     idleTimeoutMs: number;
     signal?: AbortSignal | undefined;
   },

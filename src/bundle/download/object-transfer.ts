@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ByteSpan, ByteSpans } from './byte-spans.ts';
 import { ArchiveTooLarge, DownloadFailed } from './download-errors.ts';
 import { Interrupted, interruption } from './interrupted.ts';
+import { type Asked, judgeAnswer, type Verdict } from './judge-answer.ts';
 import { type LinkPolicy, LinkRefused } from './link-policy.ts';
-import type { LinkSupply } from './link-supply.ts';
-import { type Asked, judgeAnswer, type Verdict } from './object-answer.ts';
-import { answerOf, drop, type LinkConnections, type ObjectResponse, requestObject } from './object-request.ts';
+import { answerOf, drop, type LinkDispatchers, type ObjectResponse, requestObject } from './object-request.ts';
 import type { PartialFile } from './partial-file.ts';
-import { receive } from './receive.ts';
+import type { PresignedLinks } from './presigned-links.ts';
+import type { ReadBuffers } from './read-buffers.ts';
+import { receiveBody } from './receive-body.ts';
 import type { ObjectIdentity } from './resume-journal.ts';
-import type { WideReads } from './wide-reads.ts';
 
 const defaultIdleTimeoutMs = 30_000;
 const defaultRetryDelayMs = 200;
@@ -54,10 +54,10 @@ export interface DownloadProgress {
 export interface TransferContext extends TransferSettings {
   connections: number;
   signal: AbortSignal;
-  reads: WideReads;
-  ways: LinkConnections;
+  reads: ReadBuffers;
+  ways: LinkDispatchers;
   file: PartialFile;
-  supply: LinkSupply;
+  supply: PresignedLinks;
   /** Throws `NoRoom` unless so many bytes fit on the disk. */
   roomFor: (bytes: number) => Promise<void>;
 }
@@ -251,7 +251,7 @@ export class ObjectTransfer {
       this.#received += bytes;
       supply.serves();
     };
-    await receive(body, writer, { reads, onChunk, onWritten: () => this.#report() });
+    await receiveBody(body, writer, { reads, onChunk, onWritten: () => this.#report() });
     if (end !== null && writer.position !== end) throw new Interrupted('the body was cut', 'now');
   }
 

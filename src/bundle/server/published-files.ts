@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { ArchiveFormat } from '../../model/export/archive-facts.ts';
-import { parseManifest } from '../store/store-files.ts';
+import { parseManifest } from '../store/store-json.ts';
 import { bundleName, manifestName, signatureName } from '../store/store-layout.ts';
 
 /** What a reader needs to know of a published file. */

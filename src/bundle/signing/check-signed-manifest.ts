@@ -4,7 +4,7 @@ import { contentDigest } from '../archive/content-digest.ts';
 import { printablePath } from '../rules/reason-list.ts';
 import type { SignatureRule } from '../rules/signature-rules.ts';
 import type { Manifest } from '../store/bundle-store.ts';
-import { parseManifest } from '../store/store-files.ts';
+import { parseManifest } from '../store/store-json.ts';
 import type { VerificationReport } from '../verification/verification-report.ts';
 import {
   MinisignFormatError,

@@ -3,7 +3,7 @@ import { versionTime } from '../../model/export/version-name.ts';
 import { contentDigest } from '../archive/content-digest.ts';
 import type { BundleStore, Manifest, StoredVersion } from './bundle-store.ts';
 import { VersionDamaged } from './store-errors.ts';
-import { parseManifest } from './store-files.ts';
+import { parseManifest } from './store-json.ts';
 import { bundleName, manifestName, signatureName } from './store-layout.ts';
 
 /** `partial` is what a copy that broke off leaves; `tampered` is there, but is not what was published. */

@@ -95,10 +95,10 @@ export interface BundleStore {
   startRollout(domain: string, target: string, version: string): Promise<void>;
   recordRollout(domain: string, target: string, version: string): Promise<void>;
   /**
-   * Removes versions beyond the newest `keep`, but never the current one, those in `held`, those of a hold, those that
-   * targets run, and those being rolled out or promoted. Returns what it removed.
+   * Removes versions beyond the newest `keep`, but never the current one, those of a hold, those that targets run, and
+   * those being rolled out or promoted. Returns what it removed.
    */
-  prune(domain: string, keep: number, held?: readonly string[]): Promise<string[]>;
+  prune(domain: string, keep: number): Promise<string[]>;
   /** Removes a version that was not approved, unless something uses it as `prune` knows it; gone already = fine. */
   withdraw(domain: string, version: string): Promise<void>;
   /** Removes what processes that died left: old staged downloads, unfinished uploads. */

@@ -43,7 +43,7 @@ export class SiteHeld extends Error {
 }
 
 /** Throws `SiteHeld` when the hold forbids that the version becomes current. */
-export function requireMovable(domain: string, hold: SiteHold | null, version: string): void {
+export function requireNotHeldElsewhere(domain: string, hold: SiteHold | null, version: string): void {
   if (hold !== null && hold.version !== version) throw new SiteHeld(domain, hold);
 }
 

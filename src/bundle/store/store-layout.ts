@@ -15,8 +15,8 @@ export const currentPath = (domain: string): string => `${storeName('domain', do
 export const rolloutsPath = (domain: string): string => `${storeName('domain', domain)}/rollouts.json`;
 /** Whether, and at which version, a person holds the site. */
 export const holdPath = (domain: string): string => `${storeName('domain', domain)}/hold.json`;
-/** What must not be removed now (`version-uses.ts`). */
-export const usesPath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
+/** What must not be removed now (`retention.ts`). */
+export const inUsePath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
 
 export const manifestName = 'manifest.json';
 /** The manifest's signature, where the store signs (`signing/`). */

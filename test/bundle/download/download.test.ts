@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type DownloadOptions, download } from '../../../src/bundle/download/download.ts';
-import type { LinkSource } from '../../../src/bundle/download/link-supply.ts';
 import type { DownloadProgress } from '../../../src/bundle/download/object-transfer.ts';
+import type { LinkSource } from '../../../src/bundle/download/presigned-links.ts';
 import {
   answer,
   cutAfter,

@@ -38,7 +38,7 @@ export async function watchSite(bundles: BundleStore, site: string | null, isOve
       if (current.version !== last) seen.versions += 1;
       epoch = current.epoch;
       last = current.version;
-      await stillCurrent(bundles, current.version, seen, () => checkVersion(bundles, current.version));
+      await stillCurrent(bundles, current.version, seen, () => verifyVersion(bundles, current.version));
       seen.looks += 1;
     }
     if (site !== null && (await visit(bundles, site, seen))) seen.visits += 1;
@@ -57,7 +57,7 @@ async function stillCurrent(bundles: BundleStore, version: string, seen: Seen, l
   }
 }
 
-async function checkVersion(bundles: BundleStore, version: string): Promise<void> {
+async function verifyVersion(bundles: BundleStore, version: string): Promise<void> {
   const { archive } = await bundles.manifest(siteDomain, version);
   const sha256 = await bundles.withArchive(siteDomain, version, hashFile);
   if (sha256 !== archive.sha256) throw new VersionDamaged(`the archive of ${version} is not what its manifest says`);

@@ -4,9 +4,10 @@ import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ifMissing, readIfExists, readIfExistsSync } from '../../../files/if-missing.ts';
-import { replaceFile, replaceFileSync, syncPath, tempName } from '../../../files/replace-file.ts';
+import { flushPath, replaceFile, replaceFileSync, tempName } from '../../../files/replace-file.ts';
 import { versionTime } from '../../../model/export/version-name.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
+import { removeAbandonedDownloads, removeAbandonedTemps } from '../abandoned-files.ts';
 import {
   type BundleStore,
   type ByteRange,
@@ -18,17 +19,15 @@ import {
   type StagedManifest,
   type StoredVersion,
 } from '../bundle-store.ts';
-import { sameContent } from '../same-content.ts';
-import { requireMovable, type SiteHolds } from '../site-holds.ts';
-import { removeOldStages, removeOldTemps } from '../staged-leftovers.ts';
+import { requireSameContent } from '../require-same-content.ts';
+import { requireNotHeldElsewhere, type SiteHolds } from '../site-holds.ts';
 import { changing, StagedChanged } from '../store-errors.ts';
-import { parseCurrent, parseIdentity, parseRollouts, parseStaged, toJson } from '../store-files.ts';
+import { parseCurrent, parseIdentity, parseStaged, toJson } from '../store-json.ts';
 import {
   bundleName,
   currentPath,
   identityPath,
   publishedAddress,
-  rolloutsPath,
   stagingPath,
   stagingRoot,
   versionPath,
@@ -36,7 +35,7 @@ import {
 } from '../store-layout.ts';
 import { isStoreName, storeName } from '../store-names.ts';
 import { DirectoryHolds } from './directory-holds.ts';
-import { DirectoryState } from './directory-state.ts';
+import { DirectoryRecords } from './directory-records.ts';
 import { withStoreLock } from './store-lock.ts';
 import { putVersionFolder, readVersionFolder } from './version-folder.ts';
 
@@ -59,7 +58,7 @@ export class DirectoryBundleStore implements BundleStore {
   readonly holds: SiteHolds;
   readonly #root: string;
   readonly #publicUrl: string;
-  readonly #state: DirectoryState;
+  readonly #records: DirectoryRecords;
   readonly #signer: ManifestSigner | null;
 
   private constructor(identity: string, { root, publicUrl, signer }: DirectoryStoreOptions) {
@@ -67,9 +66,9 @@ export class DirectoryBundleStore implements BundleStore {
     this.place = root;
     this.#root = root;
     this.#publicUrl = publicUrl;
-    this.#state = new DirectoryState(root);
+    this.#records = new DirectoryRecords(root);
     this.#signer = signer ?? null;
-    this.holds = new DirectoryHolds(root, this.#state);
+    this.holds = new DirectoryHolds(root, this.#records);
   }
 
   /** Opens the store, making it when it is new. Throws `StoreNotWritable`. */
@@ -95,7 +94,7 @@ export class DirectoryBundleStore implements BundleStore {
     const folder = this.#staging(stageId);
     await changing(this.#root, async () => {
       await mkdir(folder, { recursive: true });
-      await syncPath(this.#archive(stageId)).catch(ifMissing(undefined));
+      await flushPath(this.#archive(stageId)).catch(ifMissing(undefined));
       await replaceFile(join(folder, 'staged.json'), toJson(manifest));
     });
   }
@@ -111,13 +110,13 @@ export class DirectoryBundleStore implements BundleStore {
     const manifest: Manifest = { version, ...staged };
     const { domain } = staged.source;
     const published = await readVersionFolder(this.#versionFolder(domain, version));
-    if (published) return sameContent(published, manifest);
+    if (published) return requireSameContent(published, manifest);
     const building = tempName(join(this.#staging(stageId), 'version'));
     const folder = this.#versionFolder(domain, version);
     const signature = (await this.#signer?.sign(toJson(manifest), manifest)) ?? null;
     const places = { building, folder, signature };
     await changing(this.#root, () => putVersionFolder(this.#archive(stageId), manifest, places));
-    return sameContent(await readVersionFolder(folder), manifest);
+    return requireSameContent(await readVersionFolder(folder), manifest);
   }
 
   async current(domain: string): Promise<Current | null> {
@@ -128,16 +127,16 @@ export class DirectoryBundleStore implements BundleStore {
   async moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current> {
     const { contentDigest } = await this.manifest(domain, version);
     const file = join(this.#root, currentPath(domain));
-    return this.#state.locked(() => {
+    return this.#records.locked(() => {
       const text = readIfExistsSync(file);
       const now = text === null ? null : parseCurrent(text);
       if (now?.version === version) return now;
-      requireMovable(domain, this.#state.hold(domain), version);
+      requireNotHeldElsewhere(domain, this.#records.hold(domain), version);
       const epoch = now?.epoch ?? 0;
       if (epoch !== expectedEpoch) {
         throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${expectedEpoch}: another run has published`);
       }
-      this.#state.requireVersion(domain, version);
+      this.#records.requireVersion(domain, version);
       const next: Current = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
       replaceFileSync(file, toJson(next));
       return next;
@@ -173,30 +172,29 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    const text = await readIfExists(join(this.#root, rolloutsPath(domain)));
-    return text === null ? null : (new Map(Object.entries(parseRollouts(text))).get(target) ?? null);
+    return new Map(Object.entries(this.#records.rollouts(domain))).get(target) ?? null;
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#state.startRollout(domain, target, version);
+    await this.#records.startRollout(domain, target, version);
   }
 
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#state.recordRollout(domain, target, version);
+    await this.#records.recordRollout(domain, target, version);
   }
 
-  async prune(domain: string, keep: number, held: readonly string[] = []): Promise<string[]> {
-    return this.#state.prune(domain, keep, held);
+  prune(domain: string, keep: number): Promise<string[]> {
+    return this.#records.prune(domain, keep);
   }
 
   async withdraw(domain: string, version: string): Promise<void> {
-    await this.#state.withdraw(domain, storeName('version', version));
+    await this.#records.withdraw(domain, storeName('version', version));
   }
 
   async sweep(now: Date): Promise<void> {
     await changing(this.#root, async () => {
-      await removeOldStages(join(this.#root, stagingRoot), now);
-      for (const folder of ['', ...(await this.domains())]) await removeOldTemps(join(this.#root, folder), now);
+      await removeAbandonedDownloads(join(this.#root, stagingRoot), now);
+      for (const folder of ['', ...(await this.domains())]) await removeAbandonedTemps(join(this.#root, folder), now);
     });
   }
 

@@ -5,10 +5,10 @@ import { errorCode } from '../../../files/error-code.ts';
 import { hashFile } from '../../../files/hash-file.ts';
 import { readIfExists, sizeIfExists } from '../../../files/if-missing.ts';
 import { placeFolder } from '../../../files/place-folder.ts';
-import { replaceFile, syncPath } from '../../../files/replace-file.ts';
+import { flushPath, replaceFile } from '../../../files/replace-file.ts';
 import type { Manifest } from '../bundle-store.ts';
 import { StagedChanged } from '../store-errors.ts';
-import { parseManifest, toJson } from '../store-files.ts';
+import { parseManifest, toJson } from '../store-json.ts';
 import { bundleName, manifestName, signatureName } from '../store-layout.ts';
 
 /** The manifest in a version's folder; null unless the version is there whole. */
@@ -38,7 +38,7 @@ export async function putVersionFolder(
     if ((await hashFile(copy)) !== manifest.archive.sha256) {
       throw new StagedChanged('the staged archive is not the one that was verified');
     }
-    await syncPath(copy);
+    await flushPath(copy);
     await replaceFile(join(building, manifestName), toJson(manifest));
     if (signature !== null) await replaceFile(join(building, signatureName), signature);
     await mkdir(dirname(folder), { recursive: true });

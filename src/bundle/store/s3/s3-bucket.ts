@@ -18,7 +18,7 @@ import {
   type S3Permission,
   s3Failure,
 } from './s3-failure.ts';
-import type { S3Place } from './s3-place.ts';
+import type { S3Location } from './s3-location.ts';
 
 /** What a write takes for granted; it does nothing and answers false when that is not so. */
 export type Condition = 'absent' | { etag: string };
@@ -48,11 +48,11 @@ type Answer<T> = { found: T } | 'absent' | 'condition failed';
  * throw `StoreRefused` and `StoreUnreachable`. Large objects are in `s3-multipart.ts`.
  */
 export class S3Bucket {
-  readonly place: S3Place;
+  readonly place: S3Location;
   readonly client: S3Client;
   readonly #base: string;
 
-  constructor(place: S3Place, agents?: S3Agents) {
+  constructor(place: S3Location, agents?: S3Agents) {
     this.place = place;
     this.client = s3Client(place, agents);
     this.#base = place.prefix === '' ? '' : `${place.prefix}/`;

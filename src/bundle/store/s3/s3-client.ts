@@ -1,7 +1,7 @@
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import { S3Client } from '@aws-sdk/client-s3';
-import type { S3Place } from './s3-place.ts';
+import type { S3Location } from './s3-location.ts';
 
 /** Agents that lead through a proxy. */
 export interface S3Agents {
@@ -17,7 +17,7 @@ const attempts = 4;
 const usualRegion = 'us-east-1';
 
 /** A client of the place's object store. Credentials come by the SDK's own chain and are never seen here. */
-export function s3Client({ endpoint, region }: S3Place, agents?: S3Agents): S3Client {
+export function s3Client({ endpoint, region }: S3Location, agents?: S3Agents): S3Client {
   // Of Node versions that later releases of the SDK leave behind: this one is pinned.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   const ownServer = endpoint !== undefined && process.env.AWS_REGION === undefined;

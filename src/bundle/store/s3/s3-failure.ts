@@ -1,5 +1,5 @@
 import { StoreRefused, StoreUnreachable } from '../store-errors.ts';
-import { placeText, type S3Place } from './s3-place.ts';
+import { locationText, type S3Location } from './s3-location.ts';
 
 /** The permissions of a request, as AWS's policies name them. */
 export type S3Permission =
@@ -25,9 +25,9 @@ const elsewhere =
  * The error of a request in words that may be shown: never the SDK's own, which can hold key ids, signed headers and
  * what the server answered. Anything that is not about the object store is given back as it is.
  */
-export function s3Failure(error: unknown, place: S3Place, permission: S3Permission): unknown {
+export function s3Failure(error: unknown, place: S3Location, permission: S3Permission): unknown {
   if (!(error instanceof Error) || error.name === 'AbortError') return error;
-  const where = placeText(place);
+  const where = locationText(place);
   const [name, status] = [errorName(error), statusOf(error)];
   if (network.test(name) || busy.test(name) || (status >= 500 && status !== 501) || status === 429) {
     const broken = isGarbled(error) ? 'sends damaged bytes' : `cannot be reached (${name})`;
@@ -66,8 +66,8 @@ const checkBucket = 'check store.bundles.s3 in the configuration, and that the s
 
 type Refusal = [problem: string, fix: string, mayPass?: boolean];
 
-function refusal(name: string, status: number, place: S3Place, permission: S3Permission): Refusal | null {
-  const where = placeText(place);
+function refusal(name: string, status: number, place: S3Location, permission: S3Permission): Refusal | null {
+  const where = locationText(place);
   if (noCredentials.test(name)) {
     return [
       `there are no credentials for ${where}`,

@@ -2,10 +2,10 @@ import { constants } from 'node:fs';
 import { access, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sizeIfExists } from '../../../files/if-missing.ts';
+import { abandonedAfterMs, removeAbandonedDownloads } from '../abandoned-files.ts';
 import type { StagedManifest, Work } from '../bundle-store.ts';
-import { removeOldStages, stagedDiesAfterMs } from '../staged-leftovers.ts';
 import { changing, StagedChanged } from '../store-errors.ts';
-import { parseStaged, toJson } from '../store-files.ts';
+import { parseStaged, toJson } from '../store-json.ts';
 import { stagingPath, stagingRoot } from '../store-layout.ts';
 import { storeName } from '../store-names.ts';
 import type { S3Bucket } from './s3-bucket.ts';
@@ -74,10 +74,10 @@ export class S3Staging {
 
   /** Removes what dead processes left here and in the bucket, parts of versions included. */
   async sweep(now: Date): Promise<void> {
-    await changing(this.#workFolder, () => removeOldStages(this.#workFolder, now));
+    await changing(this.#workFolder, () => removeAbandonedDownloads(this.#workFolder, now));
     await abortUploads(this.#bucket, '', new Date(now.getTime() - uploadDiesAfterMs));
     for (const { path, modified } of await this.#bucket.list(`${stagingRoot}/`)) {
-      if (now.getTime() - modified.getTime() > stagedDiesAfterMs) await this.#bucket.remove(path);
+      if (now.getTime() - modified.getTime() > abandonedAfterMs) await this.#bucket.remove(path);
     }
   }
 

@@ -15,10 +15,10 @@ import {
   type StoredVersion,
   type Work,
 } from '../bundle-store.ts';
-import { sameContent } from '../same-content.ts';
+import { requireSameContent } from '../require-same-content.ts';
 import type { SiteHolds } from '../site-holds.ts';
 import { changing, StoreRefused } from '../store-errors.ts';
-import { parseIdentity, parseManifest, toJson } from '../store-files.ts';
+import { parseIdentity, parseManifest, toJson } from '../store-json.ts';
 import {
   bundleName,
   identityPath,
@@ -31,16 +31,16 @@ import {
   versionsPath,
 } from '../store-layout.ts';
 import { isStoreName, storeName } from '../store-names.ts';
+import { readS3Object } from './read-s3-object.ts';
 import { downloadArchive, immutable, putArchive } from './s3-archives.ts';
 import { S3Bucket } from './s3-bucket.ts';
 import type { S3Agents } from './s3-client.ts';
-import { objectBytes } from './s3-fetch.ts';
 import { S3Holds } from './s3-holds.ts';
-import { placeText, type S3Place } from './s3-place.ts';
+import { locationText, type S3Location } from './s3-location.ts';
+import { S3Records } from './s3-records.ts';
 import { S3Staging } from './s3-staging.ts';
-import { S3State } from './s3-state.ts';
 
-export interface S3StoreOptions extends S3Place {
+export interface S3StoreOptions extends S3Location {
   /** Folder of this machine for downloads before they are uploaded and for archives to unpack; made when needed. */
   workFolder: string;
   /** Address under which the published versions are to be had. */
@@ -62,7 +62,7 @@ export class S3BundleStore implements BundleStore {
   readonly place: string;
   readonly holds: SiteHolds;
   readonly #bucket: S3Bucket;
-  readonly #state: S3State;
+  readonly #records: S3Records;
   readonly #staging: S3Staging;
   readonly #workFolder: string;
   readonly #publicUrl: string;
@@ -70,10 +70,10 @@ export class S3BundleStore implements BundleStore {
 
   private constructor(identity: string, bucket: S3Bucket, { workFolder, publicUrl, signer }: S3StoreOptions) {
     this.identity = identity;
-    this.place = placeText({ ...bucket.place, endpoint: undefined });
+    this.place = locationText({ ...bucket.place, endpoint: undefined });
     this.#bucket = bucket;
-    this.#state = new S3State(bucket);
-    this.holds = new S3Holds(bucket, this.#state);
+    this.#records = new S3Records(bucket);
+    this.holds = new S3Holds(bucket, this.#records);
     this.#staging = new S3Staging(bucket, workFolder);
     this.#workFolder = workFolder;
     this.#publicUrl = publicUrl;
@@ -107,7 +107,7 @@ export class S3BundleStore implements BundleStore {
     const manifest: Manifest = { version, ...staged };
     const { domain } = manifest.source;
     const published = await this.#bucket.read(manifestPath(domain, version));
-    if (published !== null) return sameContent(parseManifest(published.text), manifest);
+    if (published !== null) return requireSameContent(parseManifest(published.text), manifest);
     await putArchive(this.#bucket, path, manifest);
     const text = toJson(manifest);
     const signature = await this.#signer?.sign(text, manifest);
@@ -117,18 +117,18 @@ export class S3BundleStore implements BundleStore {
       await this.#bucket.write(path, signature, null, immutable('text/plain; charset=utf-8'));
     }
     await this.#bucket.write(manifestPath(domain, version), text, 'absent', immutable('application/json'));
-    return sameContent(await this.#wholeManifest(domain, version), manifest);
+    return requireSameContent(await this.#wholeManifest(domain, version), manifest);
   }
 
   current(domain: string): Promise<Current | null> {
-    return this.#state.current(domain);
+    return this.#records.current(domain);
   }
 
   async moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current> {
-    return this.#state.promoting(domain, version, async () => {
+    return this.#records.promoting(domain, version, async () => {
       const { contentDigest } = await this.manifest(domain, version);
       const epoch = expectedEpoch + 1;
-      return this.#state.swapCurrent(domain, {
+      return this.#records.swapCurrent(domain, {
         version,
         contentDigest,
         publishedAt: publishedAt.toISOString(),
@@ -173,25 +173,25 @@ export class S3BundleStore implements BundleStore {
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    return new Map(Object.entries(await this.#state.rollouts(domain))).get(target) ?? null;
+    return new Map(Object.entries(await this.#records.rollouts(domain))).get(target) ?? null;
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#state.startRollout(domain, target, version);
+    await this.#records.startRollout(domain, target, version);
     // Not before: retention may have finished with it a moment ago.
     await this.manifest(domain, version);
   }
 
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#state.recordRollout(domain, target, version);
+    await this.#records.recordRollout(domain, target, version);
   }
 
-  async prune(domain: string, keep: number, held: readonly string[] = []): Promise<string[]> {
-    return this.#state.prune(domain, keep, held);
+  prune(domain: string, keep: number): Promise<string[]> {
+    return this.#records.prune(domain, keep);
   }
 
   async withdraw(domain: string, version: string): Promise<void> {
-    await this.#state.withdraw(domain, storeName('version', version));
+    await this.#records.withdraw(domain, storeName('version', version));
   }
 
   sweep(now: Date): Promise<void> {
@@ -218,7 +218,7 @@ export class S3BundleStore implements BundleStore {
   async open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null> {
     const path = `${versionPath(domain, version)}/${storeName('file', file)}`;
     const found = await this.#bucket.stat(path);
-    return found === null ? null : Readable.from(objectBytes(this.#bucket, path, found, {}, range));
+    return found === null ? null : Readable.from(readS3Object(this.#bucket, path, found, {}, range));
   }
 
   /** Also refuses object stores that ignore the conditions of writes, on which everything else rests (E5). */
@@ -232,7 +232,7 @@ export class S3BundleStore implements BundleStore {
       const wrongTag = await this.#bucket.write(path, 'probe', { etag: '"00000000000000000000000000000000"' });
       if (!twice && !wrongTag) return;
       throw new StoreRefused(
-        `the object store of ${placeText(this.#bucket.place)} ignores If-None-Match and If-Match on writes`,
+        `the object store of ${locationText(this.#bucket.place)} ignores If-None-Match and If-Match on writes`,
         'use one that honours them: without them two publishers could overwrite each other',
       );
     } finally {
@@ -284,7 +284,7 @@ function idIn(text: string, { place }: S3Bucket): string {
   try {
     return parseIdentity(text);
   } catch {
-    const problem = `${identityPath} in ${placeText(place)} was not written by docferry`;
+    const problem = `${identityPath} in ${locationText(place)} was not written by docferry`;
     throw new StoreRefused(problem, 'check store.bundles.s3: does the endpoint speak S3, is the prefix free?');
   }
 }
@@ -294,6 +294,6 @@ async function createIdentity(bucket: S3Bucket): Promise<{ text: string }> {
   if (await bucket.write(identityPath, text, 'absent')) return { text };
   const found = await bucket.read(identityPath);
   if (found === null)
-    throw new StoreRefused(`${placeText(bucket.place)} does not keep what is written`, 'check the bucket');
+    throw new StoreRefused(`${locationText(bucket.place)} does not keep what is written`, 'check the bucket');
   return found;
 }

@@ -9,7 +9,7 @@ const listedPaths = 20;
 const listedBytes = 3_000;
 
 /** What `export diff` shows of two versions, short enough for a history; null stands for nothing in service yet. */
-export function compareVersions(before: Manifest | null, after: Manifest): ContentChanges {
+export function summarizeChanges(before: Manifest | null, after: Manifest): ContentChanges {
   const diff = compareManifests(before ?? { ...after, files: [], pages: 0 }, after);
   const { pages, files } = diff.counts;
   const pathsOf = (paths: string[]) => paths.filter(isPage).slice(0, listedPaths);

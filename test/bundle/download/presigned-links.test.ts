@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LinkSupply, type PresignedLink } from '../../../src/bundle/download/link-supply.ts';
+import { type PresignedLink, PresignedLinks } from '../../../src/bundle/download/presigned-links.ts';
 
 const begin = Date.UTC(2026, 10, 21, 4, 0, 0);
 const hour = 3_600_000;
@@ -8,7 +8,7 @@ const hour = 3_600_000;
 function supplyOf(lifetimeMs: number | null, { skew = 0, serviceTells = true } = {}) {
   const clock = { now: begin };
   let asked = 0;
-  const supply = new LinkSupply(
+  const supply = new PresignedLinks(
     async (): Promise<PresignedLink> => {
       asked += 1;
       return {
@@ -96,7 +96,7 @@ describe('the links of a download', () => {
 
   it('may fail to come, and are asked for again', async () => {
     const answers = [new Error('503'), null];
-    const supply = new LinkSupply(async () => {
+    const supply = new PresignedLinks(async () => {
       const failure = answers.shift();
       if (failure) throw failure;
       return { href: 'https://store.example/1', sizeBytes: null, expiresAtMs: null, serviceNowMs: null };

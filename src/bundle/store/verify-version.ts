@@ -10,7 +10,7 @@ import { VersionDamaged } from './store-errors.ts';
  * and every file. For versions that came here by other ways than an export, such as copies from another host.
  * Throws `NoSuchVersion`, `VersionDamaged`, system errors, and the signal's reason.
  */
-export async function checkVersion(
+export async function verifyVersion(
   store: Pick<BundleStore, 'manifest' | 'withArchive'>,
   domain: string,
   version: string,

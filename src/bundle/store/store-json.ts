@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Current, Manifest, StagedManifest } from './bundle-store.ts';
+import type { InUse } from './retention.ts';
 import type { SiteHold } from './site-holds.ts';
-import type { VersionUses } from './version-uses.ts';
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 const size = z.int().nonnegative();
@@ -28,7 +28,7 @@ const holdSchema = z.object({
 });
 /** By the name of the target. */
 const rolloutsSchema = z.record(z.string(), z.string());
-const usesSchema = z.object({
+const inUseSchema = z.object({
   rollingOut: z.record(z.string(), z.string()),
   promoting: z.record(z.string(), z.string()),
   removing: z.array(z.string()),
@@ -42,7 +42,7 @@ export const parseManifest = (text: string): Manifest => manifestSchema.parse(JS
 export const parseCurrent = (text: string): Current => currentSchema.parse(JSON.parse(text));
 export const parseHold = (text: string): SiteHold => holdSchema.parse(JSON.parse(text));
 export const parseRollouts = (text: string): Record<string, string> => rolloutsSchema.parse(JSON.parse(text));
-export const parseUses = (text: string): VersionUses => usesSchema.parse(JSON.parse(text));
+export const parseInUse = (text: string): InUse => inUseSchema.parse(JSON.parse(text));
 export const parseIdentity = (text: string): string => identitySchema.parse(JSON.parse(text)).identity;
 
 /** JSON as it is written for people and programs alike. */

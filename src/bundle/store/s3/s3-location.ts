@@ -1,5 +1,5 @@
 /** Where an S3 store lies. */
-export interface S3Place {
+export interface S3Location {
   bucket: string;
   /** What every key begins with, without slashes around it; empty for the whole bucket. */
   prefix: string;
@@ -10,7 +10,7 @@ export interface S3Place {
 }
 
 /** For people: `s3://bucket/prefix at https://…`. */
-export function placeText({ bucket, prefix, endpoint }: S3Place): string {
+export function locationText({ bucket, prefix, endpoint }: S3Location): string {
   const path = prefix === '' ? bucket : `${bucket}/${prefix}`;
   return `s3://${path}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
 }

@@ -9,7 +9,7 @@ const allBytes = 2 * 1024 ** 2;
  * Buffers into which connections read, a megabyte at a time where there is as much: a socket's own 64 KiB for each read
  * cost more than hashing the bytes (docs/decisions/0071). A buffer is used again once `give` has brought it back.
  */
-export class WideReads {
+export class ReadBuffers {
   /** Size of a buffer. */
   readonly bytes: number;
   readonly #free: Buffer[] = [];

@@ -31,7 +31,7 @@ interface Held {
  * The links of one download. One that has expired, or is about to by the store's clock, is replaced before it is used;
  * several connections that need a new one share it. A new link is used at least once, whatever it says.
  */
-export class LinkSupply {
+export class PresignedLinks {
   readonly #source: LinkSource;
   readonly #now: () => number;
   #held: Held | null = null;

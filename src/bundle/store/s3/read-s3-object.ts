@@ -10,7 +10,7 @@ const idleTries = 3;
  * The bytes of an object, or of a range of it, in order, going on where a connection broke off if it is provably the same object. Throws
  * `VersionDamaged` when it changes meanwhile, and what `S3Bucket` throws.
  */
-export async function* objectBytes(
+export async function* readS3Object(
   bucket: S3Bucket,
   path: string,
   { bytes, etag }: { bytes: number; etag: string },

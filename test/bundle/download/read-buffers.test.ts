@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { WideReads } from '../../../src/bundle/download/wide-reads.ts';
+import { ReadBuffers } from '../../../src/bundle/download/read-buffers.ts';
 
 /** A socket that reads into the buffers it is given. */
-function socketOf(reads: WideReads) {
+function socketOf(reads: ReadBuffers) {
   const chunks: Buffer[] = [];
   const { buffer, callback } = reads.options((chunk) => chunks.push(chunk) > 0);
   const next = () => (typeof buffer === 'function' ? buffer() : buffer);
@@ -19,7 +19,7 @@ function socketOf(reads: WideReads) {
 
 describe('wide reads', () => {
   it('lend a buffer that was filled, and use it again when it comes back', () => {
-    const reads = new WideReads(1);
+    const reads = new ReadBuffers(1);
     const socket = socketOf(reads);
     const first = socket.read(reads.bytes, 1);
     const second = socket.read(reads.bytes, 2);
@@ -32,14 +32,14 @@ describe('wide reads', () => {
   });
 
   it('copy what is little, and read into the same buffer', () => {
-    const reads = new WideReads(1);
+    const reads = new ReadBuffers(1);
     const socket = socketOf(reads);
     expect(socket.read(10, 1).buffer).toBe(socket.read(10, 2).buffer);
     expect(socket.chunks.map((chunk) => chunk[0])).toEqual([1, 2]);
   });
 
   it('never use a buffer again of which somebody may still hold another part', () => {
-    const reads = new WideReads(1);
+    const reads = new ReadBuffers(1);
     const socket = socketOf(reads);
     const first = socket.read(reads.bytes, 1);
     const [chunk = Buffer.alloc(0)] = socket.chunks;
@@ -57,7 +57,7 @@ describe('wide reads', () => {
   });
 
   it.each([1, 2, 3, 9, 64])('take a few megabytes over %i connections', (connections) => {
-    const { bytes } = new WideReads(connections);
+    const { bytes } = new ReadBuffers(connections);
     expect(Number.isInteger(bytes)).toBe(true);
     expect(bytes * connections).toBeLessThanOrEqual(4 * 1024 ** 2);
   });

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { interruption } from './interrupted.ts';
 import type { PieceWriter } from './partial-file.ts';
-import type { WideReads } from './wide-reads.ts';
+import type { ReadBuffers } from './read-buffers.ts';
 
 export interface Receiving {
-  reads: WideReads;
+  reads: ReadBuffers;
   /** Called before each chunk is taken; what it throws ends the transfer. */
   onChunk: (bytes: number) => void;
   /** Called when bytes are on disk. */
@@ -15,7 +15,7 @@ export interface Receiving {
  * Writes a body to the disk, and holds its source back while the disk is slower. When it settles all that came is on
  * disk, also where the body broke off. Throws `Interrupted`, the disk's error, or that of `onChunk`.
  */
-export async function receive(
+export async function receiveBody(
   body: Readable,
   writer: PieceWriter,
   { reads, onChunk, onWritten }: Receiving,
