@@ -1,10 +1,10 @@
 import { errorCode } from '../../files/error-code.ts';
 
-/** A transfer stopped; what is on disk stands. */
+/** A transfer stopped; the bytes on disk remain valid. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
   readonly retry: 'now' | 'later' | 'never';
-  /** When the store asked to come again, in milliseconds from then; null when it did not. */
+  /** How long the store asked to wait, in milliseconds; null when it did not. */
   readonly retryAfterMs: number | null;
 
   constructor(why: string, retry: 'now' | 'later' | 'never', retryAfterMs: number | null = null) {

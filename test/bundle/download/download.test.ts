@@ -216,7 +216,7 @@ describe('download', () => {
     const forbidden = await serve(cutAfter(100_000, object), answer(403, {}, '<Error>SECRET</Error>'));
     await expect(download(forbidden.links, options)).rejects.toMatchObject({
       name: 'LinkExpired',
-      message: '3 links in a row are not taken (HTTP 403)',
+      message: '3 links in a row were refused (HTTP 403)',
     });
     expect(forbidden.requests).toHaveLength(4);
     const server = await serve(store(object));
