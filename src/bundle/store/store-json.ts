@@ -36,7 +36,7 @@ const inUseSchema = z.object({
 });
 const identitySchema = z.object({ identity: z.string().min(1) });
 
-// The JSON files of a bundle store (contracts.md); each throws when the text is not what it should be.
+// The JSON files of a bundle store (contracts.md). Each throws an error of `isDamagedJson` when the text is another.
 export const parseStaged = (text: string): StagedManifest => stagedSchema.parse(JSON.parse(text));
 export const parseManifest = (text: string): Manifest => manifestSchema.parse(JSON.parse(text));
 export const parseCurrent = (text: string): Current => currentSchema.parse(JSON.parse(text));
@@ -45,7 +45,21 @@ export const parseRollouts = (text: string): Record<string, string> => rolloutsS
 export const parseInUse = (text: string): InUse => inUseSchema.parse(JSON.parse(text));
 export const parseIdentity = (text: string): string => identitySchema.parse(JSON.parse(text)).identity;
 
-/** JSON as it is written for people and programs alike. */
+/** The manifest that a text is; null when it is none. */
+export function manifestIn(text: string): Manifest | null {
+  try {
+    return parseManifest(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a parser here failed because the text is not JSON, or not the JSON it should be. */
+export function isDamagedJson(error: unknown): boolean {
+  return error instanceof SyntaxError || error instanceof z.ZodError;
+}
+
+/** JSON as people and programs read it. */
 export function toJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

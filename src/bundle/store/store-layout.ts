@@ -1,7 +1,7 @@
 import type { Manifest } from './bundle-store.ts';
 import { storeName } from './store-names.ts';
 
-/** Where things lie in a bundle store, relative to its root (contracts.md "bundle store"). Each throws `RangeError`. */
+/** Paths in a bundle store, relative to its root (contracts.md "bundle store"). Each throws `RangeError`. */
 export const stagingRoot = '.staging';
 export const identityPath = '.store.json';
 export const stagingPath = (stageId: string): string => `${stagingRoot}/${storeName('stage id', stageId)}`;
@@ -11,7 +11,7 @@ export const versionPath = (domain: string, version: string): string =>
 export const manifestPath = (domain: string, version: string): string =>
   `${versionPath(domain, version)}/${manifestName}`;
 export const currentPath = (domain: string): string => `${storeName('domain', domain)}/current.json`;
-/** The version each target last rolled out with success. */
+/** The version that each target last rolled out successfully. */
 export const rolloutsPath = (domain: string): string => `${storeName('domain', domain)}/rollouts.json`;
 /** Whether, and at which version, a person holds the site. */
 export const holdPath = (domain: string): string => `${storeName('domain', domain)}/hold.json`;

@@ -2,12 +2,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFileSync } from '../../../files/replace-file.ts';
 import { NoSuchVersion } from '../bundle-store.ts';
-import { type HoldRequest, placed, type SiteHold, type SiteHolds } from '../site-holds.ts';
+import { type HoldRequest, holdAfter, type SiteHold, type SiteHolds } from '../site-holds.ts';
 import { toJson } from '../store-json.ts';
 import { holdPath } from '../store-layout.ts';
 import type { DirectoryRecords } from './directory-records.ts';
 
-/** Holds of a directory store: a file each, changed under the store's lock as the pointer is. */
+/** Holds of a directory store: one file for each, changed under the store's lock as the pointer is. */
 export class DirectoryHolds implements SiteHolds {
   readonly #root: string;
   readonly #records: DirectoryRecords;
@@ -26,7 +26,7 @@ export class DirectoryHolds implements SiteHolds {
       const version = request.version ?? this.#records.current(domain);
       if (version === null) throw new NoSuchVersion(`nothing of ${domain} is published`);
       this.#records.requireVersion(domain, version);
-      return this.#write(domain, placed(this.#records.hold(domain), version, request));
+      return this.#write(domain, holdAfter(this.#records.hold(domain), version, request));
     });
   }
 

@@ -85,7 +85,7 @@ export class DirectoryRecords {
     return removed;
   }
 
-  /** The version that is current. */
+  /** The current version. */
   current(domain: string): string | null {
     const text = readIfExistsSync(join(this.#root, currentPath(domain)));
     return text === null ? null : parseCurrent(text).version;

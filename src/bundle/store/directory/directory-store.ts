@@ -40,9 +40,9 @@ import { withStoreLock } from './store-lock.ts';
 import { putVersionFolder, readVersionFolder } from './version-folder.ts';
 
 export interface DirectoryStoreOptions {
-  /** The store's folder; made when missing. */
+  /** The store's folder; created when missing. */
   root: string;
-  /** Address under which the bundle server shows the store. */
+  /** Address under which the bundle server serves the store. */
   publicUrl: string;
   /** Signs the manifest of each version; none by default. */
   signer?: ManifestSigner | undefined;
@@ -50,7 +50,7 @@ export interface DirectoryStoreOptions {
 
 /**
  * Published bundles in a folder of this machine (`store-layout.ts`), with a `.lock` beside them. A version's folder is
- * built in the staging area and renamed into place, so that it is there whole or not at all.
+ * built in the staging area and renamed into place, so that it appears whole or not at all.
  */
 export class DirectoryBundleStore implements BundleStore {
   readonly identity: string;
@@ -71,7 +71,7 @@ export class DirectoryBundleStore implements BundleStore {
     this.holds = new DirectoryHolds(root, this.#records);
   }
 
-  /** Opens the store, making it when it is new. Throws `StoreNotWritable`. */
+  /** Opens the store, or creates it. Throws `StoreNotWritable`. */
   static async open(options: DirectoryStoreOptions): Promise<DirectoryBundleStore> {
     const { root } = options;
     const identity = await changing(root, async () => {
@@ -163,8 +163,8 @@ export class DirectoryBundleStore implements BundleStore {
     return join(this.#versionFolder(domain, version), bundleName(manifest));
   }
 
-  async withArchive<T>(domain: string, version: string, use: (path: string) => Promise<T>): Promise<T> {
-    return use(await this.archivePath(domain, version));
+  async withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>): Promise<T> {
+    return read(await this.archivePath(domain, version));
   }
 
   async urlOf(domain: string, version: string): Promise<string> {
@@ -267,7 +267,7 @@ export class DirectoryBundleStore implements BundleStore {
   }
 }
 
-/** The identity written by whoever came first. */
+/** The identity that the first process wrote. */
 function ensureIdentity(root: string): Promise<string> {
   const file = join(root, identityPath);
   return withStoreLock(join(root, '.lock'), () => {

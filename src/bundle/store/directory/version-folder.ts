@@ -11,7 +11,7 @@ import { StagedChanged } from '../store-errors.ts';
 import { parseManifest, toJson } from '../store-json.ts';
 import { bundleName, manifestName, signatureName } from '../store-layout.ts';
 
-/** The manifest in a version's folder; null unless the version is there whole. */
+/** The manifest in a version's folder; null unless the version is complete. */
 export async function readVersionFolder(folder: string): Promise<Manifest | null> {
   const text = await readIfExists(join(folder, manifestName));
   if (text === null) return null;
@@ -20,9 +20,9 @@ export async function readVersionFolder(folder: string): Promise<Manifest | null
 }
 
 /**
- * Builds a version's folder at `building` and renames it to `folder`; fine when that is taken, as two publishers
- * cannot mix there: the caller compares the contents. The archive is copied (a clone where the file system can) and
- * hashed again, since a downloader that was given up for dead may still hold the staged file open.
+ * Builds a version's folder at `building` and renames it to `folder`. Where another publisher was quicker, its folder
+ * stays: the caller compares the contents. The archive is copied (a clone where the file system can) and hashed again,
+ * because an earlier attempt that was presumed dead may still have the staged file open.
  */
 export async function putVersionFolder(
   archive: string,

@@ -1,17 +1,17 @@
 import { NoSuchVersion } from '../bundle-store.ts';
-import { type HoldRequest, placed, type SiteHold, type SiteHolds } from '../site-holds.ts';
+import { type HoldRequest, holdAfter, type SiteHold, type SiteHolds } from '../site-holds.ts';
 import { StoreUnreachable } from '../store-errors.ts';
 import { parseHold, toJson } from '../store-json.ts';
 import { holdPath } from '../store-layout.ts';
 import type { S3Bucket } from './s3-bucket.ts';
 import type { S3Records } from './s3-records.ts';
 
-/** Writers of one object at the same moment each need a try more than those before them. */
+/** Of several writers of one object, each needs a try more than the one before it. */
 const mostTries = 30;
 
 /**
  * Holds of an S3 store. There is no lock: a promotion reads the pointer, then the hold, then swaps the pointer; a hold is
- * written first, then the pointer gets another epoch. Whichever comes second sees the other (docs/decisions/0073).
+ * written first, then the pointer gets another epoch. Whichever comes second sees the other (decisions/0073).
  */
 export class S3Holds implements SiteHolds {
   readonly #bucket: S3Bucket;
@@ -32,17 +32,17 @@ export class S3Holds implements SiteHolds {
       const version = request.version ?? current?.version;
       if (version === undefined) throw new NoSuchVersion(`nothing of ${domain} is published`);
       await this.#records.requireManifest(domain, version);
-      // As a promotion does: a version that retention has condemned is refused, and one that is held is not chosen.
+      // Like a promotion: a version that retention has condemned is refused, and this one is not condemned meanwhile.
       const hold = await this.#records.promoting(domain, version, async () => {
-        // Retention may have finished with it since.
+        // Retention may have removed it since.
         await this.#records.requireManifest(domain, version);
-        return this.#change(domain, (before) => placed(before, version, request));
+        return this.#change(domain, (before) => holdAfter(before, version, request));
       });
       if (hold === null) throw new StoreUnreachable('the object store lost a hold');
-      // Where the pointer has yet to move, its swap decides; where it stays, another epoch ends swaps that have begun.
+      // Where the pointer has yet to move, its swap decides; where it stays, another epoch fails swaps that have begun.
       if (current?.version !== version || (await this.#records.renewEpoch(domain, current))) return hold;
     }
-    throw new StoreUnreachable(`${domain} cannot be held: its pointer moves all the time`);
+    throw new StoreUnreachable(`${domain} cannot be held: its pointer keeps moving`);
   }
 
   async release(domain: string): Promise<SiteHold | null> {

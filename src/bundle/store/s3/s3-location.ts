@@ -1,11 +1,11 @@
-/** Where an S3 store lies. */
+/** Where an S3 store is. */
 export interface S3Location {
   bucket: string;
-  /** What every key begins with, without slashes around it; empty for the whole bucket. */
+  /** Prefix of every key, without slashes around it; empty for the whole bucket. */
   prefix: string;
   /** Address of the object store; AWS when absent. Buckets are then named in the path. */
   endpoint?: string | undefined;
-  /** By AWS's own variables and profiles when absent. */
+  /** From AWS's own variables and profiles when absent. */
   region?: string | undefined;
 }
 

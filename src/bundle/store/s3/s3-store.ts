@@ -18,7 +18,7 @@ import {
 import { requireSameContent } from '../require-same-content.ts';
 import type { SiteHolds } from '../site-holds.ts';
 import { changing, StoreRefused } from '../store-errors.ts';
-import { parseIdentity, parseManifest, toJson } from '../store-json.ts';
+import { manifestIn, parseIdentity, parseManifest, toJson } from '../store-json.ts';
 import {
   bundleName,
   identityPath,
@@ -41,9 +41,9 @@ import { S3Records } from './s3-records.ts';
 import { S3Staging } from './s3-staging.ts';
 
 export interface S3StoreOptions extends S3Location {
-  /** Folder of this machine for downloads before they are uploaded and for archives to unpack; made when needed. */
+  /** Folder of this machine for downloads before their upload and for archives to unpack; created when needed. */
   workFolder: string;
-  /** Address under which the published versions are to be had. */
+  /** Address under which the published versions are served. */
   publicUrl: string;
   agents?: S3Agents | undefined;
   /** Signs the manifest of each version; none by default. */
@@ -53,8 +53,8 @@ export interface S3StoreOptions extends S3Location {
 const manifestsAtOnce = 8;
 
 /**
- * Published bundles in a bucket (`store-layout.ts`), for many workers at once. A version is there when its
- * `manifest.json` is, which is written last. Verified archives are staged in the bucket, so that the worker that
+ * Published bundles in a bucket (`store-layout.ts`), for many workers at once. A version exists once it has its
+ * `manifest.json`, which is written last. Verified archives are staged in the bucket, so that the worker that
  * publishes need not be the one that downloaded.
  */
 export class S3BundleStore implements BundleStore {
@@ -70,7 +70,7 @@ export class S3BundleStore implements BundleStore {
 
   private constructor(identity: string, bucket: S3Bucket, { workFolder, publicUrl, signer }: S3StoreOptions) {
     this.identity = identity;
-    this.place = locationText({ ...bucket.place, endpoint: undefined });
+    this.place = locationText({ ...bucket.location, endpoint: undefined });
     this.#bucket = bucket;
     this.#records = new S3Records(bucket);
     this.holds = new S3Holds(bucket, this.#records);
@@ -83,8 +83,8 @@ export class S3BundleStore implements BundleStore {
   /** Opens the store, writing its identity when it is new. Throws `StoreRefused`, `StoreUnreachable`. */
   static async open(options: S3StoreOptions): Promise<S3BundleStore> {
     const { bucket, prefix, endpoint, region, agents } = options;
-    const place = new S3Bucket({ bucket, prefix, endpoint, region }, agents);
-    return new S3BundleStore(await identityOf(place), place, options);
+    const opened = new S3Bucket({ bucket, prefix, endpoint, region }, agents);
+    return new S3BundleStore(await identityOf(opened), opened, options);
   }
 
   stagingFile(stageId: string): Promise<string> {
@@ -112,7 +112,7 @@ export class S3BundleStore implements BundleStore {
     const text = toJson(manifest);
     const signature = await this.#signer?.sign(text, manifest);
     if (signature !== undefined) {
-      // What a publisher left that died here is replaced: it may have had another key, and no one has seen it.
+      // Replaces the signature of a publisher that died here: it may have had another key, and no reader has seen it.
       const path = `${versionPath(domain, version)}/${signatureName}`;
       await this.#bucket.write(path, signature, null, immutable('text/plain; charset=utf-8'));
     }
@@ -155,14 +155,14 @@ export class S3BundleStore implements BundleStore {
     return found.filter((version) => version !== null);
   }
 
-  async withArchive<T>(domain: string, version: string, use: (path: string) => Promise<T>, work?: Work): Promise<T> {
+  async withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T> {
     const manifest = await this.manifest(domain, version);
     const folder = join(this.#workFolder, `archive-${randomUUID()}`);
     try {
       await changing(this.#workFolder, () => mkdir(folder, { recursive: true, mode: 0o700 }));
       const file = join(folder, bundleName(manifest));
       await changing(this.#workFolder, () => downloadArchive(this.#bucket, manifest, file, work));
-      return await use(file);
+      return await read(file);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -178,7 +178,7 @@ export class S3BundleStore implements BundleStore {
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {
     await this.#records.startRollout(domain, target, version);
-    // Not before: retention may have finished with it a moment ago.
+    // Checked only now: retention may have removed it a moment ago.
     await this.manifest(domain, version);
   }
 
@@ -221,7 +221,7 @@ export class S3BundleStore implements BundleStore {
     return found === null ? null : Readable.from(readS3Object(this.#bucket, path, found, {}, range));
   }
 
-  /** Also refuses object stores that ignore the conditions of writes, on which everything else rests (E5). */
+  /** Also refuses object stores that ignore the conditions of writes, on which atomic publication rests (E5). */
   async checkWritable(): Promise<void> {
     await this.#staging.checkWritable();
     await this.#signer?.check();
@@ -232,7 +232,7 @@ export class S3BundleStore implements BundleStore {
       const wrongTag = await this.#bucket.write(path, 'probe', { etag: '"00000000000000000000000000000000"' });
       if (!twice && !wrongTag) return;
       throw new StoreRefused(
-        `the object store of ${locationText(this.#bucket.place)} ignores If-None-Match and If-Match on writes`,
+        `the object store of ${locationText(this.#bucket.location)} ignores If-None-Match and If-Match on writes`,
         'use one that honours them: without them two publishers could overwrite each other',
       );
     } finally {
@@ -240,7 +240,7 @@ export class S3BundleStore implements BundleStore {
     }
   }
 
-  /** Null unless the version is there whole. */
+  /** Null unless the version is complete. */
   async #wholeManifest(domain: string, version: string): Promise<Manifest | null> {
     const found = await this.#bucket.read(manifestPath(domain, version));
     if (found === null) return null;
@@ -251,7 +251,7 @@ export class S3BundleStore implements BundleStore {
 
   async #describe(domain: string, { version, files }: StoredVersion): Promise<PublishedVersion | null> {
     const found = await this.#bucket.read(manifestPath(domain, version));
-    const manifest = found === null ? null : manifestOf(found.text);
+    const manifest = found === null ? null : manifestIn(found.text);
     if (!manifest) return null;
     const { contentDigest, pages, archive, source } = manifest;
     const size = files.find(({ name }) => name === bundleName(manifest))?.bytes;
@@ -261,30 +261,22 @@ export class S3BundleStore implements BundleStore {
   }
 }
 
-function manifestOf(text: string): Manifest | null {
-  try {
-    return parseManifest(text);
-  } catch {
-    return null;
-  }
-}
-
 /**
- * The random id written by whoever came first, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
+ * The random id that the first process wrote, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
  * another store.
  */
 async function identityOf(bucket: S3Bucket): Promise<string> {
-  const { endpoint = 'aws', bucket: name, prefix } = bucket.place;
+  const { endpoint = 'aws', bucket: name, prefix } = bucket.location;
   const found = (await bucket.read(identityPath)) ?? (await createIdentity(bucket));
   const own = createHash('sha256').update(JSON.stringify([idIn(found.text, bucket), endpoint, name, prefix]));
   return `s3-${own.digest('hex').slice(0, 32)}`;
 }
 
-function idIn(text: string, { place }: S3Bucket): string {
+function idIn(text: string, { location }: S3Bucket): string {
   try {
     return parseIdentity(text);
   } catch {
-    const problem = `${identityPath} in ${locationText(place)} was not written by docferry`;
+    const problem = `${identityPath} in ${locationText(location)} was not written by docferry`;
     throw new StoreRefused(problem, 'check store.bundles.s3: does the endpoint speak S3, is the prefix free?');
   }
 }
@@ -294,6 +286,6 @@ async function createIdentity(bucket: S3Bucket): Promise<{ text: string }> {
   if (await bucket.write(identityPath, text, 'absent')) return { text };
   const found = await bucket.read(identityPath);
   if (found === null)
-    throw new StoreRefused(`${locationText(bucket.place)} does not keep what is written`, 'check the bucket');
+    throw new StoreRefused(`${locationText(bucket.location)} does not keep what is written`, 'check the bucket');
   return found;
 }
