@@ -1,5 +1,5 @@
 import { type Manifest, NoSuchVersion } from '../bundle/store/bundle-store.ts';
-import { compareVersions } from '../bundle/store/compare-versions.ts';
+import { summarizeChanges } from '../bundle/store/summarize-changes.ts';
 import type { ContentChanges } from '../model/export/content-changes.ts';
 import { publishFailure, tidy } from './bundle-versions.ts';
 import { type ActivityDependencies, requireStore } from './dependencies.ts';
@@ -21,7 +21,7 @@ export const createApprovalActivities = (deps: ActivityDependencies) => ({
     try {
       const compare = async () => {
         const before = against === null ? null : await manifestIfThere(deps, domain, against);
-        return compareVersions(before, await deps.bundles.manifest(domain, version));
+        return summarizeChanges(before, await deps.bundles.manifest(domain, version));
       };
       return await withHeartbeats(() => ({ version }), compare);
     } catch (error) {

@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
 import { defaultLimits } from '../bundle/archive/entry-rules.ts';
 import { NoSuchVersion, PointerMoved } from '../bundle/store/bundle-store.ts';
-import { checkVersion, readManifest } from '../bundle/store/check-version.ts';
 import { VersionDamaged } from '../bundle/store/store-errors.ts';
+import { readManifest, verifyVersion } from '../bundle/store/verify-version.ts';
 import { publishFailure } from './bundle-versions.ts';
 import { type ActivityDependencies, requireStore } from './dependencies.ts';
 import { permanent } from './failures.ts';
@@ -45,7 +45,7 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
         const maxFiles = Math.max(defaultLimits.maxFiles, files.length * 10);
         const limits = { ...defaultLimits, maxBytes, maxFiles };
         const onProgress = () => Context.current().heartbeat({ version });
-        await checkVersion(bundles, domain, version, { limits, structureOnly: true, signal, onProgress });
+        await verifyVersion(bundles, domain, version, { limits, structureOnly: true, signal, onProgress });
         return { current: (await bundles.current(domain))?.version ?? null };
       };
       return await withHeartbeats(() => ({ version }), check);

@@ -1,15 +1,9 @@
 import { createHash } from 'node:crypto';
 import { access, constants, mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import {
-  DatabaseInUse,
-  DataFolderNotWritable,
-  DevServerFailed,
-  errorCode,
-  PortTaken,
-  reasonOf,
-} from './embedded-errors.ts';
-import { type ExclusiveLock, tryLock } from './exclusive-lock.ts';
+import { errorCode } from '../files/error-code.ts';
+import { type FileLock, tryLock } from '../files/file-lock.ts';
+import { DatabaseInUse, DataFolderNotWritable, DevServerFailed, PortTaken, reasonOf } from './embedded-errors.ts';
 import { assertPortFree, loopbackAddress } from './ports.ts';
 import type { SearchAttributes } from './prepare-namespace.ts';
 import { describeProcess } from './process-identity.ts';
@@ -84,8 +78,8 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
   }
 }
 
-async function lockDatabase(dbFile: string): Promise<ExclusiveLock> {
-  let lock: ExclusiveLock | undefined;
+async function lockDatabase(dbFile: string): Promise<FileLock> {
+  let lock: FileLock | undefined;
   try {
     await mkdir(dirname(dbFile), { recursive: true });
     lock = tryLock(`${dbFile}.lock`);
@@ -157,7 +151,7 @@ async function startNew(settings: Settings): Promise<ServerProcess> {
   }
 }
 
-function control(settings: Settings, server: ServerProcess, adopted: boolean, lock?: ExclusiveLock): DevServer {
+function control(settings: Settings, server: ServerProcess, adopted: boolean, lock?: FileLock): DevServer {
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     await endServer(server);

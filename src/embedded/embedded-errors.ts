@@ -1,3 +1,5 @@
+import { errorCode } from '../files/error-code.ts';
+
 /** A failure of the embedded Temporal server that a person can mend: what happened, and in `hint` what to do about it. */
 export class EmbeddedError extends Error {
   /** Stable name for scripts, the `code` of `{error: {code, message, hint}}` (contracts.md). */
@@ -80,11 +82,6 @@ export class DevServerFailed extends EmbeddedError {
     super('DevServerFailed', `the Temporal server ${what}${shown && `. Last lines:${shown}`}`, `see ${logFile}`);
     this.lastLines = lastLines;
   }
-}
-
-/** The system's code of an error, like `EACCES`; undefined when it has none. */
-export function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 /** One line saying what went wrong, for lists of reasons. */

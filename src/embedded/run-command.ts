@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { errorCode } from './embedded-errors.ts';
+import { errorCode } from '../files/error-code.ts';
 
 export interface CommandOptions {
   /** The whole environment of the command; its PATH is also where the command is looked for. */

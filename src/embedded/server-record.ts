@@ -1,5 +1,6 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { z } from 'zod';
+import { replaceFile } from '../files/replace-file.ts';
 
 const schema = z.object({
   /** The server's process and when it was started (`RunningProcess.startedAt`). */
@@ -14,7 +15,7 @@ const schema = z.object({
   owner: z.int().positive(),
 });
 
-/** What is written down about a running server, in `<dbFile>.server.json`, for whoever comes after a kill -9. */
+/** What is written down about a running server, in `<dbFile>.server.json`, for the process that follows a kill -9. */
 export type ServerRecord = z.infer<typeof schema>;
 
 const recordFile = (dbFile: string) => `${dbFile}.server.json`;
@@ -30,9 +31,7 @@ export async function readRecord(dbFile: string): Promise<ServerRecord | undefin
 
 /** Writes the record whole or not at all. */
 export async function writeRecord(record: ServerRecord): Promise<void> {
-  const file = recordFile(record.dbFile);
-  await writeFile(`${file}.new`, `${JSON.stringify(record, undefined, 2)}\n`);
-  await rename(`${file}.new`, file);
+  await replaceFile(recordFile(record.dbFile), `${JSON.stringify(record, undefined, 2)}\n`);
 }
 
 export async function removeRecord(dbFile: string): Promise<void> {

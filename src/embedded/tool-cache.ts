@@ -1,8 +1,9 @@
 import { access, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCode, type FailedAttempt, reasonOf } from './embedded-errors.ts';
-import { type ExclusiveLock, tryLock } from './exclusive-lock.ts';
+import { errorCode } from '../files/error-code.ts';
+import { type FileLock, tryLock } from '../files/file-lock.ts';
+import { type FailedAttempt, reasonOf } from './embedded-errors.ts';
 import type { Tool } from './tool.ts';
 
 /** A program that was run and works. */
@@ -66,7 +67,7 @@ export async function makeCached(
   }
 }
 
-async function waitForLock(tool: Tool, cache: ToolCache): Promise<ExclusiveLock> {
+async function waitForLock(tool: Tool, cache: ToolCache): Promise<FileLock> {
   const file = join(cache.folder, `${tool.cacheName}.lock`);
   for (let waits = 0; ; waits++) {
     const lock = tryLock(file);

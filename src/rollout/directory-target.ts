@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { readlinkSync, renameSync } from 'node:fs';
-import { lstat, mkdir, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpack } from '../bundle/archive/unpack.ts';
-import { syncPath } from '../bundle/files/durable-file.ts';
-import { nothingThere } from '../bundle/files/read-if-there.ts';
-import { versionTime } from '../model/export/version-name.ts';
+import { olderThanNewest } from '../bundle/store/retention.ts';
+import { errorCode } from '../files/error-code.ts';
+import { ifMissing } from '../files/if-missing.ts';
+import { placeFolder } from '../files/place-folder.ts';
+import { flushPath } from '../files/replace-file.ts';
+import { flushTree } from './flush-tree.ts';
 import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
-import { syncTree } from './sync-tree.ts';
 import { TargetRefused } from './target-refused.ts';
 
 export interface DirectoryTargetOptions {
@@ -60,7 +62,7 @@ export class DirectoryTarget implements RolloutTarget {
     try {
       return await this.#rollOut(request);
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+      const code = errorCode(error) ?? '';
       if (!notWritable.includes(code)) throw error;
       throw new TargetRefused(
         code === 'ENOSPC' || code === 'EDQUOT'
@@ -90,7 +92,7 @@ export class DirectoryTarget implements RolloutTarget {
   }
 
   async #checkCurrent(): Promise<void> {
-    const found = await lstat(this.#current).catch(ifMissing);
+    const found = await lstat(this.#current).catch(ifMissing(null));
     if (found && !found.isSymbolicLink()) {
       throw new TargetRefused(
         `${this.#current} is not a symbolic link: move it away, or choose another folder, then roll out again`,
@@ -104,12 +106,9 @@ export class DirectoryTarget implements RolloutTarget {
       await mkdir(temp);
       await withArchive((archive) => unpack(archive, manifest, temp, { signal, onProgress }));
       // A release that is in service has to survive a power cut, or the old one could not be gone back to in time.
-      await syncTree(temp, { signal, onProgress });
-      await rename(temp, release).catch((error: NodeJS.ErrnoException) => {
-        // Another attempt has unpacked the same version, checked against the same manifest.
-        if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-      });
-      await syncPath(this.#releases);
+      await flushTree(temp, { signal, onProgress });
+      // Where another attempt has unpacked this version, it checked the files against the same manifest.
+      await placeFolder(temp, release);
     } finally {
       await rm(temp, { recursive: true, force: true });
     }
@@ -134,17 +133,14 @@ export class DirectoryTarget implements RolloutTarget {
     } finally {
       await rm(link, { force: true });
     }
-    await syncPath(this.#path);
+    await flushPath(this.#path);
   }
 
   /** Removes releases beyond the newest `keep`, never the one in service, and what dead processes left. */
   async #prune(current: string): Promise<void> {
     const names = await readdir(this.#releases);
-    const others = names.filter((name) => name !== current && versionTime(name) !== null);
-    const old = others
-      .sort()
-      .reverse()
-      .slice(Math.max(0, this.#keep - 1));
+    const others = names.filter((name) => name !== current);
+    const old = olderThanNewest(others, Math.max(0, this.#keep - 1));
     const unpacking = names
       .filter((name) => name.startsWith(unpackingSuffix))
       .map((name) => join(this.#releases, name));
@@ -153,7 +149,7 @@ export class DirectoryTarget implements RolloutTarget {
       .map((name) => join(this.#path, name));
     const leftovers: string[] = [];
     for (const path of [...unpacking, ...links]) {
-      const found = await lstat(path).catch(ifMissing);
+      const found = await lstat(path).catch(ifMissing(null));
       if (found && Date.now() - found.mtimeMs > leftoverAfterMs) leftovers.push(path);
     }
     const paths = [...old.map((name) => join(this.#releases, name)), ...leftovers];
@@ -166,7 +162,7 @@ function readLink(path: string): string | null {
   try {
     return readlinkSync(path);
   } catch (error) {
-    return nothingThere(() => null)(error);
+    return ifMissing(null)(error);
   }
 }
 
@@ -174,11 +170,6 @@ function randomSuffix(): string {
   return randomBytes(6).toString('hex');
 }
 
-function ifMissing(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null;
-  throw error;
-}
-
 async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(ifMissing))?.isDirectory() ?? false;
+  return (await stat(path).catch(ifMissing(null)))?.isDirectory() ?? false;
 }

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { errorCode } from '../files/error-code.ts';
+import { rewriteFile } from '../files/replace-file.ts';
 import { versionTime } from '../model/export/version-name.ts';
 import { editHelmValues, readHelmValues } from './edit-helm-values.ts';
 import { staticExport, ValuesRefused } from './helm-values-document.ts';
-import { replaceFile } from './replace-text-file.ts';
 import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutRequest, RolloutTarget } from './rollout-target.ts';
 import { TargetRefused } from './target-refused.ts';
@@ -55,7 +56,7 @@ export class HelmValuesTarget implements RolloutTarget {
     try {
       return await this.#rollOut(request, publishedAddress(request.url));
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+      const code = errorCode(error) ?? '';
       const problem = error instanceof ValuesRefused ? error.message : unusable[code];
       throw problem === undefined ? error : new TargetRefused(`${this.#file} ${problem}`);
     }
@@ -69,7 +70,7 @@ export class HelmValuesTarget implements RolloutTarget {
     // An attempt that was stopped may wake when another version is long in service.
     if (isWanted && !(await isWanted())) throw new RolloutSuperseded(version);
     signal?.throwIfAborted();
-    await replaceFile(this.#file, text);
+    await rewriteFile(this.#file, text);
     const fields = changed.map((field) => `${staticExport}.${field}`).join(', ');
     return `${version} in ${this.#file} (changed ${fields}), before: ${versionIn(before)}`;
   }

@@ -1,4 +1,4 @@
-/** Bytes from `start` up to, and without, `end`. */
+/** Bytes from `start` up to, not including, `end`. */
 export interface ByteSpan {
   start: number;
   end: number;
@@ -44,7 +44,7 @@ export class ByteSpans {
     );
   }
 
-  /** Where the bytes from the beginning end without a gap. */
+  /** Where the first gap begins. */
   get prefix(): number {
     const [first] = this.#spans;
     return first?.start === 0 ? first.end : 0;

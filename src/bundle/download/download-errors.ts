@@ -1,4 +1,4 @@
-/** The object store takes none of several fresh links; bytes on disk are kept for another call. */
+/** The object store refused several fresh links; bytes on disk are kept for another call. */
 export class LinkExpired extends Error {
   override readonly name = 'LinkExpired';
 }
@@ -6,9 +6,9 @@ export class LinkExpired extends Error {
 /** The download failed; bytes on disk are kept for another call if the object can be proved unchanged. */
 export class DownloadFailed extends Error {
   override readonly name = 'DownloadFailed';
-  /** Whether the same may work later. */
+  /** Whether the same download may work later. */
   readonly retryable: boolean;
-  /** When the store asked to come again, in milliseconds from then; null when it did not. */
+  /** How long the store asked to wait, in milliseconds; null when it did not. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, retryable: boolean, retryAfterMs: number | null = null) {

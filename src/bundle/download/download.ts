@@ -1,45 +1,27 @@
 import { dirname } from 'node:path';
+import { errorCode } from '../../files/error-code.ts';
 import { spanText } from '../../model/details-text.ts';
 import { DownloadFailed, NoRoom } from './download-errors.ts';
 import { freeBytes, requireRoom } from './free-space.ts';
-import type { LinkPolicy } from './link-policy.ts';
-import { type LinkSource, LinkSupply } from './link-supply.ts';
-import { linkConnections } from './object-request.ts';
-import { ObjectTransfer } from './object-transfer.ts';
+import { linkDispatchers } from './object-request.ts';
+import { ObjectTransfer, type TransferSettings } from './object-transfer.ts';
 import { PartialFile } from './partial-file.ts';
-import { WideReads } from './wide-reads.ts';
+import { type LinkSource, PresignedLinks } from './presigned-links.ts';
+import { ReadBuffers } from './read-buffers.ts';
 
 const lookAtDiskEveryMs = 2_000;
 const diskFull = ['ENOSPC', 'EDQUOT'];
 
-export interface DownloadOptions {
-  /** Where the archive goes; what is proved of it is kept beside it as `<file>.resume`. */
+export interface DownloadOptions extends TransferSettings {
+  /** Where the archive goes; `<file>.resume` beside it proves what is on disk. */
   file: string;
-  policy: LinkPolicy;
-  /** Most bytes of the archive. */
-  maxBytes: number;
-  /** Connections at once where the source gives parts; 1 by default. */
+  /** Connections at once where the source supports ranges; 1 by default. */
   connections?: number;
-  /** Longest silence of the source in milliseconds; 30 s by default. */
-  idleTimeoutMs?: number;
   /** Longest time of the whole download in milliseconds; none by default. */
   timeLimitMs?: number;
-  /** First wait after a failure in milliseconds, doubled each time up to 5 s; 200 by default. */
-  retryDelayMs?: number;
   signal?: AbortSignal;
-  /** Called for every chunk and when work begins. */
-  onProgress?: (progress: DownloadProgress) => void;
-  /** Free bytes of a folder's disk; those the system tells by default. */
+  /** Free bytes of a folder's disk; those the system reports by default. */
   freeBytes?: typeof freeBytes;
-}
-
-export interface DownloadProgress {
-  /** Bytes on disk. */
-  offset: number;
-  /** Null when neither the source nor the service says. */
-  total: number | null;
-  /** Null when it is no proof. */
-  etag: string | null;
 }
 
 export interface DownloadResult {
@@ -47,45 +29,44 @@ export interface DownloadResult {
   sha256: string;
   bytes: number;
   etag: string | null;
-  /** Bytes that were on disk each time the download went on instead of starting over, in order. */
+  /** Bytes on disk each time the download resumed instead of starting over, in order. */
   resumedFrom: number[];
-  /** Length that the service announced with its newest link; null when it did not. The object's own length counts. */
+  /** Length that the service announced with its newest link, null when it did not; the object's own length counts. */
   announcedBytes: number | null;
 }
 
 /**
- * Downloads an object by presigned links to a file (E3), going on after cuts, after links that ended, and after
- * earlier calls with the same file, when the object is provably unchanged: strong ETag, `If-Match`, and range, length
- * and ETag of every 206 checked. Sends no credentials. Throws `LinkExpired`, `LinkRefused`, `DownloadFailed`,
- * `ArchiveTooLarge`, `NoRoom`, system errors of the disk, what `links` throws, and the signal's reason; no link is in
- * any of them but the last two.
+ * Downloads an object by presigned links to a file (E3). It resumes after cuts, expired links and earlier calls with the
+ * same file when the object is provably unchanged: strong ETag, `If-Match`, and range, length and ETag of every 206
+ * checked. Sends no credentials. Throws `LinkExpired`, `LinkRefused`, `DownloadFailed`, `ArchiveTooLarge`, `NoRoom`,
+ * system errors of the disk, what `source` throws, and the signal's reason; only the last two can contain a link.
  */
-export async function download(links: LinkSource, options: DownloadOptions): Promise<DownloadResult> {
+export async function download(source: LinkSource, options: DownloadOptions): Promise<DownloadResult> {
   options.signal?.throwIfAborted();
   const folder = dirname(options.file);
   const free = options.freeBytes ?? freeBytes;
   const limits = new AbortController();
   const signal = AbortSignal.any(options.signal ? [options.signal, limits.signal] : [limits.signal]);
   const { connections = 1, timeLimitMs } = options;
-  const reads = new WideReads(connections);
-  const ways = linkConnections(options.policy, reads);
+  const buffers = new ReadBuffers(connections);
+  const dispatchers = linkDispatchers(options.policy, buffers);
   const timers: NodeJS.Timeout[] = [];
   try {
     const file = await PartialFile.open(options.file, signal);
     try {
-      const supply = new LinkSupply(links);
+      const links = new PresignedLinks(source);
       const roomFor = (bytes: number) => requireRoom(folder, bytes, free);
       const transfer = new ObjectTransfer({
         ...options,
         connections,
         signal,
-        reads,
-        ways,
+        buffers,
+        dispatchers,
         file,
-        supply,
+        links,
         roomFor,
       });
-      const lookAtDisk = () => roomFor(transfer.left).catch((noRoom) => limits.abort(noRoom));
+      const lookAtDisk = () => roomFor(transfer.bytesLeft).catch((noRoom) => limits.abort(noRoom));
       timers.push(setInterval(lookAtDisk, lookAtDiskEveryMs));
       if (timeLimitMs !== undefined) {
         const tooLong = new DownloadFailed(`the download took longer than ${spanText(timeLimitMs)}`, false);
@@ -94,7 +75,7 @@ export async function download(links: LinkSource, options: DownloadOptions): Pro
       await transfer.run();
       const sha256 = await file.finish();
       const { etag, resumedFrom } = transfer;
-      return { sha256, bytes: file.bytes, etag, resumedFrom, announcedBytes: supply.sizeBytes };
+      return { sha256, bytes: file.bytes, etag, resumedFrom, announcedBytes: links.sizeBytes };
     } finally {
       await file.close();
     }
@@ -102,10 +83,10 @@ export async function download(links: LinkSource, options: DownloadOptions): Pro
     throw isDiskFull(error) ? new NoRoom(`the disk of ${folder} is full: make room`) : error;
   } finally {
     for (const timer of timers) clearTimeout(timer);
-    await ways.destroy();
+    await dispatchers.destroy();
   }
 }
 
 function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && diskFull.includes(String(error.code));
+  return diskFull.includes(errorCode(error) ?? '');
 }

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { sizeText } from '../../model/quantities.ts';
 import { NoRoom } from './download-errors.ts';
 
-/** What a download leaves free for everything else on the disk. */
+/** Left free for everything else on the disk. */
 const spareBytes = 64 * 1024 ** 2;
 
 /** Bytes that this process may still write to the file system of a folder. Throws system errors. */
@@ -11,7 +11,7 @@ export async function freeBytes(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Throws `NoRoom` unless so many bytes fit on the disk with something to spare; fine when that cannot be found out. */
+/** Throws `NoRoom` unless this many bytes fit on the disk with some to spare; does nothing when that is unknown. */
 export async function requireRoom(folder: string, bytes: number, free: typeof freeBytes): Promise<void> {
   const available = await free(folder).catch(() => Number.POSITIVE_INFINITY);
   if (available >= bytes + spareBytes) return;

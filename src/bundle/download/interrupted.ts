@@ -1,8 +1,10 @@
-/** A transfer stopped; what is on disk stands. */
+import { errorCode } from '../../files/error-code.ts';
+
+/** A transfer stopped; the bytes on disk remain valid. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
   readonly retry: 'now' | 'later' | 'never';
-  /** When the store asked to come again, in milliseconds from then; null when it did not. */
+  /** How long the store asked to wait, in milliseconds; null when it did not. */
   readonly retryAfterMs: number | null;
 
   constructor(why: string, retry: 'now' | 'later' | 'never', retryAfterMs: number | null = null) {
@@ -16,6 +18,6 @@ const neverBetter = /^(ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
 /** Only the code of a network error is kept: its message and fields may hold addresses and headers. */
 export function interruption(error: unknown): Interrupted {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
+  const code = errorCode(error) ?? 'unknown';
   return new Interrupted(`the connection failed (${code})`, neverBetter.test(code) ? 'never' : 'now');
 }

@@ -1,8 +1,8 @@
 const secondMs = 1_000;
 
 /**
- * When a presigned link ends by its own query, in milliseconds by the store's clock: `X-Amz-Date` with `X-Amz-Expires`,
- * `X-Goog-Date` with `X-Goog-Expires`, `Expires` (a Unix time), `se` (Azure). Null when it does not tell.
+ * When a presigned link expires by its own query, in milliseconds by the store's clock: `X-Amz-Date` with `X-Amz-Expires`,
+ * `X-Goog-Date` with `X-Goog-Expires`, `Expires` (a Unix time), `se` (Azure). Null when it does not say.
  */
 export function expiryOf(link: string): number | null {
   if (!URL.canParse(link)) return null;

@@ -1,25 +1,25 @@
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
-import type { WideReads } from './wide-reads.ts';
+import type { ReadBuffers } from './read-buffers.ts';
 
 /** Where a presigned link may lead (E3). */
 export interface LinkPolicy {
   /** Allows plain `http`. */
   allowInsecure: boolean;
-  /** `host` or `host:port` (IPv6 with or without brackets) that may be private or on this machine. */
+  /** `host` or `host:port` (IPv6 with or without brackets) that may have a private or loopback address. */
   linkHosts: readonly string[];
-  /** The proxy for an address, or null; none at all by default. */
+  /** The proxy for an address, or null; no proxies by default. */
   proxyFor?: (url: URL) => URL | null;
 }
 
-/** The link leads where the policy does not allow; the message names the host at most. */
+/** The policy does not allow where the link leads; the message names the host at most. */
 export class LinkRefused extends Error {
   override readonly name = 'LinkRefused';
 }
 
-/** Public by its number, but the inside of a cloud (metadata and wire servers). */
-const cloudInsides = ['168.63.129.16'];
+/** Public addresses by their number that lead inside a cloud (metadata and wire servers). */
+const cloudInternal = ['168.63.129.16'];
 const defaultPorts: Record<string, string> = { 'http:': '80', 'https:': '443' };
 
 /** Checks what can be seen in a link, or in the target of a redirect; throws `LinkRefused`. */
@@ -35,34 +35,34 @@ export function checkLink(link: string, policy: LinkPolicy): URL {
     throw new LinkRefused(`the link to ${url.hostname} carries a user name or password`);
   }
   if (policy.proxyFor?.(url) && !isListed(url.hostname, portOf(url), policy)) {
-    // It is the proxy that connects: nobody here could see where to.
+    // The proxy connects: this process could not see which address it reaches.
     throw new LinkRefused(`behind a proxy, ${url.hostname} must be listed in service.linkHosts`);
   }
   if (ipaddr.isValid(bare(url.hostname))) checkAddress(url.hostname, portOf(url), url.hostname, policy);
   return url;
 }
 
-/** Checks the address that a connection to `host` really reached; throws `LinkRefused`. */
+/** Checks the address that a connection to `host` reached; throws `LinkRefused`. */
 export function checkAddress(host: string, port: string, address: string | undefined, policy: LinkPolicy): void {
   if (isListed(host, port, policy) || (address !== undefined && isPublic(address))) return;
-  throw new LinkRefused(`${host} is not a public address; list it in service.linkHosts if it is meant`);
+  throw new LinkRefused(`${host} is not a public address; list it in service.linkHosts if that is intended`);
 }
 
-/** Room for the records of TLS, of 16 KiB at most, that arrive together. */
+/** Room for the TLS records, of at most 16 KiB each, that arrive together. */
 const tlsBufferBytes = 256 * 1024;
 
 /**
- * A connector for undici that checks the connected remote address before any request is written: names that resolve
- * to private addresses and every way of writing an address as a number end here.
+ * A connector for undici that checks the remote address before any request is written. It stops names that resolve to
+ * private addresses and every way to write an address as a number.
  */
-export function policedConnector(
+export function checkedConnector(
   policy: LinkPolicy,
   connectTimeoutMs: number,
-  reads: WideReads,
+  buffers: ReadBuffers,
 ): buildConnector.connector {
   return (options, callback) => {
     let socket: Socket | null = null;
-    const onread = reads.options((chunk) => socket?.push(chunk) ?? true);
+    const onread = buffers.socketOptions((chunk) => socket?.push(chunk) ?? true);
     const reading = options.protocol === 'http:' ? { onread } : { highWaterMark: tlsBufferBytes };
     const connect = buildConnector({ timeout: connectTimeoutMs, ...reading });
     connect(options, (...[error, connected]) => {
@@ -91,8 +91,8 @@ function isListed(host: string, port: string, policy: LinkPolicy): boolean {
 function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address) && !ipaddr.isValid(bare(address))) return false;
   const parsed = ipaddr.process(bare(address));
-  if (cloudInsides.includes(parsed.toString())) return false;
-  // Of IPv6 only 2000::/3 is given out to the public; the library calls all it does not know `unicast`.
+  if (cloudInternal.includes(parsed.toString())) return false;
+  // Only 2000::/3 of IPv6 is public; the library calls every range it does not know `unicast`.
   if (parsed instanceof ipaddr.IPv6 && !parsed.match(ipaddr.IPv6.parse('2000::'), 3)) return false;
   return parsed.range() === 'unicast';
 }

@@ -1,8 +1,8 @@
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { DownloadFailed } from './download-errors.ts';
-import { checkLink, type LinkPolicy, policedConnector } from './link-policy.ts';
-import type { Answer } from './object-answer.ts';
-import type { WideReads } from './wide-reads.ts';
+import type { Answer } from './judge-answer.ts';
+import { checkedConnector, checkLink, type LinkPolicy } from './link-policy.ts';
+import type { ReadBuffers } from './read-buffers.ts';
 
 const connectTimeoutMs = 10_000;
 const maxRedirects = 3;
@@ -10,16 +10,16 @@ const redirectStatuses = [301, 302, 303, 307, 308];
 
 export type ObjectResponse = Dispatcher.ResponseData;
 
-/** What links are fetched with: no credentials, no automatic redirects. */
-export interface LinkConnections {
-  /** The way to an address: through its proxy, or directly, with every connected address checked by the policy. */
+/** How links are fetched: no credentials, no automatic redirects. */
+export interface LinkDispatchers {
+  /** For an address: through its proxy, or directly with every connected address checked by the policy. */
   to(url: URL): Dispatcher;
   destroy(): Promise<void>;
 }
 
 /** The caller destroys them. */
-export function linkConnections(policy: LinkPolicy, reads: WideReads): LinkConnections {
-  const direct = new Agent({ connect: policedConnector(policy, connectTimeoutMs, reads) });
+export function linkDispatchers(policy: LinkPolicy, buffers: ReadBuffers): LinkDispatchers {
+  const direct = new Agent({ connect: checkedConnector(policy, connectTimeoutMs, buffers) });
   const proxies = new Map<string, ProxyAgent>();
   return {
     to(url) {
@@ -44,7 +44,7 @@ export async function requestObject(
   headers: Record<string, string>,
   options: {
     policy: LinkPolicy;
-    connections: LinkConnections;
+    dispatchers: LinkDispatchers;
     idleTimeoutMs: number;
     signal?: AbortSignal | undefined;
   },
@@ -52,24 +52,24 @@ export async function requestObject(
   let url = checkLink(link, options.policy);
   for (let redirects = 0; ; redirects += 1) {
     const response = await request(url, {
-      dispatcher: options.connections.to(url),
+      dispatcher: options.dispatchers.to(url),
       headers: { 'accept-encoding': 'identity', ...headers },
       headersTimeout: options.idleTimeoutMs,
       bodyTimeout: options.idleTimeoutMs,
       ...(options.signal ? { signal: options.signal } : {}),
     });
-    // Whoever reads the body listens for themselves; until then its end harms nobody.
+    // The reader of the body listens for errors itself; until then an early end must not crash the process.
     response.body.on('error', () => undefined);
     const location = headerOf(response, 'location');
     if (!redirectStatuses.includes(response.statusCode) || location === null) return response;
-    await drop(response);
+    await discardBody(response);
     if (redirects === maxRedirects) throw new DownloadFailed(`more than ${maxRedirects} redirects`, false);
-    if (!URL.canParse(location, url.href)) throw new DownloadFailed('a redirect leads to no URL', false);
+    if (!URL.canParse(location, url.href)) throw new DownloadFailed('a redirect does not lead to a URL', false);
     url = checkLink(new URL(location, url).href, options.policy);
   }
 }
 
-/** What is looked at of an answer to judge it. */
+/** The status and headers by which an answer is judged. */
 export function answerOf(response: ObjectResponse): Answer {
   return {
     status: response.statusCode,
@@ -88,7 +88,7 @@ function headerOf(response: ObjectResponse, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Gives up the body of an answer that is of no use. */
-export async function drop(response: ObjectResponse): Promise<void> {
+/** Discards the body of an answer that is not needed. */
+export async function discardBody(response: ObjectResponse): Promise<void> {
   await response.body.dump({ limit: 64 * 1024 }).catch(() => undefined);
 }

@@ -1,62 +1,83 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ByteSpan, ByteSpans } from './byte-spans.ts';
-import type { DownloadOptions } from './download.ts';
 import { ArchiveTooLarge, DownloadFailed } from './download-errors.ts';
 import { Interrupted, interruption } from './interrupted.ts';
-import { LinkRefused } from './link-policy.ts';
-import type { LinkSupply } from './link-supply.ts';
-import { type Asked, judgeAnswer, type Verdict } from './object-answer.ts';
-import { answerOf, drop, type LinkConnections, type ObjectResponse, requestObject } from './object-request.ts';
+import { type Asked, judgeAnswer, type Verdict } from './judge-answer.ts';
+import { type LinkPolicy, LinkRefused } from './link-policy.ts';
+import { answerOf, discardBody, type LinkDispatchers, type ObjectResponse, requestObject } from './object-request.ts';
 import type { PartialFile } from './partial-file.ts';
-import { receive } from './receive.ts';
+import type { PresignedLinks } from './presigned-links.ts';
+import type { ReadBuffers } from './read-buffers.ts';
+import { receiveBody } from './receive-body.ts';
 import type { ObjectIdentity } from './resume-journal.ts';
-import type { WideReads } from './wide-reads.ts';
 
 const defaultIdleTimeoutMs = 30_000;
 const defaultRetryDelayMs = 200;
 const maxRetryDelayMs = 5_000;
-/** A source that asks for a longer pause gets it from whoever called. */
+/** A source that asks for a longer pause ends the download; the caller waits. */
 const longestPauseMs = 30_000;
-/** Failures in a row, for each connection, without a single new byte. */
+/** Failures in a row without a new byte, for each connection. */
 const maxFruitless = 5;
-/** Failures in all, for sources that give a byte at a time; one more for each megabyte that came. */
+/** Failures altogether, for sources that send a byte at a time; one more for each megabyte received. */
 const maxFailures = 100;
-/** Times that bytes on disk had to be given up. */
+/** How often bytes on disk may be given up. */
 const maxStartOvers = 5;
-/** The first request of several connections: enough to be worth one, whatever the length turns out to be. */
+/** The first request of several connections: worth a request whatever the length turns out to be. */
 const openingBytes = 8 * 1024 ** 2;
-/** Parts become smaller towards the end, so that the connections end together. */
-const smallestPart = 2 * 1024 ** 2;
-const largestPart = 64 * 1024 ** 2;
+/** Ranges become smaller towards the end, so that the connections finish together. */
+const smallestRangeBytes = 2 * 1024 ** 2;
+const largestRangeBytes = 64 * 1024 ** 2;
 const megabyte = 1e6;
 
-export interface TransferParts extends Omit<DownloadOptions, 'file' | 'freeBytes'> {
+/** What the caller of a download decides about its transfer. */
+export interface TransferSettings {
+  policy: LinkPolicy;
+  /** The largest archive that is accepted. */
+  maxBytes: number;
+  /** Longest silence of the source in milliseconds; 30 s by default. */
+  idleTimeoutMs?: number;
+  /** First wait after a failure in milliseconds, doubled each time up to 5 s; 200 by default. */
+  retryDelayMs?: number;
+  /** Called for every chunk and when work begins. */
+  onProgress?: (progress: DownloadProgress) => void;
+}
+
+export interface DownloadProgress {
+  /** Bytes on disk. */
+  offset: number;
+  /** Null when neither the source nor the service says. */
+  total: number | null;
+  /** Null when it is no proof. */
+  etag: string | null;
+}
+
+export interface TransferContext extends TransferSettings {
   connections: number;
   signal: AbortSignal;
-  reads: WideReads;
-  ways: LinkConnections;
+  buffers: ReadBuffers;
+  dispatchers: LinkDispatchers;
   file: PartialFile;
-  supply: LinkSupply;
-  /** Throws `NoRoom` unless so many bytes fit on the disk. */
+  links: PresignedLinks;
+  /** Throws `NoRoom` unless this many bytes fit on the disk. */
   roomFor: (bytes: number) => Promise<void>;
 }
 
-/** What is on disk is not, or cannot be proved to be, of the object that is there now. */
+/** What is on disk is not, or not provably, of the object that the store has now. */
 class ObjectChanged extends Error {}
 
-/** Brings one object to the disk, over as many connections as allowed and useful, until it is there whole. */
+/** Downloads one object to the disk over as many connections as are allowed and useful, until it is complete. */
 export class ObjectTransfer {
-  readonly #parts: TransferParts;
+  readonly #context: TransferContext;
   readonly #file: PartialFile;
   readonly #claimed = new ByteSpans();
   readonly resumedFrom: number[] = [];
   etag: string | null;
   #total: number | null;
-  /** The source gives no parts that could be proved to belong together. */
+  /** The source sends no ranges, or none that provably belong together. */
   #wholeOnly = false;
-  /** The object's identity was learned by this call, not found on disk. */
+  /** This call learned the object's identity; it was not found on disk. */
   #opened = false;
-  /** A body without proof of what it belongs to ended as it should. */
+  /** A body without a proof of its object ended as it should. */
   #complete = false;
   #received = 0;
   #receivedAtFailure = 0;
@@ -64,16 +85,16 @@ export class ObjectTransfer {
   #fruitless = 0;
   #startOvers = 0;
 
-  constructor(parts: TransferParts) {
-    this.#parts = parts;
-    this.#file = parts.file;
-    this.etag = parts.file.identity?.etag ?? null;
-    this.#total = parts.file.identity?.total ?? null;
+  constructor(context: TransferContext) {
+    this.#context = context;
+    this.#file = context.file;
+    this.etag = context.file.identity?.etag ?? null;
+    this.#total = context.file.identity?.total ?? null;
   }
 
-  /** Bytes still to come, as far as that is known. */
-  get left(): number {
-    return Math.max(0, (this.#total ?? this.#parts.supply.sizeBytes ?? 0) - this.#file.bytes);
+  /** Bytes still to come, as far as known. */
+  get bytesLeft(): number {
+    return Math.max(0, (this.#total ?? this.#context.links.sizeBytes ?? 0) - this.#file.bytes);
   }
 
   async run(): Promise<void> {
@@ -84,23 +105,23 @@ export class ObjectTransfer {
         if (!(error instanceof ObjectChanged)) throw error;
         this.#countStartOver();
         await this.#file.startOver(null);
-        await this.#pause(new Interrupted(error.message, 'now'), this.#parts.signal);
+        await this.#pause(new Interrupted(error.message, 'now'), this.#context.signal);
       }
     }
   }
 
-  get #alone(): boolean {
-    return this.#parts.connections === 1 || this.#wholeOnly;
+  get #singleConnection(): boolean {
+    return this.#context.connections === 1 || this.#wholeOnly;
   }
 
-  /** The first failure of a lane ends them all. */
+  /** The first failure of a lane ends all lanes. */
   async #runLanes(): Promise<void> {
     const stop = new AbortController();
-    const signal = AbortSignal.any([this.#parts.signal, stop.signal]);
+    const signal = AbortSignal.any([this.#context.signal, stop.signal]);
     const lanes: Promise<void>[] = [];
     const failures: unknown[] = [];
     const openLanes = () => {
-      const wanted = this.#file.identity && !this.#alone ? this.#parts.connections : 1;
+      const wanted = this.#file.identity && !this.#singleConnection ? this.#context.connections : 1;
       while (lanes.length < wanted) {
         lanes.push(
           this.#runLane(signal, openLanes).catch((error: unknown) => {
@@ -113,7 +134,7 @@ export class ObjectTransfer {
     openLanes();
     // Lanes are added while the first one runs.
     for (const lane of lanes) await lane;
-    this.#parts.signal.throwIfAborted();
+    this.#context.signal.throwIfAborted();
     if (failures.length > 0) throw failures[0];
   }
 
@@ -133,74 +154,77 @@ export class ObjectTransfer {
     }
   }
 
-  /** What to ask for next; null when everything is there or somebody's task. */
+  /** What to ask for next; null when every byte is on disk or another lane's task. */
   #next(): Asked | null {
     if (this.#complete) return null;
     const { identity } = this.#file;
-    if (!identity) return this.#alone ? { kind: 'whole' } : { kind: 'opening', end: openingBytes };
+    if (!identity) return this.#singleConnection ? { kind: 'whole' } : { kind: 'opening', end: openingBytes };
     const open = new ByteSpans();
     for (const gap of this.#file.gaps()) open.add(gap);
     for (const claim of this.#claimed.spans) open.remove(claim);
     const [gap] = open.spans;
     if (!gap) return null;
-    const share = Math.ceil(open.count / (2 * this.#parts.connections));
-    const size = this.#alone ? identity.total : Math.min(largestPart, Math.max(smallestPart, share));
-    return { kind: 'part', start: gap.start, end: Math.min(gap.end, gap.start + size), identity };
+    const share = Math.ceil(open.count / (2 * this.#context.connections));
+    const size = this.#singleConnection
+      ? identity.total
+      : Math.min(largestRangeBytes, Math.max(smallestRangeBytes, share));
+    return { kind: 'range', start: gap.start, end: Math.min(gap.end, gap.start + size), identity };
   }
 
   async #fetch(asked: Asked, signal: AbortSignal, openLanes: () => void): Promise<void> {
-    const { supply } = this.#parts;
-    const href = await supply.take();
+    const { links } = this.#context;
+    const href = await links.take();
     const response = await this.#ask(href, headersOf(asked), signal);
     const answer = answerOf(response);
-    supply.observe(answer.date);
+    links.observe(answer.date);
     const verdict = judgeAnswer(answer, asked);
-    if (verdict.kind === 'continue' && asked.kind === 'part') {
-      await this.#goOn(asked.identity);
+    if (verdict.kind === 'continue' && asked.kind === 'range') {
+      await this.#resumeRange(asked.identity);
       return this.#receive(response, asked.start, asked.end);
     }
     if (verdict.kind === 'opened') {
-      await this.#begin(response, verdict.identity.total, verdict.identity);
+      await this.#startFile(response, verdict.identity.total, verdict.identity);
       openLanes();
       return this.#receive(response, 0, verdict.end);
     }
     if (verdict.kind === 'from-start' && this.#isOnlyClaim(asked)) return this.#receiveWhole(response, asked, verdict);
-    await drop(response);
-    if (verdict.kind === 'expired') return supply.refuse(href, response.statusCode);
+    await discardBody(response);
+    if (verdict.kind === 'expired') return links.refuse(href, response.statusCode);
     if (verdict.kind === 'failed') throw new Interrupted(verdict.why, verdict.retry, verdict.retryAfterMs);
     this.#wholeOnly ||= verdict.kind !== 'start-over';
-    // Asked again at once, for the whole.
-    if (verdict.kind === 'no-parts') return;
-    throw new ObjectChanged(verdict.kind === 'start-over' ? verdict.why : 'the source no longer gives parts');
+    // The lane asks for the whole object at once.
+    if (verdict.kind === 'no-ranges') return;
+    throw new ObjectChanged(verdict.kind === 'start-over' ? verdict.why : 'the source no longer sends ranges');
   }
 
   async #ask(href: string, headers: Record<string, string>, signal: AbortSignal): Promise<ObjectResponse> {
-    const { policy, ways, idleTimeoutMs = defaultIdleTimeoutMs } = this.#parts;
+    const { policy, dispatchers, idleTimeoutMs = defaultIdleTimeoutMs } = this.#context;
     try {
-      return await requestObject(href, headers, { policy, connections: ways, idleTimeoutMs, signal });
+      return await requestObject(href, headers, { policy, dispatchers, idleTimeoutMs, signal });
     } catch (error) {
       throw error instanceof LinkRefused || error instanceof DownloadFailed ? error : interruption(error);
     }
   }
 
-  async #goOn({ etag, total }: ObjectIdentity): Promise<void> {
-    if (total > this.#parts.maxBytes) throw this.#tooLarge();
+  async #resumeRange({ etag, total }: ObjectIdentity): Promise<void> {
+    if (total > this.#context.maxBytes) throw this.#tooLarge();
     this.etag = etag;
     this.#total = total;
-    if (this.#alone || (!this.#opened && this.resumedFrom.length === 0)) this.resumedFrom.push(this.#file.bytes);
-    await this.#parts.roomFor(this.left);
+    if (this.#singleConnection || (!this.#opened && this.resumedFrom.length === 0))
+      this.resumedFrom.push(this.#file.bytes);
+    await this.#context.roomFor(this.bytesLeft);
     this.#report();
   }
 
-  async #begin(response: ObjectResponse, total: number | null, identity: ObjectIdentity | null): Promise<void> {
+  async #startFile(response: ObjectResponse, total: number | null, identity: ObjectIdentity | null): Promise<void> {
     try {
-      if (total !== null && total > this.#parts.maxBytes) throw this.#tooLarge();
+      if (total !== null && total > this.#context.maxBytes) throw this.#tooLarge();
       if (this.#file.bytes > 0) this.#countStartOver();
       await this.#file.startOver(identity);
       this.#total = total;
       this.etag = identity?.etag ?? null;
       this.#opened = true;
-      await this.#parts.roomFor(this.left);
+      await this.#context.roomFor(this.bytesLeft);
     } catch (error) {
       response.body.destroy();
       throw error;
@@ -215,23 +239,24 @@ export class ObjectTransfer {
   ): Promise<void> {
     this.#wholeOnly ||= asked.kind !== 'whole';
     const identity = etag !== null && total !== null && total > 0 ? { etag, total } : null;
-    await this.#begin(response, total, identity);
+    await this.#startFile(response, total, identity);
     await this.#receive(response, 0, total);
     this.#complete = true;
   }
 
   /** `end` is null when the length is unknown. */
   async #receive({ body }: ObjectResponse, start: number, end: number | null): Promise<void> {
-    const { reads, supply, maxBytes } = this.#parts;
+    const { buffers, links, maxBytes } = this.#context;
     const writer = this.#file.writerFrom(start);
     const onChunk = (bytes: number) => {
       if (writer.position + bytes > maxBytes) throw this.#tooLarge();
-      if (end !== null && writer.position + bytes > end) throw new Interrupted('more came than was announced', 'now');
+      if (end !== null && writer.position + bytes > end)
+        throw new Interrupted('the source sent more than it announced', 'now');
       this.#received += bytes;
-      supply.serves();
+      links.served();
     };
-    await receive(body, writer, { reads, onChunk, onWritten: () => this.#report() });
-    if (end !== null && writer.position !== end) throw new Interrupted('the body was cut', 'now');
+    await receiveBody(body, writer, { buffers, onChunk, onWritten: () => this.#report() });
+    if (end !== null && writer.position !== end) throw new Interrupted('the body was cut short', 'now');
   }
 
   #isOnlyClaim(asked: Asked): boolean {
@@ -246,8 +271,8 @@ export class ObjectTransfer {
   }
 
   async #pause(error: Interrupted, signal: AbortSignal): Promise<void> {
-    const { connections, retryDelayMs = defaultRetryDelayMs } = this.#parts;
-    const lanes = this.#alone ? 1 : connections;
+    const { connections, retryDelayMs = defaultRetryDelayMs } = this.#context;
+    const lanes = this.#singleConnection ? 1 : connections;
     this.#failures += 1;
     this.#fruitless = this.#received > this.#receivedAtFailure ? 1 : this.#fruitless + 1;
     this.#receivedAtFailure = this.#received;
@@ -261,17 +286,17 @@ export class ObjectTransfer {
   }
 
   #report(): void {
-    const total = this.#total ?? this.#parts.supply.sizeBytes;
-    this.#parts.onProgress?.({ offset: this.#file.bytes, total, etag: this.etag });
+    const total = this.#total ?? this.#context.links.sizeBytes;
+    this.#context.onProgress?.({ offset: this.#file.bytes, total, etag: this.etag });
   }
 
   #tooLarge(): ArchiveTooLarge {
-    return new ArchiveTooLarge(`the archive is larger than ${this.#parts.maxBytes} bytes`);
+    return new ArchiveTooLarge(`the archive is larger than ${this.#context.maxBytes} bytes`);
   }
 }
 
 function spanOf(asked: Asked): ByteSpan {
-  if (asked.kind === 'part') return { start: asked.start, end: asked.end };
+  if (asked.kind === 'range') return { start: asked.start, end: asked.end };
   return { start: 0, end: asked.kind === 'opening' ? asked.end : Number.MAX_SAFE_INTEGER };
 }
 

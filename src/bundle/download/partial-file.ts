@@ -3,12 +3,12 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { type ByteSpan, ByteSpans } from './byte-spans.ts';
 import { PrefixHash } from './prefix-hash.ts';
-import { forget, type ObjectIdentity, ResumeJournal, recover } from './resume-journal.ts';
+import { type ObjectIdentity, ResumeJournal, readJournal, removeJournal } from './resume-journal.ts';
 
 const openEnd = Number.MAX_SAFE_INTEGER;
 
-/** Bytes of one connection on their way to the disk. */
-export interface PieceWriter {
+/** Writes what one connection receives. */
+export interface RangeWriter {
   /** Where the next byte goes. */
   readonly position: number;
   /** Takes the next bytes; `written` is called when they are on disk. */
@@ -21,7 +21,7 @@ export interface PieceWriter {
 
 /**
  * A file being downloaded in any order, its running SHA-256, and beside it `<file>.resume` with the journal of what is
- * on disk (`resume-journal.ts`). Another object goes into a new file: whoever still writes to the old one is harmless.
+ * on disk (`resume-journal.ts`). Another object goes into a new file, so that a late write to the old one does no harm.
  */
 export class PartialFile {
   readonly #path: string;
@@ -36,7 +36,7 @@ export class PartialFile {
     this.#handle = handle;
   }
 
-  /** Opens or makes the file. Bytes that nothing proves are not counted. */
+  /** Opens or creates the file. Bytes that nothing proves are not counted. */
   static async open(path: string, signal?: AbortSignal): Promise<PartialFile> {
     const handle = await open(path, constants.O_RDWR | constants.O_CREAT, 0o644);
     try {
@@ -49,7 +49,7 @@ export class PartialFile {
     }
   }
 
-  /** What the bytes belong to; null when nothing proves it: a cut then means starting over. */
+  /** The object that the bytes belong to; null when nothing proves it, and a cut then means starting over. */
   get identity(): ObjectIdentity | null {
     return this.#identity;
   }
@@ -64,10 +64,10 @@ export class PartialFile {
     return this.#done.gaps(this.#identity?.total ?? openEnd);
   }
 
-  /** Forgets all bytes and begins with another object. */
+  /** Discards all bytes and begins with another object. */
   async startOver(identity: ObjectIdentity | null): Promise<void> {
     await this.close();
-    await forget(journalOf(this.#path));
+    await removeJournal(journalOf(this.#path));
     await rm(this.#path, { force: true });
     this.#handle = await open(this.#path, constants.O_RDWR | constants.O_CREAT, 0o644);
     this.#hash = new PrefixHash();
@@ -76,9 +76,9 @@ export class PartialFile {
     this.#journal = identity && (await ResumeJournal.begin(journalOf(this.#path), identity, []));
   }
 
-  /** Writes what one connection brings, from `start` on. */
-  writerFrom(start: number): PieceWriter {
-    return new Piece(start, this.#handle, {
+  /** Writes what one connection receives, from `start` on. */
+  writerFrom(start: number): RangeWriter {
+    return new QueuedWriter(start, this.#handle, {
       taken: (chunk, position) => this.#hash.offer(chunk, position),
       written: async (end, crc) => {
         await this.#journal?.append({ start, end, crc });
@@ -103,7 +103,7 @@ export class PartialFile {
 
   async #resume(signal: AbortSignal | undefined): Promise<void> {
     const journal = journalOf(this.#path);
-    const found = await recover(journal, this.#handle, signal);
+    const found = await readJournal(journal, this.#handle, signal);
     if (!found) return;
     const { total } = found.identity;
     for (const checkpoint of found.proved) this.#done.add(checkpoint);
@@ -115,15 +115,15 @@ export class PartialFile {
   }
 }
 
-interface PieceCallbacks {
+interface WriterCallbacks {
   taken(chunk: Uint8Array, position: number): void;
   written(end: number, crc: number): Promise<void>;
 }
 
-/** What arrives while a write is under way goes with the next one: few and large ones, whatever the chunks. */
-class Piece implements PieceWriter {
+/** Chunks that arrive while a write is under way go with the next one, so that writes are few and large. */
+class QueuedWriter implements RangeWriter {
   readonly #handle: FileHandle;
-  readonly #callbacks: PieceCallbacks;
+  readonly #callbacks: WriterCallbacks;
   #position: number;
   #waiting: { chunk: Uint8Array; written: () => void }[] = [];
   #pending = 0;
@@ -131,7 +131,7 @@ class Piece implements PieceWriter {
   #writing: Promise<void> | null = null;
   #failure: { error: unknown } | null = null;
 
-  constructor(start: number, handle: FileHandle, callbacks: PieceCallbacks) {
+  constructor(start: number, handle: FileHandle, callbacks: WriterCallbacks) {
     this.#position = start;
     this.#handle = handle;
     this.#callbacks = callbacks;

@@ -4,8 +4,8 @@ import type { FileHandle } from 'node:fs/promises';
 const readBytes = 1024 ** 2;
 
 /**
- * The SHA-256 of a file that is being written: of bytes as they come while these are the next ones, and behind a gap
- * that was filled in a pass over the file that goes on beside the writing.
+ * The SHA-256 of a file that is being written. Bytes that arrive in order are hashed at once; those behind a gap are
+ * read from the file once the gap is filled, while the writing goes on.
  */
 export class PrefixHash {
   readonly #hash = createHash('sha256');
@@ -19,13 +19,13 @@ export class PrefixHash {
     this.#position += chunk.length;
   }
 
-  /** Reads what is on disk up to where `prefixOf` says that it has no gap; nothing when that is done or being done. */
+  /** Reads the file up to its first gap, which `prefixOf` tells; does nothing when that is done or under way. */
   follow(file: FileHandle, prefixOf: () => number): void {
     if (this.#reading || prefixOf() <= this.#position) return;
     this.#reading = this.#read(file, prefixOf).finally(() => {
       this.#reading = null;
     });
-    // The next call, and `digest`, read on from where this one failed, and throw.
+    // The next call, or `digest`, goes on where this one failed, and throws.
     this.#reading.catch(() => undefined);
   }
 

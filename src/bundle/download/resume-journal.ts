@@ -7,7 +7,7 @@ export interface ObjectIdentity {
   total: number;
 }
 
-/** Bytes that arrived one behind the other from `start`: `crc` is the CRC-32 of all of them up to `end`. */
+/** Bytes that arrived in order from `start`: `crc` is the CRC-32 of all of them up to `end`. */
 export interface Checkpoint {
   start: number;
   end: number;
@@ -18,9 +18,9 @@ const readBytes = 1024 ** 2;
 const linePattern = /^(\d{1,15}) (\d{1,15}) ([0-9a-f]{8})$/;
 
 /**
- * The journal beside a download: the object's identity, then a line for each piece that is on disk. It is what makes a
- * download go on after `kill -9` and after a power failure: a line is written behind the bytes it speaks of and believed
- * only as far as they have its checksum.
+ * The journal beside a download: the object's identity, then a line for each checkpoint on disk. It lets a download
+ * resume after `kill -9` and after a power failure: a line is written after the bytes it describes and believed only if
+ * they have its checksum.
  */
 export class ResumeJournal {
   readonly #handle: FileHandle;
@@ -30,8 +30,8 @@ export class ResumeJournal {
   }
 
   /**
-   * Begins a journal in the place of any other, with what is proved already. Nothing needs to be flushed: after a power
-   * failure a line without its bytes, or of another object, is one whose checksum is wrong.
+   * Begins a journal in place of any other, with what is proved already. Nothing needs to be flushed: after a power
+   * failure a line without its bytes, or of another object, has a wrong checksum.
    */
   static async begin(path: string, identity: ObjectIdentity, proved: readonly Checkpoint[]): Promise<ResumeJournal> {
     const temp = `${path}.new`;
@@ -50,10 +50,10 @@ export class ResumeJournal {
 }
 
 /**
- * What a journal proves of the bytes in `file`; null when there is none that can be read, which means starting over,
- * never failing. Throws the signal's reason and system errors of `file`.
+ * What a journal proves about the bytes in `file`; null when no journal can be read, which means starting over, never
+ * failing. Throws the signal's reason and system errors of `file`.
  */
-export async function recover(
+export async function readJournal(
   path: string,
   file: FileHandle,
   signal?: AbortSignal,
@@ -62,12 +62,12 @@ export async function recover(
   const identity = parseIdentity(head);
   if (!identity) return null;
   const proved: Checkpoint[] = [];
-  for (const run of runsOf(lines, identity.total)) proved.push(await provedPart(file, run, signal));
+  for (const run of runsOf(lines, identity.total)) proved.push(await provedPrefix(file, run, signal));
   return { identity, proved: proved.filter(({ start, end }) => start < end) };
 }
 
-/** Removes the journal; what is on disk then proves nothing. */
-export async function forget(path: string): Promise<void> {
+/** Removes the journal: nothing proves the bytes on disk any more. */
+export async function removeJournal(path: string): Promise<void> {
   await rm(path, { force: true });
 }
 
@@ -76,7 +76,7 @@ interface Run {
   checkpoints: { end: number; crc: number }[];
 }
 
-/** The checkpoints of each piece in the order of their ends. */
+/** The checkpoints by their common start, each group in the order of the ends. */
 function runsOf(lines: readonly string[], total: number): Run[] {
   const runs = new Map<number, Run>();
   for (const line of lines) {
@@ -92,8 +92,8 @@ function runsOf(lines: readonly string[], total: number): Run[] {
   return [...runs.values()];
 }
 
-/** As much of a piece as has the checksums of its checkpoints. */
-async function provedPart(file: FileHandle, { start, checkpoints }: Run, signal?: AbortSignal): Promise<Checkpoint> {
+/** As much of a run as has the checksums of its checkpoints. */
+async function provedPrefix(file: FileHandle, { start, checkpoints }: Run, signal?: AbortSignal): Promise<Checkpoint> {
   const buffer = Buffer.allocUnsafe(readBytes);
   let proved = { start, end: start, crc: 0 };
   for (const { end, crc: expected } of checkpoints) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { ArchiveFormat } from '../../model/export/archive-facts.ts';
-import { parseManifest } from '../store/store-files.ts';
+import { manifestIn } from '../store/store-json.ts';
 import { bundleName, manifestName, signatureName } from '../store/store-layout.ts';
 
 /** What a reader needs to know of a published file. */
@@ -60,7 +60,7 @@ export class PublishedFiles {
   async #read(domain: string, version: string): Promise<ReadonlyMap<string, PublishedFile> | null> {
     const text = await this.#contentOf(domain, version, manifestName);
     if (text === null) return null;
-    const manifest = manifestOf(text);
+    const manifest = manifestIn(text.toString());
     if (manifest === null) return null;
     const { sha256, bytes, format } = manifest.archive;
     const etag = createHash('sha256').update(text).digest('hex');
@@ -90,12 +90,4 @@ export class PublishedFiles {
 
 function keyOf(domain: string, version: string): string {
   return `${domain}/${version}`;
-}
-
-function manifestOf(text: Buffer) {
-  try {
-    return parseManifest(text.toString());
-  } catch {
-    return null;
-  }
 }

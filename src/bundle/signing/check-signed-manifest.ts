@@ -4,7 +4,7 @@ import { contentDigest } from '../archive/content-digest.ts';
 import { printablePath } from '../rules/reason-list.ts';
 import type { SignatureRule } from '../rules/signature-rules.ts';
 import type { Manifest } from '../store/bundle-store.ts';
-import { parseManifest } from '../store/store-files.ts';
+import { manifestIn } from '../store/store-json.ts';
 import type { VerificationReport } from '../verification/verification-report.ts';
 import {
   MinisignFormatError,
@@ -46,7 +46,7 @@ export function checkSignedManifest(
   if ('rule' in found) return { reasons: [found], signed: null };
   const [rule, detail] = brokenBy(found, manifest, key);
   if (rule !== null) return refused(rule, detail);
-  const signed = manifestIn(manifest);
+  const signed = manifestIn(manifest.toString());
   if (signed === null) return refused('manifest-malformed', 'what is signed is no manifest of docferry');
   const differences = differencesFrom(signed, report);
   if (differences.length > 0) {
@@ -78,14 +78,6 @@ function brokenBy(found: Signature, manifest: Buffer, { id, key }: PublicKey): [
   if (!signsContent(found, manifest, key)) return ['signature-invalid', 'it is not the signature of this manifest'];
   if (!signsComment(found, key)) return ['signature-invalid', 'its trusted comment was changed'];
   return [null, null];
-}
-
-function manifestIn(bytes: Buffer): Manifest | null {
-  try {
-    return parseManifest(bytes.toString());
-  } catch {
-    return null;
-  }
 }
 
 function differencesFrom(manifest: Manifest, report: VerificationReport): string[] {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { errorCode } from '../../files/error-code.ts';
 import { versionTime } from '../../model/export/version-name.ts';
 import type { Manifest } from '../store/bundle-store.ts';
 import { SigningKeyUnusable } from '../store/store-errors.ts';
@@ -49,8 +50,8 @@ export class ManifestSigner {
       return await readSecretKey(await readFile(keyFile, 'utf8'), () => password?.() ?? null);
     } catch (error) {
       if (error instanceof SecretKeyError) throw new SigningKeyUnusable(keyFile, error.message);
-      const code = error instanceof Error && 'code' in error ? String(error.code) : null;
-      if (code === null) throw error;
+      const code = errorCode(error);
+      if (code === undefined) throw error;
       throw new SigningKeyUnusable(keyFile, `cannot be read (${code})`);
     }
   }

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { auditVersion, type VersionAudit } from './audit-version.ts';
 import { type BundleStore, type Current, NoSuchVersion, type StoredVersion } from './bundle-store.ts';
 import { VersionDamaged } from './store-errors.ts';
+import { isDamagedJson } from './store-json.ts';
 import { manifestName } from './store-layout.ts';
 
-const mostLooks = 10;
-const lookAgainMs = 500;
+const mostChecks = 10;
+const checkAgainMs = 500;
 
 export interface DomainAudit {
   domain: string;
@@ -19,7 +20,7 @@ export interface DomainAudit {
 export interface AuditProgress {
   domain: string;
   version: string;
-  /** Read so far, of everything. */
+  /** Bytes read so far, of `totalBytes`. */
   bytes: number;
   totalBytes: number;
   /** Null while the version is being read. */
@@ -27,8 +28,8 @@ export interface AuditProgress {
 }
 
 /**
- * Re-hashes every version of the domains, whole or not, and looks at their pointers (contracts.md "store verify"). What
- * retention removes meanwhile is left out. Throws what the store throws, and the signal's reason.
+ * Re-hashes every version of the domains, complete or not, and checks their pointers (contracts.md "store verify").
+ * Versions that retention removes meanwhile are left out. Throws what the store throws, and the signal's reason.
  */
 export async function auditStore(
   store: BundleStore,
@@ -50,7 +51,7 @@ export async function auditStore(
         bytes += more;
         show(null);
       };
-      const audit = await auditKept(store, domain, version, { ...(signal && { signal }), onBytes });
+      const audit = await auditUnlessRemoved(store, domain, version, { ...(signal && { signal }), onBytes });
       if (audit === null) continue;
       found.push(audit);
       show(audit);
@@ -60,8 +61,8 @@ export async function auditStore(
   return audits;
 }
 
-/** Null when the version is gone as a whole. */
-async function auditKept(
+/** Null when the whole version has been removed. */
+async function auditUnlessRemoved(
   store: BundleStore,
   domain: string,
   stored: StoredVersion,
@@ -71,18 +72,18 @@ async function auditKept(
     return await auditVersion(store, domain, stored, options);
   } catch (error) {
     if (!(error instanceof VersionDamaged)) throw error;
-    if (await isVanishing(store, domain, stored.version)) return null;
+    if (await isBeingRemoved(store, domain, stored.version)) return null;
     return { version: stored.version, state: 'tampered', reasons: [error.message], bytes: 0 };
   }
 }
 
-/** Whether a version is gone, or goes within seconds: in a bucket its files are removed one after the other. */
-async function isVanishing(store: BundleStore, domain: string, name: string): Promise<boolean> {
-  for (let looks = 1; ; looks += 1) {
+/** Whether a version has been removed, or will be within seconds: a bucket loses its files one by one. */
+async function isBeingRemoved(store: BundleStore, domain: string, name: string): Promise<boolean> {
+  for (let checks = 1; ; checks += 1) {
     const found = (await store.inventory(domain)).find(({ version }) => version === name);
     if (found === undefined) return true;
-    if (looks === mostLooks || found.files.some((file) => file.name === manifestName)) return false;
-    await sleep(lookAgainMs);
+    if (checks === mostChecks || found.files.some((file) => file.name === manifestName)) return false;
+    await sleep(checkAgainMs);
   }
 }
 
@@ -97,10 +98,10 @@ async function auditPointer(store: BundleStore, domain: string): Promise<Pick<Do
     return { current: version, reasons: same ? [] : ['current.json names another content digest than its version'] };
   } catch (error) {
     if (error instanceof NoSuchVersion) {
-      return { current: version, reasons: ['current.json names a version that is not there whole'] };
+      return { current: version, reasons: ['current.json names a version that is missing or incomplete'] };
     }
-    // A damaged manifest is told with its version.
-    if (isDamage(error)) return { current: version, reasons: [] };
+    // The audit of the version reports its damaged manifest.
+    if (isDamagedJson(error)) return { current: version, reasons: [] };
     throw error;
   }
 }
@@ -109,12 +110,7 @@ async function readPointer(store: BundleStore, domain: string): Promise<Current 
   try {
     return await store.current(domain);
   } catch (error) {
-    if (isDamage(error)) return 'damaged';
+    if (isDamagedJson(error)) return 'damaged';
     throw error;
   }
-}
-
-/** The text is no JSON, or not the JSON it should be. */
-function isDamage(error: unknown): boolean {
-  return error instanceof SyntaxError || (error instanceof Error && error.name === 'ZodError');
 }

@@ -3,25 +3,25 @@ import { versionTime } from '../../model/export/version-name.ts';
 import { contentDigest } from '../archive/content-digest.ts';
 import type { BundleStore, Manifest, StoredVersion } from './bundle-store.ts';
 import { VersionDamaged } from './store-errors.ts';
-import { parseManifest } from './store-files.ts';
+import { manifestIn } from './store-json.ts';
 import { bundleName, manifestName, signatureName } from './store-layout.ts';
 
-/** `partial` is what a copy that broke off leaves; `tampered` is there, but is not what was published. */
+/** A copy that broke off leaves a `partial` version; a `tampered` one is complete, but not what was published. */
 export type VersionState = 'good' | 'partial' | 'tampered';
 
 export interface VersionAudit {
   version: string;
   state: VersionState;
-  /** What is wrong; empty when it is good. */
+  /** What is wrong; empty when the version is good. */
   reasons: string[];
-  /** Of everything under the version's name. */
+  /** Of all files under the version's name. */
   bytes: number;
 }
 
 /**
- * Reads everything a version consists of and compares it with its manifest and the manifest with itself: whole archive
- * by SHA-256, content digest over the listed files, name. Throws what the store throws, and `VersionDamaged` when it is
- * removed or replaced meanwhile.
+ * Reads all files of a version and compares them with its manifest and the manifest with itself: the archive by its
+ * SHA-256, the content digest over the listed files, the name. Throws what the store throws, and `VersionDamaged` when
+ * the version is removed or replaced meanwhile.
  */
 export async function auditVersion(
   store: Pick<BundleStore, 'open'>,
@@ -39,7 +39,7 @@ export async function auditVersion(
   const size = (name: string) => files.find((file) => file.name === name)?.bytes;
 
   if (size(manifestName) === undefined) return verdict('partial', `${manifestName} is missing`);
-  const manifest = manifestOf(Buffer.concat(await all(await content(manifestName))).toString());
+  const manifest = manifestIn(Buffer.concat(await (await content(manifestName)).toArray()).toString());
   onBytes?.(size(manifestName) ?? 0);
   if (manifest === null) return verdict('tampered', `${manifestName} is damaged`);
   const archive = bundleName(manifest);
@@ -50,7 +50,7 @@ export async function auditVersion(
     if (![manifestName, signatureName, archive].includes(name)) wrong.push(`${printable(name)} does not belong there`);
   }
   if (found < manifest.archive.bytes && wrong.length === 0) {
-    return verdict('partial', `${archive} is cut: ${found} of ${manifest.archive.bytes} bytes`);
+    return verdict('partial', `${archive} is cut short: ${found} of ${manifest.archive.bytes} bytes`);
   }
   const hash = createHash('sha256');
   for await (const chunk of await content(archive)) {
@@ -62,32 +62,18 @@ export async function auditVersion(
   return wrong.length === 0 ? verdict('good') : verdict('tampered', ...wrong);
 }
 
-/** What a manifest says that cannot be true together. */
+/** Where a manifest contradicts itself or its place in the store. */
 function contradictions(domain: string, version: string, manifest: Manifest): string[] {
   const wrong: string[] = [];
-  if (manifest.version !== version) wrong.push(`${manifestName} is that of another version`);
-  if (manifest.source.domain !== domain) wrong.push(`${manifestName} is that of another site`);
+  if (manifest.version !== version) wrong.push(`${manifestName} belongs to another version`);
+  if (manifest.source.domain !== domain) wrong.push(`${manifestName} belongs to another site`);
   if (contentDigest(manifest.files) !== manifest.contentDigest) {
-    wrong.push(`${manifestName} lists other files than its content digest says`);
+    wrong.push(`the files in ${manifestName} do not have its content digest`);
   }
   if (versionTime(version) !== null && !version.endsWith(`-${manifest.contentDigest.slice(0, 12)}`)) {
     wrong.push('its content digest is not the one in its name');
   }
   return wrong;
-}
-
-function manifestOf(text: string): Manifest | null {
-  try {
-    return parseManifest(text);
-  } catch {
-    return null;
-  }
-}
-
-async function all(stream: AsyncIterable<Buffer>): Promise<Buffer[]> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return chunks;
 }
 
 function printable(name: string): string {

@@ -33,13 +33,13 @@ export interface PublishedVersion {
 /** What is known of a verified archive before it has a version's name. */
 export type StagedManifest = Omit<Manifest, 'version'>;
 
-/** What lies under a version's name, whole or not. */
+/** What is stored under a version's name, complete or not. */
 export interface StoredVersion {
   version: string;
   files: { name: string; bytes: number }[];
 }
 
-/** How long work may be ended and shows that it goes on. */
+/** How long work is stopped, and how it reports that it goes on. */
 export interface Work {
   signal?: AbortSignal | undefined;
   /** Called as work goes on. */
@@ -53,9 +53,9 @@ export interface ByteRange {
 }
 
 /**
- * Published bundles. A reader of `versions/` or `current.json` never sees half of anything (E5).
- * Domains and versions are checked names: no separators, no dot names. Besides what is named below, stores throw
- * `StoreNotWritable`, `StoreRefused` and `StoreUnreachable`.
+ * Published bundles. A reader of `versions/` or `current.json` never sees half of anything (E5). Domains and versions
+ * are checked names: no separators, no dot names. Besides the errors named below, stores throw `StoreNotWritable`,
+ * `StoreRefused` and `StoreUnreachable`.
  */
 export interface BundleStore {
   /** Random id written when the store was made, bound to its place; workflows pin it (`StoreMismatch`). */
@@ -63,51 +63,51 @@ export interface BundleStore {
   /** Where it is, for people. */
   readonly place: string;
   readonly holds: SiteHolds;
-  /** A private file of this machine to download into; the same path for the same `stageId`. */
+  /** A private file on this machine to download into; the same path for the same `stageId`. */
   stagingFile(stageId: string): Promise<string>;
   /**
-   * Records durably what verification found, with the staged file, before any promotion: from then on every worker of
-   * the store can publish it. Throws `StagedChanged`.
+   * Records durably what verification found, with the staged file: from then on every worker of the store can publish
+   * it. Throws `StagedChanged`.
    */
   saveStaged(stageId: string, manifest: StagedManifest, work?: Work): Promise<void>;
-  /** Removes a staged download and its leftovers; fine when there is none. */
+  /** Removes a staged download and its leftovers; does nothing when there is none. */
   discardStaged(stageId: string): Promise<void>;
-  /** Makes the staged archive the version `version`, signed if the store signs, whole or not at all; done already = fine. */
+  /** Publishes the staged archive as `version`, whole or not at all, and signed if the store signs; may be repeated. */
   publish(stageId: string, version: string): Promise<Manifest>;
   /** Null when the domain has never published. */
   current(domain: string): Promise<Current | null>;
   /**
    * Points the domain at `version` if its epoch is still `expectedEpoch` (0 = none yet); throws `PointerMoved`
-   * otherwise, and `SiteHeld` when the domain is held at another version. Already pointing there = fine.
+   * otherwise, and `SiteHeld` when the domain is held at another version. Does nothing when it points there already.
    */
   moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current>;
   /** Throws `NoSuchVersion`. */
   manifest(domain: string, version: string): Promise<Manifest>;
   /** Newest first. */
   versions(domain: string): Promise<PublishedVersion[]>;
-  /** Lends a readable local path of the version's archive while `use` runs. Throws `NoSuchVersion`, `VersionDamaged`. */
-  withArchive<T>(domain: string, version: string, use: (path: string) => Promise<T>, work?: Work): Promise<T>;
+  /** Runs `read` with a local path of the version's archive. Throws `NoSuchVersion`, `VersionDamaged`. */
+  withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T>;
   /** The immutable address of the version's archive under `publicUrl`. */
   urlOf(domain: string, version: string): Promise<string>;
-  /** Version that last rolled out with success to `target`, or null. */
+  /** The version that last rolled out to `target` successfully, or null. */
   rolledOut(domain: string, target: string): Promise<string | null>;
   /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
   startRollout(domain: string, target: string, version: string): Promise<void>;
   recordRollout(domain: string, target: string, version: string): Promise<void>;
   /**
-   * Removes versions beyond the newest `keep`, but never the current one, those in `held`, those of a hold, those that
-   * targets run, and those being rolled out or promoted. Returns what it removed.
+   * Removes versions beyond the newest `keep`, but never the current one, those of a hold, those that targets run, and
+   * those being rolled out or promoted. Returns what it removed.
    */
-  prune(domain: string, keep: number, held?: readonly string[]): Promise<string[]>;
-  /** Removes a version that was not approved, unless something uses it as `prune` knows it; gone already = fine. */
+  prune(domain: string, keep: number): Promise<string[]>;
+  /** Removes a version that was not approved, unless `prune` would keep it as one in use; may be repeated. */
   withdraw(domain: string, version: string): Promise<void>;
-  /** Removes what processes that died left: old staged downloads, unfinished uploads. */
+  /** Removes what dead processes left: old staged downloads, unfinished uploads. */
   sweep(now: Date): Promise<void>;
-  /** Domains that have anything in the store. */
+  /** Domains with anything in the store. */
   domains(): Promise<string[]>;
-  /** Everything under `versions/`, whole or not, the newest first. */
+  /** Everything under `versions/`, complete or not, newest first. */
   inventory(domain: string): Promise<StoredVersion[]>;
-  /** The content of a version's file, or a range of it; null when there is none. */
+  /** The content of a version's file, or a range of it; null when the file does not exist. */
   open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null>;
   /** Whether versions can be published, and signed if the store signs. Throws `SigningKeyUnusable`. */
   checkWritable(): Promise<void>;

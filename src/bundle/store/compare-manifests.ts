@@ -2,7 +2,7 @@ import { type ContentFile, sortFiles } from '../archive/content-digest.ts';
 import { isPage } from '../verification/site/site-pages.ts';
 import type { Manifest } from './bundle-store.ts';
 
-/** A file that is in both versions under the same path, with other content. */
+/** A file that both versions have under the same path, with different content. */
 export interface ChangedFile {
   path: string;
   before: { bytes: number; sha256: string };
@@ -35,11 +35,11 @@ export interface ComparedVersion {
   bytes: number;
 }
 
-/** What differs between two versions; every list holds pages first, then other files, by the bytes of their paths. */
+/** What differs between two versions; every list has pages first, then other files, by the bytes of their paths. */
 export interface ManifestDiff {
   from: ComparedVersion;
   to: ComparedVersion;
-  /** True when both hold the same files. */
+  /** True when both have the same files. */
   equal: boolean;
   added: ContentFile[];
   removed: ContentFile[];
@@ -50,9 +50,9 @@ export interface ManifestDiff {
 }
 
 /**
- * What became of the files of version `a` in version `b`, by their manifests alone (contracts.md `export diff`). A file
- * that is gone and a new one with the same content are one that moved: where there are several, those with the same
- * name first. Empty files are all alike, and so never moved.
+ * What became of the files of version `a` in version `b`, by their manifests alone (contracts.md `export diff`). A
+ * removed file and a new one with the same content count as one that moved: of several, those with the same name pair
+ * up first. Empty files are all alike, and so never count as moved.
  */
 export function compareManifests(a: Manifest, b: Manifest): ManifestDiff {
   const before = byPath(a.files);
@@ -91,17 +91,17 @@ export function compareManifests(a: Manifest, b: Manifest): ManifestDiff {
   };
 }
 
-/** Those with the same name first, then whatever is left, each in the order of the lists. */
+/** Pairs files of the same name first, then the others, each in the order of the lists. */
 function pairMoves(gone: readonly ContentFile[], come: readonly ContentFile[]): MovedFile[] {
   const oldOf = new Map<ContentFile, ContentFile>();
-  const used = new Set<ContentFile>();
+  const paired = new Set<ContentFile>();
   for (const key of [
     ({ sha256, path }: ContentFile) => `${sha256} ${nameOf(path)}`,
     ({ sha256 }: ContentFile) => sha256,
   ]) {
     const left = new Map<string, ContentFile[]>();
     for (const old of gone) {
-      if (old.bytes === 0 || used.has(old)) continue;
+      if (old.bytes === 0 || paired.has(old)) continue;
       const alike = left.get(key(old));
       if (alike) alike.push(old);
       else left.set(key(old), [old]);
@@ -111,7 +111,7 @@ function pairMoves(gone: readonly ContentFile[], come: readonly ContentFile[]): 
       const old = oldOf.has(file) ? undefined : left.get(key(file))?.pop();
       if (!old) continue;
       oldOf.set(file, old);
-      used.add(old);
+      paired.add(old);
     }
   }
   return come.flatMap((file) => {

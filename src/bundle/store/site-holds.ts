@@ -1,33 +1,33 @@
 /** `hold.json` of a domain: its pointer stays where it is until released (E7). */
 export interface SiteHold {
-  /** What stays current. */
+  /** The version that stays current. */
   version: string;
   /** ISO 8601. */
   since: string;
-  /** In a person's words; null when none were given. */
+  /** In a person's words; null when not given. */
   reason: string | null;
-  /** The newest version that an export would have made current: it is stored, and not in service. */
+  /** The newest version that an export would have made current: it is stored, but not in service. */
   waiting: string | null;
 }
 
 export interface HoldRequest {
-  /** Null for whatever is current. */
+  /** Null for the current version. */
   version: string | null;
   reason: string | null;
   at: Date;
 }
 
-/** The holds of a bundle store's domains. A hold binds every promotion that has not happened when it is placed. */
+/** The holds of a bundle store's domains. A hold binds every promotion that has not happened when it is holdAfter. */
 export interface SiteHolds {
   of(domain: string): Promise<SiteHold | null>;
   /**
-   * Holds the domain: from then on its pointer moves to that version only. One that is held there already keeps its
-   * time and what waits. Throws `NoSuchVersion` when there is no such version, or nothing is current.
+   * Holds the domain: from then on its pointer moves to that version only. A hold at that version keeps its time and
+   * the version that waits. Throws `NoSuchVersion` when the version does not exist, or nothing is current.
    */
   place(domain: string, request: HoldRequest): Promise<SiteHold>;
-  /** What was held; null when nothing was. */
+  /** The hold that was released; null when there was none. */
   release(domain: string): Promise<SiteHold | null>;
-  /** Notes a version that was not promoted because of the hold; null when there is no hold any more. */
+  /** Notes a version that was not promoted because of the hold; null when the hold is gone by now. */
   noteWaiting(domain: string, version: string): Promise<SiteHold | null>;
 }
 
@@ -42,15 +42,15 @@ export class SiteHeld extends Error {
   }
 }
 
-/** Throws `SiteHeld` when the hold forbids that the version becomes current. */
-export function requireMovable(domain: string, hold: SiteHold | null, version: string): void {
+/** Throws `SiteHeld` when the hold keeps the version from becoming current. */
+export function requireNotHeldElsewhere(domain: string, hold: SiteHold | null, version: string): void {
   if (hold !== null && hold.version !== version) throw new SiteHeld(domain, hold);
 }
 
-/** The hold as it is after the request, given the one before. */
-export function placed(before: SiteHold | null, version: string, { reason, at }: HoldRequest): SiteHold {
+/** The hold after the request, given the one before. */
+export function holdAfter(before: SiteHold | null, version: string, { reason, at }: HoldRequest): SiteHold {
   if (before?.version === version) return { ...before, reason: reason ?? before.reason };
-  // What was in service waits from now on only if an export says so.
+  // A version that waited and is now in service no longer waits.
   return {
     version,
     since: at.toISOString(),
@@ -59,7 +59,7 @@ export function placed(before: SiteHold | null, version: string, { reason, at }:
   };
 }
 
-/** Versions that a hold needs. */
+/** Versions that retention keeps for a hold. */
 export function heldVersions(hold: SiteHold | null): string[] {
   if (hold === null) return [];
   return hold.waiting === null ? [hold.version] : [hold.version, hold.waiting];

@@ -1,3 +1,5 @@
+import { errorCode } from '../../files/error-code.ts';
+
 const full = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 
 /** The store's folder cannot be used: missing rights, read-only, full. */
@@ -22,11 +24,11 @@ function whyNot(folder: string, code: string): string {
   return `cannot write to the bundle store ${folder} (${code}): check that it is a folder, its owner and free space`;
 }
 
-/** The object store refuses what we ask of it, for a reason that a person mends; never holds a key or an answer. */
+/** The object store refuses a request for a reason that a person must fix; never contains a key or an answer. */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
   readonly fix: string;
-  /** It may pass without a person: credentials that expire are renewed by whoever gave them. */
+  /** It may pass by itself: expiring credentials are renewed by the service that issued them. */
   readonly mayPass: boolean;
 
   constructor(problem: string, fix: string, mayPass = false) {
@@ -36,12 +38,12 @@ export class StoreRefused extends Error {
   }
 }
 
-/** The object store does not answer, or has too much to do; it may work later. */
+/** The object store does not answer or is overloaded; it may work later. */
 export class StoreUnreachable extends Error {
   override readonly name = 'StoreUnreachable';
 }
 
-/** Nothing can be published as the key to sign it with cannot be used; never holds a part of the key. */
+/** Nothing can be published because the signing key cannot be used; never contains any of the key. */
 export class SigningKeyUnusable extends Error {
   override readonly name = 'SigningKeyUnusable';
   readonly fix = 'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
@@ -51,22 +53,22 @@ export class SigningKeyUnusable extends Error {
   }
 }
 
-/** The version's name is taken by other content; versions never change. */
+/** The version's name already has other content; versions never change. */
 export class VersionConflict extends Error {
   override readonly name = 'VersionConflict';
 }
 
-/** A version in the store that is not, or not any more, what its manifest says; the message says in which way. */
+/** A stored version is not, or no longer, what its manifest says; the message says how. */
 export class VersionDamaged extends Error {
   override readonly name = 'VersionDamaged';
 }
 
-/** The staged archive is missing or not the one that was verified. */
+/** The staged archive is missing, or not the one that was verified. */
 export class StagedChanged extends Error {
   override readonly name = 'StagedChanged';
 }
 
-/** Another process holds the store's lock for too long; it may work later. */
+/** Another process has kept the store's lock for too long; it may work later. */
 export class StoreBusy extends Error {
   override readonly name = 'StoreBusy';
 }
@@ -74,12 +76,12 @@ export class StoreBusy extends Error {
 const notWritable =
   /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|EFBIG|ENOTDIR|EEXIST|ELOOP|ENOENT|EXDEV|SQLITE_(CANTOPEN|READONLY|FULL).*)$/;
 
-/** Runs a change of the store; errors of the file system that a person must mend become `StoreNotWritable`. */
+/** Runs a change of the store; errors of the file system that a person must fix become `StoreNotWritable`. */
 export async function changing<T>(folder: string, change: () => Promise<T>): Promise<T> {
   try {
     return await change();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = errorCode(error) ?? '';
     throw notWritable.test(code) ? new StoreNotWritable(folder, code) : error;
   }
 }

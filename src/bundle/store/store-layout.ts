@@ -1,7 +1,7 @@
 import type { Manifest } from './bundle-store.ts';
 import { storeName } from './store-names.ts';
 
-/** Where things lie in a bundle store, relative to its root (contracts.md "bundle store"). Each throws `RangeError`. */
+/** Paths in a bundle store, relative to its root (contracts.md "bundle store"). Each throws `RangeError`. */
 export const stagingRoot = '.staging';
 export const identityPath = '.store.json';
 export const stagingPath = (stageId: string): string => `${stagingRoot}/${storeName('stage id', stageId)}`;
@@ -11,12 +11,12 @@ export const versionPath = (domain: string, version: string): string =>
 export const manifestPath = (domain: string, version: string): string =>
   `${versionPath(domain, version)}/${manifestName}`;
 export const currentPath = (domain: string): string => `${storeName('domain', domain)}/current.json`;
-/** The version each target last rolled out with success. */
+/** The version that each target last rolled out successfully. */
 export const rolloutsPath = (domain: string): string => `${storeName('domain', domain)}/rollouts.json`;
 /** Whether, and at which version, a person holds the site. */
 export const holdPath = (domain: string): string => `${storeName('domain', domain)}/hold.json`;
-/** What must not be removed now (`version-uses.ts`). */
-export const usesPath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
+/** What must not be removed now (`retention.ts`). */
+export const inUsePath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
 
 export const manifestName = 'manifest.json';
 /** The manifest's signature, where the store signs (`signing/`). */

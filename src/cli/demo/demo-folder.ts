@@ -35,7 +35,7 @@ export async function prepareDemoFolder(folder: string): Promise<DemoFolder> {
 
 async function requireUnused(dbFile: string): Promise<void> {
   const { DatabaseInUse } = await import('../../embedded/embedded-errors.ts');
-  const { tryLock } = await import('../../embedded/exclusive-lock.ts');
+  const { tryLock } = await import('../../files/file-lock.ts');
   const lock = tryLock(`${dbFile}.lock`);
   if (!lock) throw new DatabaseInUse(dbFile, undefined);
   lock.release();

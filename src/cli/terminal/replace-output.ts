@@ -1,60 +1,28 @@
-import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { syncPath, tempName } from '../../bundle/files/durable-file.ts';
+import { replaceFile, rewriteFile } from '../../files/replace-file.ts';
 import { usageFailure } from '../failures/cli-failure.ts';
 
 /**
- * Writes a file whole or not at all: under a temporary name beside it, renamed at the end. A file that is there keeps
- * its place behind a symlink and its permissions. Text is written as UTF-8. Returns the bytes written. Throws a usage failure, naming
- * `flag`, where no file can be.
+ * Writes the file that `flag` names, whole or not at all. A file that exists keeps its place behind a symbolic link, its
+ * permissions and its owner. Text is written as UTF-8. Returns the bytes written. Throws a usage failure where no file
+ * can be.
  */
-export async function replaceFile(
+export async function replaceOutput(
   flag: string,
   path: string,
   chunks: AsyncIterable<string | Uint8Array>,
 ): Promise<number> {
-  const { file, mode } = await placeFor(flag, path);
-  const temp = tempName(file);
-  let bytes: number;
-  try {
-    const handle = await open(temp, 'wx');
-    try {
-      if (mode !== null) await handle.chmod(mode);
-      bytes = await writeAll(handle, chunks);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temp, file);
-  } catch (error) {
-    await rm(temp, { force: true });
-    throw error;
-  }
-  await syncPath(dirname(file));
-  return bytes;
-}
-
-async function writeAll(handle: FileHandle, chunks: AsyncIterable<string | Uint8Array>): Promise<number> {
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    const data = typeof chunk === 'string' ? Buffer.from(chunk, 'utf8') : chunk;
-    await handle.writeFile(data);
-    bytes += data.length;
-  }
-  return bytes;
-}
-
-/** The file behind symlinks and its permissions; a device or pipe must never be replaced by a file. */
-async function placeFor(flag: string, path: string): Promise<{ file: string; mode: number | null }> {
   const found = await stat(path).catch(ignoreMissing);
   if (found === null) {
     const folder = await stat(dirname(resolve(path))).catch(ignoreMissing);
-    if (folder?.isDirectory()) return { file: path, mode: null };
+    if (folder?.isDirectory()) return replaceFile(path, chunks);
     throw usageFailure(`${flag} held ${path}: there is no folder ${dirname(path)}`, 'make the folder first');
   }
   if (found.isDirectory()) throw usageFailure(`${flag} held ${path}: it is a folder`, 'name a file');
+  // A device or pipe must never be replaced by a file.
   if (!found.isFile()) throw usageFailure(`${flag} held ${path}: it is no regular file`, 'write to stdout with -');
-  return { file: await realpath(path), mode: found.mode & 0o777 };
+  return rewriteFile(path, chunks);
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): null {

@@ -3,7 +3,7 @@ import type { CommandContext } from '../context.ts';
 import { CliFailure } from '../failures/cli-failure.ts';
 import { exitCodes } from '../failures/exit-codes.ts';
 import type { Output } from './output.ts';
-import { replaceFile } from './replace-output.ts';
+import { replaceOutput } from './replace-output.ts';
 import { onInterrupt } from './signals.ts';
 
 type Chunks = AsyncIterable<string | Uint8Array>;
@@ -38,7 +38,7 @@ async function writeToFile(path: string, chunks: Chunks): Promise<number> {
     }
   };
   try {
-    return await replaceFile('--out', path, watched());
+    return await replaceOutput('--out', path, watched());
   } finally {
     interrupt.dispose();
   }

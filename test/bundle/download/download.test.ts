@@ -2,8 +2,9 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type DownloadOptions, type DownloadProgress, download } from '../../../src/bundle/download/download.ts';
-import type { LinkSource } from '../../../src/bundle/download/link-supply.ts';
+import { type DownloadOptions, download } from '../../../src/bundle/download/download.ts';
+import type { DownloadProgress } from '../../../src/bundle/download/object-transfer.ts';
+import type { LinkSource } from '../../../src/bundle/download/presigned-links.ts';
 import {
   answer,
   cutAfter,
@@ -215,7 +216,7 @@ describe('download', () => {
     const forbidden = await serve(cutAfter(100_000, object), answer(403, {}, '<Error>SECRET</Error>'));
     await expect(download(forbidden.links, options)).rejects.toMatchObject({
       name: 'LinkExpired',
-      message: '3 links in a row are not taken (HTTP 403)',
+      message: '3 links in a row were refused (HTTP 403)',
     });
     expect(forbidden.requests).toHaveLength(4);
     const server = await serve(store(object));

@@ -3,7 +3,7 @@ import { appendFile, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { ResumeJournal, recover } from '../../../src/bundle/download/resume-journal.ts';
+import { ResumeJournal, readJournal } from '../../../src/bundle/download/resume-journal.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 const identity = { etag: '"a"', total: 1_000 };
@@ -29,13 +29,13 @@ async function written(content = bytes) {
 async function recovered({ file, journal }: { file: string; journal: string }) {
   const handle = await open(file);
   try {
-    return await recover(journal, handle);
+    return await readJournal(journal, handle);
   } finally {
     await handle.close();
   }
 }
 
-const spans = (found: Awaited<ReturnType<typeof recover>>) => found?.proved.map(({ start, end }) => [start, end]);
+const spans = (found: Awaited<ReturnType<typeof readJournal>>) => found?.proved.map(({ start, end }) => [start, end]);
 
 describe('the journal of a download', () => {
   it('proves what was written', async () => {

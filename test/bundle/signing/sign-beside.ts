@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { signatureText } from '../../../src/bundle/signing/minisign-format.ts';
-import { toJson } from '../../../src/bundle/store/store-files.ts';
+import { toJson } from '../../../src/bundle/store/store-json.ts';
 import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
 
 const limits = { maxBytes: 1_000_000, maxFiles: 1_000, maxRatio: 1_000 };

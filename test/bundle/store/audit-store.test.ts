@@ -77,9 +77,9 @@ for (const backend of backends) {
       expect(found).toEqual([
         [bare, 'partial', 'manifest.json is missing'],
         [empty, 'partial', 'bundle.tar.gz is missing'],
-        [cut, 'partial', 'bundle.tar.gz is cut: 15 of 16 bytes'],
+        [cut, 'partial', 'bundle.tar.gz is cut short: 15 of 16 bytes'],
         [flipped, 'tampered', 'bundle.tar.gz is not the archive that was published'],
-        [relisted, 'tampered', 'manifest.json lists other files than its content digest says'],
+        [relisted, 'tampered', 'the files in manifest.json do not have its content digest'],
         [torn, 'tampered', 'manifest.json is damaged'],
         [renamed, 'tampered', 'its content digest is not the one in its name'],
         [added, 'tampered', '"shell.php" does not belong there'],
@@ -97,7 +97,7 @@ for (const backend of backends) {
       expect(await pointerOf()).toEqual([[null, 'current.json is damaged']]);
       await write(`${siteDomain}/current.json`, JSON.stringify(pointer));
       await remove(at(versions[1] ?? '', 'manifest.json'));
-      expect(await pointerOf()).toEqual([[versions[1], 'current.json names a version that is not there whole']]);
+      expect(await pointerOf()).toEqual([[versions[1], 'current.json names a version that is missing or incomplete']]);
     });
 
     it('leaves out what retention removes meanwhile', async () => {

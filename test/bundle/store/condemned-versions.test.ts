@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BundleStore, NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
 import { S3BundleStore } from '../../../src/bundle/store/s3/s3-store.ts';
-import { toJson } from '../../../src/bundle/store/store-files.ts';
-import { usesPath } from '../../../src/bundle/store/store-layout.ts';
+import { toJson } from '../../../src/bundle/store/store-json.ts';
+import { inUsePath } from '../../../src/bundle/store/store-layout.ts';
 import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { backends, s3Backend, s3Server } from '../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
@@ -87,7 +87,7 @@ describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeo
       const { store, write } = await s3Backend.scene();
       await fill(store);
       await write(
-        usesPath(siteDomain),
+        inUsePath(siteDomain),
         toJson({ rollingOut: {}, promoting: {}, removing: [versionAt(2), OLD], changes: 7 }),
       );
       const end = await ending(use.begin(store));

@@ -9,7 +9,7 @@ import { warnOfSurprises } from '../../../src/cli/processes/up-warnings.ts';
 import { Output } from '../../../src/cli/terminal/output.ts';
 import { connectOptions } from '../../../src/client/temporal-connection.ts';
 import type { Config } from '../../../src/config/config.ts';
-import { tryLock } from '../../../src/embedded/exclusive-lock.ts';
+import { tryLock } from '../../../src/files/file-lock.ts';
 import { configText, emptyFolder } from '../../tools/cli/run-docferry.ts';
 
 async function contextIn(cwd: string): Promise<CommandContext & { said: () => string }> {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach } from 'vitest';
-import type { LinkSource } from '../../../src/bundle/download/link-supply.ts';
+import type { LinkSource } from '../../../src/bundle/download/presigned-links.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

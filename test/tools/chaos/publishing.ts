@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PartialFile } from '../../../src/bundle/download/partial-file.ts';
-import { hashFile } from '../../../src/bundle/files/hash-file.ts';
 import { PointerMoved } from '../../../src/bundle/store/bundle-store.ts';
 import { changing } from '../../../src/bundle/store/store-errors.ts';
 import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
 import type { BundlePlaceConfig } from '../../../src/config/config.ts';
+import { hashFile } from '../../../src/files/hash-file.ts';
 import { versionName } from '../../../src/model/export/version-name.ts';
 import { DirectoryTarget } from '../../../src/rollout/directory-target.ts';
 import { rollOutVersion } from '../../../src/rollout/roll-out-version.ts';

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hashFile } from '../../../src/bundle/files/hash-file.ts';
 import { type BundleStore, type Manifest, NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
 import { VersionDamaged } from '../../../src/bundle/store/store-errors.ts';
+import { hashFile } from '../../../src/files/hash-file.ts';
 import { siteDomain } from './publishing.ts';
 
 /** Between two looks: the others need the processor too. */
@@ -38,7 +38,7 @@ export async function watchSite(bundles: BundleStore, site: string | null, isOve
       if (current.version !== last) seen.versions += 1;
       epoch = current.epoch;
       last = current.version;
-      await stillCurrent(bundles, current.version, seen, () => checkVersion(bundles, current.version));
+      await stillCurrent(bundles, current.version, seen, () => verifyVersion(bundles, current.version));
       seen.looks += 1;
     }
     if (site !== null && (await visit(bundles, site, seen))) seen.visits += 1;
@@ -57,7 +57,7 @@ async function stillCurrent(bundles: BundleStore, version: string, seen: Seen, l
   }
 }
 
-async function checkVersion(bundles: BundleStore, version: string): Promise<void> {
+async function verifyVersion(bundles: BundleStore, version: string): Promise<void> {
   const { archive } = await bundles.manifest(siteDomain, version);
   const sha256 = await bundles.withArchive(siteDomain, version, hashFile);
   if (sha256 !== archive.sha256) throw new VersionDamaged(`the archive of ${version} is not what its manifest says`);

@@ -3,10 +3,11 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { ifMissing, readIfExists, readIfExistsSync } from '../../../files/if-missing.ts';
+import { flushPath, replaceFile, replaceFileSync, tempName } from '../../../files/replace-file.ts';
 import { versionTime } from '../../../model/export/version-name.ts';
-import { syncPath, tempName, writeDurably, writeDurablySync } from '../../files/durable-file.ts';
-import { nothingThere, readIfThere, readIfThereSync } from '../../files/read-if-there.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
+import { removeAbandonedDownloads, removeAbandonedTemps } from '../abandoned-files.ts';
 import {
   type BundleStore,
   type ByteRange,
@@ -18,17 +19,15 @@ import {
   type StagedManifest,
   type StoredVersion,
 } from '../bundle-store.ts';
-import { sameContent } from '../same-content.ts';
-import { requireMovable, type SiteHolds } from '../site-holds.ts';
-import { removeOldStages, removeOldTemps } from '../staged-leftovers.ts';
+import { requireSameContent } from '../require-same-content.ts';
+import { requireNotHeldElsewhere, type SiteHolds } from '../site-holds.ts';
 import { changing, StagedChanged } from '../store-errors.ts';
-import { parseCurrent, parseIdentity, parseRollouts, parseStaged, toJson } from '../store-files.ts';
+import { parseCurrent, parseIdentity, parseStaged, toJson } from '../store-json.ts';
 import {
   bundleName,
   currentPath,
   identityPath,
   publishedAddress,
-  rolloutsPath,
   stagingPath,
   stagingRoot,
   versionPath,
@@ -36,14 +35,14 @@ import {
 } from '../store-layout.ts';
 import { isStoreName, storeName } from '../store-names.ts';
 import { DirectoryHolds } from './directory-holds.ts';
-import { DirectoryState } from './directory-state.ts';
+import { DirectoryRecords } from './directory-records.ts';
 import { withStoreLock } from './store-lock.ts';
 import { putVersionFolder, readVersionFolder } from './version-folder.ts';
 
 export interface DirectoryStoreOptions {
-  /** The store's folder; made when missing. */
+  /** The store's folder; created when missing. */
   root: string;
-  /** Address under which the bundle server shows the store. */
+  /** Address under which the bundle server serves the store. */
   publicUrl: string;
   /** Signs the manifest of each version; none by default. */
   signer?: ManifestSigner | undefined;
@@ -51,7 +50,7 @@ export interface DirectoryStoreOptions {
 
 /**
  * Published bundles in a folder of this machine (`store-layout.ts`), with a `.lock` beside them. A version's folder is
- * built in the staging area and renamed into place, so that it is there whole or not at all.
+ * built in the staging area and renamed into place, so that it appears whole or not at all.
  */
 export class DirectoryBundleStore implements BundleStore {
   readonly identity: string;
@@ -59,7 +58,7 @@ export class DirectoryBundleStore implements BundleStore {
   readonly holds: SiteHolds;
   readonly #root: string;
   readonly #publicUrl: string;
-  readonly #state: DirectoryState;
+  readonly #records: DirectoryRecords;
   readonly #signer: ManifestSigner | null;
 
   private constructor(identity: string, { root, publicUrl, signer }: DirectoryStoreOptions) {
@@ -67,12 +66,12 @@ export class DirectoryBundleStore implements BundleStore {
     this.place = root;
     this.#root = root;
     this.#publicUrl = publicUrl;
-    this.#state = new DirectoryState(root);
+    this.#records = new DirectoryRecords(root);
     this.#signer = signer ?? null;
-    this.holds = new DirectoryHolds(root, this.#state);
+    this.holds = new DirectoryHolds(root, this.#records);
   }
 
-  /** Opens the store, making it when it is new. Throws `StoreNotWritable`. */
+  /** Opens the store, or creates it. Throws `StoreNotWritable`. */
   static async open(options: DirectoryStoreOptions): Promise<DirectoryBundleStore> {
     const { root } = options;
     const identity = await changing(root, async () => {
@@ -95,8 +94,8 @@ export class DirectoryBundleStore implements BundleStore {
     const folder = this.#staging(stageId);
     await changing(this.#root, async () => {
       await mkdir(folder, { recursive: true });
-      await syncPath(this.#archive(stageId)).catch(nothingThere(() => undefined));
-      await writeDurably(join(folder, 'staged.json'), toJson(manifest));
+      await flushPath(this.#archive(stageId)).catch(ifMissing(undefined));
+      await replaceFile(join(folder, 'staged.json'), toJson(manifest));
     });
   }
 
@@ -111,35 +110,35 @@ export class DirectoryBundleStore implements BundleStore {
     const manifest: Manifest = { version, ...staged };
     const { domain } = staged.source;
     const published = await readVersionFolder(this.#versionFolder(domain, version));
-    if (published) return sameContent(published, manifest);
+    if (published) return requireSameContent(published, manifest);
     const building = tempName(join(this.#staging(stageId), 'version'));
     const folder = this.#versionFolder(domain, version);
     const signature = (await this.#signer?.sign(toJson(manifest), manifest)) ?? null;
     const places = { building, folder, signature };
     await changing(this.#root, () => putVersionFolder(this.#archive(stageId), manifest, places));
-    return sameContent(await readVersionFolder(folder), manifest);
+    return requireSameContent(await readVersionFolder(folder), manifest);
   }
 
   async current(domain: string): Promise<Current | null> {
-    const text = await readIfThere(join(this.#root, currentPath(domain)));
+    const text = await readIfExists(join(this.#root, currentPath(domain)));
     return text === null ? null : parseCurrent(text);
   }
 
   async moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current> {
     const { contentDigest } = await this.manifest(domain, version);
     const file = join(this.#root, currentPath(domain));
-    return this.#state.locked(() => {
-      const text = readIfThereSync(file);
+    return this.#records.locked(() => {
+      const text = readIfExistsSync(file);
       const now = text === null ? null : parseCurrent(text);
       if (now?.version === version) return now;
-      requireMovable(domain, this.#state.hold(domain), version);
+      requireNotHeldElsewhere(domain, this.#records.hold(domain), version);
       const epoch = now?.epoch ?? 0;
       if (epoch !== expectedEpoch) {
         throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${expectedEpoch}: another run has published`);
       }
-      this.#state.requireVersion(domain, version);
+      this.#records.requireVersion(domain, version);
       const next: Current = { version, contentDigest, publishedAt: publishedAt.toISOString(), epoch: epoch + 1 };
-      writeDurablySync(file, toJson(next));
+      replaceFileSync(file, toJson(next));
       return next;
     });
   }
@@ -164,8 +163,8 @@ export class DirectoryBundleStore implements BundleStore {
     return join(this.#versionFolder(domain, version), bundleName(manifest));
   }
 
-  async withArchive<T>(domain: string, version: string, use: (path: string) => Promise<T>): Promise<T> {
-    return use(await this.archivePath(domain, version));
+  async withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>): Promise<T> {
+    return read(await this.archivePath(domain, version));
   }
 
   async urlOf(domain: string, version: string): Promise<string> {
@@ -173,30 +172,29 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    const text = await readIfThere(join(this.#root, rolloutsPath(domain)));
-    return text === null ? null : (new Map(Object.entries(parseRollouts(text))).get(target) ?? null);
+    return new Map(Object.entries(this.#records.rollouts(domain))).get(target) ?? null;
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#state.startRollout(domain, target, version);
+    await this.#records.startRollout(domain, target, version);
   }
 
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#state.recordRollout(domain, target, version);
+    await this.#records.recordRollout(domain, target, version);
   }
 
-  async prune(domain: string, keep: number, held: readonly string[] = []): Promise<string[]> {
-    return this.#state.prune(domain, keep, held);
+  prune(domain: string, keep: number): Promise<string[]> {
+    return this.#records.prune(domain, keep);
   }
 
   async withdraw(domain: string, version: string): Promise<void> {
-    await this.#state.withdraw(domain, storeName('version', version));
+    await this.#records.withdraw(domain, storeName('version', version));
   }
 
   async sweep(now: Date): Promise<void> {
     await changing(this.#root, async () => {
-      await removeOldStages(join(this.#root, stagingRoot), now);
-      for (const folder of ['', ...(await this.domains())]) await removeOldTemps(join(this.#root, folder), now);
+      await removeAbandonedDownloads(join(this.#root, stagingRoot), now);
+      for (const folder of ['', ...(await this.domains())]) await removeAbandonedTemps(join(this.#root, folder), now);
     });
   }
 
@@ -219,7 +217,7 @@ export class DirectoryBundleStore implements BundleStore {
 
   async open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null> {
     const path = join(this.#versionFolder(domain, version), storeName('file', file));
-    const handle = await open(path).catch(nothingThere(() => null));
+    const handle = await open(path).catch(ifMissing(null));
     return handle === null ? null : createReadStream(path, { fd: handle, highWaterMark: 1024 ** 2, ...range });
   }
 
@@ -238,7 +236,7 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   async #readStaged(stageId: string): Promise<StagedManifest> {
-    const text = await readIfThere(join(this.#staging(stageId), 'staged.json'));
+    const text = await readIfExists(join(this.#staging(stageId), 'staged.json'));
     if (text === null) throw new StagedChanged(`nothing verified is staged as ${stageId}`);
     return parseStaged(text);
   }
@@ -252,7 +250,7 @@ export class DirectoryBundleStore implements BundleStore {
 
   /** Newest first. */
   async #versionNames(domain: string): Promise<string[]> {
-    const names = await readdir(join(this.#root, versionsPath(domain))).catch(nothingThere(() => []));
+    const names = await readdir(join(this.#root, versionsPath(domain))).catch(ifMissing([]));
     return names.filter(isStoreName).sort().reverse();
   }
 
@@ -269,11 +267,11 @@ export class DirectoryBundleStore implements BundleStore {
   }
 }
 
-/** The identity written by whoever came first. */
+/** The identity that the first process wrote. */
 function ensureIdentity(root: string): Promise<string> {
   const file = join(root, identityPath);
   return withStoreLock(join(root, '.lock'), () => {
-    if (readIfThereSync(file) === null) writeDurablySync(file, toJson({ identity: randomUUID() }));
+    if (readIfExistsSync(file) === null) replaceFileSync(file, toJson({ identity: randomUUID() }));
     return parseIdentity(readFileSync(file, 'utf8'));
   });
 }

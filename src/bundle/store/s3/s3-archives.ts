@@ -3,26 +3,26 @@ import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { contentTypes } from '../../server/published-files.ts';
 import { type Manifest, NoSuchVersion, type Work } from '../bundle-store.ts';
-import { sameContent } from '../same-content.ts';
+import { requireSameContent } from '../require-same-content.ts';
 import { StagedChanged, VersionDamaged } from '../store-errors.ts';
 import { bundleName, versionPath } from '../store-layout.ts';
+import { readS3Object } from './read-s3-object.ts';
 import type { S3Bucket, S3Headers } from './s3-bucket.ts';
-import { objectBytes } from './s3-fetch.ts';
 import { copyIfAbsent } from './s3-multipart.ts';
 
-/** For what never changes. */
+/** Headers of objects that never change. */
 export const immutable = (ContentType: string): S3Headers => ({
   ContentType,
   CacheControl: 'public, max-age=31536000, immutable',
 });
 
-/** Path of the archive of a version. */
+/** Path of a version's archive. */
 export function archivePath(manifest: Manifest): string {
   return `${versionPath(manifest.source.domain, manifest.version)}/${bundleName(manifest)}`;
 }
 
 /**
- * Copies a staged archive to its version's place, unless it is there. Throws `StagedChanged`, `VersionConflict` and
+ * Copies a staged archive to its version's place, unless that has it already. Throws `StagedChanged`, `VersionConflict` and
  * what `S3Bucket` throws.
  */
 export async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest): Promise<void> {
@@ -31,9 +31,9 @@ export async function putArchive(bucket: S3Bucket, from: string, manifest: Manif
   if (staged === null) throw new StagedChanged('the staged archive is gone');
   const to = archivePath(manifest);
   if (await copyIfAbsent(bucket, { path: from, ...staged }, to, immutable(contentTypes[format]))) return;
-  // Somebody was here before, perhaps this very run before it died: what they left has to be the same.
+  // Another publisher, or an earlier attempt of this one, was quicker: what it left must be the same.
   const there = await bucket.stat(to);
-  if (there?.bytes !== bytes || (await sha256Of(bucket, to, there)) !== sha256) sameContent(null, manifest);
+  if (there?.bytes !== bytes || (await sha256Of(bucket, to, there)) !== sha256) requireSameContent(null, manifest);
 }
 
 /**
@@ -47,7 +47,7 @@ export async function downloadArchive(bucket: S3Bucket, manifest: Manifest, file
   if (found === null) throw new NoSuchVersion(`${source.domain} has no version ${version} any more`);
   const hash = createHash('sha256');
   const hashed = async function* () {
-    for await (const chunk of objectBytes(bucket, path, found, work)) {
+    for await (const chunk of readS3Object(bucket, path, found, work)) {
       hash.update(chunk);
       yield chunk;
     }
@@ -60,6 +60,6 @@ export async function downloadArchive(bucket: S3Bucket, manifest: Manifest, file
 
 async function sha256Of(bucket: S3Bucket, path: string, object: { bytes: number; etag: string }): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of objectBytes(bucket, path, object)) hash.update(chunk);
+  for await (const chunk of readS3Object(bucket, path, object)) hash.update(chunk);
   return hash.digest('hex');
 }

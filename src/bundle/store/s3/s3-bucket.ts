@@ -18,9 +18,9 @@ import {
   type S3Permission,
   s3Failure,
 } from './s3-failure.ts';
-import type { S3Place } from './s3-place.ts';
+import type { S3Location } from './s3-location.ts';
 
-/** What a write takes for granted; it does nothing and answers false when that is not so. */
+/** What a write requires of the object before; otherwise it changes nothing and answers false. */
 export type Condition = 'absent' | { etag: string };
 
 export interface S3Object {
@@ -30,13 +30,13 @@ export interface S3Object {
   modified: Date;
 }
 
-/** What a stored object is, told to those who read it without us. */
+/** Headers for readers that fetch an object directly from the bucket. */
 export interface S3Headers {
   ContentType: string;
   CacheControl: string;
 }
 
-/** Servers without it have no unfinished uploads that could be found. */
+/** Servers that lack this request have no unfinished uploads to find. */
 const optional: S3Permission = 's3:ListBucketMultipartUploads';
 const readTries = 10;
 const garbledWaitMs = 200;
@@ -44,31 +44,31 @@ const garbledWaitMs = 200;
 type Answer<T> = { found: T } | 'absent' | 'condition failed';
 
 /**
- * One place in a bucket: single requests, with paths relative to the prefix and errors in our own words: all methods
- * throw `StoreRefused` and `StoreUnreachable`. Large objects are in `s3-multipart.ts`.
+ * One prefix of a bucket: single requests, with paths relative to the prefix and the SDK's errors translated. All
+ * methods throw `StoreRefused` and `StoreUnreachable`. `s3-multipart.ts` handles large objects.
  */
 export class S3Bucket {
-  readonly place: S3Place;
+  readonly location: S3Location;
   readonly client: S3Client;
   readonly #base: string;
 
-  constructor(place: S3Place, agents?: S3Agents) {
-    this.place = place;
-    this.client = s3Client(place, agents);
-    this.#base = place.prefix === '' ? '' : `${place.prefix}/`;
+  constructor(location: S3Location, agents?: S3Agents) {
+    this.location = location;
+    this.client = s3Client(location, agents);
+    this.#base = location.prefix === '' ? '' : `${location.prefix}/`;
   }
 
   /** Bucket and key of a path. */
   at(path: string): { Bucket: string; Key: string } {
-    return { Bucket: this.place.bucket, Key: `${this.#base}${path}` };
+    return { Bucket: this.location.bucket, Key: `${this.#base}${path}` };
   }
 
-  /** The path of a key of this place. */
+  /** The path of a key below the prefix. */
   pathOf(key: string | undefined): string {
     return (key ?? '').slice(this.#base.length);
   }
 
-  /** Runs a request, its errors in our own words; what is absent or not as it should be is an answer. */
+  /** Runs a request and translates its errors; an absent object or an unmet condition is an answer, not an error. */
   async ask<T>(
     permission: S3Permission,
     request: (options: { abortSignal?: AbortSignal }) => Promise<T>,
@@ -81,17 +81,17 @@ export class S3Bucket {
       if (isConditionFailed(error)) return 'condition failed';
       if (isAbsent(error) || (isUnknownRequest(error) && permission === optional)) return 'absent';
       signal?.throwIfAborted();
-      throw s3Failure(error, this.place, permission);
+      throw s3Failure(error, this.location, permission);
     }
   }
 
-  /** Null when there is no such object. */
+  /** Null when the object is absent. */
   async read(path: string): Promise<{ text: string; etag: string } | null> {
     const answer = await this.ask('s3:GetObject', () => this.#readWhole(path, readTries));
     return typeof answer === 'string' ? null : answer.found;
   }
 
-  /** Text and ETag belong together: servers on a file system can mix them while the object is being replaced. */
+  /** Reads again until text and ETag match: servers on a file system can mix them while the object is replaced. */
   async #readWhole(path: string, tries: number): Promise<{ text: string; etag: string }> {
     try {
       const { Body, ETag = '' } = await this.client.send(new GetObjectCommand(this.at(path)));
@@ -103,7 +103,7 @@ export class S3Bucket {
     }
   }
 
-  /** The bytes of an object, or a range of them; null when it is not there, or not the one that `etag` names. */
+  /** The bytes of an object, or a range of them; null when it is absent, or not the one that `etag` names. */
   async stream(
     path: string,
     { range, etag, signal }: { range?: ByteRange; etag?: string; signal?: AbortSignal } = {},
@@ -120,7 +120,7 @@ export class S3Bucket {
     return Body;
   }
 
-  /** Null when there is no such object. */
+  /** Null when the object is absent. */
   async stat(path: string): Promise<{ bytes: number; etag: string } | null> {
     const answer = await this.ask('s3:GetObject', () => this.client.send(new HeadObjectCommand(this.at(path))));
     if (typeof answer === 'string') return null;
@@ -144,7 +144,7 @@ export class S3Bucket {
     return typeof (await this.ask('s3:PutObject', () => this.client.send(command))) !== 'string';
   }
 
-  /** Fine when it is gone already. */
+  /** Does nothing when the object is absent. */
   async remove(path: string): Promise<void> {
     await this.ask('s3:DeleteObject', () => this.client.send(new DeleteObjectCommand(this.at(path))));
   }
@@ -160,7 +160,7 @@ export class S3Bucket {
     return objects;
   }
 
-  /** Names of the folders at the top of the place. */
+  /** Names of the folders directly below the prefix. */
   async folders(): Promise<string[]> {
     const names: string[] = [];
     for await (const { CommonPrefixes } of this.#pages('', '/')) {
@@ -175,7 +175,7 @@ export class S3Bucket {
     do {
       const command = new ListObjectsV2Command({ Bucket, Prefix: Key, Delimiter: delimiter, ContinuationToken: token });
       const answer = await this.ask('s3:ListBucket', () => this.client.send(command));
-      // Some servers answer the listing of an empty bucket so.
+      // Some servers answer this to the listing of an empty bucket.
       if (typeof answer === 'string') return;
       yield answer.found;
       token = answer.found.IsTruncated ? answer.found.NextContinuationToken : undefined;
@@ -183,5 +183,5 @@ export class S3Bucket {
   }
 }
 
-/** For what changes: nobody may keep it. */
+/** For objects that change: no cache may keep them. */
 const mutableJson: S3Headers = { ContentType: 'application/json', CacheControl: 'no-cache' };

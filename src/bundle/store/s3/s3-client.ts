@@ -1,9 +1,9 @@
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import { S3Client } from '@aws-sdk/client-s3';
-import type { S3Place } from './s3-place.ts';
+import type { S3Location } from './s3-location.ts';
 
-/** Agents that lead through a proxy. */
+/** Agents that connect through a proxy. */
 export interface S3Agents {
   httpAgent: HttpAgent;
   httpsAgent: HttpsAgent;
@@ -13,12 +13,12 @@ const connectMs = 10_000;
 /** Servers on a file system are silent while they put the parts of a large object together. */
 const silentMs = 120_000;
 const attempts = 4;
-/** What servers of one's own call themselves when nobody has named a region. */
+/** The region that self-hosted servers use unless configured otherwise. */
 const usualRegion = 'us-east-1';
 
-/** A client of the place's object store. Credentials come by the SDK's own chain and are never seen here. */
-export function s3Client({ endpoint, region }: S3Place, agents?: S3Agents): S3Client {
-  // Of Node versions that later releases of the SDK leave behind: this one is pinned.
+/** A client of the object store. Credentials come from the SDK's own chain and are never seen here. */
+export function s3Client({ endpoint, region }: S3Location, agents?: S3Agents): S3Client {
+  // The SDK is pinned: its warning that later releases drop this Node version does not apply.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   const ownServer = endpoint !== undefined && process.env.AWS_REGION === undefined;
   const knownRegion = region ?? (ownServer ? usualRegion : undefined);

@@ -1,5 +1,5 @@
 import { StoreRefused, StoreUnreachable } from '../store-errors.ts';
-import { placeText, type S3Place } from './s3-place.ts';
+import { locationText, type S3Location } from './s3-location.ts';
 
 /** The permissions of a request, as AWS's policies name them. */
 export type S3Permission =
@@ -22,27 +22,27 @@ const elsewhere =
   /^(PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint\w*|301|307)$/;
 
 /**
- * The error of a request in words that may be shown: never the SDK's own, which can hold key ids, signed headers and
- * what the server answered. Anything that is not about the object store is given back as it is.
+ * The error of a request in words that may be shown: never the SDK's own message, which can contain key ids, signed
+ * headers and the server's answer. An error that is not about the object store is returned unchanged.
  */
-export function s3Failure(error: unknown, place: S3Place, permission: S3Permission): unknown {
+export function s3Failure(error: unknown, location: S3Location, permission: S3Permission): unknown {
   if (!(error instanceof Error) || error.name === 'AbortError') return error;
-  const where = placeText(place);
+  const where = locationText(location);
   const [name, status] = [errorName(error), statusOf(error)];
   if (network.test(name) || busy.test(name) || (status >= 500 && status !== 501) || status === 429) {
     const broken = isGarbled(error) ? 'sends damaged bytes' : `cannot be reached (${name})`;
     const said = status >= 400 ? `answers ${status}` : broken;
     return new StoreUnreachable(`the object store of ${where} ${said}`);
   }
-  const known = refusal(name, status, place, permission);
+  const known = refusal(name, status, location, permission);
   if (known) return new StoreRefused(...known);
   if (status === 0) return error;
-  // Some gateways on file systems answer so when a folder goes that another request was about to use.
+  // Some gateways on file systems answer 409 when another request removes a folder that this one needs.
   if (status === 409) return new StoreUnreachable(`the object store of ${where} met another request (${name})`);
   return new StoreRefused(`the object store of ${where} refused a request (${name}, ${status})`, checkBucket);
 }
 
-/** True when what arrived is not what the store says it sent: damaged, or replaced in the middle. */
+/** True when the bytes received are not those the store announced: damaged, or replaced half-way. */
 export function isGarbled(error: unknown): boolean {
   return error instanceof Error && errorName(error) === 'ChecksumMismatch';
 }
@@ -57,7 +57,7 @@ export function isUnknownRequest(error: unknown): boolean {
   return error instanceof Error && statusOf(error) === 501;
 }
 
-/** True when there is no such object; a missing bucket is no such case. */
+/** True when the object is absent; a missing bucket does not count. */
 export function isAbsent(error: unknown): boolean {
   return error instanceof Error && statusOf(error) === 404 && errorName(error) !== 'NoSuchBucket';
 }
@@ -66,8 +66,8 @@ const checkBucket = 'check store.bundles.s3 in the configuration, and that the s
 
 type Refusal = [problem: string, fix: string, mayPass?: boolean];
 
-function refusal(name: string, status: number, place: S3Place, permission: S3Permission): Refusal | null {
-  const where = placeText(place);
+function refusal(name: string, status: number, location: S3Location, permission: S3Permission): Refusal | null {
+  const where = locationText(location);
   if (noCredentials.test(name)) {
     return [
       `there are no credentials for ${where}`,
@@ -87,7 +87,7 @@ function refusal(name: string, status: number, place: S3Place, permission: S3Per
   }
   if (name === 'RequestTimeTooSkewed') return [`${where} refuses this machine's clock`, 'set the clock', true];
   if (name === 'NoSuchBucket') {
-    return [`the bucket ${place.bucket} does not exist (${where})`, 'create it, or correct store.bundles.s3.bucket'];
+    return [`the bucket ${location.bucket} does not exist (${where})`, 'create it, or correct store.bundles.s3.bucket'];
   }
   if (name === 'RegionMissing' || elsewhere.test(name) || status === 301) {
     return [`the region of ${where} is missing or wrong`, 'set store.bundles.s3.region to that of the bucket'];
@@ -102,7 +102,7 @@ function refusal(name: string, status: number, place: S3Place, permission: S3Per
   return null;
 }
 
-/** The name the store or the system gave the error: letters and digits, nothing else of it. */
+/** The name that the store or the system gave the error: letters and digits, nothing else. */
 function errorName(error: Error): string {
   if (/^Region is missing/.test(error.message)) return 'RegionMissing';
   if (/^Checksum mismatch/.test(error.message)) return 'ChecksumMismatch';
@@ -110,7 +110,7 @@ function errorName(error: Error): string {
   return /^[A-Za-z0-9_.]{1,60}$/.test(code) ? code : 'unknown error';
 }
 
-/** The code of the system error behind it, looked for in causes and in the tries of several addresses. */
+/** The code of the underlying system error, looked for in causes and in attempts at several addresses. */
 function systemCode(error: Error): string | null {
   if ('code' in error && typeof error.code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(error.code)) return error.code;
   if (error instanceof AggregateError) {

@@ -1,48 +1,48 @@
 import { NoSuchVersion } from '../bundle-store.ts';
-import { type HoldRequest, placed, type SiteHold, type SiteHolds } from '../site-holds.ts';
+import { type HoldRequest, holdAfter, type SiteHold, type SiteHolds } from '../site-holds.ts';
 import { StoreUnreachable } from '../store-errors.ts';
-import { parseHold, toJson } from '../store-files.ts';
+import { parseHold, toJson } from '../store-json.ts';
 import { holdPath } from '../store-layout.ts';
 import type { S3Bucket } from './s3-bucket.ts';
-import type { S3State } from './s3-state.ts';
+import type { S3Records } from './s3-records.ts';
 
-/** Writers of one object at the same moment each need a try more than those before them. */
+/** Of several writers of one object, each needs a try more than the one before it. */
 const mostTries = 30;
 
 /**
  * Holds of an S3 store. There is no lock: a promotion reads the pointer, then the hold, then swaps the pointer; a hold is
- * written first, then the pointer gets another epoch. Whichever comes second sees the other (docs/decisions/0073).
+ * written first, then the pointer gets another epoch. Whichever comes second sees the other (decisions/0073).
  */
 export class S3Holds implements SiteHolds {
   readonly #bucket: S3Bucket;
-  readonly #state: S3State;
+  readonly #records: S3Records;
 
-  constructor(bucket: S3Bucket, state: S3State) {
+  constructor(bucket: S3Bucket, records: S3Records) {
     this.#bucket = bucket;
-    this.#state = state;
+    this.#records = records;
   }
 
   of(domain: string): Promise<SiteHold | null> {
-    return this.#state.hold(domain);
+    return this.#records.hold(domain);
   }
 
   async place(domain: string, request: HoldRequest): Promise<SiteHold> {
     for (let tries = 0; tries < mostTries; tries += 1) {
-      const current = await this.#state.current(domain);
+      const current = await this.#records.current(domain);
       const version = request.version ?? current?.version;
       if (version === undefined) throw new NoSuchVersion(`nothing of ${domain} is published`);
-      await this.#state.requireManifest(domain, version);
-      // As a promotion does: a version that retention has condemned is refused, and one that is held is not chosen.
-      const hold = await this.#state.promoting(domain, version, async () => {
-        // Retention may have finished with it since.
-        await this.#state.requireManifest(domain, version);
-        return this.#change(domain, (before) => placed(before, version, request));
+      await this.#records.requireManifest(domain, version);
+      // Like a promotion: a version that retention has condemned is refused, and this one is not condemned meanwhile.
+      const hold = await this.#records.promoting(domain, version, async () => {
+        // Retention may have removed it since.
+        await this.#records.requireManifest(domain, version);
+        return this.#change(domain, (before) => holdAfter(before, version, request));
       });
       if (hold === null) throw new StoreUnreachable('the object store lost a hold');
-      // Where the pointer has yet to move, its swap decides; where it stays, another epoch ends swaps that have begun.
-      if (current?.version !== version || (await this.#state.renewEpoch(domain, current))) return hold;
+      // Where the pointer has yet to move, its swap decides; where it stays, another epoch fails swaps that have begun.
+      if (current?.version !== version || (await this.#records.renewEpoch(domain, current))) return hold;
     }
-    throw new StoreUnreachable(`${domain} cannot be held: its pointer moves all the time`);
+    throw new StoreUnreachable(`${domain} cannot be held: its pointer keeps moving`);
   }
 
   async release(domain: string): Promise<SiteHold | null> {
@@ -57,7 +57,7 @@ export class S3Holds implements SiteHolds {
 
   async #change(domain: string, change: (before: SiteHold | null) => SiteHold | null): Promise<SiteHold | null> {
     let changed: SiteHold | null = null;
-    await this.#state.change(holdPath(domain), (text) => {
+    await this.#records.change(holdPath(domain), (text) => {
       changed = change(text === null ? null : parseHold(text));
       return changed && toJson(changed);
     });

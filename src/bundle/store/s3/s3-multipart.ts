@@ -15,23 +15,23 @@ import { StagedChanged } from '../store-errors.ts';
 import type { S3Bucket, S3Headers } from './s3-bucket.ts';
 import { s3Failure } from './s3-failure.ts';
 
-/** What is in memory at a time is this often this. */
+/** Memory use is the product of these two. */
 const partsAtOnce = 3;
 const smallestPartBytes = 8 * 1024 ** 2;
-/** Copied within the object store, which is silent meanwhile. */
+/** Copied within the object store, which sends nothing meanwhile. */
 const copyPartBytes = 128 * 1024 ** 2;
 const mostParts = 10_000;
 
 export interface LocalArchive {
   file: string;
-  /** What it has to be: lowercase hex SHA-256. */
+  /** What its content must be: lowercase hex SHA-256. */
   sha256: string;
   bytes: number;
 }
 
 /**
- * Uploads a local archive in parts, each with a checksum, its SHA-256 taken on the way: what is not the archive that
- * was verified never becomes an object. Throws `StagedChanged`, system errors and what `S3Bucket` throws; a failure
+ * Uploads a local archive in parts, each with a checksum, and takes its SHA-256 on the way: only the archive that was
+ * verified becomes an object. Throws `StagedChanged`, system errors and what `S3Bucket` throws; a failure
  * leaves no parts behind.
  */
 export async function uploadArchive(
@@ -55,13 +55,13 @@ export async function uploadArchive(
     await upload.done();
   } catch (error) {
     signal?.throwIfAborted();
-    throw s3Failure(error, bucket.place, 's3:PutObject');
+    throw s3Failure(error, bucket.location, 's3:PutObject');
   } finally {
     signal?.removeEventListener('abort', abort);
   }
 }
 
-/** The file's content; fails at its end, before the last part goes out, when it is not the archive. */
+/** The file's content; fails at its end, before the last part is sent, when it is not the archive. */
 async function* checked({ file, sha256 }: LocalArchive): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file, { highWaterMark: 1024 ** 2 })) {
@@ -72,8 +72,8 @@ async function* checked({ file, sha256 }: LocalArchive): AsyncGenerator<Buffer> 
 }
 
 /**
- * Copies an object within the bucket, whatever its size, if there is none at `to`; false when there is one. As several
- * parts, because only completing them can be made to depend on that everywhere. Throws what `S3Bucket` throws and
+ * Copies an object within the bucket, whatever its size, if `to` is free; false when it is not. It copies in parts,
+ * because only their completion can be made conditional on every server. Throws what `S3Bucket` throws and
  * `StagedChanged`.
  */
 export async function copyIfAbsent(
@@ -114,10 +114,10 @@ export async function copyIfAbsent(
   }
 }
 
-/** Where we upload to: in a bucket that is shared, other uploads are none of our business. */
+/** The paths that docferry uploads to: other uploads to a shared bucket are left alone. */
 const ours = /^(\.staging\/[^/]+\/[0-9a-f]{64}|[^/]+\/versions\/[^/]+\/bundle\.(tar\.gz|tar|zip))$/;
 
-/** Gives up unfinished uploads of ours below a path: those that began before a moment, or all. */
+/** Aborts docferry's unfinished uploads below a path: those that began before a moment, or all. */
 export async function abortUploads(bucket: S3Bucket, start: string, before: Date | null): Promise<void> {
   const { Bucket, Key: Prefix } = bucket.at(start);
   let marker: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | null = {};

@@ -1,22 +1,22 @@
 import { constants } from 'node:fs';
-import { access, mkdir, rm, stat } from 'node:fs/promises';
+import { access, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { nothingThere } from '../../files/read-if-there.ts';
+import { sizeIfExists } from '../../../files/if-missing.ts';
+import { abandonedAfterMs, removeAbandonedDownloads } from '../abandoned-files.ts';
 import type { StagedManifest, Work } from '../bundle-store.ts';
-import { removeOldStages, stagedDiesAfterMs } from '../staged-leftovers.ts';
 import { changing, StagedChanged } from '../store-errors.ts';
-import { parseStaged, toJson } from '../store-files.ts';
+import { parseStaged, toJson } from '../store-json.ts';
 import { stagingPath, stagingRoot } from '../store-layout.ts';
 import { storeName } from '../store-names.ts';
 import type { S3Bucket } from './s3-bucket.ts';
 import { abortUploads, uploadArchive } from './s3-multipart.ts';
 
-/** Older uploads were left by a process that died: no attempt of a step takes so long. */
-const uploadDiesAfterMs = 24 * 3_600_000;
+/** An upload older than this was abandoned: no attempt of a step takes as long. */
+const uploadAbandonedAfterMs = 24 * 3_600_000;
 
 /**
- * Archives on their way to becoming versions: downloaded to a folder of this machine, and once verified staged in the
- * bucket, so that the worker that publishes need not be the one that downloaded.
+ * Archives that are not published yet: downloaded to a folder of this machine, and staged in the bucket once verified,
+ * so that the worker that publishes need not be the one that downloaded.
  */
 export class S3Staging {
   readonly #bucket: S3Bucket;
@@ -33,25 +33,22 @@ export class S3Staging {
     return file;
   }
 
-  /** Uploads the local file and what is known of it, and removes it here. Throws `StagedChanged`. */
+  /** Uploads the local file and its manifest, then removes the local file. Throws `StagedChanged`. */
   async save(stageId: string, manifest: StagedManifest, work: Work): Promise<void> {
     const { sha256, bytes } = manifest.archive;
     const path = archivePath(stageId, manifest);
-    // Named by its content and checked when it was uploaded: what is there is right.
+    // Its name is that of its content, which was checked when it was uploaded.
     if ((await this.#bucket.stat(path))?.bytes !== bytes) {
       const file = this.#localArchive(stageId);
-      const size = await stat(file).then(
-        (found) => found.size,
-        nothingThere(() => -1),
-      );
-      if (size !== bytes) throw new StagedChanged('the staged archive is not the one that was verified');
+      if ((await sizeIfExists(file)) !== bytes)
+        throw new StagedChanged('the staged archive is not the one that was verified');
       await uploadArchive(this.#bucket, path, { file, sha256, bytes }, work);
     }
     await this.#bucket.write(manifestPath(stageId), toJson(manifest), null);
     await this.#removeLocal(stageId);
   }
 
-  /** Makes the folder of this machine. Throws `StoreNotWritable`. */
+  /** Creates the folder of this machine. Throws `StoreNotWritable`. */
   async checkWritable(): Promise<void> {
     await changing(this.#workFolder, async () => {
       await mkdir(this.#workFolder, { recursive: true, mode: 0o700 });
@@ -67,7 +64,7 @@ export class S3Staging {
     return { manifest, path: archivePath(stageId, manifest) };
   }
 
-  /** Fine when there is nothing. */
+  /** Does nothing when nothing is staged. */
   async discard(stageId: string): Promise<void> {
     await this.#removeLocal(stageId);
     const folder = `${stagingPath(stageId)}/`;
@@ -75,12 +72,12 @@ export class S3Staging {
     for (const { path } of await this.#bucket.list(folder)) await this.#bucket.remove(path);
   }
 
-  /** Removes what dead processes left here and in the bucket, parts of versions included. */
+  /** Removes what dead processes left here and in the bucket, unfinished uploads of versions included. */
   async sweep(now: Date): Promise<void> {
-    await changing(this.#workFolder, () => removeOldStages(this.#workFolder, now));
-    await abortUploads(this.#bucket, '', new Date(now.getTime() - uploadDiesAfterMs));
+    await changing(this.#workFolder, () => removeAbandonedDownloads(this.#workFolder, now));
+    await abortUploads(this.#bucket, '', new Date(now.getTime() - uploadAbandonedAfterMs));
     for (const { path, modified } of await this.#bucket.list(`${stagingRoot}/`)) {
-      if (now.getTime() - modified.getTime() > stagedDiesAfterMs) await this.#bucket.remove(path);
+      if (now.getTime() - modified.getTime() > abandonedAfterMs) await this.#bucket.remove(path);
     }
   }
 
@@ -95,6 +92,6 @@ export class S3Staging {
 }
 
 const manifestPath = (stageId: string): string => `${stagingPath(stageId)}/staged.json`;
-/** By content: an attempt that was given up for dead and goes on cannot replace what another has verified. */
+/** By content: an attempt that was presumed dead and goes on cannot replace what another has verified. */
 const archivePath = (stageId: string, { archive }: StagedManifest): string =>
   `${stagingPath(stageId)}/${archive.sha256}`;

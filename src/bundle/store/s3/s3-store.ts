@@ -15,10 +15,10 @@ import {
   type StoredVersion,
   type Work,
 } from '../bundle-store.ts';
-import { sameContent } from '../same-content.ts';
+import { requireSameContent } from '../require-same-content.ts';
 import type { SiteHolds } from '../site-holds.ts';
 import { changing, StoreRefused } from '../store-errors.ts';
-import { parseIdentity, parseManifest, toJson } from '../store-files.ts';
+import { manifestIn, parseIdentity, parseManifest, toJson } from '../store-json.ts';
 import {
   bundleName,
   identityPath,
@@ -31,19 +31,19 @@ import {
   versionsPath,
 } from '../store-layout.ts';
 import { isStoreName, storeName } from '../store-names.ts';
+import { readS3Object } from './read-s3-object.ts';
 import { downloadArchive, immutable, putArchive } from './s3-archives.ts';
 import { S3Bucket } from './s3-bucket.ts';
 import type { S3Agents } from './s3-client.ts';
-import { objectBytes } from './s3-fetch.ts';
 import { S3Holds } from './s3-holds.ts';
-import { placeText, type S3Place } from './s3-place.ts';
+import { locationText, type S3Location } from './s3-location.ts';
+import { S3Records } from './s3-records.ts';
 import { S3Staging } from './s3-staging.ts';
-import { S3State } from './s3-state.ts';
 
-export interface S3StoreOptions extends S3Place {
-  /** Folder of this machine for downloads before they are uploaded and for archives to unpack; made when needed. */
+export interface S3StoreOptions extends S3Location {
+  /** Folder of this machine for downloads before their upload and for archives to unpack; created when needed. */
   workFolder: string;
-  /** Address under which the published versions are to be had. */
+  /** Address under which the published versions are served. */
   publicUrl: string;
   agents?: S3Agents | undefined;
   /** Signs the manifest of each version; none by default. */
@@ -53,8 +53,8 @@ export interface S3StoreOptions extends S3Place {
 const manifestsAtOnce = 8;
 
 /**
- * Published bundles in a bucket (`store-layout.ts`), for many workers at once. A version is there when its
- * `manifest.json` is, which is written last. Verified archives are staged in the bucket, so that the worker that
+ * Published bundles in a bucket (`store-layout.ts`), for many workers at once. A version exists once it has its
+ * `manifest.json`, which is written last. Verified archives are staged in the bucket, so that the worker that
  * publishes need not be the one that downloaded.
  */
 export class S3BundleStore implements BundleStore {
@@ -62,7 +62,7 @@ export class S3BundleStore implements BundleStore {
   readonly place: string;
   readonly holds: SiteHolds;
   readonly #bucket: S3Bucket;
-  readonly #state: S3State;
+  readonly #records: S3Records;
   readonly #staging: S3Staging;
   readonly #workFolder: string;
   readonly #publicUrl: string;
@@ -70,10 +70,10 @@ export class S3BundleStore implements BundleStore {
 
   private constructor(identity: string, bucket: S3Bucket, { workFolder, publicUrl, signer }: S3StoreOptions) {
     this.identity = identity;
-    this.place = placeText({ ...bucket.place, endpoint: undefined });
+    this.place = locationText({ ...bucket.location, endpoint: undefined });
     this.#bucket = bucket;
-    this.#state = new S3State(bucket);
-    this.holds = new S3Holds(bucket, this.#state);
+    this.#records = new S3Records(bucket);
+    this.holds = new S3Holds(bucket, this.#records);
     this.#staging = new S3Staging(bucket, workFolder);
     this.#workFolder = workFolder;
     this.#publicUrl = publicUrl;
@@ -83,8 +83,8 @@ export class S3BundleStore implements BundleStore {
   /** Opens the store, writing its identity when it is new. Throws `StoreRefused`, `StoreUnreachable`. */
   static async open(options: S3StoreOptions): Promise<S3BundleStore> {
     const { bucket, prefix, endpoint, region, agents } = options;
-    const place = new S3Bucket({ bucket, prefix, endpoint, region }, agents);
-    return new S3BundleStore(await identityOf(place), place, options);
+    const opened = new S3Bucket({ bucket, prefix, endpoint, region }, agents);
+    return new S3BundleStore(await identityOf(opened), opened, options);
   }
 
   stagingFile(stageId: string): Promise<string> {
@@ -107,28 +107,28 @@ export class S3BundleStore implements BundleStore {
     const manifest: Manifest = { version, ...staged };
     const { domain } = manifest.source;
     const published = await this.#bucket.read(manifestPath(domain, version));
-    if (published !== null) return sameContent(parseManifest(published.text), manifest);
+    if (published !== null) return requireSameContent(parseManifest(published.text), manifest);
     await putArchive(this.#bucket, path, manifest);
     const text = toJson(manifest);
     const signature = await this.#signer?.sign(text, manifest);
     if (signature !== undefined) {
-      // What a publisher left that died here is replaced: it may have had another key, and no one has seen it.
+      // Replaces the signature of a publisher that died here: it may have had another key, and no reader has seen it.
       const path = `${versionPath(domain, version)}/${signatureName}`;
       await this.#bucket.write(path, signature, null, immutable('text/plain; charset=utf-8'));
     }
     await this.#bucket.write(manifestPath(domain, version), text, 'absent', immutable('application/json'));
-    return sameContent(await this.#wholeManifest(domain, version), manifest);
+    return requireSameContent(await this.#wholeManifest(domain, version), manifest);
   }
 
   current(domain: string): Promise<Current | null> {
-    return this.#state.current(domain);
+    return this.#records.current(domain);
   }
 
   async moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current> {
-    return this.#state.promoting(domain, version, async () => {
+    return this.#records.promoting(domain, version, async () => {
       const { contentDigest } = await this.manifest(domain, version);
       const epoch = expectedEpoch + 1;
-      return this.#state.swapCurrent(domain, {
+      return this.#records.swapCurrent(domain, {
         version,
         contentDigest,
         publishedAt: publishedAt.toISOString(),
@@ -155,14 +155,14 @@ export class S3BundleStore implements BundleStore {
     return found.filter((version) => version !== null);
   }
 
-  async withArchive<T>(domain: string, version: string, use: (path: string) => Promise<T>, work?: Work): Promise<T> {
+  async withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T> {
     const manifest = await this.manifest(domain, version);
     const folder = join(this.#workFolder, `archive-${randomUUID()}`);
     try {
       await changing(this.#workFolder, () => mkdir(folder, { recursive: true, mode: 0o700 }));
       const file = join(folder, bundleName(manifest));
       await changing(this.#workFolder, () => downloadArchive(this.#bucket, manifest, file, work));
-      return await use(file);
+      return await read(file);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -173,25 +173,25 @@ export class S3BundleStore implements BundleStore {
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
-    return new Map(Object.entries(await this.#state.rollouts(domain))).get(target) ?? null;
+    return new Map(Object.entries(await this.#records.rollouts(domain))).get(target) ?? null;
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#state.startRollout(domain, target, version);
-    // Not before: retention may have finished with it a moment ago.
+    await this.#records.startRollout(domain, target, version);
+    // Checked only now: retention may have removed it a moment ago.
     await this.manifest(domain, version);
   }
 
   async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#state.recordRollout(domain, target, version);
+    await this.#records.recordRollout(domain, target, version);
   }
 
-  async prune(domain: string, keep: number, held: readonly string[] = []): Promise<string[]> {
-    return this.#state.prune(domain, keep, held);
+  prune(domain: string, keep: number): Promise<string[]> {
+    return this.#records.prune(domain, keep);
   }
 
   async withdraw(domain: string, version: string): Promise<void> {
-    await this.#state.withdraw(domain, storeName('version', version));
+    await this.#records.withdraw(domain, storeName('version', version));
   }
 
   sweep(now: Date): Promise<void> {
@@ -218,10 +218,10 @@ export class S3BundleStore implements BundleStore {
   async open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null> {
     const path = `${versionPath(domain, version)}/${storeName('file', file)}`;
     const found = await this.#bucket.stat(path);
-    return found === null ? null : Readable.from(objectBytes(this.#bucket, path, found, {}, range));
+    return found === null ? null : Readable.from(readS3Object(this.#bucket, path, found, {}, range));
   }
 
-  /** Also refuses object stores that ignore the conditions of writes, on which everything else rests (E5). */
+  /** Also refuses object stores that ignore the conditions of writes, on which atomic publication rests (E5). */
   async checkWritable(): Promise<void> {
     await this.#staging.checkWritable();
     await this.#signer?.check();
@@ -232,7 +232,7 @@ export class S3BundleStore implements BundleStore {
       const wrongTag = await this.#bucket.write(path, 'probe', { etag: '"00000000000000000000000000000000"' });
       if (!twice && !wrongTag) return;
       throw new StoreRefused(
-        `the object store of ${placeText(this.#bucket.place)} ignores If-None-Match and If-Match on writes`,
+        `the object store of ${locationText(this.#bucket.location)} ignores If-None-Match and If-Match on writes`,
         'use one that honours them: without them two publishers could overwrite each other',
       );
     } finally {
@@ -240,7 +240,7 @@ export class S3BundleStore implements BundleStore {
     }
   }
 
-  /** Null unless the version is there whole. */
+  /** Null unless the version is complete. */
   async #wholeManifest(domain: string, version: string): Promise<Manifest | null> {
     const found = await this.#bucket.read(manifestPath(domain, version));
     if (found === null) return null;
@@ -251,7 +251,7 @@ export class S3BundleStore implements BundleStore {
 
   async #describe(domain: string, { version, files }: StoredVersion): Promise<PublishedVersion | null> {
     const found = await this.#bucket.read(manifestPath(domain, version));
-    const manifest = found === null ? null : manifestOf(found.text);
+    const manifest = found === null ? null : manifestIn(found.text);
     if (!manifest) return null;
     const { contentDigest, pages, archive, source } = manifest;
     const size = files.find(({ name }) => name === bundleName(manifest))?.bytes;
@@ -261,30 +261,22 @@ export class S3BundleStore implements BundleStore {
   }
 }
 
-function manifestOf(text: string): Manifest | null {
-  try {
-    return parseManifest(text);
-  } catch {
-    return null;
-  }
-}
-
 /**
- * The random id written by whoever came first, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
+ * The random id that the first process wrote, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
  * another store.
  */
 async function identityOf(bucket: S3Bucket): Promise<string> {
-  const { endpoint = 'aws', bucket: name, prefix } = bucket.place;
+  const { endpoint = 'aws', bucket: name, prefix } = bucket.location;
   const found = (await bucket.read(identityPath)) ?? (await createIdentity(bucket));
   const own = createHash('sha256').update(JSON.stringify([idIn(found.text, bucket), endpoint, name, prefix]));
   return `s3-${own.digest('hex').slice(0, 32)}`;
 }
 
-function idIn(text: string, { place }: S3Bucket): string {
+function idIn(text: string, { location }: S3Bucket): string {
   try {
     return parseIdentity(text);
   } catch {
-    const problem = `${identityPath} in ${placeText(place)} was not written by docferry`;
+    const problem = `${identityPath} in ${locationText(location)} was not written by docferry`;
     throw new StoreRefused(problem, 'check store.bundles.s3: does the endpoint speak S3, is the prefix free?');
   }
 }
@@ -294,6 +286,6 @@ async function createIdentity(bucket: S3Bucket): Promise<{ text: string }> {
   if (await bucket.write(identityPath, text, 'absent')) return { text };
   const found = await bucket.read(identityPath);
   if (found === null)
-    throw new StoreRefused(`${placeText(bucket.place)} does not keep what is written`, 'check the bucket');
+    throw new StoreRefused(`${locationText(bucket.location)} does not keep what is written`, 'check the bucket');
   return found;
 }

@@ -5,7 +5,7 @@ import type { CommandContext, RunCommand } from '../../context.ts';
 import { CliFailure, usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { readPackageFile } from '../../input/package-file.ts';
-import { replaceFile } from '../../terminal/replace-output.ts';
+import { replaceOutput } from '../../terminal/replace-output.ts';
 import { stdoutName } from '../../terminal/write-out.ts';
 
 interface InitFlags {
@@ -32,7 +32,7 @@ async function init({ output, configFile, env, cwd }: CommandContext, flags: Ini
     return exitCodes.done;
   }
   if (flags.force) {
-    await replaceFile('--out', file, one(example));
+    await replaceOutput('--out', file, one(example));
   } else {
     await writeFile(file, example, { flag: 'wx' }).catch((error: unknown) => {
       throw explained(named, error);

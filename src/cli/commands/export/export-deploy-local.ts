@@ -59,14 +59,14 @@ async function verify(
   signal: AbortSignal,
 ): Promise<void> {
   const { NoSuchVersion } = await import('../../../bundle/store/bundle-store.ts');
-  const { checkVersion } = await import('../../../bundle/store/check-version.ts');
+  const { verifyVersion } = await import('../../../bundle/store/verify-version.ts');
   const { defaultLimits } = await import('../../../bundle/archive/entry-rules.ts');
   const { VersionDamaged } = await import('../../../bundle/store/store-errors.ts');
   const { isStoreName } = await import('../../../bundle/store/store-names.ts');
   if (!isStoreName(version)) throw usageFailure(`${version} is no version's name`, 'see `docferry export versions`');
   const live = await output.startLive();
   try {
-    await checkVersion(store, site.domain, version, {
+    await verifyVersion(store, site.domain, version, {
       limits: { ...defaultLimits, maxBytes: site.bundle.maxBytes, maxFiles: site.bundle.maxFiles },
       siteRules: site.bundle.rules,
       domain: site.domain,

@@ -59,7 +59,7 @@ it('names what is not, and ends with 1', async () => {
   const { exitCode, stdout } = await docferry(['store', 'verify', domain], { cwd });
   expect(exitCode).toBe(1);
   expect(stdout).toContain(`  tampered  ${newer}: bundle.tar.gz is not the archive that was published\n`);
-  expect(stdout).toContain(`  partial  ${older}: bundle.tar.gz is cut: 1 of 3 bytes\n`);
+  expect(stdout).toContain(`  partial  ${older}: bundle.tar.gz is cut short: 1 of 3 bytes\n`);
 });
 
 it('has nothing to say of a site that has not been published, and knows no others', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Manifest } from '../../../src/bundle/store/bundle-store.ts';
-import { compareVersions } from '../../../src/bundle/store/compare-versions.ts';
+import { summarizeChanges } from '../../../src/bundle/store/summarize-changes.ts';
 
 const file = (path: string, content = 'a') => ({ path, bytes: 1, sha256: content.repeat(64) });
 
@@ -13,7 +13,7 @@ const manifest = (version: string, files: Manifest['files']): Manifest => ({
   source: { org: 'acme', domain: 'docs.acme.example', jobId: 'job' },
 });
 
-describe('compareVersions', () => {
+describe('summarizeChanges', () => {
   it('counts pages and other files apart, and names the pages', () => {
     const before = manifest('v1', [
       file('index.html'),
@@ -31,7 +31,7 @@ describe('compareVersions', () => {
       file('app.js', 'd'),
       file('x.png', '5'),
     ]);
-    expect(compareVersions(before, after)).toEqual({
+    expect(summarizeChanges(before, after)).toEqual({
       against: 'v1',
       pages: { added: 1, removed: 1, changed: 1, moved: 1 },
       others: { added: 1, removed: 1, changed: 1, moved: 0 },
@@ -43,17 +43,17 @@ describe('compareVersions', () => {
     const files = [file('index.html'), file('a.js')];
     const none = { added: 0, removed: 0, changed: 0, moved: 0 };
     const second = manifest('v2', files);
-    expect(compareVersions(manifest('v1', files), second)).toMatchObject({ pages: none, others: none });
-    expect(compareVersions(null, second)).toMatchObject({ against: null, pages: { added: 1 }, others: { added: 1 } });
+    expect(summarizeChanges(manifest('v1', files), second)).toMatchObject({ pages: none, others: none });
+    expect(summarizeChanges(null, second)).toMatchObject({ against: null, pages: { added: 1 }, others: { added: 1 } });
   });
 
   it('stays small enough for a history: twenty paths of a kind, and none that are too long together', () => {
     const many = Array.from({ length: 1_000 }, (_, n) => file(`page-${n}.html`));
-    const changes = compareVersions(null, manifest('v1', many));
+    const changes = summarizeChanges(null, manifest('v1', many));
     expect(changes.pages.added).toBe(1_000);
     expect(changes.listed.added).toHaveLength(20);
     const long = Array.from({ length: 20 }, (_, n) => file(`${'ü'.repeat(100)}-${n}.html`));
-    const cut = compareVersions(null, manifest('v1', long));
+    const cut = summarizeChanges(null, manifest('v1', long));
     expect(cut).toMatchObject({ pages: { added: 20 }, listed: { added: [] } });
     for (const result of [changes, cut]) expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(4_096);
   });

@@ -1,39 +1,40 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Current, NoSuchVersion, PointerMoved } from '../bundle-store.ts';
-import { heldVersions, requireMovable, type SiteHold } from '../site-holds.ts';
+import {
+  type InUse,
+  livePromotions,
+  nothingInUse,
+  prunable,
+  type RetentionFacts,
+  withdrawable,
+  withPromotion,
+  withRollout,
+} from '../retention.ts';
+import { requireNotHeldElsewhere, type SiteHold } from '../site-holds.ts';
 import { StoreUnreachable } from '../store-errors.ts';
-import { parseCurrent, parseHold, parseRollouts, parseUses, toJson } from '../store-files.ts';
+import { parseCurrent, parseHold, parseInUse, parseRollouts, toJson } from '../store-json.ts';
 import {
   currentPath,
   holdPath,
+  inUsePath,
   manifestName,
   manifestPath,
   rolloutsPath,
-  usesPath,
   versionPath,
   versionsPath,
 } from '../store-layout.ts';
-import {
-  type Keeping,
-  livePromotions,
-  noUses,
-  removable,
-  type VersionUses,
-  versionsInUse,
-  withPromotion,
-  withRollout,
-} from '../version-uses.ts';
 import type { S3Bucket } from './s3-bucket.ts';
 
-/** Writers of one object at the same moment each need a try more than those before them. */
+/** Of several writers of one object, each needs a try more than the one before it. */
 const mostTries = 30;
 
 /**
- * What changes in an S3 store: pointer, rollouts, uses. There is no lock: each is one object that is changed by
- * compare-and-swap, and what two of them must agree on goes through `in-use.json` (docs/decisions/0061).
+ * The JSON records of a domain that change in an S3 store: pointer, rollouts, `in-use.json`. There is no lock: each is
+ * one object that is changed by compare-and-swap, and what two of them must agree on goes through `in-use.json`
+ * (decisions/0061).
  */
-export class S3State {
+export class S3Records {
   readonly #bucket: S3Bucket;
 
   constructor(bucket: S3Bucket) {
@@ -62,20 +63,22 @@ export class S3State {
   }
 
   /**
-   * Runs the promotion of a version, which retention leaves alone meanwhile; `promotion` looks whether it is still
-   * there. Throws `NoSuchVersion`.
+   * Runs the promotion of a version, which retention leaves alone meanwhile; `promotion` checks that the version still
+   * exists. Throws `NoSuchVersion`.
    */
   async promoting<T>(domain: string, version: string, promotion: () => Promise<T>): Promise<T> {
     const attempt = { version, id: randomUUID() };
-    await this.#changeUses(domain, (uses) => withPromotion(usable(uses, domain, version), attempt, new Date()));
+    await this.#changeInUse(domain, (inUse) =>
+      withPromotion(requireNotCondemned(inUse, domain, version), attempt, new Date()),
+    );
     try {
       return await promotion();
     } finally {
-      await this.#changeUses(domain, (uses) => withPromotion(uses, attempt, null));
+      await this.#changeInUse(domain, (inUse) => withPromotion(inUse, attempt, null));
     }
   }
 
-  /** Gives the pointer another epoch, so that nobody who read it before can move it; false when it has moved. */
+  /** Gives the pointer another epoch, so that a writer that read it before cannot move it; false when it has moved. */
   async renewEpoch(domain: string, known: Current): Promise<boolean> {
     const found = await this.#bucket.read(currentPath(domain));
     if (found === null || parseCurrent(found.text).epoch !== known.epoch) return false;
@@ -83,76 +86,71 @@ export class S3State {
     return this.#bucket.write(currentPath(domain), toJson(renewed), { etag: found.etag });
   }
 
-  /** Makes `next` the pointer if it is at the epoch before; already there = fine. Throws `PointerMoved`, `SiteHeld`. */
+  /** Makes `next` the pointer if it is at the epoch before; no error when it is there already. Throws `PointerMoved`, `SiteHeld`. */
   async swapCurrent(domain: string, next: Current): Promise<Current> {
     const path = currentPath(domain);
     for (let tries = 0; tries < mostTries; tries += 1) {
       const found = await this.#bucket.read(path);
       const now = found === null ? null : parseCurrent(found.text);
-      // Also when our own write arrived and its answer did not.
+      // This is so too when our own write arrived and its answer did not.
       if (now?.version === next.version) return now;
       // After the pointer: a hold placed from here on changes its ETag, and the swap fails.
-      requireMovable(domain, await this.hold(domain), next.version);
+      requireNotHeldElsewhere(domain, await this.hold(domain), next.version);
       const epoch = now?.epoch ?? 0;
       if (epoch + 1 !== next.epoch) {
         throw new PointerMoved(`${domain} is at epoch ${epoch}, not ${next.epoch - 1}: another run has published`);
       }
       const condition = found === null ? 'absent' : { etag: found.etag };
       if (await this.#bucket.write(path, toJson(next), condition)) return next;
-      await stepBack(tries);
+      await waitAfterConflict(tries);
     }
     throw new StoreUnreachable('the object store refuses every change of current.json');
   }
 
   async startRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.#changeUses(domain, (uses) => withRollout(usable(uses, domain, version), target, version));
-  }
-
-  async recordRollout(domain: string, target: string, version: string): Promise<void> {
-    await this.change(rolloutsPath(domain), (text) => {
-      const rollouts = new Map(text === null ? [] : Object.entries(parseRollouts(text)));
-      return toJson(Object.fromEntries(rollouts.set(target, version)));
-    });
-  }
-
-  /** As `BundleStore.prune`. */
-  prune(domain: string, keep: number, held: readonly string[]): Promise<string[]> {
-    return this.#removeSome(domain, held, (use) => removable({ ...use, keep }));
-  }
-
-  /** As `BundleStore.withdraw`. */
-  async withdraw(domain: string, version: string): Promise<void> {
-    await this.#removeSome(domain, [], (use) =>
-      use.stored.includes(version) && !versionsInUse(use).has(version) ? [version] : [],
+    await this.#changeInUse(domain, (inUse) =>
+      withRollout(requireNotCondemned(inUse, domain, version), target, version),
     );
   }
 
-  /** Condemned first, by a change that a use in between undoes, then removed. */
-  async #removeSome(
-    domain: string,
-    held: readonly string[],
-    choose: (use: Omit<Keeping, 'keep'>) => string[],
-  ): Promise<string[]> {
+  async recordRollout(domain: string, target: string, version: string): Promise<void> {
+    await this.change(rolloutsPath(domain), (text) =>
+      toJson({ ...(text === null ? {} : parseRollouts(text)), [target]: version }),
+    );
+  }
+
+  /** As `BundleStore.prune`. */
+  prune(domain: string, keep: number): Promise<string[]> {
+    return this.#remove(domain, (facts) => prunable(facts, keep));
+  }
+
+  /** As `BundleStore.withdraw`. */
+  withdraw(domain: string, version: string): Promise<string[]> {
+    return this.#remove(domain, (facts) => withdrawable(facts, version));
+  }
+
+  /** Condemns versions first, by a change that fails when one is taken into use in between, then removes them. */
+  async #remove(domain: string, choose: (facts: RetentionFacts) => string[]): Promise<string[]> {
     const folder = `${versionsPath(domain)}/`;
     const names = (await this.#bucket.list(folder)).map(({ path }) => path.slice(folder.length).split('/')[0] ?? '');
     const stored = [...new Set(names)];
     let removing: string[] = [];
-    await this.#changeUses(domain, async (uses) => {
+    await this.#changeInUse(domain, async (inUse) => {
       const now = new Date();
       const current = (await this.current(domain))?.version ?? null;
       const rollouts = await this.rollouts(domain);
-      const allHeld = [...held, ...heldVersions(await this.hold(domain))];
-      const chosen = choose({ stored, current, held: allHeld, rollouts, uses, now });
-      // Those that an earlier retention condemned and did not live to remove are still to be removed.
-      removing = [...new Set([...uses.removing, ...chosen])];
-      return removing.length === 0 ? uses : { ...uses, promoting: livePromotions(uses, now), removing };
+      const hold = await this.hold(domain);
+      const chosen = choose({ stored, current, hold, rollouts, inUse, now });
+      // An earlier retention may have died between condemning versions and removing them.
+      removing = [...new Set([...inUse.removing, ...chosen])];
+      return removing.length === 0 ? inUse : { ...inUse, promoting: livePromotions(inUse, now), removing };
     });
     for (const version of removing) await this.#removeVersion(domain, version);
     if (removing.length > 0) {
       const gone = new Set(removing);
-      await this.#changeUses(domain, (uses) => ({
-        ...uses,
-        removing: uses.removing.filter((version) => !gone.has(version)),
+      await this.#changeInUse(domain, (inUse) => ({
+        ...inUse,
+        removing: inUse.removing.filter((version) => !gone.has(version)),
       }));
     }
     return removing;
@@ -165,34 +163,34 @@ export class S3State {
     for (const { path } of await this.#bucket.list(folder)) await this.#bucket.remove(path);
   }
 
-  async #changeUses(domain: string, change: (uses: VersionUses) => VersionUses | Promise<VersionUses>): Promise<void> {
-    await this.change(usesPath(domain), async (text) => {
-      const uses = text === null ? noUses : parseUses(text);
-      const changed = await change(uses);
-      return changed === uses ? null : toJson({ ...changed, changes: uses.changes + 1 });
+  async #changeInUse(domain: string, change: (inUse: InUse) => InUse | Promise<InUse>): Promise<void> {
+    await this.change(inUsePath(domain), async (text) => {
+      const inUse = text === null ? nothingInUse : parseInUse(text);
+      const changed = await change(inUse);
+      return changed === inUse ? null : toJson({ ...changed, changes: inUse.changes + 1 });
     });
   }
 
-  /** Reads an object, changes it and writes it back if nobody has in between, else once more; null changes nothing. */
+  /** Reads an object, changes it and writes it back, again when another writer was quicker; null changes nothing. */
   async change(path: string, change: (text: string | null) => string | null | Promise<string | null>): Promise<void> {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const found = await this.#bucket.read(path);
       const text = await change(found?.text ?? null);
       if (text === null) return;
       if (await this.#bucket.write(path, text, found === null ? 'absent' : { etag: found.etag })) return;
-      await stepBack(tries);
+      await waitAfterConflict(tries);
     }
     throw new StoreUnreachable(`the object store refuses every change of ${path}`);
   }
 }
 
-/** Lets those go first who were quicker: longer after each try, by chance, at most a second. */
-function stepBack(tries: number): Promise<void> {
+/** A random wait, up to twice as long after each try and a second at most: the other writers finish meanwhile. */
+function waitAfterConflict(tries: number): Promise<void> {
   return sleep(Math.random() * Math.min(1_000, 10 * 2 ** tries));
 }
 
-/** Throws `NoSuchVersion` when retention has condemned the version. */
-function usable(uses: VersionUses, domain: string, version: string): VersionUses {
-  if (!uses.removing.includes(version)) return uses;
+/** The same; throws `NoSuchVersion` when retention has condemned the version. */
+function requireNotCondemned(inUse: InUse, domain: string, version: string): InUse {
+  if (!inUse.removing.includes(version)) return inUse;
   throw new NoSuchVersion(`${domain} has no version ${version} any more: it is being removed`);
 }

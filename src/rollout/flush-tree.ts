@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncPath } from '../bundle/files/durable-file.ts';
 import type { Work } from '../bundle/store/bundle-store.ts';
+import { flushPath } from '../files/replace-file.ts';
 
 /** Flushes asked for side by side share the disk's journal writes. */
 const atOnce = 16;
 
 /** Flushes every file and folder below a folder, and the folder itself, to the disk. Throws the signal's reason. */
-export async function syncTree(folder: string, { signal, onProgress }: Work = {}): Promise<void> {
+export async function flushTree(folder: string, { signal, onProgress }: Work = {}): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   const paths = entries.map((entry) => join(entry.parentPath, entry.name));
   paths.push(folder);
@@ -15,7 +15,7 @@ export async function syncTree(folder: string, { signal, onProgress }: Work = {}
   const worker = async () => {
     for (const path of next) {
       signal?.throwIfAborted();
-      await syncPath(path);
+      await flushPath(path);
       onProgress?.();
     }
   };

@@ -2,32 +2,32 @@ import type { OnReadOpts } from 'node:net';
 
 const widestBytes = 1024 ** 2;
 const narrowestBytes = 64 * 1024;
-/** All connections of a download together. */
+/** For all connections of a download together. */
 const allBytes = 2 * 1024 ** 2;
 
 /**
- * Buffers into which connections read, a megabyte at a time where there is as much: a socket's own 64 KiB for each read
- * cost more than hashing the bytes (docs/decisions/0071). A buffer is used again once `give` has brought it back.
+ * Buffers into which connections read, up to a megabyte at a time: a socket's usual 64 KiB for each read cost more than
+ * hashing the bytes (decisions/0071). A buffer is reused once `release` has returned it.
  */
-export class WideReads {
+export class ReadBuffers {
   /** Size of a buffer. */
   readonly bytes: number;
   readonly #free: Buffer[] = [];
-  /** How far each buffer that is lent was filled. */
+  /** How far each lent buffer was filled. */
   readonly #lent = new WeakMap<ArrayBufferLike, number>();
 
   constructor(connections: number) {
     this.bytes = Math.max(narrowestBytes, Math.min(widestBytes, Math.floor(allBytes / connections)));
   }
 
-  /** How a socket reads; `push` takes what it read and says whether there is room for more. */
-  options(push: (chunk: Buffer) => boolean): OnReadOpts {
+  /** How a socket reads; `push` takes each chunk and says whether there is room for more. */
+  socketOptions(push: (chunk: Buffer) => boolean): OnReadOpts {
     let buffer = this.#take();
     return {
       buffer: () => buffer,
       callback: (length) => {
         const chunk = buffer.subarray(0, length);
-        // Little would hold a lot of memory while it waits.
+        // A small chunk would keep a large buffer in memory while it waits.
         if (length < this.bytes / 4) return push(Buffer.from(chunk));
         this.#lent.set(buffer.buffer, length);
         buffer = this.#take();
@@ -36,8 +36,8 @@ export class WideReads {
     };
   }
 
-  /** Takes back a chunk nobody looks at any more. One that is part of a read, or of another origin, is left alone. */
-  give(chunk: Uint8Array): void {
+  /** Takes back a chunk that is no longer needed. A fragment of a read, or a chunk from elsewhere, is ignored. */
+  release(chunk: Uint8Array): void {
     const { buffer, byteOffset, byteLength } = chunk;
     if (byteOffset !== 0 || this.#lent.get(buffer) !== byteLength) return;
     this.#lent.delete(buffer);

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { interruption } from './interrupted.ts';
-import type { PieceWriter } from './partial-file.ts';
-import type { WideReads } from './wide-reads.ts';
+import type { RangeWriter } from './partial-file.ts';
+import type { ReadBuffers } from './read-buffers.ts';
 
-export interface Receiving {
-  reads: WideReads;
+export interface BodyReceiver {
+  buffers: ReadBuffers;
   /** Called before each chunk is taken; what it throws ends the transfer. */
   onChunk: (bytes: number) => void;
   /** Called when bytes are on disk. */
@@ -12,18 +12,18 @@ export interface Receiving {
 }
 
 /**
- * Writes a body to the disk, and holds its source back while the disk is slower. When it settles all that came is on
- * disk, also where the body broke off. Throws `Interrupted`, the disk's error, or that of `onChunk`.
+ * Writes a body to the disk, pausing its source while the disk is slower. Once it settles, every byte received is on
+ * disk, even when the body broke off. Throws `Interrupted`, the disk's error, or that of `onChunk`.
  */
-export async function receive(
+export async function receiveBody(
   body: Readable,
-  writer: PieceWriter,
-  { reads, onChunk, onWritten }: Receiving,
+  writer: RangeWriter,
+  { buffers, onChunk, onWritten }: BodyReceiver,
 ): Promise<void> {
-  const mostPending = 2 * reads.bytes;
+  const mostPending = 2 * buffers.bytes;
   try {
     await new Promise<void>((resolve, reject) => {
-      // Chunks one by one as they were read: an iterator would join, and so copy, them.
+      // An iterator would join chunks, and so copy them.
       body.on('data', (chunk: Buffer) => {
         try {
           onChunk(chunk.length);
@@ -31,7 +31,7 @@ export async function receive(
           return reject(error);
         }
         writer.write(chunk, () => {
-          reads.give(chunk);
+          buffers.release(chunk);
           onWritten();
           if (writer.pending < mostPending) body.resume();
         });
@@ -40,7 +40,7 @@ export async function receive(
         writer.settled().catch(reject);
       });
       body.on('end', resolve).on('error', (error) => reject(interruption(error)));
-      // Also when it broke off before anybody listened.
+      // It may have broken off before these listeners were added.
       body.on('close', () => reject(interruption(body.errored)));
       if (body.closed) reject(interruption(body.errored));
     });

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { syncTree } from '../../src/rollout/sync-tree.ts';
+import { flushTree } from '../../src/rollout/flush-tree.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 
 it('flushes every file and folder once, and stops when told', async () => {
@@ -12,12 +12,12 @@ it('flushes every file and folder once, and stops when told', async () => {
   const onProgress = () => {
     flushed += 1;
   };
-  await syncTree(folder, { onProgress });
+  await flushTree(folder, { onProgress });
   expect(flushed).toBe(7);
   const controller = new AbortController();
   const reason = new Error('cancelled');
   controller.abort(reason);
-  await expect(syncTree(folder, { signal: controller.signal, onProgress })).rejects.toBe(reason);
+  await expect(flushTree(folder, { signal: controller.signal, onProgress })).rejects.toBe(reason);
   expect(flushed).toBe(7);
-  await expect(syncTree(join(folder, 'gone'))).rejects.toMatchObject({ code: 'ENOENT' });
+  await expect(flushTree(join(folder, 'gone'))).rejects.toMatchObject({ code: 'ENOENT' });
 });

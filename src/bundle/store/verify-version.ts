@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ZodError } from 'zod';
 import type { VerificationOptions } from '../verification/verify-archive.ts';
 import { verifyInThread } from '../verification/verify-in-thread.ts';
-import { type BundleStore, type Manifest, NoSuchVersion } from './bundle-store.ts';
+import type { BundleStore, Manifest } from './bundle-store.ts';
 import { VersionDamaged } from './store-errors.ts';
+import { isDamagedJson } from './store-json.ts';
 
 /**
- * Verifies the archive of a published version anew (verification.md) and compares it with its manifest: digest, size, format
- * and every file. For versions that came here by other ways than an export, such as copies from another host.
+ * Verifies the archive of a published version again (verification.md) and compares it with its manifest: digest, size,
+ * format and every file. For versions that did not come from an export here, such as copies from another host.
  * Throws `NoSuchVersion`, `VersionDamaged`, system errors, and the signal's reason.
  */
-export async function checkVersion(
+export async function verifyVersion(
   store: Pick<BundleStore, 'manifest' | 'withArchive'>,
   domain: string,
   version: string,
@@ -34,7 +34,7 @@ export async function checkVersion(
   return manifest;
 }
 
-/** The manifest of a version. Throws `NoSuchVersion`, and `VersionDamaged` where it cannot be read as one. */
+/** The manifest of a version. Throws `NoSuchVersion`, and `VersionDamaged` where it is no manifest. */
 export async function readManifest(
   store: Pick<BundleStore, 'manifest'>,
   domain: string,
@@ -43,10 +43,6 @@ export async function readManifest(
   try {
     return await store.manifest(domain, version);
   } catch (error) {
-    if (error instanceof NoSuchVersion) throw error;
-    if (error instanceof SyntaxError || error instanceof ZodError) {
-      throw new VersionDamaged('its manifest.json is damaged');
-    }
-    throw error;
+    throw isDamagedJson(error) ? new VersionDamaged('its manifest.json is damaged') : error;
   }
 }

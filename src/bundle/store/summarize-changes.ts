@@ -3,13 +3,13 @@ import { isPage } from '../verification/site/site-pages.ts';
 import type { Manifest } from './bundle-store.ts';
 import { compareManifests, type ChangeCounts as DiffCounts } from './compare-manifests.ts';
 
-/** Paths listed of each kind. */
+/** Paths listed for each kind of change. */
 const listedPaths = 20;
-/** Of all lists together as JSON in UTF-8: results of activities stay below 4 KiB (architecture.md). */
+/** For all lists together, as JSON in UTF-8: results of activities stay below 4 KiB (architecture.md). */
 const listedBytes = 3_000;
 
-/** What `export diff` shows of two versions, short enough for a history; null stands for nothing in service yet. */
-export function compareVersions(before: Manifest | null, after: Manifest): ContentChanges {
+/** What `export diff` shows, short enough for a history; `before` is null when nothing is in service yet. */
+export function summarizeChanges(before: Manifest | null, after: Manifest): ContentChanges {
   const diff = compareManifests(before ?? { ...after, files: [], pages: 0 }, after);
   const { pages, files } = diff.counts;
   const pathsOf = (paths: string[]) => paths.filter(isPage).slice(0, listedPaths);

@@ -1,21 +1,21 @@
 import { readRetryAfter } from '../../model/budget/retry-after.ts';
 import type { ObjectIdentity } from './resume-journal.ts';
 
-/** What was asked of the object store. */
+/** What a request asked the object store for. */
 export type Asked =
   | { kind: 'whole' }
   /** The first bytes of an object of which nothing is known yet. */
   | { kind: 'opening'; end: number }
-  /** Bytes `start` up to, and without, `end` of a known object. */
-  | { kind: 'part'; start: number; end: number; identity: ObjectIdentity };
+  /** Bytes from `start` up to, not including, `end` of a known object. */
+  | { kind: 'range'; start: number; end: number; identity: ObjectIdentity };
 
 /** What to do with an answer of the object store. */
 export type Verdict =
   | { kind: 'from-start'; total: number | null; etag: string | null }
   | { kind: 'opened'; identity: ObjectIdentity; end: number }
   | { kind: 'continue' }
-  /** Ask for the whole object: the store gives no parts, or nothing that proves them to belong together. */
-  | { kind: 'no-parts' }
+  /** Ask for the whole object: the store sends no ranges, or nothing proves that they belong together. */
+  | { kind: 'no-ranges' }
   | { kind: 'start-over'; why: string }
   | { kind: 'expired' }
   | { kind: 'failed'; why: string; retry: 'now' | 'later' | 'never'; retryAfterMs: number | null };
@@ -30,7 +30,7 @@ export interface Answer {
   date: string | null;
 }
 
-/** Statuses of an expired or unwelcome link; some stores say 400 for an expired token. */
+/** Statuses of an expired or refused link; some stores answer 400 for an expired token. */
 const expired = [400, 401, 403];
 const gone = [404, 410];
 const busy = [408, 425, 429];
@@ -45,10 +45,10 @@ export function judgeAnswer(answer: Answer, asked: Asked): Verdict {
     return failed(`the body is encoded with ${answer.contentEncoding}`, 'never');
   }
   if (status === 200) return { kind: 'from-start', total: lengthOf(answer.contentLength), etag: strong(answer.etag) };
-  if (status === 206 && asked.kind === 'part') return judgePart(answer, asked);
+  if (status === 206 && asked.kind === 'range') return judgeRange(answer, asked);
   if (status === 206 && asked.kind === 'opening') return judgeOpening(answer, asked.end);
-  if (status === 416 && asked.kind === 'opening') return { kind: 'no-parts' };
-  if (asked.kind === 'part' && (status === 412 || status === 416))
+  if (status === 416 && asked.kind === 'opening') return { kind: 'no-ranges' };
+  if (asked.kind === 'range' && (status === 412 || status === 416))
     return { kind: 'start-over', why: 'the object changed' };
   if (expired.includes(status)) return { kind: 'expired' };
   const why = `HTTP ${status}`;
@@ -57,9 +57,9 @@ export function judgeAnswer(answer: Answer, asked: Asked): Verdict {
   return failed(why, status >= 500 || busy.includes(status) ? 'now' : 'never', retryAfterMs);
 }
 
-function judgePart(answer: Answer, { start, end, identity }: Asked & { kind: 'part' }): Verdict {
+function judgeRange(answer: Answer, { start, end, identity }: Asked & { kind: 'range' }): Verdict {
   const expected = `bytes ${start}-${end - 1}/${identity.total}`;
-  if (answer.contentRange !== expected) return { kind: 'start-over', why: 'the answer holds another range or length' };
+  if (answer.contentRange !== expected) return { kind: 'start-over', why: 'the answer has another range or length' };
   if (answer.etag !== identity.etag) return { kind: 'start-over', why: 'the answer is of another object' };
   return { kind: 'continue' };
 }
@@ -67,7 +67,7 @@ function judgePart(answer: Answer, { start, end, identity }: Asked & { kind: 'pa
 function judgeOpening(answer: Answer, askedEnd: number): Verdict {
   const [, last, length] = /^bytes 0-(\d{1,15})\/(\d{1,15})$/.exec(answer.contentRange ?? '') ?? [];
   const [end, total, etag] = [Number(last) + 1, Number(length), strong(answer.etag)];
-  if (etag === null || !(end === Math.min(askedEnd, total))) return { kind: 'no-parts' };
+  if (etag === null || !(end === Math.min(askedEnd, total))) return { kind: 'no-ranges' };
   return { kind: 'opened', identity: { etag, total }, end };
 }
 
@@ -75,14 +75,15 @@ function failed(why: string, retry: 'now' | 'later' | 'never', retryAfterMs: num
   return { kind: 'failed', why, retry, retryAfterMs };
 }
 
-/** A weak ETag proves nothing about bytes. */
+/** Null for a weak ETag, which proves nothing about bytes. */
 function strong(etag: string | null): string | null {
   return etag !== null && /^"[^"]+"$/.test(etag) ? etag : null;
 }
 
 /**
- * Encodings that change nothing of what is stored. Uploads of a `.tar.gz` commonly leave `gzip` or `aws-chunked` with
- * the object, and a store sends it whatever was accepted: the bytes are kept as they come, and their format tells.
+ * Encodings that do not change what is stored. Uploads of a `.tar.gz` commonly leave `gzip` or `aws-chunked` with the
+ * object, and a store sends that label whatever the request accepts: the bytes are kept as received, and their format
+ * decides.
  */
 const harmless = ['', 'identity', 'gzip', 'x-gzip', 'aws-chunked'];
 

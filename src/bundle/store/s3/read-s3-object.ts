@@ -3,14 +3,14 @@ import { StoreUnreachable, VersionDamaged } from '../store-errors.ts';
 import type { S3Bucket } from './s3-bucket.ts';
 import { s3Failure } from './s3-failure.ts';
 
-/** A connection that breaks off is replaced this often, as long as bytes arrive between. */
+/** Connections in a row that may break off without a byte. */
 const idleTries = 3;
 
 /**
- * The bytes of an object, or of a range of it, in order, going on where a connection broke off if it is provably the same object. Throws
- * `VersionDamaged` when it changes meanwhile, and what `S3Bucket` throws.
+ * The bytes of an object, or of a range of it, in order. It resumes where a connection broke off if the object is
+ * provably the same. Throws `VersionDamaged` when the object changes meanwhile, and what `S3Bucket` throws.
  */
-export async function* objectBytes(
+export async function* readS3Object(
   bucket: S3Bucket,
   path: string,
   { bytes, etag }: { bytes: number; etag: string },
@@ -26,13 +26,13 @@ export async function* objectBytes(
     try {
       for await (const chunk of body) {
         offset += chunk.length;
-        if (offset > end + 1) throw new VersionDamaged('its archive is longer than it says');
+        if (offset > end + 1) throw new VersionDamaged('its archive is longer than announced');
         yield chunk;
         onProgress?.();
       }
     } catch (error) {
       signal?.throwIfAborted();
-      const failure = s3Failure(error, bucket.place, 's3:GetObject');
+      const failure = s3Failure(error, bucket.location, 's3:GetObject');
       if (!(failure instanceof StoreUnreachable)) throw failure;
       if (offset > before) idle = 0;
       if (idle >= idleTries) throw failure;

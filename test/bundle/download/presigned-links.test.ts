@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { LinkSupply, type PresignedLink } from '../../../src/bundle/download/link-supply.ts';
+import { type PresignedLink, PresignedLinks } from '../../../src/bundle/download/presigned-links.ts';
 
 const begin = Date.UTC(2026, 10, 21, 4, 0, 0);
 const hour = 3_600_000;
 
 /** Links named by their number; each lives as long as given, by a clock that differs from ours by `skew`. */
-function supplyOf(lifetimeMs: number | null, { skew = 0, serviceTells = true } = {}) {
+function linksOf(lifetimeMs: number | null, { skew = 0, serviceTells = true } = {}) {
   const clock = { now: begin };
   let asked = 0;
-  const supply = new LinkSupply(
+  const links = new PresignedLinks(
     async (): Promise<PresignedLink> => {
       asked += 1;
       return {
@@ -20,13 +20,13 @@ function supplyOf(lifetimeMs: number | null, { skew = 0, serviceTells = true } =
     },
     () => clock.now,
   );
-  const take = async () => Number((await supply.take()).at(-1));
-  return { supply, clock, take, asked: () => asked };
+  const take = async () => Number((await links.take()).at(-1));
+  return { links, clock, take, asked: () => asked };
 }
 
 describe('the links of a download', () => {
   it('are used until shortly before they end', async () => {
-    const { clock, take } = supplyOf(5_000);
+    const { clock, take } = linksOf(5_000);
     expect(await take()).toBe(1);
     clock.now += 3_400;
     expect(await take()).toBe(1);
@@ -35,7 +35,7 @@ describe('the links of a download', () => {
   });
 
   it.each([hour, -hour])('are timed by a clock that is %i ms off', async (skew) => {
-    const { clock, take } = supplyOf(5_000, { skew });
+    const { clock, take } = linksOf(5_000, { skew });
     await take();
     clock.now += 3_400;
     expect(await take()).toBe(1);
@@ -44,64 +44,64 @@ describe('the links of a download', () => {
   });
 
   it('are timed by the clock of the store, once it has told', async () => {
-    const { supply, clock, take } = supplyOf(60_000, { serviceTells: false });
+    const { links, clock, take } = linksOf(60_000, { serviceTells: false });
     await take();
-    supply.observe(new Date(clock.now + 59_000).toUTCString());
+    links.observe(new Date(clock.now + 59_000).toUTCString());
     expect(await take()).toBe(2);
-    supply.observe('garbage');
-    supply.observe(null);
+    links.observe('garbage');
+    links.observe(null);
     expect(await take()).toBe(3);
   });
 
   it('are used once, even if they have ended when they come', async () => {
-    const { take, asked } = supplyOf(-hour);
+    const { take, asked } = linksOf(-hour);
     expect([await take(), await take()]).toEqual([1, 2]);
     expect(asked()).toBe(2);
   });
 
   it('are used for ever when they do not tell', async () => {
-    const { clock, take } = supplyOf(null);
+    const { clock, take } = linksOf(null);
     await take();
     clock.now += 1_000 * hour;
     expect(await take()).toBe(1);
   });
 
   it('are shared by those who need one at the same time', async () => {
-    const { take, asked } = supplyOf(hour);
+    const { take, asked } = linksOf(hour);
     expect(await Promise.all([take(), take(), take()])).toEqual([1, 1, 1]);
     expect(asked()).toBe(1);
   });
 
   it('are replaced when refused, once for all who had them', async () => {
-    const { supply, take } = supplyOf(hour);
-    const href = await supply.take();
-    supply.refuse(href, 403);
-    supply.refuse(href, 403);
+    const { links, take } = linksOf(hour);
+    const href = await links.take();
+    links.refuse(href, 403);
+    links.refuse(href, 403);
     expect(await take()).toBe(2);
   });
 
   it('are given up when three in a row are refused, and not when bytes came between', async () => {
-    const { supply } = supplyOf(hour);
-    const refuse = async () => supply.refuse(await supply.take(), 403);
+    const { links } = linksOf(hour);
+    const refuse = async () => links.refuse(await links.take(), 403);
     await refuse();
     await refuse();
-    supply.serves();
+    links.served();
     await refuse();
     await refuse();
     await expect(refuse()).rejects.toMatchObject({
       name: 'LinkExpired',
-      message: '3 links in a row are not taken (HTTP 403, though by its own date it has not expired)',
+      message: '3 links in a row were refused (HTTP 403, though by its own date it has not expired)',
     });
   });
 
   it('may fail to come, and are asked for again', async () => {
     const answers = [new Error('503'), null];
-    const supply = new LinkSupply(async () => {
+    const links = new PresignedLinks(async () => {
       const failure = answers.shift();
       if (failure) throw failure;
       return { href: 'https://store.example/1', sizeBytes: null, expiresAtMs: null, serviceNowMs: null };
     });
-    await expect(supply.take()).rejects.toThrow('503');
-    expect(await supply.take()).toBe('https://store.example/1');
+    await expect(links.take()).rejects.toThrow('503');
+    expect(await links.take()).toBe('https://store.example/1');
   });
 });

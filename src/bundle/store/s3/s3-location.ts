@@ -1,16 +1,16 @@
-/** Where an S3 store lies. */
-export interface S3Place {
+/** Where an S3 store is. */
+export interface S3Location {
   bucket: string;
-  /** What every key begins with, without slashes around it; empty for the whole bucket. */
+  /** Prefix of every key, without slashes around it; empty for the whole bucket. */
   prefix: string;
   /** Address of the object store; AWS when absent. Buckets are then named in the path. */
   endpoint?: string | undefined;
-  /** By AWS's own variables and profiles when absent. */
+  /** From AWS's own variables and profiles when absent. */
   region?: string | undefined;
 }
 
 /** For people: `s3://bucket/prefix at https://…`. */
-export function placeText({ bucket, prefix, endpoint }: S3Place): string {
+export function locationText({ bucket, prefix, endpoint }: S3Location): string {
   const path = prefix === '' ? bucket : `${bucket}/${prefix}`;
   return `s3://${path}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Current, Manifest, StagedManifest } from './bundle-store.ts';
+import type { InUse } from './retention.ts';
 import type { SiteHold } from './site-holds.ts';
-import type { VersionUses } from './version-uses.ts';
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 const size = z.int().nonnegative();
@@ -28,7 +28,7 @@ const holdSchema = z.object({
 });
 /** By the name of the target. */
 const rolloutsSchema = z.record(z.string(), z.string());
-const usesSchema = z.object({
+const inUseSchema = z.object({
   rollingOut: z.record(z.string(), z.string()),
   promoting: z.record(z.string(), z.string()),
   removing: z.array(z.string()),
@@ -36,16 +36,30 @@ const usesSchema = z.object({
 });
 const identitySchema = z.object({ identity: z.string().min(1) });
 
-// The JSON files of a bundle store (contracts.md); each throws when the text is not what it should be.
+// The JSON files of a bundle store (contracts.md). Each throws an error of `isDamagedJson` when the text is another.
 export const parseStaged = (text: string): StagedManifest => stagedSchema.parse(JSON.parse(text));
 export const parseManifest = (text: string): Manifest => manifestSchema.parse(JSON.parse(text));
 export const parseCurrent = (text: string): Current => currentSchema.parse(JSON.parse(text));
 export const parseHold = (text: string): SiteHold => holdSchema.parse(JSON.parse(text));
 export const parseRollouts = (text: string): Record<string, string> => rolloutsSchema.parse(JSON.parse(text));
-export const parseUses = (text: string): VersionUses => usesSchema.parse(JSON.parse(text));
+export const parseInUse = (text: string): InUse => inUseSchema.parse(JSON.parse(text));
 export const parseIdentity = (text: string): string => identitySchema.parse(JSON.parse(text)).identity;
 
-/** JSON as it is written for people and programs alike. */
+/** The manifest that a text is; null when it is none. */
+export function manifestIn(text: string): Manifest | null {
+  try {
+    return parseManifest(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a parser here failed because the text is not JSON, or not the JSON it should be. */
+export function isDamagedJson(error: unknown): boolean {
+  return error instanceof SyntaxError || error instanceof z.ZodError;
+}
+
+/** JSON as people and programs read it. */
 export function toJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

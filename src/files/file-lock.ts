@@ -1,0 +1,24 @@
+import Database from 'better-sqlite3';
+import { errorCode } from './error-code.ts';
+
+/** An exclusive lock, taken until `release` or until the process ends in whatever way. */
+export interface FileLock {
+  release(): void;
+}
+
+/**
+ * Takes the lock `file`, which is created when absent; undefined when another process, or this one, has it. The lock is
+ * SQLite's on an empty database, and so the operating system's: it goes when its owner dies, even by kill -9, and is
+ * never taken from an owner that is only stopped. Throws what SQLite throws when the file cannot be created.
+ */
+export function tryLock(file: string): FileLock | undefined {
+  const database = new Database(file, { timeout: 0 });
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database.close();
+    if (errorCode(error)?.startsWith('SQLITE_BUSY')) return undefined;
+    throw error;
+  }
+  return { release: () => database.close() };
+}
