@@ -74,7 +74,7 @@ export function organizationOf(deps: ActivityDependencies, org: string): Organiz
 }
 
 /** The webhooks of an organization that are told of such events, for the result of an activity; nothing for none. */
-export function toldOf(deps: ActivityDependencies, org: string, type: WebhookEventType): { webhooks?: string[] } {
+export function webhooksFor(deps: ActivityDependencies, org: string, type: WebhookEventType): { webhooks?: string[] } {
   const { webhooks = [] } = deps.organizations.find((candidate) => candidate.id === org) ?? {};
   const names = subscribedTo(webhooks, type);
   return names.length === 0 ? {} : { webhooks: names };

@@ -4,7 +4,7 @@ import { type PlannedPass, planFor } from '../feedback/pass/plan-for.ts';
 import type { ReadingKind } from '../model/sync/pass-kind.ts';
 import type { PassBounds } from '../model/sync/pass-slices.ts';
 import type { SyncProgress } from '../model/sync/sync.ts';
-import { type ActivityDependencies, organizationOf, requireStore, toldOf } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, webhooksFor } from './dependencies.ts';
 import { permanent } from './failures.ts';
 
 export interface BeginPassInput {
@@ -87,7 +87,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       requests,
       throttled,
       entries,
-      ...toldOf(deps, input.org, 'feedback.pass.finished'),
+      ...webhooksFor(deps, input.org, 'feedback.pass.finished'),
     };
   },
 });

@@ -15,10 +15,10 @@ import { type ForAWhile, overrideProblem, type WindowSettings } from '../model/b
 import {
   ask,
   configure,
-  earlierThanTold,
+  bringWaitersForward,
   nextChange,
-  overrideWith,
-  pauseWith,
+  setOverride,
+  setPause,
   report,
   retryKey,
 } from '../model/budget/sliding-window.ts';
@@ -60,7 +60,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
 
   /** Takes over the window, and wakes whoever can come earlier than told. */
   const settle = (next: WindowState) => {
-    const { state, holders } = earlierThanTold(next, Date.now());
+    const { state, holders } = bringWaitersForward(next, Date.now());
     window = state;
     wakes.push(...holders.map(wake));
     setCurrentDetails(describeWindow(input.org, viewOf(window, Date.now()), Date.now()));
@@ -95,16 +95,16 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   setHandler(
     overrideBudgetUpdate,
     (asked) => {
-      if (asked === null) return answer(overrideWith(window, null, Date.now()));
+      if (asked === null) return answer(setOverride(window, null, Date.now()));
       const { forMs: _span, ...override } = asked;
-      return answer(overrideWith(window, { ...override, until: endOf(asked) }, Date.now()));
+      return answer(setOverride(window, { ...override, until: endOf(asked) }, Date.now()));
     },
     {
       description: 'Sets limit or reserve by hand for a while; null ends that.',
       validator: (asked) => requireSound(asked && overrideProblem(window.settings, asked)),
     },
   );
-  setHandler(pauseBudgetUpdate, (pause) => answer(pauseWith(window, pause && { until: endOf(pause) }, Date.now())), {
+  setHandler(pauseBudgetUpdate, (pause) => answer(setPause(window, pause && { until: endOf(pause) }, Date.now())), {
     description: 'Stops granting for a while or until resumed; null resumes.',
   });
   setHandler(retryKeySignal, () => take(retryKey(window, Date.now())), {
