@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { access, constants, mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { retentionDays } from '../model/temporal-terms.ts';
 import {
   DatabaseInUse,
   DataFolderNotWritable,
@@ -70,7 +71,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
     uiPort: 8233,
     namespace: 'default',
     searchAttributes: {},
-    retentionDays: 30,
+    retentionDays,
     ...options,
     dbFile: options.dbFile === undefined ? undefined : resolve(options.dbFile),
   };

@@ -6,6 +6,7 @@ import {
   startChild,
   uuid4,
 } from '@temporalio/workflow';
+import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
 import type { WebhookEvent } from '../model/webhook-event.ts';
 import { webhookWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import type { deliverWebhook } from './deliver-webhook.ts';
@@ -24,7 +25,7 @@ export async function announce(org: string, webhooks: readonly string[], event: 
       await CancellationScope.nonCancellable(() =>
         startChild<typeof deliverWebhook>(workflowTypes.deliverWebhook, {
           workflowId: webhookWorkflowId(org, webhook, messageId),
-          workflowTaskTimeout: '2s',
+          workflowTaskTimeout: workflowTaskTimeoutMs,
           staticSummary: `${event.type} to ${webhook} (${org})`,
           typedSearchAttributes: attributesOf({ org }),
           parentClosePolicy: ParentClosePolicy.ABANDON,

@@ -14,13 +14,13 @@ import { describeWindow } from '../model/budget/budget-text.ts';
 import { type ForAWhile, overrideProblem, type WindowSettings } from '../model/budget/permits.ts';
 import {
   ask,
-  configure,
   bringWaitersForward,
+  configure,
   nextChange,
-  setOverride,
-  setPause,
   report,
   retryKey,
+  setOverride,
+  setPause,
 } from '../model/budget/sliding-window.ts';
 import { emptyWindow, type WindowState } from '../model/budget/window-state.ts';
 import { viewOf } from '../model/budget/window-view.ts';
