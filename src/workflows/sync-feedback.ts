@@ -55,7 +55,7 @@ class Sync {
   constructor(input: SyncInput) {
     this.#input = input;
     if (!input.carried) return;
-    const { tries = 0, ...progress } = input.carried;
+    const { tries, ...progress } = input.carried;
     this.#progress = progress;
     this.#tries = tries;
   }
@@ -168,7 +168,7 @@ class Sync {
     const result = { workflowId, runId, org, project, pass, ...counts, watermark, verifiedUpTo };
     const { waitedMs: _waitedMs, ...told } = result;
     const timestamp = new Date().toISOString();
-    await announce(org, webhooks ?? [], { type: 'feedback.pass.finished', timestamp, data: { ...told, outcome } });
+    await announce(org, webhooks, { type: 'feedback.pass.finished', timestamp, data: { ...told, outcome } });
     return result;
   }
 
