@@ -115,7 +115,7 @@ describe('an export that needs approval', () => {
       const startedAt = await env.currentTimeMs();
       expect(await (await start(taskQueue, input())).result()).toMatchObject({
         outcome: 'rejected',
-        reasons: [{ rule: 'approval-expired', detail: 'nobody approved it within 24 h' }],
+        reasons: [{ rule: 'approval-expired', detail: 'not approved within 24 h' }],
       });
       expect((await env.currentTimeMs()) - startedAt).toBeGreaterThanOrEqual(day);
     });
