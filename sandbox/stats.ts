@@ -11,7 +11,7 @@ export interface OrganizationStats {
   throttled: number;
   /** The most analytics requests in any window, whatever they were answered. */
   maxInAnyWindow: number;
-  /** The same for requests for feedback alone, and for all others (strangers). */
+  /** The same for requests for feedback alone, and for all others (other clients). */
   maxFeedbackInAnyWindow: number;
   maxOthersInAnyWindow: number;
 }

@@ -1,63 +1,35 @@
 import { type Manifest, NoSuchVersion } from '../bundle/store/bundle-store.ts';
 import { summarizeChanges } from '../bundle/store/summarize-changes.ts';
 import type { ContentChanges } from '../model/export/content-changes.ts';
-import { publishFailure, tidy } from './bundle-versions.ts';
-import { type ActivityDependencies, requireStore } from './dependencies.ts';
-import { withHeartbeats } from './heartbeats.ts';
+import { removeOldVersions } from './bundle-versions.ts';
+import type { ActivityDependencies } from './dependencies.ts';
 import { type Promotion, promoteUnlessHeld } from './promotion.ts';
+import { type StoredVersion, versionStep } from './version-step.ts';
 
-interface VersionInput {
-  domain: string;
-  storeId: string;
-  version: string;
-}
-
-/** What a version that awaits a person's approval needs: its changes, and what follows from the decision. */
+/** Steps of a version that awaits a person's approval. */
 export const createApprovalActivities = (deps: ActivityDependencies) => ({
-  /** What the version changes with respect to the one in service; counts, and a few paths (architecture.md). */
-  async describeChanges(input: VersionInput & { against: string | null }): Promise<ContentChanges> {
-    requireStore('bundle', input.storeId, deps.bundles.identity);
+  /** What the version changes compared with the current one: counts, and a few paths (architecture.md). */
+  async describeChanges(input: StoredVersion & { against: string | null }): Promise<ContentChanges> {
     const { domain, version, against } = input;
-    try {
-      const compare = async () => {
-        const before = against === null ? null : await manifestIfThere(deps, domain, against);
-        return summarizeChanges(before, await deps.bundles.manifest(domain, version));
-      };
-      return await withHeartbeats(() => ({ version }), compare);
-    } catch (error) {
-      throw publishFailure(error, domain);
-    }
+    return versionStep(deps, input, async () => {
+      const before = against === null ? null : await manifestIfThere(deps, domain, against);
+      return summarizeChanges(before, await deps.bundles.manifest(domain, version));
+    });
   },
 
   /** Makes an approved version current, unless the site has been held meanwhile. Safe to repeat. */
-  async promoteVersion(input: VersionInput & { promote: Promotion }): Promise<{ heldAt: string | null }> {
-    requireStore('bundle', input.storeId, deps.bundles.identity);
+  async promoteVersion(input: StoredVersion & { promote: Promotion }): Promise<{ heldAt: string | null }> {
     const { domain, version, promote } = input;
-    try {
-      return await withHeartbeats(
-        () => ({ version }),
-        async () => {
-          const hold = await promoteUnlessHeld(deps.bundles, domain, version, promote);
-          await tidy(deps, domain);
-          return { heldAt: hold?.version ?? null };
-        },
-      );
-    } catch (error) {
-      throw publishFailure(error, domain);
-    }
+    return versionStep(deps, input, async () => {
+      const hold = await promoteUnlessHeld(deps.bundles, domain, version, promote);
+      await removeOldVersions(deps, domain);
+      return { heldAt: hold?.version ?? null };
+    });
   },
 
   /** Removes a version that was not approved. Safe to repeat. */
-  async withdrawVersion({ domain, storeId, version }: VersionInput): Promise<void> {
-    requireStore('bundle', storeId, deps.bundles.identity);
-    try {
-      await withHeartbeats(
-        () => ({ version }),
-        () => deps.bundles.withdraw(domain, version),
-      );
-    } catch (error) {
-      throw publishFailure(error, domain);
-    }
+  async withdrawVersion(input: StoredVersion): Promise<void> {
+    return versionStep(deps, input, () => deps.bundles.withdraw(input.domain, input.version));
   },
 });
 

@@ -1,21 +1,19 @@
 import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
-import { ArchiveTooLarge, DownloadFailed, LinkExpired, NoRoom } from '../bundle/download/download-errors.ts';
-import { LinkRefused } from '../bundle/download/link-policy.ts';
-import { type Current, NoSuchVersion, PointerMoved } from '../bundle/store/bundle-store.ts';
-import { BrowserUnusable } from '../bundle/verification/render/browser-unusable.ts';
+import { NoRoom } from '../bundle/download/download-errors.ts';
+import { type Current, NoSuchVersion } from '../bundle/store/bundle-store.ts';
 import { withRendering } from '../bundle/verification/render/rendering.ts';
 import type { VerificationReport } from '../bundle/verification/verification-report.ts';
 import { verifyInThread } from '../bundle/verification/verify-in-thread.ts';
 import type { ArchiveFacts, Reason } from '../model/export/archive-facts.ts';
 import { versionWithContent } from '../model/export/site-export.ts';
+import { bundleFailure } from './bundle-failures.ts';
 import { type ActivityDependencies, requireStore, type Site, siteOf } from './dependencies.ts';
-import { isTemporalFailure, permanent, transient } from './failures.ts';
+import { transient } from './failures.ts';
 import { type FetchDetails, fetchArchive, noFetchYet } from './fetch-archive.ts';
 import { earlierDetails, withHeartbeats } from './heartbeats.ts';
 import { type Promotion, promoteUnlessHeld } from './promotion.ts';
-import { serviceFailure } from './service-failures.ts';
-import { storeFailure } from './store-failures.ts';
+import { type StoredVersion, versionStep } from './version-step.ts';
 
 export interface FetchBundleInput {
   org: string;
@@ -24,8 +22,8 @@ export interface FetchBundleInput {
   jobId: string;
   /** Names the private place of the download; the same for every attempt. */
   stageId: string;
-  /** Publish even if nothing changed. Absent in runs that began with release 0.1.0. */
-  force?: boolean;
+  /** Publish even if nothing changed. */
+  force: boolean;
 }
 
 export type FetchBundleResult = {
@@ -39,34 +37,24 @@ export type FetchBundleResult = {
       ok: true;
       contentDigest: string;
       current: Current | null;
-      /** The version at which a person holds the site; absent in runs that began with release 0.1.0. */
-      heldAt?: string | null;
-      /** Stored under that hold, and not in service. */
-      waiting?: { version: string; contentDigest: string } | null;
+      /** The version at which a person holds the site. */
+      heldAt: string | null;
+      /** Published under that hold, but not in service. */
+      waiting: { version: string; contentDigest: string } | null;
     }
   | { ok: false; reasons: Reason[] }
 );
 
-export interface PublishInput {
+export interface PublishInput extends StoredVersion {
   org: string;
-  domain: string;
-  storeId: string;
   stageId: string;
-  version: string;
-  /** Whether readers of `current` see it, and the pointer's epoch it must still have. */
+  /** What the pointer to the current version must still be; null when the version does not become current. */
   promote: Promotion | null;
   /** A person decides before it is promoted. */
-  awaitsApproval?: boolean;
+  awaitsApproval: boolean;
 }
 
-export interface DescribeInput {
-  domain: string;
-  version: string;
-  /** Absent in runs that began with release 0.1.0. */
-  storeId?: string;
-}
-
-/** Reasons are listed in a workflow's result, which stays small (architecture.md); the log of `export verify` has them all. */
+/** A workflow's result stays small (architecture.md); `export verify` lists all reasons. */
 const reasonsInResult = 10;
 /** An archive may hold this many times its own size. */
 const maxRatio = 200;
@@ -74,15 +62,13 @@ const verificationTimeLimitMs = 3_600_000;
 
 export const createBundleActivities = (deps: ActivityDependencies) => ({
   /**
-   * Asks for a link, downloads the archive to the store's staging and verifies it: one activity, because a link must
-   * never stand in a history and is fresh in every attempt (E3). A refused archive is a normal result.
+   * Asks for a link, downloads the archive to the store's staging and verifies it. It is one activity, so that links
+   * stay out of the history and every attempt gets a fresh one (E3). A refused archive is a normal result.
    */
   async fetchBundle(input: FetchBundleInput): Promise<FetchBundleResult> {
     requireStore('bundle', input.storeId, deps.bundles.identity);
     const site = siteOf(deps, input.org, input.domain);
-    const details: FetchDetails = {
-      ...earlierDetails<FetchDetails>(noFetchYet),
-    };
+    const details: FetchDetails = { ...earlierDetails(noFetchYet) };
     return withHeartbeats(
       () => details,
       async (signal) => {
@@ -100,15 +86,15 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
             signal,
           });
           if (verified.archive && verified.archive.sha256 !== downloaded.sha256) {
-            // The next attempt must not go on behind bytes that are not the source's.
+            // The next attempt must not resume behind corrupt bytes.
             await deps.bundles.discardStaged(input.stageId);
             throw transient('DownloadFailed', 'the bytes on disk are not those that were downloaded');
           }
           const report = await renderIfAsked(file, verified, site, signal);
           logWarnings(report);
-          return { linksRequested: details.linksRequested, ...(await conclude(deps, input, report, signal)) };
+          return { linksRequested: details.linksRequested, ...(await keepOrDiscard(deps, input, report, signal)) };
         } catch (error) {
-          // A full disk is no place for half a download; the next attempt begins when there is room.
+          // Half a download would keep the disk full; the next attempt begins when there is room.
           if (error instanceof NoRoom) await deps.bundles.discardStaged(input.stageId);
           throw bundleFailure(error);
         }
@@ -117,32 +103,25 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
   },
 
   /**
-   * Makes the staged archive a version and, if asked, the current one, unless the site is held (`heldAt`, absent in runs
-   * that began with release 0.1.0) or a person decides first. Safe to repeat.
+   * Makes the staged archive a version and, if asked, the current one, unless the site is held (`heldAt`) or a person
+   * decides first. Safe to repeat.
    */
-  async publishVersion(input: PublishInput): Promise<{ url: string; heldAt?: string | null }> {
-    requireStore('bundle', input.storeId, deps.bundles.identity);
+  async publishVersion(input: PublishInput): Promise<{ url: string; heldAt: string | null }> {
     const { bundles } = deps;
     const { domain, version, promote, awaitsApproval } = input;
-    const publish = async () => {
+    return versionStep(deps, input, async () => {
       await bundles.publish(input.stageId, version);
       const promotion = () => (promote ? promoteUnlessHeld(bundles, domain, version, promote) : null);
       const hold = await (awaitsApproval ? bundles.holds.noteWaiting(domain, version) : promotion());
-      // One that may yet be rejected costs no older one its place.
-      if (!awaitsApproval || hold) await tidy(deps, domain);
+      // A version that may still be rejected pushes out no older one.
+      if (!awaitsApproval || hold) await removeOldVersions(deps, domain);
       return { url: await bundles.urlOf(domain, version), heldAt: hold?.version ?? null };
-    };
-    try {
-      return await withHeartbeats(() => ({ version }), publish);
-    } catch (error) {
-      throw publishFailure(error, domain);
-    }
+    });
   },
 
-  /** What is published under a version's address. */
-  async describeVersion(input: DescribeInput): Promise<{ url: string; archive: ArchiveFacts }> {
-    if (input.storeId !== undefined) requireStore('bundle', input.storeId, deps.bundles.identity);
-    const { domain, version } = input;
+  /** Address and archive of a published version. */
+  async describeVersion({ domain, version, storeId }: StoredVersion): Promise<{ url: string; archive: ArchiveFacts }> {
+    requireStore('bundle', storeId, deps.bundles.identity);
     try {
       const { archive } = await deps.bundles.manifest(domain, version);
       return { url: await deps.bundles.urlOf(domain, version), archive };
@@ -162,8 +141,11 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/** Where a version comes, old ones go. What cannot be removed now is not worth a failure: the next time does it. */
-export async function tidy({ bundles, keepVersions }: ActivityDependencies, domain: string): Promise<void> {
+/** Removes versions beyond the number to keep. A failure is only logged: the next export tries again. */
+export async function removeOldVersions(
+  { bundles, keepVersions }: ActivityDependencies,
+  domain: string,
+): Promise<void> {
   try {
     const removed = await bundles.prune(domain, keepVersions);
     if (removed.length > 0) log.info('removed old versions', { domain, removed });
@@ -173,7 +155,7 @@ export async function tidy({ bundles, keepVersions }: ActivityDependencies, doma
   }
 }
 
-/** The report with what sampled pages show in a browser, where the site asks for it and nothing else is wrong. */
+/** Adds what sampled pages show in a browser, if the site asks for it and nothing else is wrong. */
 async function renderIfAsked(
   file: string,
   report: VerificationReport,
@@ -198,13 +180,14 @@ async function announceVerifying(deps: ActivityDependencies): Promise<void> {
   }
 }
 
-/** By rule alone: what exactly is wrong, `export verify` says. */
+/** Names the rules only; `export verify` gives the details. */
 function logWarnings({ warnings }: VerificationReport): void {
   const rules = [...new Set(warnings.map(({ rule }) => rule))];
   if (rules.length > 0) log.warn('the bundle breaks rules that only warn', { rules });
 }
 
-async function conclude(
+/** Leaves the verified archive staged, with its manifest, if it is to be published. */
+async function keepOrDiscard(
   deps: ActivityDependencies,
   input: FetchBundleInput,
   report: VerificationReport,
@@ -217,8 +200,8 @@ async function conclude(
   }
   const current = await deps.bundles.current(input.domain);
   const published = { contentDigest, current, ...(await holdOf(deps, input.domain)) };
-  if (input.force === false && versionWithContent(published) !== null) {
-    // Nothing changed, so nothing will be published (E6): no worker needs the download, wherever it is.
+  if (!input.force && versionWithContent(published) !== null) {
+    // Nothing changed, so nothing will be published (E6).
     await deps.bundles.discardStaged(input.stageId);
     return { ok: true as const, pages, files, archive, ...published };
   }
@@ -237,7 +220,7 @@ async function holdOf({ bundles }: ActivityDependencies, domain: string) {
   const hold = await bundles.holds.of(domain);
   if (!hold?.waiting) return { heldAt: hold?.version ?? null, waiting: null };
   const { version } = hold;
-  // Removed by hand, it is no reason to stop.
+  // The waiting version may have been removed by hand.
   const manifest = await bundles.manifest(domain, hold.waiting).catch(ignoring(NoSuchVersion));
   const waiting = manifest && { version: manifest.version, contentDigest: manifest.contentDigest };
   return { heldAt: version, waiting };
@@ -249,27 +232,4 @@ function ignoring(type: new () => Error): (error: unknown) => null {
     if (error instanceof type) return null;
     throw error;
   };
-}
-
-/** As `bundleFailure`, for steps that move the pointer. */
-export function publishFailure(error: unknown, domain: string): Error {
-  if (error instanceof PointerMoved) {
-    return permanent('Superseded', `another run has published ${domain} in the meantime; its version stays current`);
-  }
-  return bundleFailure(error);
-}
-
-function bundleFailure(error: unknown): Error {
-  if (isTemporalFailure(error)) return error;
-  if (error instanceof BrowserUnusable) return permanent('InvalidInput', `${error.message}: ${error.fix}`);
-  if (error instanceof LinkRefused) return permanent('LinkRefused', error.message);
-  if (error instanceof ArchiveTooLarge) return permanent('ArchiveTooLarge', error.message);
-  if (error instanceof NoRoom) return transient('StoreUnavailable', error.message);
-  if (error instanceof LinkExpired) return transient('DownloadFailed', error.message);
-  if (error instanceof DownloadFailed) {
-    const { message, retryable, retryAfterMs } = error;
-    if (!retryable) return permanent('DownloadFailed', message);
-    return transient('DownloadFailed', message, retryAfterMs ?? undefined);
-  }
-  return storeFailure(error) ?? serviceFailure(error, Context.current().info.attempt);
 }

@@ -13,7 +13,7 @@ import { subscribedTo, type Webhook } from '../webhooks/webhook.ts';
 import { permanent } from './failures.ts';
 import type { PermitSource } from './leases.ts';
 
-/** What the worker knows of one site from its configuration. */
+/** A site as the worker's configuration describes it. */
 export interface Site {
   domain: string;
   jobTimeoutMs: number;
@@ -22,18 +22,18 @@ export interface Site {
   approvalTimeoutMs: number | null;
   maxBytes: number;
   maxFiles: number;
-  /** Connections a download uses where the source gives parts. */
+  /** Connections a download uses if the source serves ranges. */
   connections: number;
   /** Longest time of a download, over all attempts. */
   downloadTimeoutMs: number;
-  /** What becomes of a bundle that breaks a rule about its content, where it differs from the rule's default. */
+  /** Levels of the rules about the content of a bundle that differ from the defaults. */
   siteRules: SiteRuleLevels & RenderRuleLevels;
-  /** How many pages are opened in a browser, and in which; null for none. */
+  /** How many pages are opened in which browser; null for none. */
   render: { pages: number; browser: string | null; sandbox: boolean } | null;
   targets: readonly RolloutTarget[];
 }
 
-/** What the worker knows of one organization. */
+/** An organization as the worker's configuration describes it. */
 export interface Organization {
   id: string;
   service: DocumentationService;
@@ -41,18 +41,18 @@ export interface Organization {
   sites: readonly Site[];
   /** The use of spare requests; null unless configured. */
   spare: SpareUse | null;
-  /** Who is told of finished passes and exports. */
+  /** Receivers of messages about finished passes and exports. */
   webhooks: readonly Webhook[];
 }
 
 /** How spare requests are used (`budget.spare: verify`). */
 export interface SpareUse {
-  /** The budget's window: what was read within it is left alone, and what schedules start within it is not spare. */
+  /** The budget's window: what was read within it is not read again, and what schedules need within it is not spare. */
   windowMs: number;
   scheduled: readonly ScheduledDemand[];
 }
 
-/** Everything activities touch; made once by the worker. */
+/** Everything activities use; made once by the worker. */
 export interface ActivityDependencies {
   organizations: readonly Organization[];
   feedback: FeedbackStore;
@@ -73,11 +73,10 @@ export function organizationOf(deps: ActivityDependencies, org: string): Organiz
   return found;
 }
 
-/** The webhooks of an organization that are told of such events, for the result of an activity; nothing for none. */
-export function toldOf(deps: ActivityDependencies, org: string, type: WebhookEventType): { webhooks?: string[] } {
-  const { webhooks = [] } = deps.organizations.find((candidate) => candidate.id === org) ?? {};
-  const names = subscribedTo(webhooks, type);
-  return names.length === 0 ? {} : { webhooks: names };
+/** Names of the organization's webhooks that are told of such events; none when it is not configured any more. */
+export function webhooksFor({ organizations }: ActivityDependencies, org: string, type: WebhookEventType): string[] {
+  const { webhooks = [] } = organizations.find((candidate) => candidate.id === org) ?? {};
+  return subscribedTo(webhooks, type);
 }
 
 export function siteOf(deps: ActivityDependencies, org: string, domain: string): Site {
@@ -86,7 +85,7 @@ export function siteOf(deps: ActivityDependencies, org: string, domain: string):
   return found;
 }
 
-/** Refuses to write to another store than the one the workflow began with (architecture.md). */
+/** Throws unless this worker's store is the one the run began with (architecture.md). */
 export function requireStore(what: 'feedback' | 'bundle', pinned: string, own: string): void {
   if (pinned === own) return;
   throw permanent(

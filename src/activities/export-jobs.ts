@@ -3,7 +3,7 @@ import { CancelledFailure } from '@temporalio/common';
 import type { ExportParameters } from '../model/export/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
 import { NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
-import { type ActivityDependencies, organizationOf, siteOf, toldOf } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, siteOf, webhooksFor } from './dependencies.ts';
 import { isTemporalFailure, permanent, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { serviceFailure } from './service-failures.ts';
@@ -12,17 +12,17 @@ export interface SitePlan {
   storeId: string;
   jobTimeoutMs: number;
   jobAttempts: number;
-  /** How long a version waits for a person; null when it needs none. Absent in runs that began with release 0.1.0. */
-  approvalTimeoutMs?: number | null;
-  /** How long the site's last complete exports took at the service, the latest first; absent as above. */
-  usualJobsMs?: number[];
+  /** How long a version waits for a person's approval; null when it needs none. */
+  approvalTimeoutMs: number | null;
+  /** How long the site's last complete exports took at the service, the latest first. */
+  usualJobsMs: number[];
   /** Names of the rollout targets, in the order of the configuration. */
   targets: string[];
-  /** Names of the webhooks that are to be told, if any. */
-  webhooks?: string[];
+  /** Names of the webhooks to notify. */
+  webhooks: string[];
 }
 
-/** Exports that the polls of the next one learn from. */
+/** How many exports the polls of the next one learn from. */
 const learntFrom = 10;
 
 interface SiteInput {
@@ -42,13 +42,13 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       approvalTimeoutMs: site.approvalTimeoutMs,
       usualJobsMs: await deps.feedback.jobDurations(org, domain, learntFrom),
       targets: site.targets.map((target) => target.name),
-      ...toldOf(deps, org, 'export.finished'),
+      webhooks: webhooksFor(deps, org, 'export.finished'),
     };
   },
 
   /**
-   * Starts a job with one request. Tried again by Temporal only when the request surely did not arrive; otherwise
-   * `StartUncertain`, and the workflow decides (architecture.md).
+   * Starts a job with one request. Temporal retries only if the request certainly did not arrive; otherwise it fails
+   * with `StartUncertain`, and the workflow decides (architecture.md).
    */
   async startJob(input: SiteInput & { parameters: ExportParameters }): Promise<{ jobId: string }> {
     const { siteVersion, paths } = input.parameters;
@@ -59,18 +59,18 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
         ...(paths === undefined || paths.length === 0 ? {} : { paths }),
       };
       const { service } = organizationOf(deps, input.org);
-      const job = await alive((signal) => service.startExportJob(request, { signal }));
+      const job = await withBeats((signal) => service.startExportJob(request, { signal }));
       return { jobId: job.jobId };
     } catch (error) {
       throw startFailure(error);
     }
   },
 
-  /** Asks for the job's state once; a job the service does not know (any more) is `missing`. */
+  /** Asks for the job's state once; a job the service does not know is `missing`. */
   async readJob(input: { org: string; jobId: string }): Promise<JobReading> {
     try {
       const { service } = organizationOf(deps, input.org);
-      const job = await alive((signal) => service.getExportJob(input.jobId, { signal }));
+      const job = await withBeats((signal) => service.getExportJob(input.jobId, { signal }));
       return { state: job.state, status: job.status, percent: job.percent, pageCount: job.pageCount, error: job.error };
     } catch (error) {
       const failure = serviceFailure(error, activityInfo().attempt);
@@ -85,23 +85,23 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
 export type JobReading = Omit<ExportJob, 'state' | 'jobId'> & { state: ExportJob['state'] | 'missing' };
 
 /** One request with heartbeats: a worker that dies during it is noticed in seconds. */
-const alive = <Result>(request: (signal: AbortSignal) => Promise<Result>): Promise<Result> =>
+const withBeats = <Result>(request: (signal: AbortSignal) => Promise<Result>): Promise<Result> =>
   withHeartbeats(() => ({}), request);
 
 function startFailure(error: unknown): Error {
-  // Shut down, paused or cancelled with the request on its way: it may have arrived.
+  // The worker shut down or the activity was paused during the request, which may have arrived.
   if (isTemporalFailure(error)) {
     return error instanceof CancelledFailure ? error : permanent('StartUncertain', error.message);
   }
-  const surelyNotArrived =
+  const didNotArrive =
     error instanceof RateLimited ||
     (error instanceof ServerError && error.status === 503) ||
     (error instanceof NetworkError && !error.mayHaveArrived);
-  if (surelyNotArrived) {
+  if (didNotArrive) {
     const delay = error instanceof RateLimited ? (error.retryAfterMs ?? undefined) : undefined;
     return transient(error.kind, error.message, delay);
   }
   const failure = serviceFailure(error);
-  const unsure = error instanceof ServiceError && 'nonRetryable' in failure && failure.nonRetryable !== true;
-  return unsure ? permanent('StartUncertain', failure.message) : failure;
+  const isUncertain = error instanceof ServiceError && 'nonRetryable' in failure && failure.nonRetryable !== true;
+  return isUncertain ? permanent('StartUncertain', failure.message) : failure;
 }

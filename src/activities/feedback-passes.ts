@@ -4,7 +4,7 @@ import { type PlannedPass, planFor } from '../feedback/pass/plan-for.ts';
 import type { ReadingKind } from '../model/sync/pass-kind.ts';
 import type { PassBounds } from '../model/sync/pass-slices.ts';
 import type { SyncProgress } from '../model/sync/sync.ts';
-import { type ActivityDependencies, organizationOf, requireStore, toldOf } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, webhooksFor } from './dependencies.ts';
 import { permanent } from './failures.ts';
 
 export interface BeginPassInput {
@@ -36,8 +36,8 @@ export interface BegunPass {
 export interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
   watermark: string | null;
   verifiedUpTo: string | null;
-  /** Names of the webhooks that are to be told, if any. */
-  webhooks?: string[];
+  /** Names of the webhooks to notify. */
+  webhooks: string[];
 }
 
 /** The beginning and the end of a pass in the store (S2, S4, X4). */
@@ -87,7 +87,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       requests,
       throttled,
       entries,
-      ...toldOf(deps, input.org, 'feedback.pass.finished'),
+      webhooks: webhooksFor(deps, input.org, 'feedback.pass.finished'),
     };
   },
 });

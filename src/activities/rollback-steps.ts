@@ -3,18 +3,12 @@ import { defaultLimits } from '../bundle/archive/entry-rules.ts';
 import { NoSuchVersion, PointerMoved } from '../bundle/store/bundle-store.ts';
 import { VersionDamaged } from '../bundle/store/store-errors.ts';
 import { readManifest, verifyVersion } from '../bundle/store/verify-version.ts';
-import { publishFailure } from './bundle-versions.ts';
-import { type ActivityDependencies, requireStore } from './dependencies.ts';
+import { publishFailure } from './bundle-failures.ts';
+import type { ActivityDependencies } from './dependencies.ts';
 import { permanent } from './failures.ts';
-import { withHeartbeats } from './heartbeats.ts';
+import { type StoredVersion, versionStep } from './version-step.ts';
 
-interface KeptVersion {
-  domain: string;
-  storeId: string;
-  version: string;
-}
-
-export interface RollBackInput extends KeptVersion {
+export interface RollBackInput extends StoredVersion {
   reason: string | null;
   /** Fixed by the workflow, so that attempts agree. */
   at: number;
@@ -27,37 +21,32 @@ export interface RolledBack {
   url: string;
 }
 
-/** Nobody but exports that are about to be held can move the pointer meanwhile. */
+/** Only exports that are about to find the site held can move the pointer meanwhile. */
 const tries = 5;
 
 export const createRollbackActivities = (deps: ActivityDependencies) => ({
-  /** Verifies a kept version anew, and tells what is current. Nothing is touched by one that its manifest does not describe. */
-  async checkKeptVersion({ domain, storeId, version }: KeptVersion): Promise<{ current: string | null }> {
-    requireStore('bundle', storeId, deps.bundles.identity);
+  /** Verifies a kept version again and tells the current one; touches nothing. */
+  async checkKeptVersion(input: StoredVersion): Promise<{ current: string | null }> {
     const { bundles } = deps;
-    try {
-      const check = async (signal: AbortSignal) => {
-        const { files } = await readManifest(bundles, domain, version);
-        // It was accepted by the rules and limits of its day; what counts now is that it is still the same.
-        const unpacked = files.reduce((sum, { bytes }) => sum + bytes, 0);
-        const maxBytes = Math.max(defaultLimits.maxBytes, unpacked);
-        // Folders count too.
-        const maxFiles = Math.max(defaultLimits.maxFiles, files.length * 10);
-        const limits = { ...defaultLimits, maxBytes, maxFiles };
-        const onProgress = () => Context.current().heartbeat({ version });
-        await verifyVersion(bundles, domain, version, { limits, structureOnly: true, signal, onProgress });
-        return { current: (await bundles.current(domain))?.version ?? null };
-      };
-      return await withHeartbeats(() => ({ version }), check);
-    } catch (error) {
-      throw keptFailure(error, domain);
-    }
+    const { domain, version } = input;
+    const check = async (signal: AbortSignal) => {
+      const { files } = await readManifest(bundles, domain, version);
+      // The rules and limits of its day accepted it: now only integrity counts. Folders count as files too.
+      const unpacked = files.reduce((sum, { bytes }) => sum + bytes, 0);
+      const maxBytes = Math.max(defaultLimits.maxBytes, unpacked);
+      const maxFiles = Math.max(defaultLimits.maxFiles, files.length * 10);
+      const limits = { ...defaultLimits, maxBytes, maxFiles };
+      const onProgress = () => Context.current().heartbeat({ version });
+      await verifyVersion(bundles, domain, version, { limits, structureOnly: true, signal, onProgress });
+      return { current: (await bundles.current(domain))?.version ?? null };
+    };
+    return versionStep(deps, input, check, rollbackFailure);
   },
 
-  /** Holds the site at the version and makes it current: in this order, so that no export comes in between (E7). */
-  async rollBackTo({ domain, storeId, version, reason, at }: RollBackInput): Promise<RolledBack> {
-    requireStore('bundle', storeId, deps.bundles.identity);
+  /** Holds the site at the version, then makes it current: in this order, so that no export comes in between (E7). */
+  async rollBackTo(input: RollBackInput): Promise<RolledBack> {
     const { bundles } = deps;
+    const { domain, version, reason, at } = input;
     const move = async (): Promise<RolledBack> => {
       await bundles.holds.place(domain, { version, reason, at: new Date(at) });
       for (let left = tries; ; left -= 1) {
@@ -72,16 +61,12 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
       const { contentDigest, pages, files } = await readManifest(bundles, domain, version);
       return { contentDigest, pages, files: files.length, url: await bundles.urlOf(domain, version) };
     };
-    try {
-      return await withHeartbeats(() => ({ version }), move);
-    } catch (error) {
-      throw keptFailure(error, domain);
-    }
+    return versionStep(deps, input, move, rollbackFailure);
   },
 });
 
-/** A version that a person names may be wrong in ways an export's own never is. */
-function keptFailure(error: unknown, domain: string): Error {
+/** A version named by a person can be wrong in ways that an export's own version cannot. */
+function rollbackFailure(error: unknown, domain: string): Error {
   if (error instanceof NoSuchVersion) return permanent('NoSuchVersion', error.message);
   if (error instanceof VersionDamaged) return permanent('VersionDamaged', error.message);
   return publishFailure(error, domain);

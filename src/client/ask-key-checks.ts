@@ -1,8 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { KeyCheck } from '../model/budget/key-check.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
 import { keyCheckWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import type { checkKey } from '../workflows/check-key.ts';
-import { attributesOf } from './search-attributes.ts';
+import { attributesOf } from '../workflows/search-attributes.ts';
 
 /**
  * Has a worker ask the service, with one request at most, whether it accepts the organization's key; joins a check that
@@ -14,7 +15,7 @@ export async function askForKeyCheck(client: Client, taskQueue: string, org: str
     taskQueue,
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowExecutionTimeout: '2m',
-    workflowTaskTimeout: '2s',
+    workflowTaskTimeout: workflowTaskTimeoutMs,
     args: [{ org }],
     staticSummary: `key of ${org}`,
     typedSearchAttributes: attributesOf({ org }),

@@ -8,6 +8,7 @@ import type {
   WindowSettings,
   WindowView,
 } from '../model/budget/permits.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
 import { budgetWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import {
   askPermitsUpdate,
@@ -18,7 +19,7 @@ import {
   reportLeaseSignal,
 } from '../workflows/definitions.ts';
 import type { rateBudget } from '../workflows/rate-budget.ts';
-import { attributesOf } from './search-attributes.ts';
+import { attributesOf } from '../workflows/search-attributes.ts';
 
 /** An answer that takes longer is worth less than a new attempt. */
 const answerWithinMs = 10_000;
@@ -84,7 +85,7 @@ export class BudgetClient {
       workflowId: budgetWorkflowId(org),
       taskQueue: this.#taskQueue,
       workflowIdConflictPolicy: 'USE_EXISTING',
-      workflowTaskTimeout: '2s',
+      workflowTaskTimeout: workflowTaskTimeoutMs,
       args: [{ org, settings: this.#settingsOf(org) }],
       staticSummary: `analytics requests of ${org}`,
       typedSearchAttributes: attributesOf({ org }),

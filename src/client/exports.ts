@@ -2,11 +2,12 @@ import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle 
 import type { ExportPhase } from '../model/export/site-export.ts';
 import { type ExportInput, type ExportState, sameParameters } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { downloadSignal, exportStateQuery, phaseSignal, pollNowUpdate } from '../workflows/definitions.ts';
 import type { exportSite } from '../workflows/export-site.ts';
+import { attributesOf } from '../workflows/search-attributes.ts';
 import { downloadNow } from './download-now.ts';
-import { attributesOf } from './search-attributes.ts';
 
 export type ExportHandle = WorkflowHandle<typeof exportSite>;
 
@@ -31,7 +32,7 @@ export async function startExport(
       workflowId,
       taskQueue,
       workflowIdConflictPolicy: 'FAIL',
-      workflowTaskTimeout: '2s',
+      workflowTaskTimeout: workflowTaskTimeoutMs,
       args: [input],
       staticSummary: `export of ${input.domain} (${input.org})`,
       typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: 'starting' }),

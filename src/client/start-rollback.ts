@@ -5,11 +5,12 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { ExportState, RollbackInput } from '../model/export/site-export.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { exportStateQuery } from '../workflows/definitions.ts';
 import type { rollBack } from '../workflows/roll-back.ts';
+import { attributesOf } from '../workflows/search-attributes.ts';
 import { describeParameters, ExportRunning } from './exports.ts';
-import { attributesOf } from './search-attributes.ts';
 
 export type RollbackHandle = WorkflowHandle<typeof rollBack>;
 
@@ -51,7 +52,7 @@ export async function startRollback(
         workflowId,
         taskQueue,
         workflowIdConflictPolicy: 'FAIL',
-        workflowTaskTimeout: '2s',
+        workflowTaskTimeout: workflowTaskTimeoutMs,
         args: [input],
         staticSummary: `rollback of ${domain} to ${version} (${org})`,
         typedSearchAttributes: attributesOf({ org, domain, phase: 'starting' }),

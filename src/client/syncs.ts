@@ -1,9 +1,10 @@
 import type { Client, WorkflowHandle, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import type { SyncInput, SyncState } from '../model/sync/sync.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
 import { syncWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { syncStateQuery } from '../workflows/definitions.ts';
+import { attributesOf } from '../workflows/search-attributes.ts';
 import type { syncFeedback } from '../workflows/sync-feedback.ts';
-import { attributesOf } from './search-attributes.ts';
 
 export type SyncHandle = WorkflowHandleWithFirstExecutionRunId<typeof syncFeedback>;
 
@@ -14,7 +15,7 @@ export async function startSync(client: Client, taskQueue: string, input: SyncIn
     workflowId: syncWorkflowId(org, project, pass),
     taskQueue,
     workflowIdConflictPolicy: 'USE_EXISTING',
-    workflowTaskTimeout: '2s',
+    workflowTaskTimeout: workflowTaskTimeoutMs,
     args: [input],
     staticSummary: `${pass} of ${project} (${org})`,
     typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),

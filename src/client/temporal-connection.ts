@@ -1,5 +1,6 @@
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { isLoopback } from '../model/loopback.ts';
 
 /** Where Temporal is, as docferry.yaml says it. */
 export interface TemporalSettings {
@@ -92,9 +93,4 @@ const refusals: ReadonlySet<number> = new Set(Object.values({ permissionDenied: 
 function isRefusal(error: unknown): boolean {
   if (isGrpcServiceError(error)) return refusals.has(error.code);
   return error instanceof Error && error.cause !== undefined && isRefusal(error.cause);
-}
-
-/** Whether `host:port` is this machine. */
-export function isLoopback(address: string): boolean {
-  return /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/.test(address);
 }

@@ -1,5 +1,6 @@
-/** Whether nobody on the way can listen: `https://`, or this very machine. */
+import { isLoopback } from '../model/loopback.ts';
+
+/** Whether no one on the way can listen: `https://`, or this machine. */
 export function isSecure(url: URL): boolean {
-  const { hostname } = url;
-  return url.protocol === 'https:' || /^(localhost|.+\.localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
+  return url.protocol === 'https:' || isLoopback(url.hostname);
 }

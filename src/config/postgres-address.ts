@@ -1,3 +1,5 @@
+import { isLoopback } from '../model/loopback.ts';
+
 /** How a connection is protected, as libpq's `sslmode` means it; its other modes fall back to plain text and are refused. */
 const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 
@@ -68,7 +70,7 @@ function hostOf(url: URL): string | null {
 }
 
 function tlsOf({ searchParams }: URL, host: string): PostgresAddress['tls'] | string {
-  const given = searchParams.get('sslmode') ?? (isThisMachine(host) ? 'disable' : 'verify-full');
+  const given = searchParams.get('sslmode') ?? (host.startsWith('/') || isLoopback(host) ? 'disable' : 'verify-full');
   const mode = tlsModes.find((known) => known === given);
   if (mode === undefined) return `expected sslmode=${tlsModes.join(', ')}`;
   const rootCert = searchParams.get('sslrootcert');
@@ -77,10 +79,6 @@ function tlsOf({ searchParams }: URL, host: string): PostgresAddress['tls'] | st
   if (mode === 'require' && rootCert !== null) return 'sslrootcert goes with sslmode=verify-ca or verify-full';
   if ((cert === null) !== (key === null)) return 'expected sslcert and sslkey together';
   return { mode, rootCert, cert, key };
-}
-
-function isThisMachine(host: string): boolean {
-  return /^(\/.*|localhost|::1|127(\.\d+){3})$/.test(host);
 }
 
 function decoded(text: string): string | null {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isCron } from './cron.ts';
+import { calendarOfCron } from '../model/schedule/cron-calendar.ts';
 import { duration } from './field-schemas.ts';
 
 /** `{ every: 15m }`, or `{ cron: "0 6 * * *", timezone: Europe/Berlin }`, each with an optional `jitter`. */
@@ -11,7 +11,10 @@ export const scheduleSchema = z
       .describe('Time between two starts. Either this or `cron`.'),
     cron: z
       .string()
-      .refine(isCron, 'expected five cron fields such as "0 6 * * *", or @daily and the like')
+      .refine(
+        (text) => calendarOfCron(text) !== null,
+        'expected five cron fields such as "0 6 * * *", or @daily and the like',
+      )
       .meta({ title: 'cron expression', examples: ['0 6 * * *', '@daily'] })
       .optional()
       .describe('Minute, hour, day of month, month, day of week; or `@hourly`, `@daily` and the like.'),

@@ -1,5 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { oldestServer } from '../model/temporal-terms.ts';
 import { buildWithGo } from './build-with-go.ts';
 import { downloadWithSdk } from './download-with-sdk.ts';
 import { type FailedAttempt, reasonOf, TemporalBinaryMissing } from './embedded-errors.ts';
@@ -9,8 +10,7 @@ import { type CheckedProgram, makeCached, readCached, type ToolCache } from './t
 import { userCacheFolder } from './user-cache.ts';
 
 const cliVersion = '1.5.1';
-/** The first server that allows update-with-start, which the budget needs, without a setting. */
-const minimumServer = [1, 28] as const;
+
 const checkLimitMs = 30_000;
 
 /** The dev server: the `temporal` command line, which carries a whole server with its UI. */
@@ -28,7 +28,7 @@ export const devServerTool: Tool = {
     { name: 'go install', make: (context) => buildWithGo(cliVersion, context) },
   ],
   waysOut: [
-    `install the Temporal CLI (server ${minimumServer.join('.')} or newer) and put it on the PATH, or set TEMPORAL_CLI_PATH to it`,
+    `install the Temporal CLI (server ${oldestServer.join('.')} or newer) and put it on the PATH, or set TEMPORAL_CLI_PATH to it`,
     'let this machine reach https://temporal.download (HTTPS_PROXY is honoured)',
     'install Go 1.25 or newer and let it reach a module proxy (GOPROXY); docferry then builds the CLI once',
     'use a Temporal cluster of your own: set temporal.address and start with --no-server',
@@ -115,8 +115,8 @@ async function checkCli(path: string, env: NodeJS.ProcessEnv): Promise<string> {
   const server = /Server (\d+)\.(\d+)[.\d]*/.exec(output);
   if (!server) throw new Error(`${path} is not a Temporal CLI with a server in it (it says: ${output.slice(0, 80)})`);
   const [major, minor] = [Number(server[1]), Number(server[2])];
-  if (major < minimumServer[0] || (major === minimumServer[0] && minor < minimumServer[1])) {
-    throw new Error(`${path} is too old: ${server[0]}, at least ${minimumServer.join('.')} is needed`);
+  if (major < oldestServer[0] || (major === oldestServer[0] && minor < oldestServer[1])) {
+    throw new Error(`${path} is too old: ${server[0]}, at least ${oldestServer.join('.')} is needed`);
   }
   return output.replace(/^temporal version /, '');
 }

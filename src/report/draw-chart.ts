@@ -12,14 +12,14 @@ export interface ChartSize {
   height: number;
 }
 
-/** Sizes of letters in a chart, in its own pixels. */
+/** Font size in charts, in their own pixels. */
 export const fontSize = 13;
 
 let drawn = 0;
 
 /**
- * Draws a chart as an `<svg>` that stands on its own in a page with a strict policy: no style elements or
- * attributes, ids that occur once. Colours are CSS variables, so that one drawing serves both schemes.
+ * Draws a chart as an `<svg>` for a page with a strict policy: no style elements or attributes, unique ids. Colours are
+ * CSS variables, so that one drawing serves both colour schemes.
  */
 export function drawChart(option: EChartsCoreOption, { width, height }: ChartSize, attributes: Html): Html {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
@@ -32,12 +32,12 @@ export function drawChart(option: EChartsCoreOption, { width, height }: ChartSiz
     drawn += 1;
     return new Html(standalone(chart.renderToSVGString(), { width, height }, attributes, `c${drawn}`));
   } finally {
-    // Without this a timer of the chart keeps the process alive.
+    // Otherwise a timer of the chart keeps the process alive.
     chart.dispose();
   }
 }
 
-/** What the renderer writes escapes every `<`, `>` and `"` of a text: what stands between `<` and `>` is a tag of its own. */
+/** The renderer escapes every `<`, `>` and `"` of a text, so whatever is between `<` and `>` is one of its tags. */
 function standalone(svg: string, { width, height }: ChartSize, attributes: Html, prefix: string): string {
   return svg
     .replaceAll(/<style[^>]*>.*?<\/style>/gs, '')

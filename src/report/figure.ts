@@ -4,7 +4,7 @@ import { type ColorName, colorOf } from './palette.ts';
 export interface LegendEntry {
   name: string;
   color: ColorName;
-  /** What the name stands for, such as a total. */
+  /** More about it, such as a total. */
   detail?: string;
 }
 
@@ -23,7 +23,7 @@ export interface Figure {
   table: NumbersTable;
 }
 
-/** A chart under its title, with its numbers as a table behind it. */
+/** A chart with its title, and its numbers as a table to open. */
 export function figure({ id, title, legend = [], chart, note = null, table }: Figure): Html {
   return html`<figure aria-labelledby="${id}">
 <figcaption id="${id}">${title}</figcaption>

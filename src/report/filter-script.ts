@@ -1,6 +1,6 @@
 /**
- * The page's only script: filters the comments that are there already. It reads and hides elements, makes none, and
- * keeps nothing; without it the forms stay hidden and every list is whole.
+ * The page's only script: filters the comments. It reads and hides elements, creates none and stores nothing; without it
+ * the forms stay hidden and every list is complete.
  */
 export const filterScript = `'use strict';
 for (const form of document.querySelectorAll('form.filters')) {

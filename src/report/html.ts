@@ -1,4 +1,4 @@
-/** Text that is HTML already; made by `html` alone, so that nothing gets into a page unescaped by accident. */
+/** Text that is HTML already. Only `html` makes it, so that nothing gets into a page unescaped by accident. */
 export class Html {
   readonly #text: string;
 
@@ -13,7 +13,7 @@ export class Html {
 
 type Piece = string | number | Html | null | false | readonly Piece[];
 
-/** A template whose values are escaped, in text and in quoted attributes alike; null and false leave nothing. */
+/** A template whose values are escaped, for text and quoted attributes alike; null and false become nothing. */
 export function html(strings: TemplateStringsArray, ...values: readonly Piece[]): Html {
   return new Html(strings.map((text, index) => text + pieceText(values[index] ?? null)).join(''));
 }
@@ -33,22 +33,19 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Characters HTML cannot hold become U+FFFD, as do lone surrogates, which are no UTF-8. */
+/** Characters that HTML cannot hold become U+FFFD, as do lone surrogates, which UTF-8 cannot. */
 function escaped(text: string): string {
   return text
     .replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
     .replaceAll(/[^\P{Cc}\t\n\r]|\p{Cs}/gu, '\uFFFD');
 }
 
-/**
- * Text of others where one line of it stands among ours, such as a path: characters that are not seen, or that turn the
- * direction of what follows, are shown as U+FFFD.
- */
+/** Foreign text in a line of ours, such as a path: invisible characters, and those that reverse it, become U+FFFD. */
 export function visible(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }
 
-/** At most so many characters, cut in the middle: paths differ at both ends. */
+/** Cut in the middle to at most `longest` characters: paths differ at both ends. */
 export function shortened(text: string, longest: number): string {
   const characters = [...text];
   if (characters.length <= longest) return text;

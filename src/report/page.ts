@@ -13,8 +13,8 @@ export interface Report {
 }
 
 /**
- * The report as one page that needs nothing but itself (docs/decisions/0048), in pieces: head, a piece for each
- * project, foot. Its policy lets a browser load nothing and run no script but the one it holds.
+ * The report as one self-contained page (docs/decisions/0048), in pieces: head, one for each project, foot. Its
+ * policy lets a browser load nothing and run only the script inside it.
  */
 export async function* reportPage(report: Report, projects: AsyncIterable<ReportProject>): AsyncGenerator<string> {
   yield head(report).toString();
@@ -61,7 +61,7 @@ function contents(names: Report['names']): Html {
 
 function foot(): Html {
   return html`</main>
-<footer class="bottom"><p>Made by docferry from the team’s own store. Times are UTC. Entries the service no longer has are left out, as are contacts and code. This file loads nothing and sends nothing.</p></footer>
+<footer class="bottom"><p>Made by docferry from your feedback store. Times are UTC. Entries that the service no longer has are left out, as are contacts and code. This file loads nothing and sends nothing.</p></footer>
 </div>
 <script>${new Html(filterScript)}</script>
 </body>
@@ -69,7 +69,7 @@ function foot(): Html {
 `;
 }
 
-/** Only the style and the script that stand in the page, by their digest; the icon is an empty one of its own. */
+/** Allows only the style and the script inside the page, by their digests, and its empty icon. */
 function policy(): string {
   return [
     "default-src 'none'",

@@ -54,7 +54,7 @@ export const dark: Palette = {
   stone: '#928e86',
 };
 
-/** A colour as charts and styles name it: it follows the scheme. */
+/** A colour for charts and styles, which follows the colour scheme. */
 export function colorOf(name: ColorName): string {
   return `var(--${name})`;
 }
@@ -77,7 +77,7 @@ const knownColors: Readonly<Record<string, ColorName>> = {
 };
 const otherColors: readonly ColorName[] = ['rose', 'slate', 'moss', 'plum', 'blue', 'ochre'];
 
-/** A colour for each source or status, the same in every chart; `null` names all the others. */
+/** A colour for each source or status, the same in every chart; `null` stands for all others. */
 export function seriesColors(names: readonly (string | null)[]): ColorName[] {
   const known = names.map((name) => (name === null ? undefined : knownColors[name]));
   const free = otherColors.filter((color) => !known.includes(color));

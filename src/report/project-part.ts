@@ -12,7 +12,7 @@ import { dayText, momentText } from './words.ts';
 export interface ReportProject {
   org: string;
   project: string;
-  /** Up to where the service's feedback was read, UTC ISO 8601; null when it never was to the end. */
+  /** Up to when the service's feedback has been read, UTC ISO 8601; null before the first complete pass. */
   readUpTo: string | null;
   figures: ReportFigures;
 }
@@ -23,7 +23,7 @@ export interface ReportBounds {
   to?: string;
 }
 
-/** A project's report: what counts in a sentence, the key figures, a part for each question, the comments. */
+/** A project's report: a summary sentence, the key figures, a section for each question, the comments. */
 export function projectPart(
   { org, project, readUpTo, figures }: ReportProject,
   bounds: ReportBounds,
@@ -53,15 +53,15 @@ ${parts}</article>
 
 function periodText({ axis, undatedLeftOut }: ReportFigures, { from, to }: ReportBounds): string {
   const leftOut =
-    undatedLeftOut === 0 ? '' : ` ${counted(undatedLeftOut, 'entry', 'entries')} without a date left out.`;
+    undatedLeftOut === 0 ? '' : ` ${counted(undatedLeftOut, 'entry', 'entries')} without a date are left out.`;
   if (from !== undefined && to !== undefined) return `Created from ${momentText(from)} to ${momentText(to)}.${leftOut}`;
-  if (from !== undefined) return `Created from ${momentText(from)} on.${leftOut}`;
+  if (from !== undefined) return `Created since ${momentText(from)}.${leftOut}`;
   if (to !== undefined) return `Created before ${momentText(to)}.${leftOut}`;
   return axis === null
-    ? 'Everything that is stored.'
-    : `Everything that is stored; charts since ${dayText(axis.starts[0] ?? axis.end)}.`;
+    ? 'All stored feedback.'
+    : `All stored feedback; charts since ${dayText(axis.starts[0] ?? axis.end)}.`;
 }
 
 function readText(readUpTo: string | null): string {
-  return readUpTo === null ? 'The service was never read to the end.' : `Read up to ${momentText(readUpTo)}.`;
+  return readUpTo === null ? 'No pass has completed yet.' : `Complete as of ${momentText(readUpTo)}.`;
 }

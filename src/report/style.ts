@@ -3,7 +3,7 @@ import { dark, light, variables } from './palette.ts';
 const sans = '"Avenir Next",Avenir,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",system-ui,sans-serif';
 const serif = '"Iowan Old Style",Charter,"Source Serif 4","Palatino Linotype",Georgia,"Liberation Serif",serif';
 
-/** The page's whole style: a column for words, a wide one for figures; one column on a phone; black on white in print. */
+/** The page's style: a column for text, a wide one for figures; one column on a phone; black on white in print. */
 export const styleSheet = `
 :root{color-scheme:light dark;${variables(light)};--sans:${sans};--serif:${serif}}
 @media (prefers-color-scheme:dark){:root{${variables(dark)}}}

@@ -7,8 +7,8 @@ export interface Interval {
 }
 
 /**
- * The 95 % score interval of a share after `yes` of `votes` (E. B. Wilson, 1927): honest for few votes and for shares
- * near 0 and 1, where the plain one promises too much.
+ * The 95 % score interval of a share after `yes` of `votes` (E. B. Wilson, 1927): unlike the plain one, it is right for
+ * few votes and for shares near 0 and 1.
  */
 export function wilsonInterval(yes: number, votes: number): Interval {
   if (votes === 0) return { low: 0, high: 1 };
@@ -19,7 +19,7 @@ export function wilsonInterval(yes: number, votes: number): Interval {
   return { low: Math.max(0, middle - reach), high: Math.min(1, middle + reach) };
 }
 
-/** True when two shares differ by more than chance explains at 95 % (test of two proportions). */
+/** Whether two shares differ significantly at 95 % (test of two proportions). */
 export function sharesDiffer(a: { yes: number; no: number }, b: { yes: number; no: number }): boolean {
   const [of, from] = [a.yes + a.no, b.yes + b.no];
   const pooled = (a.yes + b.yes) / (of + from);

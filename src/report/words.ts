@@ -8,12 +8,12 @@ const narrowSpace = '\u202F';
 
 const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 
-/** Of a share between 0 and 1. */
+/** `42 %` of a share between 0 and 1. */
 export function percentText(share: number): string {
   return `${Math.round(share * 100)}${narrowSpace}%`;
 }
 
-/** `40 minutes`, `5.5 hours`, `3.4 days`: two figures are as much as the watching of changes can tell. */
+/** `40 minutes`, `5.5 hours`, `3.4 days`: changes are not observed more precisely than two digits. */
 export function waitText(ms: number): string {
   const of = (value: number, unit: string) => {
     const text = value < 10 ? oneDigit.format(value) : countText(Math.round(value));
@@ -50,10 +50,7 @@ export function partText(axis: TimeAxis, index: number): string {
   return texts[axis.unit] + soFar;
 }
 
-/**
- * Short labels below an axis, at most so many, empty ones between them; the year stands below the first one of each
- * year.
- */
+/** Short labels below an axis, at most `most` and empty ones between them; the first of each year also has the year. */
 export function axisLabels({ unit, starts }: TimeAxis, most: number): string[] {
   const step = Math.ceil(starts.length / most);
   let labelled: number | null = null;
@@ -88,7 +85,7 @@ function partsOf(iso: string): { day: number; month: string; monthNumber: number
   };
 }
 
-/** What the interface's values are called among people; others keep their name. */
+/** Names for the interface's values; others keep theirs. */
 const names: Readonly<Record<string, string>> = {
   contextual: 'page feedback',
   thumbs_only: 'thumbs',
@@ -100,7 +97,7 @@ const names: Readonly<Record<string, string>> = {
   dismissed: 'dismissed',
 };
 
-/** A source or status in words; null names all the others. */
+/** A source or status in words; null stands for all others. */
 export function nameText(name: string | null): string {
   return name === null ? 'others' : (names[name] ?? name);
 }

@@ -1,12 +1,12 @@
 import type tls from 'node:tls';
 import { readHttpDate } from '../model/budget/retry-after.ts';
+import { isLoopback } from '../model/loopback.ts';
 import type { DocumentationService, FeedbackQuery, RequestOptions } from './documentation-service.ts';
 import { errorFor } from './error-response.ts';
 import { BadRequest, Unauthorized } from './errors.ts';
 import { exchange, type OutgoingRequest, type Timeouts } from './exchange.ts';
 import { readFeedbackPage } from './feedback-page.ts';
 import { readBundleLink, readJobStatus, readStartedJob } from './job-answer.ts';
-import { isLoopback } from './loopback.ts';
 import { proxyFor } from './proxy.ts';
 import { ServiceAgent } from './service-agent.ts';
 
@@ -124,7 +124,7 @@ function readBaseUrl(text: string, allowInsecure: boolean): URL {
     throw new TypeError('the base address must be a URL without credentials, query and fragment');
   }
   if (url.protocol === 'https:') return url;
-  if (url.protocol === 'http:' && (allowInsecure || isLoopback(url))) return url;
+  if (url.protocol === 'http:' && (allowInsecure || isLoopback(url.hostname))) return url;
   throw new TypeError('the base address must begin with https:// (allowInsecure permits http://)');
 }
 

@@ -1,4 +1,4 @@
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from '../model/loopback.ts';
 
 /** The way through the proxy is closed: what it answered is not the service's answer, whatever the status. */
 export class ProxyFailed extends Error {
@@ -15,7 +15,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function proxyFor(url: URL, environment: Environment): URL | null {
   const name = url.protocol === 'https:' ? 'https_proxy' : 'http_proxy';
   const address = variable(environment, name) || variable(environment, 'all_proxy');
-  if (address === '' || isLoopback(url) || isExcepted(url, variable(environment, 'no_proxy'))) return null;
+  if (address === '' || isLoopback(url.hostname) || isExcepted(url, variable(environment, 'no_proxy'))) return null;
   const text = address.includes('://') ? address : `http://${address}`;
   const proxy = URL.canParse(text) ? new URL(text) : null;
   if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:') {

@@ -1,29 +1,28 @@
 import { Webhook as Signature } from 'standardwebhooks';
 import { EnvHttpProxyAgent, request } from 'undici';
+import { isLoopback } from '../model/loopback.ts';
 import type { Webhook } from './webhook.ts';
 
 const connectTimeoutMs = 10_000;
 const answerTimeoutMs = 20_000;
-/** What is read of an answer's body, to free its connection; nothing of it is looked at. */
+/** Bytes of an answer's body that are read, to free its connection, and thrown away. */
 const drainedBytes = 64 * 1024;
-/** Never through a proxy, whatever NO_PROXY says. */
-const thisMachine = ['localhost', '127.0.0.1', '[::1]'];
 
-/** What a receiver said: its status, and how long to stay away if it said that. */
+/** A receiver's answer: its status, and the `Retry-After` header if it sent one. */
 export interface WebhookAnswer {
   status: number;
   retryAfter: string | null;
 }
 
-/** No answer came. The message says why in a word, never where to. */
+/** No answer came. The message says why in a word, never the address. */
 export class WebhookUnreachable extends Error {
   override readonly name = 'WebhookUnreachable';
 }
 
 /**
  * Sends a message once, signed by Standard Webhooks (headers `webhook-id`, `webhook-timestamp`, `webhook-signature`). The
- * timestamp is that of the attempt, since receivers refuse old ones; the id stays. Redirects are not followed. Throws
- * `WebhookUnreachable`, and what reading the address and the secret throws.
+ * timestamp is that of the attempt, since receivers refuse old ones; the id stays. Redirects are not followed, and no
+ * proxy leads to this machine. Throws `WebhookUnreachable`, and what reading the address and the secret throws.
  */
 export async function sendWebhook(
   webhook: Pick<Webhook, 'url' | 'secret'>,
@@ -33,8 +32,8 @@ export async function sendWebhook(
   const [url, secret] = [webhook.url(), webhook.secret()];
   const now = new Date();
   const signature = new Signature(secret).sign(messageId, now, body);
-  const noProxy = [process.env.no_proxy ?? process.env.NO_PROXY ?? '', ...thisMachine].join(',');
-  const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs }, noProxy });
+  const noProxy = isLoopback(new URL(url).hostname) ? { noProxy: '*' } : {};
+  const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs }, ...noProxy });
   const timeout = AbortSignal.timeout(answerTimeoutMs);
   try {
     const answer = await request(url, {
@@ -59,7 +58,7 @@ export async function sendWebhook(
   }
 }
 
-/** E.g. `ECONNREFUSED`. Messages of errors name addresses: they stay here. */
+/** E.g. `ECONNREFUSED`. Messages of errors name addresses, so they are left out. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^[A-Z_]{3,60}$/.test(code) ? code : 'the connection failed';

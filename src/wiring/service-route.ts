@@ -1,4 +1,4 @@
-import { isLoopback } from '../service/loopback.ts';
+import { isLoopback } from '../model/loopback.ts';
 import { ProxyFailed, proxyFor } from '../service/proxy.ts';
 
 /** How this process would reach an address of the service. */
@@ -12,7 +12,7 @@ export type ServiceRoute =
 export function routeTo(url: URL, environment: Readonly<Record<string, string | undefined>>): ServiceRoute {
   try {
     const proxy = proxyFor(url, environment);
-    return proxy ? { kind: 'proxy', host: proxy.host } : { kind: 'direct', loopback: isLoopback(url) };
+    return proxy ? { kind: 'proxy', host: proxy.host } : { kind: 'direct', loopback: isLoopback(url.hostname) };
   } catch (error) {
     if (error instanceof ProxyFailed) return { kind: 'unusable', message: error.message };
     throw error;

@@ -1,20 +1,19 @@
 import type { ActivityOptions } from '@temporalio/workflow';
 
 /*
- * Options of activities, one block for each kind of step. Every block is whole: options given with a call replace those
- * of its proxy.
+ * Options of activities, one complete block for each kind of step: options given with a call replace those of its proxy.
  */
 
-/** Work that beats every second: a dead worker is noticed in seconds, and a cancellation is waited out. */
+/** Work with a heartbeat every second: a dead worker is noticed in seconds, and a cancellation waits for its clean-up. */
 const watched = {
   heartbeatTimeout: '3s',
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 
-/** Outages are sat out as long as the step's whole time lasts. */
+/** Outages are waited out for as long as the step may take altogether. */
 const patiently = { initialInterval: '1s', maximumInterval: '1m' } satisfies ActivityOptions['retry'];
 
-/** The store's own transactions: short, so that a dead worker costs seconds, and tried for long. */
+/** The feedback store's transactions: short, so that a dead worker costs seconds, and retried for an hour. */
 export const recordOptions = {
   startToCloseTimeout: '10s',
   scheduleToCloseTimeout: '1h',
@@ -22,7 +21,7 @@ export const recordOptions = {
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 
-/** One request to the service that may be repeated at will. */
+/** One request to the service that may be repeated. */
 export const requestOptions = {
   ...watched,
   startToCloseTimeout: '90s',
@@ -31,15 +30,15 @@ export const requestOptions = {
 } satisfies ActivityOptions;
 
 /**
- * One request that may not. Temporal tries again only what surely did not arrive; a worker that died in the middle
- * leaves that open, so its time-outs end the step.
+ * One request that may not be repeated, unless it certainly did not arrive. A worker that died in the middle leaves that
+ * open, so time-outs end the step.
  */
 export const startOptions = {
   ...requestOptions,
   retry: { ...patiently, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
 } satisfies ActivityOptions;
 
-/** Link, download and verification: long, and given up after a day. */
+/** Link, download and verification: given up after a day. */
 export const fetchOptions = {
   ...watched,
   startToCloseTimeout: '12h',
@@ -47,7 +46,7 @@ export const fetchOptions = {
   retry: { ...patiently, maximumAttempts: 100 },
 } satisfies ActivityOptions;
 
-/** Steps in the bundle store that copy nothing, but make a large bundle durable or read large manifests. */
+/** Steps in the bundle store that copy nothing, but flush a large bundle to disk or read large manifests. */
 export const storeOptions = {
   ...watched,
   startToCloseTimeout: '15m',
@@ -55,10 +54,10 @@ export const storeOptions = {
   retry: patiently,
 } satisfies ActivityOptions;
 
-/** As `storeOptions`, for a version that is read whole, from a bucket perhaps. */
+/** As `storeOptions`, for steps that read a whole version, perhaps from a bucket. */
 export const wholeVersionOptions = { ...storeOptions, startToCloseTimeout: '1h' } satisfies ActivityOptions;
 
-/** A target that fails a few times is reported as failed; the others go on. */
+/** A target that failed four times is reported as failed; the others go on. */
 export const rolloutOptions = {
   ...watched,
   startToCloseTimeout: '1h',
@@ -66,10 +65,25 @@ export const rolloutOptions = {
   retry: { initialInterval: '1s', maximumInterval: '30s', maximumAttempts: 4 },
 } satisfies ActivityOptions;
 
-/** Requests to the service under a lease: outages are sat out for a day, because nothing is lost by waiting. */
+/** Requests to the service under a lease: outages are waited out for a day, because nothing is lost by waiting. */
 export const pageOptions = {
   ...watched,
   startToCloseTimeout: '5m',
   scheduleToCloseTimeout: '24h',
   retry: patiently,
+} satisfies ActivityOptions;
+
+/** A check of the key: one attempt, because a second one could be a second request. */
+export const keyCheckOptions = {
+  scheduleToStartTimeout: '30s',
+  startToCloseTimeout: '90s',
+  heartbeatTimeout: '10s',
+  retry: { maximumAttempts: 1 },
+} satisfies ActivityOptions;
+
+/** A message to a webhook: its receiver may be down for a day. */
+export const deliveryOptions = {
+  startToCloseTimeout: '30s',
+  scheduleToCloseTimeout: '24h',
+  retry: { initialInterval: '2s', backoffCoefficient: 2, maximumInterval: '1h' },
 } satisfies ActivityOptions;

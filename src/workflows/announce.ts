@@ -6,6 +6,7 @@ import {
   startChild,
   uuid4,
 } from '@temporalio/workflow';
+import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
 import type { WebhookEvent } from '../model/webhook-event.ts';
 import { webhookWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import type { deliverWebhook } from './deliver-webhook.ts';
@@ -13,18 +14,18 @@ import { failureSummary } from './failure-summary.ts';
 import { attributesOf } from './search-attributes.ts';
 
 /**
- * Has an event told to the webhooks of these names, each by a workflow of its own that outlives this one: whoever waits
- * for the run does not wait for receivers, and nothing that happens to them fails it.
+ * Starts a workflow for each of these webhooks that delivers the event and outlives this run: the run neither waits for
+ * receivers nor fails because of them.
  */
 export async function announce(org: string, webhooks: readonly string[], event: WebhookEvent): Promise<void> {
   for (const webhook of webhooks) {
     const messageId = `msg_${uuid4()}`;
     try {
-      // Also when the run is cancelled while its end is written: what is told of has happened.
+      // Even if the run is cancelled while its end is recorded: the event has happened.
       await CancellationScope.nonCancellable(() =>
         startChild<typeof deliverWebhook>(workflowTypes.deliverWebhook, {
           workflowId: webhookWorkflowId(org, webhook, messageId),
-          workflowTaskTimeout: '2s',
+          workflowTaskTimeout: workflowTaskTimeoutMs,
           staticSummary: `${event.type} to ${webhook} (${org})`,
           typedSearchAttributes: attributesOf({ org }),
           parentClosePolicy: ParentClosePolicy.ABANDON,
@@ -33,7 +34,7 @@ export async function announce(org: string, webhooks: readonly string[], event: 
         }),
       );
     } catch (error) {
-      log.error('a webhook could not be told', { webhook, failure: failureSummary(error) });
+      log.error('the delivery to a webhook could not be started', { webhook, failure: failureSummary(error) });
     }
   }
 }

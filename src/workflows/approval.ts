@@ -9,7 +9,7 @@ import type { ExportView } from './export-view.ts';
 
 const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(storeOptions);
 
-/** What a person says about a waiting version. Naming it makes sure that it is the one they looked at. */
+/** A person's answer. Naming the version makes sure that it is the one they looked at. */
 export interface ApprovalAnswer {
   version?: string;
 }
@@ -17,7 +17,7 @@ export interface RejectionAnswer extends ApprovalAnswer {
   reason: string;
 }
 
-/** A person's decision about a published version, waited for on a durable timer (E6, `approval: manual`). */
+/** Waits for a person's decision about a published version on a durable timer (E6, `approval: manual`). */
 export class Approval {
   readonly #input: ExportInput;
   readonly #view: ExportView;
@@ -36,11 +36,11 @@ export class Approval {
     return this.#decide({ rule: 'not-approved', path: null, detail: reason.trim() });
   }
 
-  /** Throws when there is nothing to decide, or something else than the person believes. */
+  /** Throws when no version waits, or another one than the person named. */
   requireWaiting({ version }: ApprovalAnswer = {}): void {
     const { approval } = this.#view;
     if (approval === null) throw refusal('no version waits for approval');
-    if (this.#decision !== null) throw refusal(`${approval.version} has been decided about already`);
+    if (this.#decision !== null) throw refusal(`${approval.version} has already been decided`);
     if (version !== undefined && version !== approval.version) {
       throw refusal(`${approval.version} waits for approval, not ${version}`);
     }
@@ -53,7 +53,7 @@ export class Approval {
     if (length > longestReason) throw refusal(`the reason has ${length} characters, expected at most ${longestReason}`);
   }
 
-  /** Null when the version was approved in time, else why it is rejected. */
+  /** Null when the version is approved in time, else why it is rejected. */
   async wait(ask: {
     storeId: string;
     version: string;
@@ -63,7 +63,7 @@ export class Approval {
     const { storeId, version, against, timeoutMs } = ask;
     const { domain } = this.#input;
     const changes = await stores.describeChanges.executeWithOptions(
-      { ...storeOptions, summary: `what ${version} changes` },
+      { ...storeOptions, summary: `compare ${version} with the current version` },
       [{ domain, storeId, version, against }],
     );
     const since = Date.now();
@@ -76,7 +76,7 @@ export class Approval {
       this.#view.awaitApproval(null);
     }
     if (this.#decision === 'approved') return null;
-    const detail = `nobody approved it within ${spanText(timeoutMs)}`;
+    const detail = `not approved within ${spanText(timeoutMs)}`;
     return this.#decision ?? { rule: 'approval-expired', path: null, detail };
   }
 

@@ -15,27 +15,27 @@ import type { ApprovalAnswer, RejectionAnswer } from './approval.ts';
 
 export const exportStateQuery = defineQuery<ExportState>('state');
 export const pollNowUpdate = defineUpdate<ExportState>('pollNow');
-/** A person's word on the version that waits; refused unless one does, and that one if it is named. */
+/** A person's decision about the waiting version; refused if none waits, or another one than named. */
 export const approveUpdate = defineUpdate<{ version: string }, [ApprovalAnswer]>('approve');
 export const rejectUpdate = defineUpdate<{ version: string }, [RejectionAnswer]>('reject');
-/** Sent by the long bundle activity when it enters another phase. */
+/** Sent by `fetchBundle` when it enters another phase. */
 export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
-/** Sent by the long bundle activity now and then. */
+/** Sent by `fetchBundle` at growing intervals. */
 export const downloadSignal = defineSignal<[Transfer]>('download');
 
-/** The key may have been changed: whatever waits for it tries it at once. Taken by exports and budgets. */
+/** The key may have been changed: exports and budgets that wait for it try it at once. */
 export const retryKeySignal = defineSignal('retryKey');
 
 export const syncStateQuery = defineQuery<SyncState>('state');
-/** Sent by the budget when permits came back before the time a waiter was told. */
+/** Sent by the budget to a waiter that can come back earlier than told. */
 export const permitsFreedSignal = defineSignal('permitsFreed');
 
-/** At the moment given, or at the budget's last event when none is: an idle workflow's clock stands still. */
+/** The window at `at`, by default at the budget's last event: the clock of an idle workflow stands still. */
 export const budgetStateQuery = defineQuery<WindowView, [{ at?: number }?]>('state');
 export const askPermitsUpdate = defineUpdate<PermitAnswer, [PermitAsk]>('askPermits');
 export const reportLeaseSignal = defineSignal<[LeaseReport]>('reportLease');
 export const configureBudgetUpdate = defineUpdate<WindowView, [WindowSettings]>('configureBudget');
-/** What a person sets for a while; null gives the word back to the configuration. */
+/** Overrides limit or reserve by hand; null ends that. */
 export const overrideBudgetUpdate = defineUpdate<WindowView, [OverrideAsk | null]>('overrideBudget');
-/** Stops granting for a while, or until resumed; null resumes. */
+/** Stops granting for a time, or until resumed; null resumes. */
 export const pauseBudgetUpdate = defineUpdate<WindowView, [ForAWhile | null]>('pauseBudget');

@@ -32,36 +32,39 @@ import {
 import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
 import { KeyGate } from './key-gate.ts';
-import { type FetchBundleResult, Publication, type VerifiedBundle } from './publication.ts';
+import { type FetchedBundle, Publication, type VerifiedBundle } from './publication.ts';
 import { ExportJob } from './run-job.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
 
+type SitePlan = Awaited<ReturnType<Activities['planExport']>>;
 type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'> & { held?: string | null };
 
 const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun'>>(recordOptions);
 
 const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 
-/** Exports one site: job, link, archive, verification, publication, rollout (E1 to E6). */
+/** Exports one site: job, link, download, verification, publication, rollout (E1 to E6). */
 export async function exportSite(input: ExportInput): Promise<ExportResult> {
   const run = new SiteExport(input);
   setHandler(exportStateQuery, () => run.state(), { description: 'Phase, progress, next poll and rollouts.' });
-  setHandler(phaseSignal, ({ phase }) => run.view.announce(phase), { description: 'A long activity entered a phase.' });
-  setHandler(downloadSignal, (transfer) => run.view.downloading(transfer), { description: 'How far the download is.' });
+  setHandler(phaseSignal, ({ phase }) => run.view.announce(phase), { description: 'An activity entered a new phase.' });
+  setHandler(downloadSignal, (transfer) => run.view.downloading(transfer), {
+    description: 'Progress of the download.',
+  });
   setHandler(
     pollNowUpdate,
     () => {
       run.job.pollNow();
       return run.state();
     },
-    { description: 'Asks for the state of the job at once.', validator: () => run.job.requireWaiting() },
+    { description: 'Polls the job at once.', validator: () => run.job.requireWaiting() },
   );
   setHandler(approveUpdate, () => run.approval.approve(), {
-    description: 'Puts the version that waits into service.',
+    description: 'Makes the waiting version current.',
     validator: (answer) => run.approval.requireWaiting(answer),
   });
   setHandler(rejectUpdate, (answer) => run.approval.reject(answer), {
-    description: 'Removes the version that waits; {reason} is said in the result.',
+    description: 'Removes the waiting version; the result gives {reason}.',
     validator: (answer) => run.approval.requireReason(answer),
   });
   setHandler(retryKeySignal, () => run.key.retry(), { description: 'The key may have been changed: try it at once.' });
@@ -78,7 +81,7 @@ class SiteExport {
   readonly approval: Approval;
   readonly progress: ExportProgress;
   readonly #publication: Publication;
-  #settings: Awaited<ReturnType<Activities['planExport']>> | null = null;
+  #webhooks: readonly string[] = [];
 
   constructor(input: ExportInput) {
     this.#input = input;
@@ -94,6 +97,7 @@ class SiteExport {
       pageCount: null,
       samples: [],
       linksRequested: 0,
+      runningMs: 0,
     };
     this.view = new ExportView(input, this.progress);
     this.key = new KeyGate((refused) => this.view.keyRefused(refused));
@@ -115,7 +119,7 @@ class SiteExport {
       if (jobId === null) return null;
       this.view.enter('fetching');
       const fetched = await this.#fetch(jobId);
-      const result = fetched.ok ? await this.#publish(jobId, fetched) : this.#rejected(jobId, fetched);
+      const result = fetched.ok ? await this.#publish(jobId, fetched, settings) : this.#rejected(jobId, fetched);
       await this.#record(result.outcome, result, { reasons: result.reasons, rollouts: result.rollouts });
       this.view.enter('done');
       return result;
@@ -126,17 +130,18 @@ class SiteExport {
     }
   }
 
-  async #plan() {
+  async #plan(): Promise<SitePlan> {
     const { org, domain } = this.#input;
-    this.#settings = await records.planExport.executeWithOptions(
+    const settings = await records.planExport.executeWithOptions(
       { ...recordOptions, summary: `read the configuration of ${domain}` },
       [{ org, domain }],
     );
-    if (this.progress.storeId === '') this.progress.storeId = this.#settings.storeId;
-    return this.#settings;
+    this.#webhooks = settings.webhooks;
+    if (this.progress.storeId === '') this.progress.storeId = settings.storeId;
+    return settings;
   }
 
-  async #fetch(jobId: string): Promise<FetchBundleResult> {
+  async #fetch(jobId: string): Promise<FetchedBundle> {
     const { org, domain, parameters } = this.#input;
     const { storeId } = this.progress;
     const fetched = await this.key.through(() =>
@@ -148,10 +153,10 @@ class SiteExport {
     return fetched;
   }
 
-  async #publish(jobId: string, bundle: VerifiedBundle): Promise<ExportResult> {
+  async #publish(jobId: string, bundle: VerifiedBundle, settings: SitePlan): Promise<ExportResult> {
     const { parameters } = this.#input;
     const known = parameters.force === true ? null : versionWithContent(bundle);
-    // Fixed here once: retries of the activity never mint another name (E6).
+    // Named here, so that retries of the activity use the same name (E6).
     const version = known ?? versionName(Date.now(), bundle.contentDigest);
     this.view.version = version;
     this.view.enter('publishing');
@@ -159,25 +164,25 @@ class SiteExport {
     const found = { version, contentDigest, archive, pages, files };
     if (known !== null) {
       const described = await this.#publication.keep(known, contentDigest);
-      const held = bundle.heldAt ?? null;
-      if (becomesCurrent(parameters)) await this.#rollOut(held ?? version);
-      return this.#result(jobId, { outcome: 'unchanged', ...found, ...described, held });
+      const { heldAt } = bundle;
+      if (becomesCurrent(parameters)) await this.#rollOut(heldAt ?? version, settings.targets);
+      return this.#result(jobId, { outcome: 'unchanged', ...found, ...described, held: heldAt });
     }
-    const placed = await this.#publication.put(version, bundle, this.#settings?.approvalTimeoutMs ?? null);
+    const placed = await this.#publication.put(version, bundle, settings.approvalTimeoutMs);
     if ('reason' in placed) {
       return this.#result(jobId, { ...found, outcome: 'rejected', version: null, reasons: [placed.reason] });
     }
     const { url, heldAt } = placed;
-    if (becomesCurrent(parameters)) await this.#rollOut(heldAt ?? version);
+    if (becomesCurrent(parameters)) await this.#rollOut(heldAt ?? version, settings.targets);
     return this.#result(jobId, { outcome: 'published', ...found, url, held: heldAt });
   }
 
-  /** Under a hold the version that is held: a target that failed during the rollback gets it now. */
-  async #rollOut(version: string): Promise<void> {
+  /** A held site rolls out the version it is held at: a target that failed during the rollback gets it now. */
+  async #rollOut(version: string, targets: readonly string[]): Promise<void> {
     const { org, domain, parameters } = this.#input;
     this.view.enter('rolling-out');
     await rollOutToTargets(
-      { org, domain, storeId: this.progress.storeId, targets: this.#settings?.targets ?? [] },
+      { org, domain, storeId: this.progress.storeId, targets },
       { version, force: parameters.force === true },
       (result) => {
         this.view.rollouts.push(result);
@@ -186,7 +191,7 @@ class SiteExport {
     );
   }
 
-  #rejected(jobId: string, refused: FetchBundleResult & { ok: false }): ExportResult {
+  #rejected(jobId: string, refused: FetchedBundle & { ok: false }): ExportResult {
     const { archive, pages, files, reasons } = refused;
     return this.#result(jobId, { outcome: 'rejected', archive, pages, files, reasons });
   }
@@ -217,12 +222,12 @@ class SiteExport {
     };
   }
 
-  /** One private place of the download for all attempts and all runs of this execution. */
+  /** Names the private place of the download, for all attempts and all runs of this execution. */
   #stageId(): string {
     return workflowInfo().firstExecutionRunId;
   }
 
-  /** What nobody approved, the row, then the download; none hides the failure the workflow ends with. */
+  /** Removes an unapproved version, records the run, removes the download. Failures here never hide the original one. */
   async #cleanUp(error: unknown, cancelled: boolean): Promise<void> {
     const detail = { error: failureSummary(error), rollouts: this.view.rollouts };
     const steps = [() => this.#publication.withdraw()];
@@ -260,13 +265,13 @@ class SiteExport {
         contentDigest: result?.contentDigest ?? null,
         polls: this.progress.polls,
         detail: JSON.stringify(possibleDuplicates > 0 ? { ...detail, possibleDuplicates } : detail),
-        // Exports of a few pages tell nothing about the others.
+        // Exports of a few pages say nothing about whole exports.
         jobMs: (this.#input.parameters.paths ?? []).length === 0 ? (this.progress.jobMs ?? null) : null,
       },
     ]);
     const { version = null, contentDigest = null, url = null, held = null } = result ?? {};
     const timestamp = new Date().toISOString();
     const data = { org, domain, outcome, version, contentDigest, url, held, workflowId, runId };
-    await announce(org, this.#settings?.webhooks ?? [], { type: 'export.finished', timestamp, data });
+    await announce(org, this.#webhooks, { type: 'export.finished', timestamp, data });
   }
 }

@@ -12,7 +12,7 @@ import type {
 import { type Transfer, transferTableRows } from '../model/export/transfer.ts';
 import { showPhase } from './search-attributes.ts';
 
-/** What people see of an export: the query `state`, the current details and the phase as a search attribute. */
+/** What people see of an export: the query `state`, Current Details, and the phase as a search attribute. */
 export class ExportView {
   readonly #input: ExportInput;
   readonly #progress: ExportProgress;
@@ -61,12 +61,12 @@ export class ExportView {
     this.show();
   }
 
-  /** The long activity's own word for its phase; a late one of an ended attempt changes nothing. */
+  /** The phase that `fetchBundle` announced; ignored when it comes late from an ended attempt. */
   announce(phase: ExportPhase): void {
     if (this.#phase === 'fetching' && phase === 'verifying') this.enter(phase);
   }
 
-  /** How far the download is; a late word changes nothing. */
+  /** Progress of the download; ignored when it comes late. */
   downloading(transfer: Transfer): void {
     if (this.#phase !== 'fetching') return;
     this.#download = transfer;
@@ -78,14 +78,14 @@ export class ExportView {
     this.show();
   }
 
-  /** Enters the phase in which a person is waited for; null ends it. */
+  /** Enters the phase that waits for a person; null ends the wait. */
   awaitApproval(approval: AwaitedApproval | null): void {
     this.#approval = approval;
     if (approval) this.enter('awaiting-approval');
     this.show();
   }
 
-  /** The one clear state of a refused key, searchable as `DocferryPhase = "unauthorized"`. */
+  /** Shows that the service refuses the key, searchable as `DocferryPhase = "unauthorized"`. */
   keyRefused(refused: ExportState['unauthorized']): void {
     if (refused === null && this.#unauthorized === null) return;
     if ((refused === null) !== (this.#unauthorized === null)) showPhase(refused ? 'unauthorized' : this.#phase);
@@ -106,13 +106,13 @@ export class ExportView {
     if (this.#nextPoll) {
       const { at, reason, expectedAt } = this.#nextPoll;
       facts.push(['next poll', `${clockTime(at)} (${reason})`]);
-      if (expectedAt !== null) facts.push(['done at about', clockTime(expectedAt)]);
+      if (expectedAt !== null) facts.push(['expected end', clockTime(expectedAt)]);
     }
     if (this.#download) facts.push(...transferTableRows(this.#download));
-    facts.push(['job', `${jobId ?? 'none yet'}, asked ${polls === 1 ? 'once' : `${polls} times`}`]);
+    facts.push(['job', `${jobId ?? 'none yet'}, polled ${polls === 1 ? 'once' : `${polls} times`}`]);
     if (jobsStarted > 1) facts.push(['jobs started', `${jobsStarted}`]);
     if (possibleDuplicates > 0) {
-      facts.push(['possible duplicate jobs', `${possibleDuplicates}: the answer to a start was lost`]);
+      facts.push(['possible duplicate jobs', `${possibleDuplicates} (the answer to a start was lost)`]);
     }
     if (this.version) facts.push(['version', this.version]);
     if (this.#approval) {
@@ -121,12 +121,12 @@ export class ExportView {
       facts.push(['approval', `${version} waits until ${until}, then it counts as rejected`]);
       facts.push([
         'decide',
-        `docferry export approve ${this.#input.domain}, or reject; updates approve and reject here`,
+        `docferry export approve ${this.#input.domain} (or reject), or the updates approve and reject`,
       ]);
     }
     for (const { target, outcome, detail } of this.rollouts) facts.push([target, `${outcome}: ${detail}`]);
     const parts = [`**Export of ${this.#input.domain}** (${this.#input.org})`, factsTable(facts)];
-    if (this.#approval) parts.push('**What it changes**', changesMarkdown(this.#approval.changes));
+    if (this.#approval) parts.push('**Changes**', changesMarkdown(this.#approval.changes));
     setCurrentDetails(parts.join('\n\n'));
   }
 }

@@ -1,13 +1,13 @@
 import { ApplicationFailure, rootCause, TemporalFailure, TimeoutFailure } from '@temporalio/common';
 
-/** `Type: message` of the failure that counts, for a row in the store; activities keep secrets out of both. */
+/** `Type: message` of the original failure, for a row in the store; activities keep secrets out of both. */
 export function failureSummary(error: unknown): string {
   const cause = innermost(error);
   if (cause instanceof ApplicationFailure && cause.type) return `${cause.type}: ${cause.message}`;
   return rootCause(error) ?? 'unknown failure';
 }
 
-/** The type of the failure that counts, e.g. `StartUncertain`; null for anything but an ApplicationFailure. */
+/** The type of the original failure, e.g. `StartUncertain`; null for anything but an ApplicationFailure. */
 export function failureType(error: unknown): string | null {
   const cause = innermost(error);
   return cause instanceof ApplicationFailure ? (cause.type ?? null) : null;
@@ -18,7 +18,7 @@ export function timedOut(error: unknown): boolean {
   return innermost(error) instanceof TimeoutFailure;
 }
 
-/** The cause that counts: Temporal wraps it once for every layer it passes. */
+/** The original failure: Temporal wraps it once for every layer it passes. */
 export function innermost(error: unknown): unknown {
   let current = error;
   while (current instanceof TemporalFailure && current.cause) current = current.cause;

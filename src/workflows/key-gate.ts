@@ -3,7 +3,7 @@ import { keyTryDelay, type RefusedKey } from '../model/budget/key-tries.ts';
 import { clockTime } from '../model/details-text.ts';
 import { failureType } from './failure-summary.ts';
 
-/** Sits out a refused key (401): the step is tried again a minute later, then ever later, or when told (architecture.md). */
+/** Waits out a refused key (401): retries the step after a minute, at growing intervals, or when told (architecture.md). */
 export class KeyGate {
   readonly #onChange: (refused: RefusedKey | null) => void;
   #woken = false;
@@ -17,11 +17,11 @@ export class KeyGate {
     this.#woken = true;
   }
 
-  /** The step's result; its failures other than `Unauthorized` pass through. */
+  /** The step's result. Failures other than `Unauthorized` pass through. */
   async through<T>(step: () => Promise<T>): Promise<T> {
     let since: number | null = null;
     for (let refusals = 1; ; refusals += 1) {
-      // A change of the key may overtake the refusal: it counts from the step on.
+      // The signal that the key was changed may overtake the refusal, so it counts from the step's start.
       this.#woken = false;
       try {
         return await step();

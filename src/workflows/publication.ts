@@ -6,24 +6,24 @@ import { recordOptions, storeOptions } from './activity-options.ts';
 import type { Approval } from './approval.ts';
 import { failureSummary } from './failure-summary.ts';
 
-export type FetchBundleResult = Awaited<ReturnType<Activities['fetchBundle']>>;
-export type VerifiedBundle = FetchBundleResult & { ok: true };
+export type FetchedBundle = Awaited<ReturnType<Activities['fetchBundle']>>;
+export type VerifiedBundle = FetchedBundle & { ok: true };
 
 const records = proxyActivities<Pick<Activities, 'discardStaged' | 'describeVersion'>>(recordOptions);
 
 const publications =
   proxyActivities<Pick<Activities, 'publishVersion' | 'promoteVersion' | 'withdrawVersion'>>(storeOptions);
 
-/** What became of a verified bundle: under its address, in service or held back, or refused by a person. */
+/** A verified bundle that was published, perhaps on a held site, or rejected by a person. */
 export type Placed = { url: string; heldAt: string | null } | { reason: Reason };
 
-/** An export's version on its way from the download into the store and, with a person's approval, to readers. */
+/** Takes an export's version from the download into the store and, with a person's approval, into service. */
 export class Publication {
   readonly #input: ExportInput;
   readonly #progress: ExportProgress;
   readonly #approval: Approval;
   readonly #stageId: string;
-  /** In the store, and nobody has approved it: it goes when the run ends otherwise. */
+  /** A published version without approval yet: removed if the run ends without it. */
   #unapproved: string | null = null;
   /** What the run leaves in the store. */
   published: { version: string; contentDigest: string; url: string } | null = null;
@@ -35,7 +35,7 @@ export class Publication {
     this.#stageId = stageId;
   }
 
-  /** Nothing changed: the download goes, the version stays. */
+  /** Keeps a version whose content has not changed, and removes the download. */
   async keep(version: string, contentDigest: string) {
     await this.discardStaged();
     const { domain } = this.#input;
@@ -48,8 +48,8 @@ export class Publication {
   }
 
   /**
-   * Publishes, asks a person if `approvalMs` says how long, and moves the pointer unless the site is held. A held site
-   * goes on as it is: nobody is asked about what waits for its release.
+   * Publishes, waits up to `approvalMs` for a person's approval if that is not null, and moves the pointer. On a held
+   * site the version waits for the release, without approval.
    */
   async put(version: string, bundle: VerifiedBundle, approvalMs: number | null): Promise<Placed> {
     const { org, domain, parameters } = this.#input;
@@ -57,7 +57,7 @@ export class Publication {
     const asks = approvalMs !== null && becomesCurrent(parameters);
     const promote = { expected: bundle.current, publishedAt: Date.now() };
     if (asks) this.#unapproved = version;
-    const { url, heldAt = null } = await publications.publishVersion.executeWithOptions(
+    const { url, heldAt } = await publications.publishVersion.executeWithOptions(
       { ...storeOptions, summary: `publish ${version}` },
       [
         {
@@ -73,7 +73,7 @@ export class Publication {
     );
     this.published = { version, contentDigest: bundle.contentDigest, url };
     if (heldAt !== null) this.#unapproved = null;
-    // Not before the publication is known to have succeeded: a repeated one needs the download.
+    // Only once the publication has succeeded: a retry needs the download.
     await this.discardStaged();
     if (!asks || heldAt !== null) return { url, heldAt };
     const against = bundle.current?.version ?? null;
@@ -86,7 +86,7 @@ export class Publication {
     return { url, ...(await this.#promote(version, bundle.current)) };
   }
 
-  /** Removes what nobody approved: copies of it would push out good versions (docs/decisions/0074). */
+  /** Removes an unapproved version: copies of it would push out good versions (decisions/0074). */
   async withdraw(): Promise<void> {
     const version = this.#unapproved;
     if (version === null) return;
@@ -98,7 +98,7 @@ export class Publication {
     this.published = null;
   }
 
-  /** A download that cannot be removed stops nothing: what is left over is swept after a week. */
+  /** Removes the download. A failure is only logged: leftovers are swept after a week. */
   async discardStaged(): Promise<void> {
     try {
       await records.discardStaged.executeWithOptions({ ...recordOptions, summary: 'remove the download' }, [

@@ -14,13 +14,13 @@ import { describeWindow } from '../model/budget/budget-text.ts';
 import { type ForAWhile, overrideProblem, type WindowSettings } from '../model/budget/permits.ts';
 import {
   ask,
+  bringWaitersForward,
   configure,
-  earlierThanTold,
   nextChange,
-  overrideWith,
-  pauseWith,
   report,
   retryKey,
+  setOverride,
+  setPause,
 } from '../model/budget/sliding-window.ts';
 import { emptyWindow, type WindowState } from '../model/budget/window-state.ts';
 import { viewOf } from '../model/budget/window-view.ts';
@@ -43,14 +43,14 @@ export interface BudgetInput {
 }
 
 /**
- * Messages a run takes before it continues as new. The server refuses more than 2,000 updates a run; long before that a
- * run must stay so short that a worker that takes it over replays it well within a workflow task's two seconds.
+ * Messages a run takes before it continues as new. The server refuses more than 2,000 updates per run; well before that,
+ * the run must be short enough for another worker to replay it within the workflow task time-out.
  */
 const messagesPerRun = 300;
 
 /**
- * The sliding window of one organization, the only one who grants permits (B1). Handlers never block, so none
- * is ever open at continue-as-new; the window itself is pure code in the model.
+ * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at
+ * continue-as-new; the window itself is pure code in the model.
  */
 export async function rateBudget(input: BudgetInput): Promise<void> {
   let window = input.carried ?? emptyWindow(input.settings, Date.now());
@@ -58,9 +58,9 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   const wakes: Promise<void>[] = [];
   const continueAsNew = makeContinueAsNewFunc<typeof rateBudget>();
 
-  /** Takes over the window, and wakes whoever can come earlier than told. */
+  /** Takes over the window, and wakes waiters that can come earlier than told. */
   const settle = (next: WindowState) => {
-    const { state, holders } = earlierThanTold(next, Date.now());
+    const { state, holders } = bringWaitersForward(next, Date.now());
     window = state;
     wakes.push(...holders.map(wake));
     setCurrentDetails(describeWindow(input.org, viewOf(window, Date.now()), Date.now()));
@@ -69,7 +69,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     messages += 1;
     settle(next);
   };
-  /** As `take`, with the window after it for whoever asked. */
+  /** As `take`, and returns the window after it. */
   const answer = (next: WindowState) => {
     take(next);
     return viewOf(window, Date.now());
@@ -80,14 +80,14 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     askPermitsUpdate,
     (question) => {
       const [next, granted] = ask(window, question, Date.now());
-      // A turn that moved may let somebody else go earlier.
+      // A turn that moved may let another waiter go earlier.
       take(next);
       return granted;
     },
-    { description: 'Asks for permits; granted at once or told when to come back.' },
+    { description: 'Asks for permits: grants them at once, or says when to come back.' },
   );
   setHandler(reportLeaseSignal, (result) => take(report(window, result, Date.now())), {
-    description: 'Reports which permits of a lease were used; the others come back.',
+    description: 'Reports which permits of a lease were used; the others become free.',
   });
   setHandler(configureBudgetUpdate, (settings) => answer(configure(window, settings, Date.now())), {
     description: 'Takes over limit, reserve and window from the configuration.',
@@ -95,17 +95,17 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   setHandler(
     overrideBudgetUpdate,
     (asked) => {
-      if (asked === null) return answer(overrideWith(window, null, Date.now()));
+      if (asked === null) return answer(setOverride(window, null, Date.now()));
       const { forMs: _span, ...override } = asked;
-      return answer(overrideWith(window, { ...override, until: endOf(asked) }, Date.now()));
+      return answer(setOverride(window, { ...override, until: endOf(asked) }, Date.now()));
     },
     {
-      description: 'Sets limit or reserve by hand for a while; null ends that.',
+      description: 'Overrides limit or reserve by hand; null ends that.',
       validator: (asked) => requireSound(asked && overrideProblem(window.settings, asked)),
     },
   );
-  setHandler(pauseBudgetUpdate, (pause) => answer(pauseWith(window, pause && { until: endOf(pause) }, Date.now())), {
-    description: 'Stops granting for a while or until resumed; null resumes.',
+  setHandler(pauseBudgetUpdate, (pause) => answer(setPause(window, pause && { until: endOf(pause) }, Date.now())), {
+    description: 'Stops granting for a time or until resumed; null resumes.',
   });
   setHandler(retryKeySignal, () => take(retryKey(window, Date.now())), {
     description: 'The key may have been changed: try it at once.',
@@ -115,11 +115,11 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   });
   settle(window);
 
-  // Cancelling the budget would lose its ledger, and with it the promise: only termination ends it.
+  // Cancelling the budget would lose what was sent, and with it B1: only termination ends it.
   await CancellationScope.nonCancellable(async () => {
     const runIsLong = () => messages >= messagesPerRun || workflowInfo().continueAsNewSuggested;
     while (!runIsLong()) {
-      // Whoever does not come back must not keep those behind waiting, and settings end by themselves.
+      // A waiter that does not come back must not delay those behind it, and overrides end at their time.
       const due = nextChange(window);
       if (due === null) {
         await condition(() => runIsLong() || nextChange(window) !== null);
@@ -127,7 +127,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
       }
       const sooner = () => (nextChange(window) ?? due) < due;
       await condition(() => runIsLong() || sooner(), Math.max(1, due - Date.now()), {
-        summary: 'look whether somebody can go earlier',
+        summary: 'check whether a waiter can go earlier',
       });
       settle(window);
     }
@@ -142,7 +142,7 @@ function requireSound(problem: string | null): void {
   if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'InvalidInput');
 }
 
-/** A waiter that is gone needs no waking. Also called by handlers, whose scope ends when somebody cancels the budget. */
+/** Wakes a waiter unless it is gone. Handlers call it too, whose scope ends when an operator cancels the budget. */
 async function wake(holder: string): Promise<void> {
   try {
     await CancellationScope.nonCancellable(() => getExternalWorkflowHandle(holder).signal(permitsFreedSignal));

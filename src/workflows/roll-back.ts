@@ -27,8 +27,8 @@ const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun
 const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 
 /**
- * Puts a kept version back into service and holds the site there, without the service (E7). Runs under the id of
- * the site's exports, so that neither runs beside the other (E1).
+ * Puts a kept version back into service and holds the site there, without asking the service (E7). It has the workflow
+ * id of the site's exports, so that only one of them runs at a time (E1).
  */
 export async function rollBack(input: RollbackInput): Promise<RollbackResult> {
   const run = new Rollback(input);
@@ -66,7 +66,7 @@ class Rollback {
 
   async run(): Promise<RollbackResult> {
     try {
-      const result = await this.#takeBack();
+      const result = await this.#rollBack();
       await this.#record('rolled-back', { previous: result.previous, rollouts: result.rollouts });
       this.#enter('done');
       return result;
@@ -77,7 +77,7 @@ class Rollback {
     }
   }
 
-  async #takeBack(): Promise<RollbackResult> {
+  async #rollBack(): Promise<RollbackResult> {
     const { org, domain, version, reason } = this.#input;
     this.#show();
     const { storeId, targets } = await records.planExport.executeWithOptions(
@@ -86,7 +86,7 @@ class Rollback {
     );
     this.#enter('verifying');
     const { current } = await stores.checkKeptVersion.executeWithOptions(
-      { ...wholeVersionOptions, summary: `verify ${version} anew` },
+      { ...wholeVersionOptions, summary: `verify ${version} again` },
       [{ domain, storeId, version }],
     );
     this.#enter('publishing');

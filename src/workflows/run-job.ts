@@ -13,21 +13,21 @@ const starts = proxyActivities<Pick<Activities, 'startJob'>>(startOptions);
 
 const reads = proxyActivities<Pick<Activities, 'readJob'>>(requestOptions);
 
-/** A start whose arrival is unknown is repeated once (architecture.md). */
+/** A start that may or may not have arrived is repeated once (architecture.md). */
 const uncertainStarts = 1;
-/** Pause before another job replaces one that failed: the first time soon (E2). */
+/** Pause before another job replaces a failed one (E2): 3 s at first, then growing. */
 const restartPauseMs = (failures: number): number => Math.min(5 * 60_000, 3_000 * 4 ** (failures - 1));
 
-/** What the configuration says, and what the site's last complete exports took. */
+/** Limits from the configuration, and how long the site's last complete exports took. */
 interface JobSettings {
   jobTimeoutMs: number;
   jobAttempts: number;
-  usualJobsMs?: readonly number[];
+  usualJobsMs: readonly number[];
 }
 
 type JobEnd = { kind: 'completed' } | { kind: 'continue-as-new' } | { kind: 'ended'; reason: string };
 
-/** The static export's job at the service: started, polled to its end, started again if it does not get there. */
+/** The static export's job at the service: started, polled to its end, started again if it fails. */
 export class ExportJob {
   readonly #input: ExportInput;
   readonly #progress: ExportProgress;
@@ -49,10 +49,10 @@ export class ExportJob {
   /** Throws when there is no poll to bring forward. */
   requireWaiting(): void {
     if (this.#view.nextPoll) return;
-    throw ApplicationFailure.nonRetryable('no poll is due: the export does not wait for its job', 'InvalidInput');
+    throw ApplicationFailure.nonRetryable('no poll is due: the export is not waiting for its job', 'InvalidInput');
   }
 
-  /** A completed job's id, or null to continue as new. Jobs that fail, vanish or take too long are started again. */
+  /** Id of the completed job; null to continue as new. Jobs that fail, vanish or take too long are started again. */
   async complete(settings: JobSettings): Promise<string | null> {
     for (;;) {
       const { jobId, jobStartedAt } = this.#progress;
@@ -81,7 +81,7 @@ export class ExportJob {
             { org, domain, parameters },
           ]),
         );
-        // Not before the answer: a start may have been tried for hours.
+        // After the answer: the start may have been retried for hours.
         const jobStartedAt = Date.now();
         Object.assign(this.#progress, {
           jobId,
@@ -93,7 +93,7 @@ export class ExportJob {
         });
         return { jobId, jobStartedAt };
       } catch (error) {
-        if (!maybeStarted(error) || uncertain >= uncertainStarts) throw error;
+        if (!mayHaveStarted(error) || uncertain >= uncertainStarts) throw error;
         this.#progress.possibleDuplicates += 1;
         this.#view.show();
       }
@@ -103,8 +103,8 @@ export class ExportJob {
   /** Polls a job until it ends, with durable timers that `pollNow` cuts short. */
   async #follow(jobId: string, startedAt: number, settings: JobSettings): Promise<JobEnd> {
     const timeoutMs = settings.jobTimeoutMs;
-    // A job of a few pages is no job of the whole site.
-    const usualJobsMs = (this.#input.parameters.paths ?? []).length === 0 ? (settings.usualJobsMs ?? []) : [];
+    // What whole exports took says nothing about a few pages.
+    const usualJobsMs = (this.#input.parameters.paths ?? []).length === 0 ? settings.usualJobsMs : [];
     for (;;) {
       const elapsedMs = Date.now() - startedAt;
       const { delayMs, reason, expectedAtMs } = nextPollDelay({
@@ -129,9 +129,9 @@ export class ExportJob {
       }
       if (reading.state === 'failed')
         return { kind: 'ended', reason: `the job failed: ${reading.error ?? 'no reason given'}` };
-      if (reading.state === 'missing') return { kind: 'ended', reason: 'the service does not know the job any more' };
+      if (reading.state === 'missing') return { kind: 'ended', reason: 'the service no longer knows the job' };
       if (now >= timeoutMs) {
-        return { kind: 'ended', reason: `the job is not done after ${spanText(now)}${strangeStatus(reading.status)}` };
+        return { kind: 'ended', reason: `the job is not done after ${spanText(now)}${unknownStatus(reading.status)}` };
       }
       this.#progress.runningMs = now;
       this.#progress.samples = keepSamples(this.#progress.samples, { atMs: now, percent: reading.percent });
@@ -139,9 +139,9 @@ export class ExportJob {
     }
   }
 
-  /** For the polls of later exports. */
+  /** Notes how long the job took, for the polls of later exports. */
   #noteDuration(doneMs: number): void {
-    const { runningMs = 0, samples } = this.#progress;
+    const { runningMs, samples } = this.#progress;
     this.#progress.jobMs = observedDuration(runningMs, doneMs, pollSpacing(doneMs, samples.length > 0));
   }
 
@@ -158,13 +158,13 @@ export class ExportJob {
   }
 }
 
-/** Whether a start that failed may have made a job all the same. */
-function maybeStarted(error: unknown): boolean {
+/** Whether a failed start may still have made a job. */
+function mayHaveStarted(error: unknown): boolean {
   return failureType(error) === 'StartUncertain' || timedOut(error);
 }
 
-/** A status that counts as running although the interface does not know it: perhaps it is how this service says done. */
-function strangeStatus(status: string): string {
+/** Names a status that is not in the interface and so counted as running: it may be the service's word for done. */
+function unknownStatus(status: string): string {
   const isKnown = /^(queued|running)$/i.test(status);
   return isKnown || !/^[\w -]{1,40}$/.test(status) ? '' : ` (its status is "${status}")`;
 }

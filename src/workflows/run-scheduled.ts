@@ -18,6 +18,7 @@ import type { ExportResult } from '../model/export/site-export.ts';
 import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/schedule/schedule-target.ts';
 import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
 import type { SyncResult } from '../model/sync/sync.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
 import type { exportSite } from './export-site.ts';
 import { innermost } from './failure-summary.ts';
 import { attributesOf } from './search-attributes.ts';
@@ -26,9 +27,10 @@ import type { syncFeedback } from './sync-feedback.ts';
 type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;
 
 /**
- * What a schedule starts: runs the target's workflow under its fixed id and lives as long as it, so that the schedule's
- * overlap policy sees the work (architecture.md). One that runs already is left alone and recorded as skipped. Cancelling
- * this workflow cancels the work it started and waits for its clean-up; terminating it leaves the work running.
+ * The workflow that schedules start. It starts the target's workflow under its fixed id and runs as long as that, so that
+ * the schedule's overlap policy sees the work (architecture.md). If the target's workflow is running already, the run is
+ * recorded as skipped. Cancelling this workflow cancels the work it started and waits for its clean-up; terminating it
+ * leaves the work running.
  */
 export async function runScheduled(target: ScheduleTarget): Promise<ScheduledResult> {
   const workflowId = workflowIdOf(target);
@@ -52,7 +54,7 @@ export async function runScheduled(target: ScheduleTarget): Promise<ScheduledRes
   }
 }
 
-/** The child's workflow, once it has started. */
+/** The started child workflow. */
 async function startWork(target: ScheduleTarget): Promise<{ runId: string; ending(): Promise<Ending> }> {
   if (target.kind === 'export') {
     const { org, domain } = target;
@@ -82,7 +84,7 @@ function workOf<Result>(
 function optionsOf(target: ScheduleTarget) {
   return {
     workflowId: workflowIdOf(target),
-    workflowTaskTimeout: '2s',
+    workflowTaskTimeout: workflowTaskTimeoutMs,
     staticSummary: targetSummary(target),
     parentClosePolicy: ParentClosePolicy.ABANDON,
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -103,7 +105,7 @@ function syncEnding({ entries: { seen, inserted, updated } }: SyncResult): Endin
   return { outcome: 'completed', detail: `${seen} seen, ${inserted} new, ${updated} changed` };
 }
 
-/** The failure that counts, with its own type: `schedules list` shows it without opening the child. */
+/** The original failure with its type, so that `schedules list` shows it without opening the child. */
 function asOwnFailure(error: unknown): unknown {
   if (!(error instanceof ChildWorkflowFailure)) return error;
   const cause = innermost(error);

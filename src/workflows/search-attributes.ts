@@ -9,7 +9,7 @@ const keys = {
   phase: defineSearchAttributeKey(searchAttributes.phase, 'KEYWORD'),
 };
 
-/** Search attributes a workflow starts with; the phase is kept current by the workflow itself. */
+/** Search attributes to start a workflow with; the workflow then keeps the phase current. */
 export function attributesOf(values: { [Name in keyof typeof keys]?: string }): SearchAttributePair[] {
   return Object.entries(values).map(([name, value]) => ({ key: keys[name as keyof typeof keys], value }));
 }

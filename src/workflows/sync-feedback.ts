@@ -30,13 +30,13 @@ const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(re
 
 const pages = proxyActivities<Pick<Activities, 'fetchPages'>>(pageOptions);
 
-/** Events of a run before it continues as new, well below the server's suggestion at 4,096. */
+/** Events of a run before it continues as new, well below 4,096, at which the server suggests it. */
 const eventsPerRun = 3_000;
 
-/** Reads one pass over a project's feedback into the store, lease by lease (S1 to S3). */
+/** Reads a project's feedback into the store in one pass, lease by lease (S1 to S3). */
 export async function syncFeedback(input: SyncInput): Promise<SyncResult> {
   const sync = new Sync(input);
-  setHandler(syncStateQuery, () => sync.state(), { description: 'What the pass has done and what it waits for.' });
+  setHandler(syncStateQuery, () => sync.state(), { description: 'Progress of the pass, and what it waits for.' });
   setHandler(permitsFreedSignal, () => sync.wakeUp(), { description: 'Permits came back: ask again now.' });
   const done = await sync.run();
   if (!done) return await makeContinueAsNewFunc<typeof syncFeedback>()({ ...input, carried: sync.carried() });
@@ -55,7 +55,7 @@ class Sync {
   constructor(input: SyncInput) {
     this.#input = input;
     if (!input.carried) return;
-    const { tries = 0, ...progress } = input.carried;
+    const { tries, ...progress } = input.carried;
     this.#progress = progress;
     this.#tries = tries;
   }
@@ -115,7 +115,7 @@ class Sync {
     const { org, project } = this.#input;
     this.#enter('reading');
     for (;;) {
-      // A wake-up may overtake the answer that says to wait: it counts from the question on.
+      // A wake-up may overtake the answer that says to wait, so it counts from the question.
       this.#woken = false;
       const { passId, storeId } = progress;
       const leg = await pages.fetchPages.executeWithOptions(
@@ -136,7 +136,7 @@ class Sync {
     }
   }
 
-  /** A durable wait that the budget can cut short, e.g. when the key works again; returns the milliseconds waited. */
+  /** Waits on a durable timer that the budget can cut short; returns the milliseconds waited. */
   async #waitForBudget(waiting: NonNullable<SyncState['waiting']>): Promise<number> {
     const since = Date.now();
     this.#waiting = waiting;
@@ -166,13 +166,13 @@ class Sync {
     const { passId: _passId, storeId: _storeId, ...counts } = this.#progress;
     const { workflowId, runId } = workflowInfo();
     const result = { workflowId, runId, org, project, pass, ...counts, watermark, verifiedUpTo };
-    const { waitedMs: _waitedMs, ...told } = result;
+    const { waitedMs: _waitedMs, ...published } = result;
     const timestamp = new Date().toISOString();
-    await announce(org, webhooks ?? [], { type: 'feedback.pass.finished', timestamp, data: { ...told, outcome } });
+    await announce(org, webhooks, { type: 'feedback.pass.finished', timestamp, data: { ...published, outcome } });
     return result;
   }
 
-  /** The pass's own failure is what the workflow ends with, even if its row cannot be closed. */
+  /** The workflow ends with the pass's own failure, even if its row cannot be closed. */
   async #recordFailure(error: unknown, cancelled: boolean): Promise<void> {
     if (!this.#progress) return;
     try {
@@ -184,7 +184,7 @@ class Sync {
 
   #enter(phase: SyncState['phase']): void {
     if (phase === this.#phase) return;
-    // A search attribute costs an event each time: waits come and go with every window, so they are not told there.
+    // Each change of a search attribute costs an event, and waits come with every window: they are left out.
     if (phase !== 'waiting-for-budget' && this.#phase !== 'waiting-for-budget') showPhase(phase);
     this.#phase = phase;
     this.#show();
@@ -199,13 +199,13 @@ class Sync {
       facts.push(['waiting until', `${clockTime(until)}, place ${place}${queue}`], ['why', waitText[reason]]);
     }
     if (this.#forecast && this.#waiting?.reason !== 'paused') {
-      facts.push(['done at about', forecastText(this.#forecast, Date.now())]);
+      facts.push(['expected end', forecastText(this.#forecast, Date.now())]);
     }
     if (this.#progress) {
       const { pages: read, requests, throttled, waitedMs, entries } = this.#progress;
-      facts.push(['pages', `${read} (${requests} requests, ${throttled} refused with 429)`]);
+      facts.push(['pages', `${read} (${requests} requests, ${throttled} of them refused with 429)`]);
       facts.push(['entries', `${entries.seen} seen, ${entries.inserted} new, ${entries.updated} changed`]);
-      if (entries.rejected > 0) facts.push(['not understood', `${entries.rejected}, kept in feedback_rejects`]);
+      if (entries.rejected > 0) facts.push(['unreadable entries', `${entries.rejected}, stored in feedback_rejects`]);
       facts.push(['waited for the budget', spanText(waitedMs)]);
     }
     setCurrentDetails(`**${pass} of ${project}** (${org})\n\n${factsTable(facts)}`);

@@ -7,7 +7,7 @@ import { failureSummary } from './failure-summary.ts';
 
 const rollouts = proxyActivities<Pick<Activities, 'rollOut'>>(rolloutOptions);
 
-/** Puts the current version into service at every target, one after the other; `onResult` hears of each. */
+/** Rolls the version out to every target, one after the other; `onResult` is called for each. */
 export async function rollOutToTargets(
   site: { org: string; domain: string; storeId: string; targets: readonly string[] },
   { version, force }: { version: string; force: boolean },

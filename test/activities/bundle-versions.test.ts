@@ -41,7 +41,7 @@ async function exported(options: SandboxOptions = {}): Promise<string> {
 const attempt = mockActivity;
 
 async function fetchBundle(jobId: string, env = attempt()): Promise<FetchBundleResult> {
-  const input = { org: 'acme', domain, storeId: scene.deps.bundles.identity, jobId, stageId: 'stage-1' };
+  const input = { org: 'acme', domain, storeId: scene.deps.bundles.identity, jobId, stageId: 'stage-1', force: false };
   return env.run(() => createBundleActivities(scene.deps).fetchBundle(input));
 }
 
@@ -222,7 +222,7 @@ describe('fetchBundle', () => {
 
   it('refuses to use another store than the one the run began with', async () => {
     const jobId = await exported();
-    const input = { org: 'acme', domain, storeId: 'another', jobId, stageId: 'stage-1' };
+    const input = { org: 'acme', domain, storeId: 'another', jobId, stageId: 'stage-1', force: false };
     const bundles = createBundleActivities(scene.deps);
     expect(await failureOf(run(() => bundles.fetchBundle(input)))).toMatchObject({ type: 'StoreMismatch' });
   });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { isCron } from '../../src/config/cron.ts';
 import { parseDuration } from '../../src/config/durations.ts';
 import { parseSize } from '../../src/config/sizes.ts';
 
@@ -37,27 +36,5 @@ describe('parseSize', () => {
 
   it.each(['', 'GiB', '-1', '5gb', '5G', '1e9', '0.3B', '99999999TiB'])('refuses %j', (text) => {
     expect(parseSize(text)).toBeNull();
-  });
-});
-
-describe('isCron', () => {
-  it.each(['0 6 * * *', '*/15 8-18 * * mon-fri', '0 0 1,15 JAN *', '5/10 * * * 7', '@daily'])('accepts %j', (text) => {
-    expect(isCron(text)).toBe(true);
-  });
-
-  it.each([
-    '',
-    '* * * *',
-    '0 6 * * * *',
-    '60 * * * *',
-    '0 24 * * *',
-    '0 0 0 * *',
-    '0 0 * 13 *',
-    '5-1 * * * *',
-    '*/0 * * * *',
-    '@often',
-    'a b c d e',
-  ])('refuses %j', (text) => {
-    expect(isCron(text)).toBe(false);
   });
 });

@@ -129,7 +129,7 @@ describe('the page of a report', () => {
     for (const line of lines) expect(textOf(line)).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]/u);
   });
 
-  it('has a table behind each chart, with the same name, and drawings for both widths', async () => {
+  it('has a table for each chart, with the same name, and drawings for both widths', async () => {
     const elements = elementsOf(await pageOf([projectWith(someFigures())]));
     const figures = named(elements, 'figure');
     expect(figures).toHaveLength(7);
@@ -157,9 +157,9 @@ describe('the page of a report', () => {
     expect(ids).toEqual(expect.arrayContaining(references));
   });
 
-  it('says so when there is nothing, or little, to show', async () => {
+  it('says when there is nothing, or little, to show', async () => {
     const empty = await pageOf([projectWith(nothing)]);
-    expect(empty).toContain('No feedback is stored of this time.');
+    expect(empty).toContain('No feedback is stored for this period.');
     expect(named(elementsOf(empty), 'svg')).toEqual([]);
     const one = someFigures({
       ...nothing,
@@ -171,20 +171,20 @@ describe('the page of a report', () => {
     });
     const text = await pageOf([projectWith(one)]);
     for (const words of [
-      'Nobody has voted',
-      'No sync has seen an entry being closed',
-      'Nobody has written a comment',
+      'There are no votes yet',
+      'No sync has seen an entry change to closed',
+      'There are no comments',
     ]) {
       expect(text).toContain(words);
     }
   });
 
-  it('tells the bounds and what they leave out', async () => {
+  it('gives the range and what it leaves out', async () => {
     const page = await pageOf([projectWith(someFigures({ undatedLeftOut: 3 }))], { from: '2026-11-01T00:00:00.000Z' });
-    expect(page).toContain('Created from 1 November 2026, 00:00 UTC on. 3 entries without a date left out.');
+    expect(page).toContain('Created since 1 November 2026, 00:00 UTC. 3 entries without a date are left out.');
   });
 
-  it('speaks of a trend only where chance does not explain it', async () => {
+  it('mentions a trend only when chance does not explain it', async () => {
     const votes = (...shares: number[]) => ({
       helpful: { yes: 150, no: 150 },
       helpfulOver: shares.map((yes) => ({ yes, no: 100 - yes })),
@@ -196,7 +196,7 @@ describe('the page of a report', () => {
         ) ?? never(),
       );
     expect(await lead(90, 40, 70)).toContain('in the last day 70\u202F%, 30 points up on the one before');
-    expect(await lead(10, 52, 50)).toContain('about as many in the last day as in the one before');
+    expect(await lead(10, 52, 50)).toContain('no clear change between the last day and the one before');
   });
 });
 

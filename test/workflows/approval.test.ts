@@ -9,7 +9,7 @@ import type { ContentChanges } from '../../src/model/export/content-changes.ts';
 import type { ExportInput } from '../../src/model/export/site-export.ts';
 import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
-import { bundle, digest, exportActivities, input } from './export-activities.ts';
+import { bundle, digest, exportActivities, input, sitePlan } from './export-activities.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {
@@ -31,14 +31,8 @@ const current = { version: changes.against ?? '', contentDigest: 'ef'.repeat(32)
 /** As `exportActivities`, for a site whose versions a person approves within a day. */
 const approvalActivities = (replace: Partial<Activities> = {}) =>
   exportActivities({
-    planExport: async () => ({
-      storeId: 'store-1',
-      jobTimeoutMs: 7_200_000,
-      jobAttempts: 3,
-      approvalTimeoutMs: day,
-      targets: ['directory:./site'],
-    }),
-    fetchBundle: async () => ({ ...bundle, ok: true, contentDigest: digest, current }),
+    planExport: async () => ({ ...sitePlan, approvalTimeoutMs: day }),
+    fetchBundle: async () => ({ ...bundle, contentDigest: digest, current }),
     publishVersion: async ({ version }) => ({ url: `http://bundles.example/${version}`, heldAt: null }),
     describeChanges: async () => changes,
     promoteVersion: async () => ({ heldAt: null }),
@@ -121,7 +115,7 @@ describe('an export that needs approval', () => {
       const startedAt = await env.currentTimeMs();
       expect(await (await start(taskQueue, input())).result()).toMatchObject({
         outcome: 'rejected',
-        reasons: [{ rule: 'approval-expired', detail: 'nobody approved it within 24 h' }],
+        reasons: [{ rule: 'approval-expired', detail: 'not approved within 24 h' }],
       });
       expect((await env.currentTimeMs()) - startedAt).toBeGreaterThanOrEqual(day);
     });
@@ -171,7 +165,7 @@ describe('an export that needs approval', () => {
 
   it('asks nobody about unchanged content, a few pages, or while the site is held', async () => {
     const same = approvalActivities({
-      fetchBundle: async () => ({ ...bundle, ok: true, contentDigest: current.contentDigest, current }),
+      fetchBundle: async () => ({ ...bundle, contentDigest: current.contentDigest, current }),
     });
     await withWorker(env, same.activities, async ({ taskQueue }) => {
       expect(await (await start(taskQueue, input())).result()).toMatchObject({ outcome: 'unchanged' });

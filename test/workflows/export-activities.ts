@@ -1,10 +1,10 @@
 import type { FetchBundleResult } from '../../src/activities/bundle-versions.ts';
-import type { JobReading } from '../../src/activities/export-jobs.ts';
+import type { JobReading, SitePlan } from '../../src/activities/export-jobs.ts';
 import type { Activities } from '../../src/activities/index.ts';
 import type { ExportInput, ExportParameters } from '../../src/model/export/site-export.ts';
 
 let sites = 0;
-/** A request of an export, each of a site of its own. */
+/** An export request, each for another site. */
 export const input = (parameters: ExportParameters = {}): ExportInput => {
   sites += 1;
   return { org: 'acme', domain: `docs-${sites}.example`, parameters };
@@ -21,7 +21,7 @@ export const reading = (more: Partial<JobReading> = {}): JobReading => ({
 export const completed = reading({ state: 'completed', status: 'completed', percent: 100, pageCount: 7 });
 
 export const digest = 'ab'.repeat(32);
-export const bundle: FetchBundleResult = {
+export const bundle: FetchBundleResult & { ok: true } = {
   ok: true,
   linksRequested: 1,
   pages: 7,
@@ -29,25 +29,34 @@ export const bundle: FetchBundleResult = {
   archive: { sha256: 'cd'.repeat(32), bytes: 1_234, format: 'tar.gz' },
   contentDigest: digest,
   current: null,
+  heldAt: null,
+  waiting: null,
+};
+export const sitePlan: SitePlan = {
+  storeId: 'store-1',
+  jobTimeoutMs: 7_200_000,
+  jobAttempts: 3,
+  approvalTimeoutMs: null,
+  usualJobsMs: [],
+  targets: ['directory:./site'],
+  webhooks: [],
 };
 
 type Calls = { [Name in keyof Activities]?: Parameters<Activities[Name]>[0][] };
 
-/** Activities of an export that goes well, with replacements, and a note of every call. */
+/** Activities of a successful export, with replacements, and a record of all calls. */
 export function exportActivities(replace: Partial<Activities> = {}) {
   const calls: Calls = {};
   let jobs = 0;
   const usual: Partial<Activities> = {
-    planExport: async () => ({
-      storeId: 'store-1',
-      jobTimeoutMs: 7_200_000,
-      jobAttempts: 3,
-      targets: ['directory:./site'],
-    }),
+    planExport: async () => sitePlan,
     startJob: async () => ({ jobId: `job-${++jobs}` }),
     readJob: async () => completed,
     fetchBundle: async () => bundle,
-    publishVersion: async ({ domain, version }) => ({ url: `http://bundles.example/${domain}/${version}` }),
+    publishVersion: async ({ domain, version }) => ({
+      url: `http://bundles.example/${domain}/${version}`,
+      heldAt: null,
+    }),
     describeVersion: async ({ domain, version }) => ({
       url: `http://bundles.example/${domain}/${version}`,
       archive: { sha256: 'ef'.repeat(32), bytes: 1_200, format: 'tar.gz' },

@@ -16,7 +16,7 @@ import { exportStateQuery, retryKeySignal } from '../../src/workflows/definition
 import { gate } from '../tools/proxies/gate.ts';
 import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
-import { bundle, completed, digest, exportActivities, input, reading } from './export-activities.ts';
+import { bundle, completed, digest, exportActivities, input, reading, sitePlan } from './export-activities.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {
@@ -65,7 +65,7 @@ describe('exportSite', () => {
   it('polls seldom while a four-hour job runs, with every wait on a durable timer', async () => {
     let startedAt = 0;
     const { activities } = exportActivities({
-      planExport: async () => ({ storeId: 's', jobTimeoutMs: 5 * 3_600_000, jobAttempts: 1, targets: [] }),
+      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 5 * 3_600_000, jobAttempts: 1, targets: [] }),
       startJob: async () => {
         startedAt = await env.currentTimeMs();
         return { jobId: 'long' };
@@ -130,7 +130,7 @@ describe('exportSite', () => {
   it('publishes nothing when the content is that of the current version, and still rolls it out', async () => {
     const current = { version: '20260101T000000Z-abababababab', contentDigest: digest, publishedAt: 'x', epoch: 4 };
     const { activities, calls } = exportActivities({
-      fetchBundle: async () => ({ ...bundle, ok: true, contentDigest: digest, current }),
+      fetchBundle: async () => ({ ...bundle, contentDigest: digest, current }),
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const result = await (await start(taskQueue, input())).result();
@@ -144,7 +144,7 @@ describe('exportSite', () => {
   it('publishes unchanged content as a new version when forced', async () => {
     const current = { version: '20260101T000000Z-abababababab', contentDigest: digest, publishedAt: 'x', epoch: 4 };
     const { activities, calls } = exportActivities({
-      fetchBundle: async () => ({ ...bundle, ok: true, contentDigest: digest, current }),
+      fetchBundle: async () => ({ ...bundle, contentDigest: digest, current }),
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       expect((await (await start(taskQueue, input({ force: true }))).result()).outcome).toBe('published');
@@ -180,7 +180,7 @@ describe('exportSite', () => {
     expect(calls.startJob).toHaveLength(3);
 
     const stuck = exportActivities({
-      planExport: async () => ({ storeId: 's', jobTimeoutMs: 600_000, jobAttempts: 2, targets: [] }),
+      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 600_000, jobAttempts: 2, targets: [] }),
       readJob: async () => reading({ status: 'succeeded' }),
     });
     await withWorker(env, stuck.activities, async ({ taskQueue }) => {
@@ -252,7 +252,7 @@ describe('exportSite', () => {
 
   it('reports a target that fails and goes on with the others', async () => {
     const { activities } = exportActivities({
-      planExport: async () => ({ storeId: 's', jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['bad', 'good'] }),
+      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['bad', 'good'] }),
       rollOut: async ({ target }) => {
         if (target === 'bad') throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
         return { target, outcome: 'rolled-out', detail: 'switched' };
@@ -367,7 +367,7 @@ describe('exportSite', () => {
     const readOnly = () => Promise.reject(ApplicationFailure.nonRetryable('read-only file system', 'StoreUnavailable'));
     const { activities, calls } = exportActivities({
       discardStaged: readOnly,
-      planExport: async () => ({ storeId: 'store-1', jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['web'] }),
+      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['web'] }),
     });
     const version = expect.stringMatching(/^\d{8}T\d{6}Z-abababababab$/);
     await withWorker(env, activities, async ({ taskQueue }) => {
@@ -383,7 +383,7 @@ describe('exportSite', () => {
     const written = gate();
     const { activities, calls } = exportActivities({
       planExport: async () => ({
-        storeId: 'store-1',
+        ...sitePlan,
         jobTimeoutMs: 60_000,
         jobAttempts: 1,
         targets: [],
@@ -467,6 +467,7 @@ describe('exportSite', () => {
         pageCount: 3,
         samples: [],
         linksRequested: 0,
+        runningMs: 0,
       };
       const result = await (await start(taskQueue, { ...input(), carried })).result();
       expect(result).toMatchObject({ jobId: 'carried-job', polls: 42, jobsStarted: 1 });

@@ -8,7 +8,7 @@ import type { RollbackInput } from '../../src/model/export/site-export.ts';
 import { gate } from '../tools/proxies/gate.ts';
 import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
-import { exportActivities, input, reading } from './export-activities.ts';
+import { exportActivities, input, reading, sitePlan } from './export-activities.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {
@@ -37,7 +37,7 @@ const cancel = { ...refuse, onRunning: 'cancel' as const };
 describe('rollBack', () => {
   it('verifies, holds and moves, rolls out to every target, and leaves its record; the service is not asked', async () => {
     const { activities, calls } = rollbackActivities({
-      planExport: async () => ({ storeId: 's', jobTimeoutMs: 1, jobAttempts: 1, targets: ['bad', 'good'] }),
+      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 1, jobAttempts: 1, targets: ['bad', 'good'] }),
       rollOut: async ({ target }) => {
         if (target === 'bad') throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
         return { target, outcome: 'rolled-out', detail: 'switched' };

@@ -9,6 +9,7 @@ import { noEntries, type SyncInput } from '../../src/model/sync/sync.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
+import { bundle, sitePlan } from './export-activities.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {
@@ -57,6 +58,7 @@ function passActivities(replace: Partial<Activities> = {}) {
       entries,
       requests,
       throttled,
+      webhooks: [],
     }),
     ...replace,
   };
@@ -117,19 +119,11 @@ describe('runScheduled', () => {
   it('runs an export and tells the version and the targets that failed', async () => {
     const target = { kind: 'export', org: 'acme', domain: 'docs.acme.example' } as const;
     const activities: Partial<Activities> = {
-      planExport: async () => ({ storeId: 's', jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['directory:./site'] }),
+      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['directory:./site'] }),
       startJob: async () => ({ jobId: 'job-1' }),
       readJob: async () => ({ state: 'completed', status: 'completed', percent: 100, pageCount: 1, error: null }),
-      fetchBundle: async () => ({
-        ok: true,
-        linksRequested: 1,
-        pages: 1,
-        files: 1,
-        archive: { sha256: 'cd'.repeat(32), bytes: 1, format: 'tar.gz' },
-        contentDigest: 'ab'.repeat(32),
-        current: null,
-      }),
-      publishVersion: async () => ({ url: 'http://bundles.example/x' }),
+      fetchBundle: async () => bundle,
+      publishVersion: async () => ({ url: 'http://bundles.example/x', heldAt: null }),
       rollOut: async () => {
         throw ApplicationFailure.nonRetryable('no room', 'RolloutFailed');
       },

@@ -49,7 +49,15 @@ function passActivities(legs: (call: number, input: FetchPagesInput) => Promise<
     finishPass: async (result) => {
       finished.push(result);
       const { pages, requests, throttled, entries } = result;
-      return { watermark: '2026-11-20T00:00:00.000Z', verifiedUpTo: null, pages, requests, throttled, entries };
+      return {
+        watermark: '2026-11-20T00:00:00.000Z',
+        verifiedUpTo: null,
+        pages,
+        requests,
+        throttled,
+        entries,
+        webhooks: [],
+      };
     },
   };
   return { activities, finished, calls: () => calls };

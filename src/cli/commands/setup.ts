@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import type { SearchAttributeState } from '../../client/namespace.ts';
+import { retentionDays } from '../../model/temporal-terms.ts';
 import { searchAttributes } from '../../model/workflow-ids.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from '../context.ts';
 import { CliFailure } from '../failures/cli-failure.ts';
@@ -13,8 +14,6 @@ interface SetupFlags {
   createNamespace?: boolean;
 }
 
-/** How long closed workflows stay in a namespace that we create, as in one of `up`. */
-const retentionDays = 30;
 /** A cluster's frontends learn of something new within this time. */
 const knownWithinMs = 30_000;
 

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
-import { isLoopback } from '../../client/temporal-connection.ts';
 import type { ServiceConfig } from '../../config/config.ts';
+import { isLoopback } from '../../model/loopback.ts';
 import { routeTo } from '../../wiring/service-route.ts';
 import { bad, type Check, good, warning } from './check.ts';
 

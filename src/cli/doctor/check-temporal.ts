@@ -12,13 +12,11 @@ import {
   TemporalUnreachable,
 } from '../../client/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
+import { oldestServer } from '../../model/temporal-terms.ts';
 import { explainFailure } from '../failures/failure.ts';
 import { workerPolls } from '../temporal/worker-watch.ts';
 import { bad, type Check, failed, good, skipped, warning } from './check.ts';
 import { whyUnreachable } from './why-unreachable.ts';
-
-/** Older servers may refuse the update-with-start by which a budget is asked. */
-const oldestServer = [1, 28] as const;
 
 export interface TemporalSight {
   /** For further checks; to be closed by the caller. Null when Temporal cannot be reached. */

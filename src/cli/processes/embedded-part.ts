@@ -15,9 +15,6 @@ export interface EmbeddedSettings {
   namespace: string;
 }
 
-/** How long closed workflows stay (contracts.md, `up`). */
-const retentionDays = 30;
-
 /** Finds the Temporal program, gets it if need be, and starts or adopts the server. Throws `EmbeddedError`. */
 export async function startEmbedded(
   { output, env }: CommandContext,
@@ -36,7 +33,7 @@ export async function startEmbedded(
     binary: binary.path,
     ...settings,
     searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'])),
-    retentionDays,
+
     logFile,
   });
   if (server.adopted) output.note('took over the Temporal server that an earlier docferry left running');

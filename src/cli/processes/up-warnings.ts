@@ -1,5 +1,6 @@
 import type { Sandbox } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
+import { isLoopback } from '../../model/loopback.ts';
 import type { Output } from '../terminal/output.ts';
 
 interface UpSetting {
@@ -47,8 +48,4 @@ function warnOfOtherService(output: Output, { service, organizations }: Config, 
     const expected = sandbox.organizations.find((organization) => organization.id === id)?.apiKey;
     if (expected !== apiKey.read()) output.warn(`the sandbox will refuse the key of ${id}: it expects ${expected}`);
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || host.startsWith('127.');
 }

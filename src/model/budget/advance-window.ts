@@ -1,17 +1,17 @@
-import { holdMs } from './held-slots.ts';
-import { believed } from './other-clients.ts';
+import { occupancyMs } from './occupied-slots.ts';
+import { recentSightings } from './other-clients.ts';
 import { comeBackGraceMs, turnOf } from './permit-queue.ts';
 import { probeDue, type WindowState } from './window-state.ts';
 
-/** Holders that left whose latest attempt is still known; turns of those that left. */
-const leftKept = 20;
+/** How many holders, and turns of holders, are remembered after they left. */
+const departedKept = 20;
 
-/** The state at `at`: slots whose time has passed are free, waiters who did not come back have lost their place. */
+/** The state at `at`: slots whose time has passed are free, waiters that did not come back have lost their place. */
 export function advance(before: WindowState, at: number): WindowState {
   const now = Math.max(before.now, at);
   const { windowMs } = before.settings;
-  const held = (moment: number) => moment + holdMs(before) > now;
-  const leases = before.leases.filter((lease) => held(lease.arrivesBy));
+  const isOccupied = (moment: number) => moment + occupancyMs(before) > now;
+  const leases = before.leases.filter((lease) => isOccupied(lease.arrivesBy));
   const waiters = before.waiters.filter((waiter) => waiter.expectedAt + comeBackGraceMs > now);
   const probing = before.leases.find((lease) => lease.id === before.probe);
   const probeLost = before.probe !== null && (probing === undefined || probing.useBy <= now);
@@ -20,29 +20,29 @@ export function advance(before: WindowState, at: number): WindowState {
     ...before,
     now,
     override: past(before.override?.until) ? null : before.override,
-    spent: before.spent.filter(held),
-    forgotten: latestOf(before, (moment) => !held(moment)),
+    spent: before.spent.filter(isOccupied),
+    forgotten: latestReleased(before, (moment) => !isOccupied(moment)),
     leases,
     waiters,
-    attempts: latestLeft(before.attempts, new Set([...leases, ...waiters].map(({ holder }) => holder))),
-    served: latestLeft(before.served, new Set([...leases, ...waiters].map(turnOf))),
+    attempts: pruned(before.attempts, new Set([...leases, ...waiters].map(({ holder }) => holder))),
+    served: pruned(before.served, new Set([...leases, ...waiters].map(turnOf))),
     throttledUntil: past(before.throttledUntil) ? null : before.throttledUntil,
     paused: past(before.paused?.until) ? null : before.paused,
     probe: probeLost ? probeDue : before.probe,
     throttles: before.throttles.filter((moment) => moment + windowMs > now),
-    strangers: believed(before.strangers, now, windowMs),
+    sightings: recentSightings(before.sightings, now, windowMs),
   };
 }
 
-/** Latest arrival among those that are no longer held. */
-function latestOf(state: WindowState, gone: (moment: number) => boolean): number | null {
-  const moments = [...state.spent, ...state.leases.map(({ arrivesBy }) => arrivesBy)].filter(gone);
+/** Latest arrival whose slot is free again. */
+function latestReleased(state: WindowState, isFree: (moment: number) => boolean): number | null {
+  const moments = [...state.spent, ...state.leases.map(({ arrivesBy }) => arrivesBy)].filter(isFree);
   return moments.length === 0 ? state.forgotten : Math.max(state.forgotten ?? 0, ...moments);
 }
 
-/** Entries of those that are here, and the latest of those that left: an older attempt may still wake up. */
-function latestLeft(moments: Record<string, number>, present: ReadonlySet<string>): Record<string, number> {
+/** Entries of those present, and the latest of those that left: an older attempt may still wake up. */
+function pruned(moments: Record<string, number>, present: ReadonlySet<string>): Record<string, number> {
   const left = Object.entries(moments).filter(([name]) => !present.has(name));
-  const latest = left.sort((a, b) => b[1] - a[1]).slice(0, leftKept);
+  const latest = left.sort((a, b) => b[1] - a[1]).slice(0, departedKept);
   return Object.fromEntries([...Object.entries(moments).filter(([name]) => present.has(name)), ...latest]);
 }

@@ -12,7 +12,7 @@ export const waitText: Record<WaitReason, string> = {
   'kept-free': 'the requests that are free are kept for others',
 };
 
-/** Why nobody is served, in words; null when only the window decides. */
+/** Why nothing is granted, in words; null when only the window decides. */
 function pauseText(
   { pausedBy, pausedUntil }: Pick<WindowView, 'pausedBy' | 'pausedUntil'>,
   now: number,
@@ -39,7 +39,7 @@ function overrideText({ requests, reserve, until }: NonNullable<WindowView['over
   return `${parts.join(', ')} ${until === null ? 'until reset' : `until ${momentText(until, now)}`}`;
 }
 
-/** The window in words, a name and a value each: the same on the terminal and in the Temporal UI. */
+/** The window as pairs of name and value: the same on the terminal and in the Temporal UI. */
 export function windowFacts(view: WindowView, now: number): [string, string][] {
   const { limit, reserve, windowMs, used, available, nextFreeAt, strangers, throttledInWindow } = view;
   const facts: [string, string][] = [
@@ -56,7 +56,7 @@ export function windowFacts(view: WindowView, now: number): [string, string][] {
   if (view.override) facts.push(['set by hand', overrideText(view.override, now)]);
   if (strangers !== null) facts.push(['others use', `about ${strangers} of ${limit}`]);
   if (throttledInWindow > 0) facts.push(['refused (429)', `${throttledInWindow} in this window`]);
-  // Nobody can tell when a person will resume.
+  // A pause without an end leaves no forecast.
   const openEnd = view.pausedBy === 'paused' && view.pausedUntil === null;
   const done = (forecast: WindowView['holders'][number]['forecast']) =>
     forecast === null || openEnd ? '' : `, done ${forecastText(forecast, now)}`;

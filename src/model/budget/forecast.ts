@@ -1,25 +1,25 @@
-/** When a pass will be done, from the slots of the window and who else wants them; an estimate for people. */
+/** Estimates when a pass will be done, from the slots of the window and the competing demand. */
 
 import { type Claim, type QueueRules, rankOf } from './permit-queue.ts';
 import type { Forecast } from './permits.ts';
 
 export interface Slots {
   now: number;
-  /** Nothing is granted before, e.g. during a pause. */
+  /** Nothing is granted earlier, e.g. during a pause. */
   notBefore: number;
   windowMs: number;
-  /** Requests that may be in any window. */
+  /** Requests allowed in any window. */
   capacity: number;
-  /** When each held slot comes free, ascending. */
+  /** When each occupied slot comes free, ascending. */
   releases: readonly number[];
 }
 
-/** Pages somebody wants to read still; `granted` of them have their permits already. */
+/** A claim with the pages left to read; `granted` of them have their permits already. */
 export type Demand = Claim & { remaining: number | null; granted: number };
 
 /**
- * The moment at which the `count`th permit from now on can be used, one window after another: every slot comes round
- * once a window. `count` is at least 1.
+ * The moment at which the `count`th permit from now can be used; every slot comes round once per window. `count` is at
+ * least 1.
  */
 export function momentOfPermit(count: number, { notBefore, windowMs, capacity, releases }: Slots): number {
   const rounds = Math.floor((count - 1) / capacity);
@@ -30,8 +30,8 @@ export function momentOfPermit(count: number, { notBefore, windowMs, capacity, r
 }
 
 /**
- * Forecast of a pass that has `remaining` pages to read: those of more urgent passes go first, those of its own rank
- * take turns with it. Null when it cannot tell how many pages remain.
+ * Forecast of a pass that has `remaining` pages to read: pages of more urgent passes go first, those of passes of the
+ * same rank take turns. Null when the number of remaining pages is unknown.
  */
 export function forecastOf(
   demand: Demand,
@@ -45,14 +45,14 @@ export function forecastOf(
   const before = others
     .filter((other) => other.holder !== demand.holder && rankOf(other, rules) <= own)
     .reduce((sum, other) => {
-      const theirs = wanted(other) ?? 1;
+      const theirs = missingPermits(other) ?? 1;
       return sum + (rankOf(other, rules) < own ? theirs : Math.min(theirs, pages));
     }, 0);
-  const still = wanted(demand) ?? 0;
-  const doneAt = still === 0 ? slots.now : momentOfPermit(before + still, slots);
+  const missing = missingPermits(demand) ?? 0;
+  const doneAt = missing === 0 ? slots.now : momentOfPermit(before + missing, slots);
   return { doneAt, pages, windows: Math.ceil((doneAt - slots.now) / slots.windowMs) };
 }
 
-/** Permits a demand still needs; null when it cannot tell. */
-const wanted = ({ remaining, granted }: Demand): number | null =>
+/** Permits a demand still needs; null when that is unknown. */
+const missingPermits = ({ remaining, granted }: Demand): number | null =>
   remaining === null ? null : Math.max(0, remaining - granted);

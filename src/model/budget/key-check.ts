@@ -1,4 +1,4 @@
-/** What came of asking the service whether it accepts an organization's key (`docferry doctor --key`). */
+/** Result of asking the service whether it accepts an organization's key (`docferry doctor --key`). */
 export type KeyCheck =
   | ({ outcome: 'accepted' } & Asked)
   /** `type` is one of the failure types, e.g. `Unauthorized`; the message may be shown. */

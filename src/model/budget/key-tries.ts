@@ -1,4 +1,4 @@
-/** A key the service refuses (401): one request tries it now and then. */
+/** A key the service refuses (401): one request tries it again from time to time. */
 export interface RefusedKey {
   since: number;
   triedAt: number;
@@ -8,7 +8,7 @@ export interface RefusedKey {
 const firstMs = 60_000;
 const longestMs = 15 * 60_000;
 
-/** Milliseconds until a refused key is tried again after so many refusals (at least 1): a minute, then ever later. */
+/** Milliseconds until a key refused `refusals` times (at least 1) is tried again: a minute, doubled each time. */
 export function keyTryDelay(refusals: number): number {
   return Math.min(longestMs, firstMs * 2 ** (refusals - 1));
 }

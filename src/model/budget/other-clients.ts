@@ -1,24 +1,24 @@
 /**
- * What other programs use of a window, learnt from refusals: a 429 means that the window is full, so whatever of it is
+ * What other clients use of a window, learnt from refusals: a 429 means that the window is full, so whatever of it is
  * not ours is theirs (B4).
  */
 
 export interface Sighting {
   /** When the service refused. */
   at: number;
-  /** Requests of others in the window that ended then. */
+  /** Requests of other clients in the window that ended then. */
   requests: number;
 }
 
-/** Windows for which a sighting is believed. */
+/** Windows for which a sighting counts. */
 const windowsKept = 3;
-/** Requests of others that a refusal does not show: those refused or sent at the same time as ours. */
+/** Requests of other clients that a refusal does not show: those refused or sent at the same time as ours. */
 const unseen = 2;
-/** Part of the limit that stays ours whatever is seen: a refusal may mean something else than a full window. */
+/** Share of the limit that always stays ours: a refusal may mean something other than a full window. */
 const ownShare = 0.1;
 
-/** Takes in a refusal at `at`, with the arrivals of ours that are known by then. */
-export function sighted(
+/** Adds what a refusal at `at` shows; `own` are our arrivals known by then. */
+export function addRefusal(
   sightings: readonly Sighting[],
   refusal: { at: number; limit: number; own: readonly number[]; windowMs: number },
 ): Sighting[] {
@@ -27,26 +27,30 @@ export function sighted(
   return [...sightings, { at, requests: limit - ours + unseen }];
 }
 
-/** Arrivals of ours that were reported later were no strangers' after all. */
-export function corrected(sightings: readonly Sighting[], arrivals: readonly number[], windowMs: number): Sighting[] {
+/** Takes arrivals of ours that were reported later off the other clients' account. */
+export function correctSightings(
+  sightings: readonly Sighting[],
+  arrivals: readonly number[],
+  windowMs: number,
+): Sighting[] {
   return sightings.map(({ at, requests }) => ({
     at,
     requests: requests - arrivals.filter((moment) => moment > at - windowMs && moment <= at).length,
   }));
 }
 
-/** Sightings still believed. */
-export function believed(sightings: readonly Sighting[], now: number, windowMs: number): Sighting[] {
+/** Sightings that still count. */
+export function recentSightings(sightings: readonly Sighting[], now: number, windowMs: number): Sighting[] {
   return sightings.filter(({ at }) => at + windowsKept * windowMs > now);
 }
 
-/** When the next sighting is forgotten, so that more may be granted; null when there is none. */
-export function nextForgotten(sightings: readonly Sighting[], windowMs: number): number | null {
+/** When the next sighting stops counting, so that more may be granted; null when there is none. */
+export function nextSightingExpiry(sightings: readonly Sighting[], windowMs: number): number | null {
   return sightings.length === 0 ? null : Math.min(...sightings.map(({ at }) => at)) + windowsKept * windowMs;
 }
 
-/** Requests a window that others are believed to use; null when nothing is known. */
-export function strangersOf(sightings: readonly Sighting[], limit: number): number | null {
+/** Requests per window that other clients seem to make; null when nothing is known. */
+export function requestsOfOthers(sightings: readonly Sighting[], limit: number): number | null {
   if (sightings.length === 0) return null;
   const most = Math.max(0, ...sightings.map(({ requests }) => requests));
   return Math.min(most, limit - Math.max(1, Math.ceil(limit * ownShare)));

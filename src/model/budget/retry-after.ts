@@ -1,14 +1,14 @@
-/** Longest delay that is believed, in milliseconds. */
+/** Longest delay that is respected, in milliseconds. */
 const maxRetryAfterMs = 24 * 60 * 60 * 1000;
 
-/** The three date forms of RFC 9110 §5.6.7; `Date.parse` alone would accept nearly anything. */
+/** The three date forms of RFC 9110 §5.6.7; `Date.parse` alone accepts nearly anything. */
 const imfOrRfc850 = /^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
 const asctime = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /**
- * Reads a `Retry-After` header (service-interface.md appendix: seconds or an HTTP date) as milliseconds from now, 0 to 24 h.
- * Dates are taken relative to the same answer's `Date` header where there is one, so that the service's clock may be
- * wrong. Absent, negative or unreadable: null.
+ * Reads a `Retry-After` header (service-interface.md: seconds or an HTTP date) as milliseconds from now, 0 to 24 h.
+ * Dates are relative to the same answer's `Date` header if there is one, so the service's clock may be wrong. Null when
+ * absent, negative or unreadable.
  */
 export function readRetryAfter(
   value: string | undefined,
@@ -23,7 +23,7 @@ export function readRetryAfter(
   return Math.min(Math.max(until - from, 0), maxRetryAfterMs);
 }
 
-/** A date of HTTP in milliseconds since the epoch; null when absent or unreadable. */
+/** An HTTP date in milliseconds since the epoch; null when absent or unreadable. */
 export function readHttpDate(value: string | undefined): number | null {
   const text = value?.trim() ?? '';
   if (imfOrRfc850.test(text)) return finite(Date.parse(text));

@@ -1,32 +1,30 @@
 /**
  * An organization's sliding window of analytics requests, as a state machine without a clock (B1 to B4).
  *
- * A permit is granted only for a moment at which fewer slots than the limit are held (held-slots.ts). So for any
- * interval of the window's length, the slots of all requests that arrived in it are held together at its last arrival,
- * and there are never more of them than the limit.
+ * A permit is granted only for a moment at which fewer slots than the limit are occupied (occupied-slots.ts). In any
+ * interval of the window's length, all requests that arrived in it occupy their slots together at the last arrival, so
+ * they are never more than the limit.
  *
  * All moments are milliseconds of the budget workflow's clock; functions return a new state and never throw.
  */
 
 import { advance } from './advance-window.ts';
-import { type Demand, forecastOf } from './forecast.ts';
-import { ascending, capacityOf, freeMoments, heldUntil, holdMs, limitOf, probablyHeldUntil } from './held-slots.ts';
-import { corrected, nextForgotten, sighted } from './other-clients.ts';
+import { forecastFor } from './holder-forecast.ts';
+import { ascending, capacityOf, expectedReleases, freeMoments, latestReleases, limitOf } from './occupied-slots.ts';
+import { addRefusal, correctSightings, nextSightingExpiry } from './other-clients.ts';
 import {
   ahead,
   comeBackGraceMs,
-  equals,
+  countSameRank,
   inOrder,
   minWaitMs,
-  type QueueRules,
-  risesAt,
+  promotedAt,
   slotsKeptFor,
   turnOf,
   type Waiter,
 } from './permit-queue.ts';
 import {
   type BudgetOverride,
-  type Forecast,
   type LeaseReport,
   leaseMs,
   maxLease,
@@ -37,24 +35,24 @@ import {
 } from './permits.ts';
 import { spareFrom } from './spare-requests.ts';
 import { blockedBy, refuseKey, throttle } from './window-blocks.ts';
-import { active, type Lease, probeDue, type WindowState } from './window-state.ts';
+import { active, type Lease, probeDue, rulesOf, type WindowState } from './window-state.ts';
 
-/** Pages a lease has when nobody else wants any. */
+/** Most pages of a lease when no one else wants any. */
 const leaseAlone = 10;
-/** Pages a lease has at most when others hold or want permits. */
+/** Most pages of a lease when others have or want permits. */
 const leaseShared = 5;
-/** Permits that come free within this time are granted at once with a moment to wait for, inside the activity. */
+/** Permits that come free within this time are granted at once; the activity waits for their moment. */
 export const horizonMs = 1_500;
-/** Leases given back before they were asked for that are still known. */
-const givenBackKept = 20;
+/** Ids of returned questions that are remembered. */
+const returnedKept = 20;
 
 /** Answers a question for permits. Never blocks: grants, or says when to come back. */
 export function ask(before: WindowState, question: PermitAsk, at: number): [WindowState, PermitAnswer] {
   const state = advance(before, at);
   const repeated = state.leases.find((lease) => lease.id === question.id);
   if (repeated) return [state, granted(repeated, state)];
-  // Whoever asked has lost patience: its word that it needs nothing any more has overtaken the question.
-  if (state.givenBack?.includes(question.id)) return [state, { kind: 'superseded' }];
+  // The asker gave up waiting for an answer, and its return of the lease overtook the question.
+  if (state.returned.includes(question.id)) return [state, { kind: 'superseded' }];
   if (question.attemptAt < (state.attempts[question.holder] ?? 0)) return [state, { kind: 'superseded' }];
   state.attempts[question.holder] = question.attemptAt;
 
@@ -72,14 +70,14 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   }
 
   const kept = slotsKeptFor(claim, queue, rulesOf(state), leaseShared);
-  const free = freeMoments(state, heldUntil(state), kept, permitsFor(state, claim));
+  const free = freeMoments(state, latestReleases(state), kept, permitsFor(state, claim));
   const usable = free.map((moment) => Math.max(moment, state.now)).filter((moment) => moment <= state.now + horizonMs);
   if (usable.length === 0) {
     const full = { until: expectedFor(state, kept), reason: 'window-full' as const };
     return refuse(state, claim, queue, full, question.mayWait !== false);
   }
 
-  const fair = Math.ceil(usable.length / (1 + equals(claim, state.waiters, rulesOf(state))));
+  const fair = Math.ceil(usable.length / (1 + countSameRank(claim, state.waiters, rulesOf(state))));
   const lease: Lease = {
     id: question.id,
     holder: claim.holder,
@@ -100,52 +98,52 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
 }
 
 /**
- * Takes in what became of a lease: used permits hold their slots for one window from now on, unused ones come back.
- * A report of an unknown lease (repeated, or so late that its slots are free) changes nothing but a refusal; one that
- * nothing was sent under will not be granted any more.
+ * Takes in the report of a lease: used permits occupy their slots for one window from now, unused ones come back. Of an
+ * unknown lease (a repeated report, or one so late that its slots are free) only a refusal counts; if nothing was sent
+ * under it, it will not be granted any more.
  */
 export function report(before: WindowState, result: LeaseReport, at: number): WindowState {
   const state = advance(before, at);
   const lease = state.leases.find((candidate) => candidate.id === result.leaseId);
-  const arrivals = lease ? settle(state, lease, result) : [];
+  const arrivals = lease ? closeLease(state, lease, result) : [];
   if (!lease && result.arrived.length === 0) {
-    state.givenBack = [...(state.givenBack ?? []), result.leaseId].slice(-givenBackKept);
+    state.returned = [...state.returned, result.leaseId].slice(-returnedKept);
   }
   if (result.throttled) {
-    const others = slotsBut(state, arrivals.at(-1));
-    throttle(state, probablyHeldUntil(others)[0], result.throttled.retryAfterMs);
-    // A refusal that is told twice, or that late, says nothing about who uses the window now.
-    if (lease) state.strangers = sighted(state.strangers, refusalIn(others));
+    const others = withoutArrival(state, arrivals.at(-1));
+    throttle(state, expectedReleases(others)[0], result.throttled.retryAfterMs);
+    // A repeated or late refusal says nothing about who uses the window now.
+    if (lease) state.sightings = addRefusal(state.sightings, refusalIn(others));
   }
   if (result.unauthorized) refuseKey(state, lease !== undefined && before.probe === lease.id);
   else if (result.accepted) state.refusedKey = null;
   return state;
 }
 
-/** Takes over settings; a smaller limit binds from now on, for slots already held too. */
+/** Takes over settings; a smaller limit binds at once, whatever is occupied already. */
 export function configure(before: WindowState, settings: WindowSettings, at: number): WindowState {
   return { ...advance(before, at), settings };
 }
 
-/** Sets limit or reserve for a while, or ends that with null. */
-export function overrideWith(before: WindowState, override: BudgetOverride | null, at: number): WindowState {
+/** Overrides limit or reserve; null ends that. */
+export function setOverride(before: WindowState, override: BudgetOverride | null, at: number): WindowState {
   return advance({ ...before, override }, at);
 }
 
-/** Stops granting until `until`, or until resumed when that is null. Null as `pause` resumes. */
-export function pauseWith(before: WindowState, pause: { until: number | null } | null, at: number): WindowState {
+/** Pauses until `until`, null: until resumed. Null as `pause` resumes. */
+export function setPause(before: WindowState, pause: { until: number | null } | null, at: number): WindowState {
   const state = advance(before, at);
   return advance({ ...state, paused: pause && { since: state.paused?.since ?? state.now, until: pause.until } }, at);
 }
 
-/** The key may have been changed: it is tried as soon as somebody asks. */
+/** The key may have been changed: the next question tries it. */
 export function retryKey(before: WindowState, at: number): WindowState {
   const state = advance(before, at);
   return { ...state, refusedKey: state.refusedKey && { ...state.refusedKey, nextTryAt: state.now } };
 }
 
-/** Waiters that could come back at least a second before the time they were told, with the new time. */
-export function earlierThanTold(before: WindowState, at: number): { state: WindowState; holders: string[] } {
+/** Brings forward waiters that can come back at least a second earlier than told; `holders` are to be woken. */
+export function bringWaitersForward(before: WindowState, at: number): { state: WindowState; holders: string[] } {
   const state = advance(before, at);
   const blocked = blockedBy(state, null);
   const rules = rulesOf(state);
@@ -157,7 +155,7 @@ export function earlierThanTold(before: WindowState, at: number): { state: Windo
       ? spareFrom(state, waiter, before)
       : expectedFor(state, slotsKeptFor(waiter, before, rules, leaseShared));
     const expectedAt = Math.max(free, blocked?.until ?? 0);
-    // What is left over is not worth a wake-up for a better guess.
+    // A better estimate is not worth a wake-up for a spare request.
     if (expectedAt > waiter.expectedAt - minWaitMs || (isSpare && expectedAt > state.now)) return waiter;
     holders.push(waiter.holder);
     return { ...waiter, expectedAt };
@@ -166,9 +164,9 @@ export function earlierThanTold(before: WindowState, at: number): { state: Windo
 }
 
 /**
- * When waiters may get permits without a message: one of several loses its place or rises, a person's setting ends, or
- * strangers are believed gone. Null when nobody waits or nothing such is due. Who waits for what is left over can come
- * when told.
+ * When waiters may get permits without any message: one of several loses its place or rises, an override ends, or a
+ * sighting of other clients expires. Null when none waits or nothing of this is due. Waiters for spare requests do not
+ * count: they come when told.
  */
 export function nextChange(state: WindowState): number | null {
   const waiters = state.waiters.filter((waiter) => waiter.class !== 'verify');
@@ -176,29 +174,17 @@ export function nextChange(state: WindowState): number | null {
   const turns =
     waiters.length < 2
       ? []
-      : waiters.flatMap((waiter) => [waiter.expectedAt + comeBackGraceMs, risesAt(waiter, rulesOf(state))]);
-  const moments = [...turns, state.override?.until ?? null, nextForgotten(state.strangers, state.settings.windowMs)];
+      : waiters.flatMap((waiter) => [waiter.expectedAt + comeBackGraceMs, promotedAt(waiter, rulesOf(state))]);
+  const moments = [
+    ...turns,
+    state.override?.until ?? null,
+    nextSightingExpiry(state.sightings, state.settings.windowMs),
+  ];
   const due = moments.filter((moment) => moment !== null);
   return due.length === 0 ? null : Math.min(...due);
 }
 
-/** The forecast of a holder or waiter, from what everybody wants now. */
-export function forecastFor(state: WindowState, holder: Waiter | Lease): Forecast | null {
-  const slots = {
-    now: state.now,
-    notBefore: blockedBy(state, null)?.until ?? state.now,
-    windowMs: holdMs(state),
-    capacity: capacityOf(state),
-    releases: probablyHeldUntil(state),
-  };
-  return forecastOf(demandOf(holder), [...state.waiters, ...active(state)].map(demandOf), slots, rulesOf(state));
-}
-
-function rulesOf(state: WindowState): QueueRules {
-  return { now: state.now, promotionMs: state.settings.windowMs, served: state.served };
-}
-
-/** The asker as a waiter; one that waits already keeps its place. */
+/** The asker as a waiter; a present waiter keeps its place. */
 function claimOf(state: WindowState, { holder, project, class: kind, wants, remaining, leave }: PermitAsk): Waiter {
   const known = state.waiters.find((waiter) => waiter.holder === holder);
   const since = known?.since ?? state.now;
@@ -215,19 +201,19 @@ function claimOf(state: WindowState, { holder, project, class: kind, wants, rema
   };
 }
 
-/** How many permits a claim can be granted at most, by who else is there. */
+/** The most permits a claim can be granted, given the other holders and waiters. */
 function permitsFor(state: WindowState, claim: Waiter): number {
   if (state.probe === probeDue || claim.class === 'verify') return 1;
   const others = [...state.waiters, ...active(state)].some(
     (other) => other.holder !== claim.holder && other.class !== 'verify',
   );
-  // A limit below a lease's size must not be given away whole to one holder, or a crash would forfeit a whole window.
+  // One holder never gets a small limit whole, or a crash would forfeit the whole window.
   return Math.min(claim.wants, others ? leaseShared : leaseAlone, Math.max(1, Math.ceil(capacityOf(state) / 2)));
 }
 
-/** When an asker can expect a permit for whom `kept` slots go to others first. */
+/** When an asker can expect a permit if `kept` slots go to others first. */
 function expectedFor(state: WindowState, kept: number): number {
-  return freeMoments(state, probablyHeldUntil(state), kept, 1)[0] ?? state.now + state.settings.windowMs;
+  return freeMoments(state, expectedReleases(state), kept, 1)[0] ?? state.now + state.settings.windowMs;
 }
 
 function refuse(
@@ -254,22 +240,22 @@ function refuse(
   return [state, { ...answer, forecast: forecastFor(state, waiter) }];
 }
 
-function settle(state: WindowState, lease: Lease, { arrived, accepted, throttled }: LeaseReport): number[] {
+function closeLease(state: WindowState, lease: Lease, { arrived, accepted, throttled }: LeaseReport): number[] {
   state.leases = state.leases.filter((candidate) => candidate !== lease);
   const used = arrived.slice(0, lease.notBefore.length);
-  // A stopped process may have written long after its lease: then it tells of an arrival after `arrivesBy`.
+  // A process that was stopped may have written long after its lease: its arrivals may be later than `arrivesBy`.
   const latest = state.now + lease.arrivesBy - lease.useBy;
   const arrivals = used.map((moment, i) => Math.min(latest, Math.max(moment, lease.notBefore[i] ?? moment)));
   state.spent = [...state.spent, ...arrivals].sort(ascending);
-  // The service may not have counted the one it refused.
+  // The service may not have counted the request it refused.
   const counted = throttled ? arrivals.slice(0, -1) : arrivals;
-  state.strangers = corrected(state.strangers, counted, state.settings.windowMs);
+  state.sightings = correctSightings(state.sightings, counted, state.settings.windowMs);
   if (state.probe === lease.id) state.probe = accepted ? null : probeDue;
   return arrivals;
 }
 
-/** The refused request's own slot says nothing about when the service has room again, or how much is ours. */
-function slotsBut(state: WindowState, refused: number | undefined): WindowState {
+/** The refused request's own slot says nothing about when the service has room again, or about our share. */
+function withoutArrival(state: WindowState, refused: number | undefined): WindowState {
   const index = refused === undefined ? -1 : state.spent.indexOf(refused);
   return { ...state, spent: state.spent.filter((_, i) => i !== index) };
 }
@@ -279,12 +265,6 @@ const refusalIn = (state: WindowState) => ({
   limit: limitOf(state),
   own: state.spent,
   windowMs: state.settings.windowMs,
-});
-
-const demandOf = (wanting: Waiter | Lease): Demand => ({
-  ...wanting,
-  wants: 1,
-  granted: 'notBefore' in wanting ? wanting.notBefore.length : 0,
 });
 
 function granted(lease: Lease, state: WindowState): PermitAnswer {

@@ -1,16 +1,16 @@
-/** What stands in the way of all requests of an organization: a pause, a 429, a refused key, an hour that is unknown. */
+/** What blocks all requests of an organization: a pause, a 429, a refused key, a window with an unknown past. */
 
-import { holdMs } from './held-slots.ts';
 import { keyTryDelay, type RefusedKey } from './key-tries.ts';
+import { occupancyMs } from './occupied-slots.ts';
 import { minWaitMs } from './permit-queue.ts';
 import type { BlockReason, PermitAsk } from './permits.ts';
 import { probeDue, type WindowState } from './window-state.ts';
 
 const longestOverWindowMs = 60_000;
-/** A person who asks for something tries the key at once, but not again and again. */
+/** A request on demand tries the key at once, but not more often than this. */
 const keyTryByPersonMs = 5_000;
 
-/** The moment before which nobody may send, and why; null when only the window decides. */
+/** The moment before which no request may be sent, and why; null when only the window decides. */
 export function blockedBy(
   state: WindowState,
   question: Pick<PermitAsk, 'class'> | null,
@@ -23,7 +23,7 @@ export function blockedBy(
   if (refusedKey && refusedKey.nextTryAt > now && !(question && triedByPerson(question, refusedKey, now))) {
     return { until: refusedKey.nextTryAt, reason: 'unauthorized' };
   }
-  const unknown = forgotten === null ? 0 : forgotten + holdMs(state);
+  const unknown = forgotten === null ? 0 : forgotten + occupancyMs(state);
   return unknown > now ? { until: unknown, reason: 'window-full' } : null;
 }
 
@@ -31,8 +31,8 @@ const triedByPerson = (question: Pick<PermitAsk, 'class'>, key: RefusedKey, now:
   question.class === 'on-demand' && now - key.triedAt >= keyTryByPersonMs;
 
 /**
- * A 429 means the window is full: wait as told or for the oldest slot of our own, whichever is later, then probe. What
- * is told is believed up to a little more than a window; without a word and a slot, a twentieth of the window.
+ * A 429 means the window is full: wait as long as the service asked, up to a little more than a window, or for our
+ * oldest slot, whichever is later, then probe. With neither, wait a twentieth of the window.
  */
 export function throttle(state: WindowState, oldest: number | undefined, retryAfterMs: number | null): void {
   const { windowMs } = state.settings;
@@ -43,7 +43,7 @@ export function throttle(state: WindowState, oldest: number | undefined, retryAf
   state.throttles.push(state.now);
 }
 
-/** Everybody waits; one request tries the key again, after a minute first, then ever later. */
+/** All askers wait; one request tries the key again, after a minute at first, then at growing intervals. */
 export function refuseKey(state: WindowState, byProbe: boolean): void {
   const known = state.refusedKey;
   const tries = known === null ? 1 : known.tries + (byProbe ? 1 : 0);

@@ -1,26 +1,26 @@
-/** What the budget workflow carries: plain JSON, moments in milliseconds of its own clock. */
+/** State of the budget workflow: plain JSON, moments in milliseconds of its own clock. */
 
 import type { RefusedKey } from './key-tries.ts';
 import type { Sighting } from './other-clients.ts';
-import type { Waiter } from './permit-queue.ts';
+import type { QueueRules, Waiter } from './permit-queue.ts';
 import type { BudgetOverride, PermitClass, WindowSettings } from './permits.ts';
 
 export interface Lease {
-  /** The request id of the ask it answers: the same ask gets the same lease. */
+  /** Id of the question it answers: the same question gets the same lease. */
   id: string;
   holder: string;
   project: string;
   class: PermitClass;
   /** Pages the holder expected to read, this lease's included. */
   remaining: number | null;
-  /** Since when the holder wanted it. */
+  /** When the holder first asked. */
   since: number;
   grantedAt: number;
   /** No request may be sent at or after this moment. */
   useBy: number;
-  /** A request of this lease may arrive before this moment, whatever `arrivalMs` becomes meanwhile. */
+  /** Requests of this lease arrive before this moment, whatever `arrivalMs` becomes meanwhile. */
   arrivesBy: number;
-  /** Earliest moment of use, one a permit, ascending. */
+  /** Earliest moment of use of each permit, ascending. */
   notBefore: number[];
 }
 
@@ -28,39 +28,45 @@ export interface WindowState {
   /** As configured. */
   settings: WindowSettings;
   override: BudgetOverride | null;
-  /** Greatest moment seen: time never runs backwards here. */
+  /** Latest moment seen: time never runs backwards here. */
   now: number;
-  /** Moments by which reported requests had arrived, ascending; each holds its slot for one window. */
+  /** Moments by which reported requests had arrived, ascending; each occupies its slot for one window. */
   spent: number[];
   /** Latest arrival whose slot is free again: what a longer window must still wait for. */
   forgotten: number | null;
   leases: Lease[];
   waiters: Waiter[];
-  /** Latest attempt seen of each holder, by the time the server scheduled it. */
+  /** When the server scheduled the latest attempt seen of each holder. */
   attempts: Record<string, number>;
-  /** Latest leases given back that nobody had asked for yet; absent in budgets that began with release 0.1.0. */
-  givenBack?: string[];
+  /** Ids of questions whose return overtook them, the latest ones. */
+  returned: string[];
   /** When each turn (permit-queue.ts) was last granted a lease. */
   served: Record<string, number>;
   /** When the last permit of class `verify` was granted. */
   lastSpare: number | null;
-  /** After a 429 nobody asks the service before. */
+  /** After a 429, no request is sent before this moment. */
   throttledUntil: number | null;
-  /** With the number of tries that were refused. */
+  /** With the number of refused tries. */
   refusedKey: (RefusedKey & { tries: number }) | null;
-  /** Stopped by a person, until then or until resumed. */
+  /** Paused by hand, until that moment or until resumed. */
   paused: { since: number; until: number | null } | null;
-  /** After a refusal by the service one request goes first: `due`, or the id of the lease that probes. */
+  /** After a refusal by the service one request goes first: `due`, or the id of the probing lease. */
   probe: string | null;
   /** Moments at which the service answered 429. */
   throttles: number[];
-  strangers: Sighting[];
+  /** What refusals showed of other clients. */
+  sightings: Sighting[];
 }
 
 export const probeDue = 'due';
 
 /** Leases in use. */
 export const active = (state: WindowState): Lease[] => state.leases.filter((lease) => lease.useBy > state.now);
+
+/** What the order of waiters depends on: a waiter rises one class per window. */
+export function rulesOf(state: WindowState): QueueRules {
+  return { now: state.now, promotionMs: state.settings.windowMs, served: state.served };
+}
 
 export function emptyWindow(settings: WindowSettings, now: number): WindowState {
   return {
@@ -72,6 +78,7 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     leases: [],
     waiters: [],
     attempts: {},
+    returned: [],
     served: {},
     lastSpare: null,
     throttledUntil: null,
@@ -79,6 +86,6 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     paused: null,
     probe: null,
     throttles: [],
-    strangers: [],
+    sightings: [],
   };
 }

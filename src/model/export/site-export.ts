@@ -4,7 +4,7 @@ import type { ProgressSample } from './cadence.ts';
 import type { ContentChanges } from './content-changes.ts';
 import type { Transfer } from './transfer.ts';
 
-/** Phases of an export in the order they are taken (architecture.md). */
+/** Phases of an export, in their order (architecture.md). */
 export type ExportPhase =
   | 'starting'
   | 'rendering'
@@ -15,7 +15,7 @@ export type ExportPhase =
   | 'rolling-out'
   | 'done';
 
-/** What became of one rollout target. */
+/** Result of the rollout to one target. */
 export interface RolloutResult {
   /** The target's name, unique within a site, e.g. `directory:./site`. */
   target: string;
@@ -23,18 +23,18 @@ export interface RolloutResult {
   detail: string;
 }
 
-/** Longest reason of a person, in characters: it stands in results and details (architecture.md). */
+/** Longest reason a person can give, in characters: it appears in results and in Current Details (architecture.md). */
 export const longestReason = 500;
 
-/** What a person can ask of an export; two requests with equal parameters are the same request (E1). */
+/** Parameters of an export; requests with equal parameters are the same request (E1). */
 export interface ExportParameters {
   siteVersion?: string;
   paths?: string[];
-  /** Make an export limited by `paths` the current version all the same. */
+  /** Make an export limited by `paths` the current version too. */
   promote?: boolean;
   /** Publish and roll out even if nothing changed. */
   force?: boolean;
-  /** Never asked of an export: the version that a rollback, running under the same id, puts back. */
+  /** Never set for an export: the version that a rollback under the same workflow id puts back. */
   rollback?: string;
 }
 
@@ -55,15 +55,15 @@ export interface ExportProgress {
   jobId: string | null;
   jobStartedAt: number | null;
   jobsStarted: number;
-  /** Starts whose answer was lost: each may have left a job of its own at the service. */
+  /** Starts whose answer was lost: each may have left another job at the service. */
   possibleDuplicates: number;
   polls: number;
   percent: number | null;
   pageCount: number | null;
   samples: ProgressSample[];
   linksRequested: number;
-  /** How long the job had run when it was last seen running. Absent in runs that began with release 0.1.0. */
-  runningMs?: number;
+  /** How long the job had run when it was last seen running. */
+  runningMs: number;
   /** How long the completed job took, as far as polls can tell. */
   jobMs?: number;
 }
@@ -88,7 +88,7 @@ export interface ExportResult {
   linksRequested: number;
   rollouts: RolloutResult[];
   reasons: Reason[];
-  /** The version at which a person holds the site; null when nobody does. A held site goes on with that version. */
+  /** The version at which a person holds the site; null when it is not held. A held site keeps that version. */
   held: string | null;
 }
 
@@ -108,7 +108,7 @@ export interface RollbackResult {
   domain: string;
   outcome: 'rolled-back';
   version: string;
-  /** What was current before. */
+  /** The version that was current before. */
   previous: string | null;
   contentDigest: string;
   pages: number;
@@ -118,11 +118,12 @@ export interface RollbackResult {
   rollouts: RolloutResult[];
 }
 
-/** A version that waits for a person. */
+/** A version that waits for a person's approval. */
 export interface AwaitedApproval {
   version: string;
-  /** Milliseconds since the epoch, as is `expiresAt`: then it counts as rejected. */
+  /** Milliseconds since the epoch. */
   since: number;
+  /** When the version counts as rejected. */
   expiresAt: number;
   changes: ContentChanges;
 }
@@ -134,19 +135,19 @@ export interface ExportState {
   phase: ExportPhase;
   parameters: ExportParameters;
   progress: ExportProgress | null;
-  /** Set while rendering: when the job is asked next, why then, and when it may be done. */
+  /** Set while rendering: when the job is polled next, why then, and when it may be done. */
   nextPoll: { at: number; reason: string; expectedAt: number | null } | null;
   /** Set while the service refuses the key (401); the export goes on by itself when it works. */
   unauthorized: RefusedKey | null;
-  /** Set while the archive is fetched and something is known of it. */
+  /** Set while the archive is downloaded, once something is known of it. */
   download: Transfer | null;
   version: string | null;
-  /** Set while a person is waited for. */
+  /** Set while a version waits for approval. */
   approval: AwaitedApproval | null;
   rollouts: RolloutResult[];
 }
 
-/** Equal requests are joined, others refused (E1): the order of paths does not matter. */
+/** Whether two requests are equal, the order of paths aside: equal requests are joined, others refused (E1). */
 export function sameParameters(a: ExportParameters, b: ExportParameters): boolean {
   const key = (p: ExportParameters) =>
     JSON.stringify([
@@ -159,24 +160,24 @@ export function sameParameters(a: ExportParameters, b: ExportParameters): boolea
   return key(a) === key(b);
 }
 
-/** What an export compares its content with. */
+/** An export's content, and what it is compared with. */
 export interface Published {
   contentDigest: string;
   current: { version: string; contentDigest: string } | null;
-  /** Set while a person holds the site: what waits there for the release. */
-  waiting?: { version: string; contentDigest: string } | null;
+  /** The version that becomes current when a person releases the held site; null for none. */
+  waiting: { version: string; contentDigest: string } | null;
 }
 
 /**
- * The version that has this content already, null when it is new (E6): the current one, or the one that would be
- * if the site were not held. Older ones do not count: A, B, A makes three versions.
+ * The version that has this content already; null when the content is new (E6). Only the current version counts, and
+ * the one that waits while the site is held: A, B, A makes three versions.
  */
 export function versionWithContent({ contentDigest, current, waiting }: Published): string | null {
   if (current?.contentDigest === contentDigest) return current.version;
   return waiting?.contentDigest === contentDigest ? waiting.version : null;
 }
 
-/** Whether an export becomes what readers of `current` see (E6). */
+/** Whether an export becomes the current version (E6). */
 export function becomesCurrent(parameters: ExportParameters): boolean {
   return parameters.promote === true || (parameters.paths ?? []).length === 0;
 }

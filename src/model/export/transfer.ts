@@ -38,7 +38,7 @@ export function transferTableRows(transfer: Transfer): [string, string][] {
   const left = timeLeftMs(transfer);
   return [
     ['download', [...done, size, ...speed, `at ${clockTime(transfer.at)}`].join(', ')],
-    ...(left === null ? [] : [['downloaded at about', clockTime(transfer.at + left)] satisfies [string, string]]),
+    ...(left === null ? [] : [['download ends at about', clockTime(transfer.at + left)] satisfies [string, string]]),
   ];
 }
 

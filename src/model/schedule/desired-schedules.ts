@@ -1,5 +1,6 @@
 import { stableHash } from '../stable-hash.ts';
 import type { PassKind } from '../sync/pass-kind.ts';
+import { workflowTaskTimeoutMs } from '../temporal-terms.ts';
 import { searchAttributes, workflowTypes } from '../workflow-ids.ts';
 import { type Calendar, calendarOfCron } from './cron-calendar.ts';
 import { type ScheduleSettings, settingsDigest } from './schedule-settings.ts';
@@ -57,7 +58,7 @@ export function desiredSchedules(
         workflowId: scheduledRunId(target),
         input: target,
         summary: `scheduled ${targetSummary(target)}`,
-        taskTimeoutMs: 2_000,
+        taskTimeoutMs: workflowTaskTimeoutMs,
         attributes: attributesOf(target),
       },
       extras: {},

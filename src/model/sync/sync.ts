@@ -28,8 +28,8 @@ export interface SyncProgress {
 }
 
 export interface CarriedSync extends SyncProgress {
-  /** Failed tries of the page that comes next. Absent in runs that began with release 0.1.0. */
-  tries?: number;
+  /** Failed tries of the next page. */
+  tries: number;
 }
 
 /** Result of `syncFeedback` (contracts.md, `feedback sync --wait`). */

@@ -4,11 +4,11 @@ import { type Html, html } from '../html.ts';
 import { colorOf } from '../palette.ts';
 import { axisLabels } from '../words.ts';
 
-/** Every chart is drawn twice: letters have to stay readable on a phone. */
+/** Every chart is drawn for wide and narrow screens: text must stay readable on a phone. */
 export interface Room {
   kind: 'wide' | 'narrow';
   width: number;
-  /** Labels of an axis that fit beside each other. */
+  /** Labels of an axis that fit side by side. */
   mostLabels: number;
 }
 
@@ -17,7 +17,7 @@ const rooms: readonly Room[] = [
   { kind: 'narrow', width: 336, mostLabels: 6 },
 ];
 
-/** The drawings of a chart for all rooms; `label` says in words what they show. */
+/** The drawings of a chart for all rooms; `label` describes them in words. */
 export function drawForAllRooms(
   label: string,
   chart: (room: Room) => { option: Parameters<typeof drawChart>[0]; height: number },

@@ -11,7 +11,7 @@ const line = { top: 18, height: 190 };
 const strip = { top: 236, height: 44 };
 const height = strip.top + strip.height + 44;
 
-/** The share of helpful votes with its 95 % interval as a band, and below it the votes themselves. */
+/** The share of helpful votes with its 95 % interval as a band, and the number of votes below. */
 export function helpfulOverTime(label: string, axis: TimeAxis, votes: readonly Votes[]): Html {
   return drawForAllRooms(label, (room) => ({ option: option(axis, votes, room), height }));
 }

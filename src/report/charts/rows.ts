@@ -4,13 +4,13 @@ import { type ColorName, colorOf } from '../palette.ts';
 import type { Interval } from '../wilson.ts';
 import { drawForAllRooms, type Room } from './frame.ts';
 
-/** A line of a chart with names at its left: bars that follow each other, or a point within its interval. */
+/** A named row of a chart: consecutive bars, or a point within its interval. */
 export interface ChartRow {
   name: string;
   marks:
     | { kind: 'bars'; bars: { value: number; color: ColorName }[] }
     | { kind: 'point'; at: number; within: Interval };
-  /** Stands at the right end. */
+  /** At the right end. */
   note: string;
 }
 
@@ -22,7 +22,7 @@ interface Shape {
   y?: number;
 }
 
-/** Letters of the font are about so wide. */
+/** Approximate width of a letter of the font. */
 const letterWidth = 6.7;
 const nameWidth = 268;
 const noteWidth = 104;
@@ -31,8 +31,8 @@ type Align = 'left' | 'center' | 'right';
 const tickAligns: readonly Align[] = ['left', 'center', 'right'];
 
 /**
- * Rows one below the other; in a narrow room each name stands above its marks. `greatest` is the end of the scale,
- * `ticks` are texts below its beginning, middle and end.
+ * Rows from top to bottom; in a narrow room each name is above its marks. `greatest` is the end of the scale, `ticks`
+ * are texts below its beginning, middle and end.
  */
 export function rowsChart(
   label: string,

@@ -23,7 +23,7 @@ function option(axis: TimeAxis, series: readonly Series[], room: Room) {
       stack: 'all',
       barCategoryGap: '22%',
       barMaxWidth: 40,
-      // A line of paper between neighbours tells them apart without colours.
+      // A paper-coloured line separates neighbours even without colours.
       itemStyle: { color: colorOf(colors[index] ?? 'stone'), borderColor: colorOf('paper'), borderWidth: 1 },
       data: over.map((entries) => (entries === 0 ? null : entries)),
     })),

@@ -9,7 +9,7 @@ import { drawForAllRooms, partsAxis, type Room, valueAxis } from './frame.ts';
 const height = 250;
 const hourMs = 3_600_000;
 
-/** The time within which half and nine in ten of the entries were closed, by when they were. */
+/** Median and 90th percentile of the time to close, by the time of closing. */
 export function waitsChart(label: string, axis: TimeAxis, waits: readonly (Waits | null)[]): Html {
   return drawForAllRooms(label, (room) => ({ option: option(axis, waits, room), height }));
 }

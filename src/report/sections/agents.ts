@@ -5,28 +5,28 @@ import { figure } from '../figure.ts';
 import { type Html, html, visible } from '../html.ts';
 import { section } from './section.ts';
 
-/** What agents complain about, page by page, in their own words. */
+/** What agents complain about, by page, in their own words. */
 export function agentsSection({ agents }: ReportFigures, id: string): Html {
   const title = 'What agents stumble over';
   const { entries, paths, pages } = agents;
   if (entries === 0) {
     return section({ id: `${id}-agents`, title, intro: 'No agent has left feedback.', body: [] });
   }
-  const shown = paths > pages.length ? `, the ${pages.length} with most of them here` : '';
+  const shown = paths > pages.length ? `; the ${pages.length} with the most are shown` : '';
   return section({
     id: `${id}-agents`,
     title,
-    intro: `Programs that read the pages on somebody’s behalf left ${counted(entries, 'entry', 'entries')} on ${counted(paths, 'page')}${shown}. They take examples literally: what trips them trips newcomers too.`,
+    intro: `AI agents left ${counted(entries, 'entry', 'entries')} on ${counted(paths, 'page')}${shown}. They take examples literally: what trips them trips newcomers too.`,
     body: [
       figure({
         id: `${id}-agent-pages`,
-        title: 'Feedback of agents by page',
+        title: 'Feedback from agents by page',
         legend: [
           { name: 'open', color: 'plum' },
           { name: 'closed', color: 'stone' },
         ],
         chart: rowsChart(
-          `Bars of agents’ feedback on ${counted(pages.length, 'page')}, from ${countText(pages[0]?.entries ?? 0)} entries down to ${countText(pages.at(-1)?.entries ?? 0)}`,
+          `Bars of feedback from agents on ${counted(pages.length, 'page')}, from ${countText(pages[0]?.entries ?? 0)} entries down to ${countText(pages.at(-1)?.entries ?? 0)}`,
           pages.map(({ path, entries: all, open }) => ({
             name: path,
             marks: {
@@ -64,7 +64,7 @@ ${complaint.times > 1 && html`<p class="times">${countText(complaint.times)} tim
   return html`<ul class="quotes">${items}</ul>`;
 }
 
-/** What somebody wrote, and how much of it is left out. */
+/** A text, and how much of it is left out. */
 export function excerpt({ text, cut }: Excerpt): Html {
   if (cut === 0) return html`${text}`;
   return html`${text}… <i class="cut" dir="ltr">${counted(cut, 'more character')}</i>`;

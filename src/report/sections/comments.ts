@@ -4,7 +4,7 @@ import { type Html, html, visible } from '../html.ts';
 import { dayText, nameText } from '../words.ts';
 import { excerpt } from './agents.ts';
 
-/** The newest comments. The filters work by the page's script; without it the list stands alone. */
+/** The newest comments. The filters need the page's script; without it there is only the list. */
 export function commentsSection({ recent, commented }: ReportFigures, id: string): Html {
   const all =
     recent.length < commented
@@ -12,7 +12,7 @@ export function commentsSection({ recent, commented }: ReportFigures, id: string
       : `All ${counted(commented, 'comment')}, newest first.`;
   return html`<section class="words" id="${id}-comments" aria-labelledby="${id}-comments-title">
 <header><h3 id="${id}-comments-title">In their words</h3>
-<p>${commented === 0 ? 'Nobody has written a comment.' : recent.length === 0 ? 'Comments were left out.' : all}</p></header>
+<p>${commented === 0 ? 'There are no comments.' : recent.length === 0 ? 'Comments were left out.' : all}</p></header>
 ${
   recent.length > 0 &&
   html`<div>

@@ -13,14 +13,14 @@ const voteLegend: readonly LegendEntry[] = [
   { name: 'not helpful', color: 'bad' },
 ];
 
-/** Whether pages help: over time, page by page, and where they least do. */
+/** Whether pages help: over time, by page, and where they help least. */
 export function helpfulSections(figures: ReportFigures, id: string): Html[] {
   const { yes, no } = figures.helpful;
   const title = 'Do the pages help?';
   if (yes + no === 0) {
-    return [section({ id: `${id}-helpful`, title, intro: 'Nobody has voted on a page yet.', body: [] })];
+    return [section({ id: `${id}-helpful`, title, intro: 'There are no votes yet.', body: [] })];
   }
-  const intro = html`${counted(yes + no, 'vote')} on ${counted(figures.votedPages, 'page')}. The band is the range in which the true share lies with 95${'\u202F'}% certainty: the fewer votes, the wider.`;
+  const intro = html`${counted(yes + no, 'vote')} on ${counted(figures.votedPages, 'page')}. The band is the 95${'\u202F'}% confidence interval: the fewer votes, the wider.`;
   const body = [overTime(figures, `${id}-helpful-time`), byPage(figures, `${id}-helpful-page`)];
   return [section({ id: `${id}-helpful`, title, intro, body }), worstSection(figures, id)];
 }
@@ -29,7 +29,7 @@ function overTime({ axis, helpfulOver }: ReportFigures, id: string): Html | null
   if (axis === null) return null;
   return figure({
     id,
-    title: `Readers who found their page helpful, ${byUnit(axis)}, and how many voted`,
+    title: `Share of helpful votes and number of votes, ${byUnit(axis)}`,
     legend: voteLegend,
     chart: helpfulOverTime(overTimeLabel(helpfulOver), axis, helpfulOver),
     table: {
@@ -51,7 +51,7 @@ function byPage({ mostVoted, votedPages }: ReportFigures, id: string): Html {
     id,
     title: all
       ? 'Share of helpful votes by page'
-      : `Share of helpful votes on the ${pages.length} pages with most votes`,
+      : `Share of helpful votes on the ${pages.length} pages with the most votes`,
     chart: rowsChart(
       `Share of helpful votes on ${counted(pages.length, 'page')}, lowest first`,
       pages.map((page) => ({
@@ -70,7 +70,7 @@ function byPage({ mostVoted, votedPages }: ReportFigures, id: string): Html {
 }
 
 function worstSection({ worst, helpful }: ReportFigures, id: string): Html {
-  const title = 'Where readers were let down';
+  const title = 'Least helpful pages';
   if (worst.length === 0) {
     return section({ id: `${id}-worst`, title, intro: 'No page has a vote against it.', body: [] });
   }
@@ -79,7 +79,7 @@ function worstSection({ worst, helpful }: ReportFigures, id: string): Html {
   return section({
     id: `${id}-worst`,
     title,
-    intro: `The pages with most votes against them. These ${counted(worst.length, 'page')} drew ${share} of all such votes: mending the first ones helps most readers.`,
+    intro: `The pages with the most votes against them. These ${counted(worst.length, 'page')} drew ${share} of all such votes: fixing the first ones helps the most readers.`,
     body: [
       figure({
         id: `${id}-worst-pages`,

@@ -3,12 +3,12 @@ import { type Html, html } from '../html.ts';
 export interface Section {
   id: string;
   title: string;
-  /** A sentence or two on what the figures say. */
+  /** A sentence or two about the figures. */
   intro: Html | string;
   body: readonly (Html | null)[];
 }
 
-/** A part of a project's report: heading and words at one side, figures at the other. */
+/** A part of a project's report: heading and text on one side, figures on the other. */
 export function section({ id, title, intro, body }: Section): Html {
   return html`<section class="part" id="${id}" aria-labelledby="${id}-title">
 <header><h3 id="${id}-title">${title}</h3>

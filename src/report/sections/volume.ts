@@ -8,28 +8,21 @@ import { seriesColors } from '../palette.ts';
 import { byUnit, dayText, nameText, partText, percentText } from '../words.ts';
 import { section } from './section.ts';
 
-/** What came in: by source, and what has become of it. */
+/** Entries by source and by status. */
 export function volumeSection(figures: ReportFigures, id: string): Html | null {
   const { axis, entries, sources, open } = figures;
   if (axis === null) return null;
   const [first] = sources;
   const share = first === undefined ? '' : percentText(first.entries / entries);
   const most = first === undefined ? '' : `Most of it, ${share}, is ${visible(nameText(first.name))}. `;
-  const waiting = `${counted(open.entries, 'entry', 'entries')} of all times ${open.entries === 1 ? 'is' : 'are'} still open.`;
+  const waiting = `In total, ${counted(open.entries, 'entry', 'entries')} ${open.entries === 1 ? 'is' : 'are'} still open.`;
   return section({
     id: `${id}-volume`,
-    title: 'What comes in',
+    title: 'Incoming feedback',
     intro: `${most}${waiting}`,
     body: [
-      volume(`${id}-sources`, `Entries ${byUnit(axis)}, by where they come from`, axis, entries, figures.sources),
-      volume(
-        `${id}-statuses`,
-        `The same entries, by what has become of them`,
-        axis,
-        entries,
-        figures.statuses,
-        noteOn(figures, axis),
-      ),
+      volume(`${id}-sources`, `Entries ${byUnit(axis)} and source`, axis, entries, figures.sources),
+      volume(`${id}-statuses`, `The same entries, by status`, axis, entries, figures.statuses, noteOn(figures, axis)),
     ],
   });
 }
@@ -69,12 +62,12 @@ function volume(
 
 function noteOn({ outsideAxis, undated }: ReportFigures, axis: TimeAxis): string | null {
   const notes = [
-    isCutShort(axis) ? `The last ${axis.unit} is not over.` : '',
+    isCutShort(axis) ? `The last ${axis.unit} is incomplete.` : '',
     outsideAxis > 0
       ? `${counted(outsideAxis, 'entry', 'entries')} before ${dayText(axis.starts[0] ?? axis.end)} or in the future: in the totals, not in the bars.`
       : '',
     undated > 0
-      ? `${counted(undated, 'entry', 'entries')} without a date that can be understood: in the totals, not in the bars.`
+      ? `${counted(undated, 'entry', 'entries')} without a readable date: in the totals, not in the bars.`
       : '',
   ].filter((text) => text !== '');
   return notes.length === 0 ? null : notes.join(' ');

@@ -6,34 +6,34 @@ import type { Html } from '../html.ts';
 import { byUnit, partText, waitText } from '../words.ts';
 import { section } from './section.ts';
 
-/** How long entries wait until somebody closes them. */
+/** How long entries stay open. */
 export function waitsSection({ waits, waitsOver, axis }: ReportFigures, id: string): Html {
-  const title = 'How long it takes';
+  const title = 'Time to close';
   if (waits === null || axis === null) {
     return section({
       id: `${id}-waits`,
       title,
       intro:
-        'No sync has seen an entry being closed yet. Reviews and sweeps note every change of status; from then on this shows how long readers wait.',
+        'No sync has seen an entry change to closed yet. Reviews and sweeps record every change of status; this section then shows how long entries stay open.',
       body: [],
     });
   }
-  const label = `Line chart of the median and 90th percentile of days until closed, over all ${waitText(waits.medianMs)} and ${waitText(waits.p90Ms)}`;
+  const label = `Line chart of the median and 90th percentile of the time to close, overall ${waitText(waits.medianMs)} and ${waitText(waits.p90Ms)}`;
   return section({
     id: `${id}-waits`,
     title,
-    intro: `Half of the ${counted(waits.closed, 'entry', 'entries')} that were seen to be resolved or dismissed were so within ${waitText(waits.medianMs)}, nine in ten within ${waitText(waits.p90Ms)}. A change counts from the sync that saw it.`,
+    intro: `Of ${counted(waits.closed, 'entry', 'entries')} that were resolved or dismissed, half were closed within ${waitText(waits.medianMs)} and 90${'\u202F'}% within ${waitText(waits.p90Ms)}. A change is dated by the sync that first saw it.`,
     body: [
       figure({
         id: `${id}-waits-time`,
-        title: `Time from an entry to its closing, ${byUnit(axis)} of closing`,
+        title: `Time from creation to closing, ${byUnit(axis)} of closing`,
         legend: [
-          { name: 'half within (median)', color: 'blue' },
-          { name: 'nine in ten within', color: 'ochre' },
+          { name: 'median', color: 'blue' },
+          { name: '90th percentile', color: 'ochre' },
         ],
         chart: waitsChart(label, axis, waitsOver),
         table: {
-          columns: [axis.unit, 'closed', 'half within', 'nine in ten within'],
+          columns: [axis.unit, 'closed', 'median', '90th percentile'],
           rows: waitsOver.map((wait, index) =>
             wait === null
               ? [partText(axis, index), '0', '–', '–']

@@ -21,6 +21,7 @@ const progress: ExportProgress = {
   pageCount: 9,
   samples: [],
   linksRequested: 0,
+  runningMs: 0,
 };
 
 const rendering: ExportState = {

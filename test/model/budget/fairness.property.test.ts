@@ -34,7 +34,7 @@ describe('against an endless stream of on-demand askers of its own and of other 
             return { ...who, ...rest, pace: 2 * halfPace };
           });
           const waiter = { holder: 'waiter', project: 'p0', class: kind, wants: 20, startsAt, pace: 200, rest: 0 };
-          const service = { limit: Number.POSITIVE_INFINITY, windowMs, strangersEvery: null };
+          const service = { limit: Number.POSITIVE_INFINITY, windowMs, othersEvery: null };
           const turns = new Set(others.map(({ project }) => project)).size;
           const promotions = 3;
           const bound = (promotions + 2 + Math.ceil(turns / requests)) * windowMs;

@@ -16,7 +16,7 @@ function mostInThreeWindows(moments: readonly number[]): number {
   }, 0);
 }
 
-describe('with strangers who burn a constant share of the window', { timeout: 120_000 }, () => {
+describe('a pass beside other clients that use a constant share of the window', { timeout: 120_000 }, () => {
   const scene = fc.record({
     limit: fc.integer({ min: 10, max: 120 }),
     share: fc.double({ min: 0.02, max: 0.7, noNaN: true }),
@@ -29,12 +29,12 @@ describe('with strangers who burn a constant share of the window', { timeout: 12
     rest: fc.integer({ min: 0, max: 200 }),
   });
 
-  /** Twenty windows of some readers; the strangers are there for one window before. */
+  /** Twenty windows of some readers; the other clients begin one window earlier. */
   function twentyWindows(
     { limit, share, ...service }: typeof scene extends fc.Arbitrary<infer S> ? S : never,
     sources: (typeof reader extends fc.Arbitrary<infer R> ? R : never)[],
   ) {
-    const strangers = Math.max(1, Math.floor(limit * share));
+    const others = Math.max(1, Math.floor(limit * share));
     const readers = sources.map(({ startsAt, halfPace, rest }, i): Reader => {
       const who = { holder: `h${i}`, project: `p${i}`, class: 'sweep' as const, wants: 20 };
       return { ...who, startsAt, pace: 2 * halfPace, rest };
@@ -42,13 +42,13 @@ describe('with strangers who burn a constant share of the window', { timeout: 12
     const happened = simulate(
       emptyWindow({ ...settings, requests: limit }, t0),
       readers,
-      { ...service, limit, windowMs, strangersEvery: windowMs / strangers },
+      { ...service, limit, windowMs, othersEvery: windowMs / others },
       { until: t0 + 20 * windowMs, wakes: true },
     );
-    return { ...happened, strangers };
+    return { ...happened, others };
   }
 
-  it('is refused once in three windows, when the budget looks whether they are still there (B4)', () => {
+  it('is refused once in three windows, when the budget checks whether they are still there (B4)', () => {
     fc.assert(
       fc.property(scene, reader, (service, one) => {
         const { refused } = twentyWindows(service, [one]);
@@ -58,7 +58,7 @@ describe('with strangers who burn a constant share of the window', { timeout: 12
     );
   });
 
-  it('is refused once for each lease in use then, when several read at once', () => {
+  it('is refused once for each lease in use at that time, with several readers', () => {
     fc.assert(
       fc.property(scene, fc.array(reader, { minLength: 2, maxLength: 4 }), (service, several) => {
         const { refused } = twentyWindows(service, several);
@@ -71,9 +71,9 @@ describe('with strangers who burn a constant share of the window', { timeout: 12
   it('uses what they leave', () => {
     fc.assert(
       fc.property(scene, reader, (service, one) => {
-        const { accepted, strangers } = twentyWindows(service, [one]);
-        // Two more than are seen are left to them, and the reader comes up to two windows late.
-        const left = service.limit - strangers - 2;
+        const { accepted, others } = twentyWindows(service, [one]);
+        // They are left two more than seen, and the reader comes up to two windows late.
+        const left = service.limit - others - 2;
         assert.ok(accepted.length >= 0.9 * 18 * left, `${accepted.length} of ${18 * left} requests`);
       }),
       { numRuns: numRuns / 2 },

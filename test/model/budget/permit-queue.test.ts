@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   ahead,
   type Claim,
-  equals,
+  countSameRank,
   inOrder,
   rankOf,
   slotsKeptFor,
@@ -44,7 +44,7 @@ describe('the rank of a claim', () => {
 });
 
 describe('the order', () => {
-  it('is by class, whoever came first', () => {
+  it('is by class, not by arrival', () => {
     const order = inOrder(
       [
         claim('s', { since: now - 40 }),
@@ -57,7 +57,7 @@ describe('the order', () => {
     expect(names(order)).toEqual(['o', 'i', 'r', 's']);
   });
 
-  it('lets the projects of a class take turns: who was served the longest ago goes first', () => {
+  it('lets the projects of a class take turns: the least recently served goes first', () => {
     const claims = [claim('a', { since: now - 9 }), claim('b', { since: now - 5 }), claim('c', { since: now - 1 })];
     const [a, b, c] = claims;
     if (!a || !b || !c) throw new Error('three claims');
@@ -65,7 +65,7 @@ describe('the order', () => {
     expect(names(inOrder(claims, { ...rules, served }))).toEqual(['b', 'c', 'a']);
   });
 
-  it('counts a project that was never served from when it came', () => {
+  it('counts a project never served from its arrival', () => {
     const known = claim('known', { since: now - 1 });
     const order = (since: number) =>
       names(inOrder([known, claim('new', { since })], { ...rules, served: { [turnOf(known)]: now - 100 } }));
@@ -79,7 +79,7 @@ describe('the order', () => {
     expect(names(claims)).toEqual(['b', 'a']);
   });
 
-  it('counts the turns of each class of a project apart', () => {
+  it('counts the turns of each class of a project separately', () => {
     const aged = claim('sweep', { project: 'p', since: now - 3 * windowMs });
     const person = claim('person', { project: 'p', class: 'on-demand', since: now - 1 });
     const other = claim('other', { project: 'q', class: 'on-demand', since: now - 2 });
@@ -89,34 +89,34 @@ describe('the order', () => {
   });
 });
 
-describe('who is ahead', () => {
-  it('is everybody before the claim, and not its own holder', () => {
+describe('the claims ahead', () => {
+  it('are all claims before it, without those of its own holder', () => {
     const waiters = [claim('a', { since: now - 2 }), claim('b', { since: now - 1 }), claim('c')];
     expect(names(ahead(claim('b', { since: now - 1 }), waiters, rules))).toEqual(['a']);
     expect(names(ahead(claim('new'), waiters, rules))).toEqual(['a', 'b', 'c']);
     expect(names(ahead(claim('new', { class: 'review' }), waiters, rules))).toEqual([]);
   });
 
-  it('takes the claim for what its holder wants now', () => {
+  it('follow from what the holder wants now', () => {
     const waiters = [claim('a', { since: now - 2 }), claim('b', { since: now - 1 })];
     expect(names(ahead(claim('b', { since: now - 1, class: 'on-demand' }), waiters, rules))).toEqual([]);
     expect(names(ahead(claim('a', { since: now - 2 }), waiters, rules))).toEqual([]);
   });
 
-  it('is who came before in the same millisecond, never both for each other', () => {
+  it('are decided between two of the same millisecond, never both for each other', () => {
     const waiters = [claim('a'), claim('b')];
     expect(names(ahead(claim('a'), waiters, rules))).toEqual([]);
     expect(names(ahead(claim('b'), waiters, rules))).toEqual(['a']);
   });
 });
 
-describe('slots kept for those ahead', () => {
+describe('slots kept for the claims ahead', () => {
   const mine = claim('me', { class: 'review' });
-  it('are a page for one of the same rank', () => {
+  it('are one for a claim of the same rank', () => {
     expect(slotsKeptFor(mine, [claim('a', { class: 'review' }), claim('b', { class: 'review' })], rules, 5)).toBe(2);
   });
 
-  it('are what a more urgent one wants, up to a lease', () => {
+  it('are what a more urgent claim wants, up to a lease', () => {
     const urgent = (wants: number) => [claim('p', { class: 'on-demand', wants })];
     expect(slotsKeptFor(mine, urgent(3), rules, 5)).toBe(3);
     expect(slotsKeptFor(mine, urgent(20), rules, 5)).toBe(5);
@@ -124,10 +124,10 @@ describe('slots kept for those ahead', () => {
   });
 });
 
-describe('equals', () => {
-  it('are the others of the same rank', () => {
+describe('countSameRank', () => {
+  it('counts the other waiters of the same rank', () => {
     const waiters = [claim('me'), claim('a'), claim('b', { class: 'review', since: now }), claim('c')];
-    expect(equals(claim('me'), waiters, rules)).toBe(2);
-    expect(equals(claim('me', { class: 'review' }), waiters, rules)).toBe(1);
+    expect(countSameRank(claim('me'), waiters, rules)).toBe(2);
+    expect(countSameRank(claim('me', { class: 'review' }), waiters, rules)).toBe(1);
   });
 });

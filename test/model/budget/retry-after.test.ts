@@ -27,11 +27,11 @@ describe('readRetryAfter', () => {
     expect(readRetryAfter(retryAfter, 'yesterday', now)).toBe(6 * 3_600_000 + 30_000);
   });
 
-  it('reads a date that has passed as no wait', () => {
+  it('takes a past date for no wait', () => {
     expect(readRetryAfter('Fri, 20 Nov 2026 12:00:00 GMT', undefined, now)).toBe(0);
   });
 
-  it('believes no more than 24 hours', () => {
+  it('respects no more than 24 hours', () => {
     expect(readRetryAfter('99999999999999999999', undefined, now)).toBe(day);
     expect(readRetryAfter('9'.repeat(400), undefined, now)).toBe(day);
     expect(readRetryAfter('Sun, 21 Nov 2027 12:00:00 GMT', undefined, now)).toBe(day);

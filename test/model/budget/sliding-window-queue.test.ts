@@ -1,38 +1,38 @@
 import { describe, expect, it } from 'vitest';
-import { earlierThanTold, nextChange, pauseWith } from '../../../src/model/budget/sliding-window.ts';
-import { holdMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
+import { bringWaitersForward, nextChange, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 describe('the queue of a sliding window', () => {
-  it('serves waiters in the order they came and gives each a time of its own', () => {
+  it('serves waiters in order of arrival and gives each its own time', () => {
     const scene = new Scene();
     for (let i = 0; i < 10; i += 1) scene.at(i * 4_000).spend(1, `x${i}`);
     scene.at(50_000);
-    expect(scene.waits('a').waitUntil).toBe(t0 + holdMs);
-    expect(scene.waits('b')).toMatchObject({ place: 2, behind: ['a'], waitUntil: t0 + 4_000 + holdMs });
+    expect(scene.waits('a').waitUntil).toBe(t0 + occupancyMs);
+    expect(scene.waits('b')).toMatchObject({ place: 2, behind: ['a'], waitUntil: t0 + 4_000 + occupancyMs });
     // b comes too early and must not take the slot a waits for
-    expect(scene.at(holdMs).ask('b').kind).toBe('wait');
-    expect(scene.at(holdMs + 10).granted('a').notBefore).toEqual([t0 + holdMs + 10]);
+    expect(scene.at(occupancyMs).ask('b').kind).toBe('wait');
+    expect(scene.at(occupancyMs + 10).granted('a').notBefore).toEqual([t0 + occupancyMs + 10]);
   });
 
-  it('serves the more urgent class first, whoever came first', () => {
+  it('serves the more urgent class first, not the first asker', () => {
     const scene = new Scene().spend(10).at(1_000);
     scene.waits('sweep');
     expect(scene.waits('person', { class: 'on-demand', wants: 3 })).toMatchObject({ place: 1, behind: [] });
     expect(scene.waits('sweep')).toMatchObject({ place: 2, behind: ['person'] });
   });
 
-  it('names the first five of those ahead', () => {
+  it('names the first five waiters ahead', () => {
     const scene = new Scene().spend(10).at(1_000);
     for (const holder of ['a', 'b', 'c', 'd', 'e', 'f']) scene.waits(holder);
     expect(scene.waits('g')).toMatchObject({ place: 7, behind: ['a', 'b', 'c', 'd', 'e'] });
   });
 
-  it('lets two that came in the same millisecond not wait for each other', () => {
+  it('never makes two askers of the same millisecond wait for each other', () => {
     const scene = new Scene({ requests: 1 }).spend(1).at(1_000);
     expect(scene.waits('b')).toMatchObject({ place: 1, behind: [] });
     expect(scene.waits('a')).toMatchObject({ place: 2, behind: ['b'], waitUntil: t0 + 1_000 + settings.windowMs });
     expect(scene.waits('b')).toMatchObject({ place: 1, behind: [] });
-    expect(scene.at(holdMs).granted('b').notBefore).toHaveLength(1);
+    expect(scene.at(occupancyMs).granted('b').notBefore).toHaveLength(1);
   });
 
   it('does not put a promoted sweep back when its own project asks on demand', () => {
@@ -51,7 +51,7 @@ describe('the queue of a sliding window', () => {
     expect(served()).toHaveLength(2);
     scene.waits('sweep', { project: 'p' });
     const perWindow = [1, 2, 3].map((round) => {
-      scene.at(round * holdMs);
+      scene.at(round * occupancyMs);
       const others = served().length;
       return [others, scene.ask('sweep', { project: 'p' }).kind];
     });
@@ -65,13 +65,13 @@ describe('the queue of a sliding window', () => {
   it('lets a waiter that does not come back within five seconds lose its place', () => {
     const scene = new Scene({ requests: 1 }).spend(1).at(1);
     scene.waits('dead');
-    expect(scene.at(holdMs + 4_999).waits('b')).toMatchObject({ place: 2, behind: ['dead'] });
-    expect(scene.at(holdMs + 5_000).granted('b').notBefore).toHaveLength(1);
+    expect(scene.at(occupancyMs + 4_999).waits('b')).toMatchObject({ place: 2, behind: ['dead'] });
+    expect(scene.at(occupancyMs + 5_000).granted('b').notBefore).toHaveLength(1);
   });
 
-  it('gives no place to an asker that will not come back, and no forecast, whyever it is refused', () => {
+  it('gives neither place nor forecast to an asker that will not come back, whatever the reason of the refusal', () => {
     const full = new Scene().spend(10).at(1);
-    const paused = new Scene().apply((state, at) => pauseWith(state, { until: null }, at));
+    const paused = new Scene().apply((state, at) => setPause(state, { until: null }, at));
     for (const scene of [full, paused]) {
       expect(scene.waits('check', { mayWait: false, remaining: 3 })).toMatchObject({ place: 1, forecast: null });
       expect(scene.state.waiters).toEqual([]);
@@ -80,15 +80,15 @@ describe('the queue of a sliding window', () => {
     }
   });
 
-  it('forgets a waiter once it is served, and nobody else', () => {
+  it('forgets a waiter once it is served, and no other', () => {
     const scene = new Scene().spend(10).at(1);
     scene.waits('a');
     scene.waits('b');
-    scene.at(holdMs + 1).granted('a');
+    scene.at(occupancyMs + 1).granted('a');
     expect(scene.state.waiters.map(({ holder }) => holder)).toEqual(['b']);
   });
 
-  it('keeps the since of a waiter that comes again, and takes over what it wants now', () => {
+  it('keeps the first time of a waiter that asks again, and takes over what it wants now', () => {
     const scene = new Scene().spend(10).at(1);
     scene.waits('a', { wants: 5 });
     scene.at(2).waits('b');
@@ -101,85 +101,85 @@ describe('the queue of a sliding window', () => {
 });
 
 describe('waking waiters', () => {
-  it('wakes waiters that can come a second or more before the time they were told', () => {
+  it('wakes waiters that can come at least a second earlier than told', () => {
     const scene = new Scene({ requests: 2 });
     const lease = scene.granted('a');
     scene.granted('a');
     scene.at(500).waits('b');
-    const { state, holders } = earlierThanTold(scene.at(1_000).report(lease, []).state, scene.now);
+    const { state, holders } = bringWaitersForward(scene.at(1_000).report(lease, []).state, scene.now);
     expect(holders).toEqual(['b']);
     expect(state.waiters).toMatchObject([{ holder: 'b', expectedAt: t0 + 1_000 }]);
-    expect(earlierThanTold(state, scene.now)).toEqual({ state, holders: [] });
+    expect(bringWaitersForward(state, scene.now)).toEqual({ state, holders: [] });
   });
 
-  it('lets a waiter sleep whose time comes less than a second earlier', () => {
+  it('lets a waiter sleep that could come less than a second earlier', () => {
     const woken = (earlier: number) => {
       const scene = new Scene({ requests: 1 });
       const lease = scene.granted('a', { wants: 1 });
       scene.at(2_000).waits('b');
       const told = scene.state.waiters[0]?.expectedAt ?? 0;
-      expect(told).toBe(t0 + holdMs);
+      expect(told).toBe(t0 + occupancyMs);
       const wished = {
         ...scene.state,
         waiters: scene.state.waiters.map((w) => ({ ...w, expectedAt: told + earlier })),
       };
       expect(lease.notBefore).toEqual([t0]);
-      return earlierThanTold(wished, scene.now).holders;
+      return bringWaitersForward(wished, scene.now).holders;
     };
     expect(woken(999)).toEqual([]);
     expect(woken(1_000)).toEqual(['b']);
   });
 
-  it('wakes nobody while something else stands in the way', () => {
+  it('wakes no waiter while the budget is blocked', () => {
     const scene = new Scene({ requests: 2 });
     const lease = scene.granted('a', { wants: 1 });
     scene.granted('a', { wants: 1 });
     scene.waits('b');
     scene.report(lease, [t0], { throttled: { retryAfterMs: 90_000 } });
-    expect(earlierThanTold(scene.state, t0).holders).toEqual([]);
+    expect(bringWaitersForward(scene.state, t0).holders).toEqual([]);
   });
 
-  it('wakes for the slots that are left after those who go before', () => {
+  it('wakes for the slots left after the waiters ahead', () => {
     const scene = new Scene({ requests: 4 });
     const leases = [scene.granted('x', { wants: 2 }), scene.granted('x', { wants: 2 })];
     scene.at(1);
     for (const holder of ['a', 'b', 'c']) scene.waits(holder);
     for (const lease of leases.slice(0, 1)) scene.report(lease, []);
-    expect(earlierThanTold(scene.state, scene.now).holders).toEqual(['a', 'b']);
+    expect(bringWaitersForward(scene.state, scene.now).holders).toEqual(['a', 'b']);
   });
 
-  it('says when a place lapses that keeps others waiting', () => {
+  it('tells when a place that keeps others waiting lapses', () => {
     const scene = new Scene().spend(10).at(1);
     scene.waits('a', { class: 'on-demand' });
     expect(nextChange(scene.state)).toBeNull();
     scene.at(2).waits('b', { class: 'on-demand' });
-    expect(nextChange(scene.state)).toBe(t0 + holdMs + 5_000);
-    expect(earlierThanTold(scene.state, t0 + holdMs + 4_999).state.waiters).toHaveLength(2);
-    expect(earlierThanTold(scene.state, t0 + holdMs + 5_000).state.waiters).toEqual([]);
+    expect(nextChange(scene.state)).toBe(t0 + occupancyMs + 5_000);
+    expect(bringWaitersForward(scene.state, t0 + occupancyMs + 4_999).state.waiters).toHaveLength(2);
+    expect(bringWaitersForward(scene.state, t0 + occupancyMs + 5_000).state.waiters).toEqual([]);
   });
 
-  it('says when the first of several places lapses', () => {
+  it('tells when the first of several places lapses', () => {
     const scene = new Scene({ requests: 1 }).spend(1).at(1_000);
     scene.waits('a', { class: 'on-demand' });
-    expect(scene.waits('b', { class: 'on-demand' }).waitUntil).toBeGreaterThan(t0 + holdMs);
-    expect(nextChange(scene.state)).toBe(t0 + holdMs + 5_000);
+    expect(scene.waits('b', { class: 'on-demand' }).waitUntil).toBeGreaterThan(t0 + occupancyMs);
+    expect(nextChange(scene.state)).toBe(t0 + occupancyMs + 5_000);
   });
 
-  it('says when one of several rises, which can let it go before others', () => {
+  it('tells when one of several waiters rises, which can put it ahead', () => {
     const scene = new Scene({ requests: 2 }).spend(1).at(1_000).spend(1).at(2_000);
     scene.waits('a', { class: 'incremental' });
     expect(nextChange(scene.state)).toBeNull();
     scene.at(3_000).waits('b', { class: 'on-demand' });
     scene.waits('c', { class: 'on-demand' });
     const rises = 2_000 + settings.windowMs;
-    scene.at(holdMs).granted('b', { class: 'on-demand' });
-    expect(scene.at(holdMs + 1_000).waits('a', { class: 'incremental' }).behind).toEqual(['c']);
+    scene.at(occupancyMs).granted('b', { class: 'on-demand' });
+    expect(scene.at(occupancyMs + 1_000).waits('a', { class: 'incremental' }).behind).toEqual(['c']);
     expect(nextChange(scene.state)).toBe(t0 + rises);
-    expect(earlierThanTold(scene.state, t0 + rises - 1).holders).toEqual([]);
-    expect(earlierThanTold(scene.state, t0 + rises).holders).toEqual(['a']);
+    expect(bringWaitersForward(scene.state, t0 + rises - 1).holders).toEqual([]);
+    expect(bringWaitersForward(scene.state, t0 + rises).holders).toEqual(['a']);
   });
 
-  it('says when a waiter rises for the second time', () => {
+  it('tells when a waiter rises for the second time', () => {
     const scene = new Scene().spend(10).at(1);
     for (const holder of ['a', 'b']) scene.waits(holder, { class: 'review' });
     expect(nextChange(scene.state)).toBe(t0 + 1 + settings.windowMs);
@@ -189,7 +189,7 @@ describe('waking waiters', () => {
     expect(nextChange({ ...risen, now: t0 + 1 + 2 * settings.windowMs })).toBe(t0 + 1_005_000);
   });
 
-  it('has nothing to say while nobody waits', () => {
+  it('tells nothing without waiters', () => {
     const scene = new Scene();
     const lease = scene.granted('a', { wants: 1 });
     scene.report(lease, [t0], { throttled: { retryAfterMs: 1 } });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
 import { nextChange, report, retryKey } from '../../../src/model/budget/sliding-window.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
-import { holdMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
+import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 const view = (scene: Scene) => viewOf(scene.state, scene.now);
 const throttled = (retryAfterMs: number | null) => ({ throttled: { retryAfterMs } });
@@ -15,14 +15,14 @@ describe('after a 429', () => {
     return scene.at(100).report(lease, [t0 + 100], throttled(retryAfterMs));
   };
 
-  it('waits as long as the service says, which is believed up to a minute more than a window', () => {
+  it('waits as long as the service says, up to a minute more than a window', () => {
     expect(view(refused(90_000)).pausedUntil).toBe(t0 + 90_100);
     expect(view(refused(5_000)).pausedUntil).toBe(t0 + 5_100);
     expect(view(refused(86_400_000)).pausedUntil).toBe(t0 + 120_100);
     expect(view(refused(-5)).pausedUntil).toBe(t0 + 1_100);
   });
 
-  it('waits a twentieth of the window when the service does not say and we hold no slot', () => {
+  it('waits a twentieth of the window when the service does not say and no slot is occupied', () => {
     expect(view(refused(null)).pausedUntil).toBe(t0 + 3_100);
   });
 
@@ -31,22 +31,22 @@ describe('after a 429', () => {
     scene.at(10).spend(1);
     const lease = scene.at(30).granted('a', { wants: 1 });
     scene.at(50).report(lease, [t0 + 40], throttled(1_000));
-    expect(view(scene).pausedUntil).toBe(t0 + 10 + holdMs);
+    expect(view(scene).pausedUntil).toBe(t0 + 10 + occupancyMs);
   });
 
-  it('waits for no more than its oldest slot when the service does not say', () => {
+  it('waits only for its own oldest slot when the service does not say', () => {
     const scene = new Scene({ windowMs: 60_000 });
     scene.spend(1);
     const lease = scene.at(59_000).granted('a', { wants: 1 });
     scene.report(lease, [t0 + 59_000], throttled(null));
-    expect(view(scene).pausedUntil).toBe(t0 + holdMs);
+    expect(view(scene).pausedUntil).toBe(t0 + occupancyMs);
   });
 
-  it('counts what the refused lease sent before among its own slots', () => {
+  it('counts the earlier requests of the refused lease among its own slots', () => {
     const scene = new Scene();
     const lease = scene.granted('a');
     scene.at(50).report(lease, [t0 + 10, t0 + 20, t0 + 30], throttled(1_000));
-    expect(view(scene).pausedUntil).toBe(t0 + 10 + holdMs);
+    expect(view(scene).pausedUntil).toBe(t0 + 10 + occupancyMs);
   });
 
   it('counts the slots of other leases that are in use from the moment they may be used', () => {
@@ -54,7 +54,7 @@ describe('after a 429', () => {
     scene.granted('b', { wants: 1 });
     const lease = scene.granted('a', { wants: 1 });
     scene.at(50).report(lease, [t0 + 50], throttled(1_000));
-    expect(view(scene).pausedUntil).toBe(t0 + holdMs);
+    expect(view(scene).pausedUntil).toBe(t0 + occupancyMs);
   });
 
   it('waits for the latest of several refusals', () => {
@@ -76,7 +76,7 @@ describe('after a 429', () => {
     expect(scene.granted('b').notBefore.length).toBeGreaterThan(1);
   });
 
-  it('probes anew when the probing worker died', () => {
+  it('probes again when the probing worker died', () => {
     const scene = refused(90_000);
     scene.at(90_200).granted('a');
     expect(scene.at(90_200 + leaseMs - 1).ask('b').kind).toBe('wait');
@@ -84,7 +84,7 @@ describe('after a 429', () => {
     expect(scene.ask('c').kind).toBe('wait');
   });
 
-  it('probes anew when the probe got no answer', () => {
+  it('probes again when the probe got no answer', () => {
     for (const more of [{ accepted: false }, {}]) {
       const scene = refused(90_000);
       scene.at(90_200).report(scene.granted('a'), [scene.now], more);
@@ -100,7 +100,7 @@ describe('after a 429', () => {
     expect(scene.at(95_200).granted('b').notBefore).toHaveLength(1);
   });
 
-  it('lets a lease that was granted before neither probe nor end the probing', () => {
+  it('lets an earlier lease neither probe nor end the probing', () => {
     const scene = new Scene();
     const [a, b] = [scene.granted('a', { wants: 1 }), scene.granted('b', { wants: 1 })];
     scene.at(50).report(a, [], throttled(1_000)).report(b, [], { accepted: true });
@@ -110,7 +110,7 @@ describe('after a 429', () => {
     expect(scene.waits('d').reason).toBe('probing');
   });
 
-  it('learns what strangers use, without the refused request, which the service may not have counted', () => {
+  it('learns the use of other clients, without the refused request, which the service may not have counted', () => {
     const scene = new Scene({ requests: 100 });
     scene.spend(60);
     const lease = scene.at(100).granted('a');
@@ -118,13 +118,13 @@ describe('after a 429', () => {
     expect(view(scene)).toMatchObject({ strangers: 100 - 62 + 2, reserve: 40, available: 0 });
   });
 
-  it('learns from a refusal whose request is not among those that arrived', () => {
+  it('learns from a refusal whose request is not among the arrivals', () => {
     const scene = new Scene({ requests: 100 }).spend(60);
     scene.at(200).report(scene.granted('a'), [], throttled(1_000));
     expect(view(scene).strangers).toBe(42);
   });
 
-  it('finds out that what it took for strangers was its own', () => {
+  it('corrects what it took for requests of other clients and were its own', () => {
     const scene = new Scene({ requests: 100 });
     scene.spend(60);
     const [other, lease] = [scene.at(100).granted('b'), scene.granted('a')];
@@ -134,7 +134,7 @@ describe('after a 429', () => {
     expect(view(scene).strangers).toBe(40);
   });
 
-  it('does not take a refused request of its own for an accepted one, later either', () => {
+  it('never takes its own refused request for an accepted one', () => {
     const scene = new Scene({ requests: 100 });
     scene.spend(60);
     const [other, lease] = [scene.at(100).granted('b'), scene.granted('a')];
@@ -145,7 +145,7 @@ describe('after a 429', () => {
     expect(view(scene).strangers).toBe(40);
   });
 
-  it('gives way to strangers for three windows, and then says that it may look again', () => {
+  it('gives way to other clients for three windows, then tells that it may try again', () => {
     const scene = new Scene({ requests: 100 }).spend(60);
     const lease = scene.at(100).granted('a');
     scene.report(lease, [scene.now], throttled(1_000));
@@ -156,14 +156,14 @@ describe('after a 429', () => {
     expect(view(scene.at(100 + 3 * settings.windowMs)).strangers).toBeNull();
   });
 
-  it('waits when it is told of a refusal twice or by an unknown lease, and learns nothing from it', () => {
+  it('waits after a repeated refusal or one of an unknown lease, but learns nothing from it', () => {
     const scene = refused(1_000);
-    const { strangers } = scene.state;
+    const { sightings } = scene.state;
     scene
       .at(50_000)
       .apply((state, at) => report(state, { leaseId: 'unknown', arrived: [at], ...throttled(7_000) }, at));
-    expect(view(scene)).toMatchObject({ pausedBy: 'throttled', pausedUntil: t0 + 100 + holdMs });
-    expect(scene.state.strangers).toEqual(strangers);
+    expect(view(scene)).toMatchObject({ pausedBy: 'throttled', pausedUntil: t0 + 100 + occupancyMs });
+    expect(scene.state.sightings).toEqual(sightings);
     expect(scene.state.spent).toEqual([t0 + 100]);
   });
 });
@@ -173,7 +173,7 @@ describe('a refused key (401)', () => {
   const refuse = (scene: Scene, holder = 'a', more = {}) =>
     scene.report(scene.granted(holder, { wants: 1, ...more }), [scene.now], { unauthorized: true });
 
-  it('makes everybody wait a minute, and then lets one try', () => {
+  it('makes all askers wait a minute, then lets one try', () => {
     const scene = refuse(new Scene());
     expect(view(scene)).toMatchObject({ pausedBy: 'unauthorized', pausedUntil: t0 + minute, available: 0 });
     expect(scene.waits('b')).toMatchObject({ reason: 'unauthorized', waitUntil: t0 + minute });
@@ -181,7 +181,7 @@ describe('a refused key (401)', () => {
     expect(scene.waits('c').reason).toBe('probing');
   });
 
-  it('is tried ever later, up to a quarter of an hour', () => {
+  it('is tried at growing intervals, up to a quarter of an hour', () => {
     const scene = refuse(new Scene());
     const pauses: number[] = [];
     for (let tries = 0; tries < 6; tries += 1) {
@@ -193,14 +193,14 @@ describe('a refused key (401)', () => {
     expect(scene.state.refusedKey).toMatchObject({ since: t0, triedAt: scene.now, tries: 7 });
   });
 
-  it('is not tried later because several leases were in use when it was refused', () => {
+  it('does not grow the interval because several leases were in use when it was refused', () => {
     const scene = new Scene();
     const [a, b] = [scene.granted('a', { wants: 1 }), scene.granted('b', { wants: 1 })];
     scene.report(a, [t0], { unauthorized: true }).at(500).report(b, [t0], { unauthorized: true });
     expect(scene.state.refusedKey).toEqual({ since: t0, triedAt: t0 + 500, nextTryAt: t0 + 500 + minute, tries: 1 });
   });
 
-  it('counts a probe that is told too late as a try', () => {
+  it('counts a probe reported too late as a try', () => {
     const scene = refuse(new Scene());
     const probe = scene.at(minute).granted('a');
     scene.at(minute + leaseMs + 1).report(probe, [scene.now], { unauthorized: true });
@@ -214,7 +214,7 @@ describe('a refused key (401)', () => {
     expect(scene.state.refusedKey?.tries).toBe(1);
   });
 
-  it('is tried by a person who asks, but not again within five seconds, and by nobody else', () => {
+  it('is tried by a request on demand, but not again within five seconds, and by no other', () => {
     const scene = refuse(new Scene());
     expect(scene.at(4_999).waits('p', { class: 'on-demand' }).reason).toBe('unauthorized');
     expect(scene.at(5_000).waits('b', { class: 'incremental' }).reason).toBe('unauthorized');
@@ -228,7 +228,7 @@ describe('a refused key (401)', () => {
     expect(scene.granted('b').notBefore).toHaveLength(1);
   });
 
-  it('has nothing to be retried when it was not refused', () => {
+  it('is left alone when it was not refused', () => {
     const scene = new Scene().at(10).apply(retryKey);
     expect(scene.state.refusedKey).toBeNull();
     expect(scene.state.now).toBe(t0 + 10);
@@ -242,14 +242,14 @@ describe('a refused key (401)', () => {
     expect(scene.granted('b').notBefore.length).toBeGreaterThan(1);
   });
 
-  it('is no better when the one that tries it gets no answer', () => {
+  it('stays refused when the probe gets no answer', () => {
     const scene = refuse(new Scene());
     scene.at(minute).report(scene.granted('a'), [scene.now], { accepted: false });
     expect(scene.state.refusedKey?.tries).toBe(1);
     expect(scene.granted('b').notBefore).toHaveLength(1);
   });
 
-  it('is refused even if the lease had an accepted request before', () => {
+  it('counts as refused even if the lease had an accepted request before', () => {
     const scene = new Scene();
     scene.report(scene.granted('a'), [t0, t0], { accepted: true, unauthorized: true });
     expect(view(scene).pausedBy).toBe('unauthorized');

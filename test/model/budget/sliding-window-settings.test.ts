@@ -3,40 +3,40 @@ import { advance } from '../../../src/model/budget/advance-window.ts';
 import type { WindowSettings } from '../../../src/model/budget/permits.ts';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
 import {
+  bringWaitersForward,
   configure,
-  earlierThanTold,
   nextChange,
-  overrideWith,
-  pauseWith,
   report,
+  setOverride,
+  setPause,
 } from '../../../src/model/budget/sliding-window.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
-import { holdMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
+import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 const view = (scene: Scene) => viewOf(scene.state, scene.now);
 const configured = (scene: Scene, more: Partial<WindowSettings>) =>
   scene.apply((state, at) => configure(state, { ...settings, ...more }, at));
 
 describe('changed settings', () => {
-  it('grant nothing while more slots are held than a smaller limit allows', () => {
+  it('grant nothing while more slots are occupied than a smaller limit allows', () => {
     const scene = new Scene();
     for (let i = 0; i < 10; i += 1) scene.at(i * 4_000).spend(1);
     configured(scene, { requests: 4 });
     expect(view(scene)).toMatchObject({ limit: 4, used: 10, available: 0 });
     // Six slots come free before there is room for one more.
-    expect(scene.waits('a').waitUntil).toBe(t0 + 6 * 4_000 + holdMs);
-    expect(scene.at(6 * 4_000 + holdMs).granted('a').notBefore).toHaveLength(1);
+    expect(scene.waits('a').waitUntil).toBe(t0 + 6 * 4_000 + occupancyMs);
+    expect(scene.at(6 * 4_000 + occupancyMs).granted('a').notBefore).toHaveLength(1);
   });
 
-  it('grant more at once when the limit is larger, and wake those who wait', () => {
+  it('grant more at once when the limit is larger, and wake the waiters', () => {
     const scene = new Scene({ requests: 2 }).spend(2).at(1_000);
     scene.waits('a');
     configured(scene, { requests: 3 });
-    expect(earlierThanTold(scene.state, scene.now).holders).toEqual(['a']);
+    expect(bringWaitersForward(scene.state, scene.now).holders).toEqual(['a']);
     expect(scene.granted('a').notBefore).toEqual([t0 + 1_000]);
   });
 
-  it('leave the reserve to others, and a request to us whatever the reserve', () => {
+  it('leave the reserve to others, and one request to us whatever the reserve', () => {
     expect(view(new Scene({ reserve: 7 }).spend(3))).toMatchObject({ limit: 10, reserve: 7, used: 3, available: 0 });
     expect(view(new Scene({ reserve: 10 })).available).toBe(1);
   });
@@ -47,22 +47,22 @@ describe('changed settings', () => {
     expect(view(scene)).toMatchObject({ used: 0, available: 10 });
     configured(scene, { windowMs: 60_000 });
     expect(view(scene)).toMatchObject({ available: 0, pausedBy: null, pausedUntil: null });
-    expect(scene.at(20_000).waits('a')).toMatchObject({ reason: 'window-full', waitUntil: t0 + holdMs });
-    expect(scene.at(holdMs - 1).ask('a').kind).toBe('wait');
-    expect(scene.at(holdMs).granted('a').notBefore).toHaveLength(5);
+    expect(scene.at(20_000).waits('a')).toMatchObject({ reason: 'window-full', waitUntil: t0 + occupancyMs });
+    expect(scene.at(occupancyMs - 1).ask('a').kind).toBe('wait');
+    expect(scene.at(occupancyMs).granted('a').notBefore).toHaveLength(5);
   });
 
-  it('make a longer window wait for leases that were given up, and for the latest of what is forgotten', () => {
+  it('make a longer window wait for expired leases, and for the latest released slot', () => {
     const scene = new Scene({ windowMs: 10_000 });
     scene.granted('dead', { wants: 1 });
     const lastArrival = leaseMs + settings.arrivalMs;
     scene.at(lastArrival + 10_020).apply((state, at) => advance(state, at));
     expect(scene.state.forgotten).toBe(t0 + lastArrival);
     configured(scene, { windowMs: 60_000 });
-    expect(scene.waits('a').waitUntil).toBe(t0 + lastArrival + holdMs);
+    expect(scene.waits('a').waitUntil).toBe(t0 + lastArrival + occupancyMs);
   });
 
-  it('remember the latest arrival that is forgotten', () => {
+  it('remember the latest arrival whose slot is free again', () => {
     const scene = new Scene({ windowMs: 10_000 }).spend(1).at(500).spend(1);
     scene.at(10_400).apply(advance);
     expect(scene.state.forgotten).toBe(t0);
@@ -71,12 +71,12 @@ describe('changed settings', () => {
     expect(scene.at(20_000).apply(advance).state.forgotten).toBe(t0 + 500);
   });
 
-  it('remember it even if an earlier arrival is reported after it was forgotten', () => {
+  it('remember it even if an earlier arrival is reported later', () => {
     const scene = new Scene();
     const late = scene.granted('late', { wants: 1 });
     scene.at(500).spend(1);
-    scene.at(500 + holdMs).apply(advance);
-    scene.at(600 + holdMs).report(late, [t0]);
+    scene.at(500 + occupancyMs).apply(advance);
+    scene.at(600 + occupancyMs).report(late, [t0]);
     expect(scene.apply(advance).state.forgotten).toBe(t0 + 500);
   });
 
@@ -85,11 +85,11 @@ describe('changed settings', () => {
     expect(view(configured(scene, { windowMs: 10_000 }))).toMatchObject({ used: 0, available: 10 });
   });
 
-  it('leave leases that are out as long as they were told', () => {
+  it('leave granted leases their time', () => {
     const scene = new Scene();
     const lease = scene.granted('a', { wants: 1 });
     configured(scene, { arrivalMs: 0 });
-    expect(view(scene.at(leaseMs + 30_000 + holdMs - 1)).used).toBe(1);
+    expect(view(scene.at(leaseMs + 30_000 + occupancyMs - 1)).used).toBe(1);
     const late = new Scene();
     const other = late.granted('a', { wants: 1 });
     configured(late, { arrivalMs: 1_000 })
@@ -99,14 +99,14 @@ describe('changed settings', () => {
     expect([lease.arrivalMs, late.granted('b').arrivalMs]).toEqual([30_000, 1_000]);
   });
 
-  it('repeat a lease with the time it was granted with', () => {
+  it('repeat a lease with the time it was granted', () => {
     const scene = new Scene();
     const first = scene.granted('a', { id: 'same' });
     configured(scene, { arrivalMs: 1_000 });
     expect(scene.granted('a', { id: 'same' })).toEqual(first);
   });
 
-  it('say nothing about a refused key', () => {
+  it('do not touch a refused key', () => {
     const scene = new Scene();
     scene.report(scene.granted('a'), [t0], { unauthorized: true });
     configured(scene.at(10), {});
@@ -115,10 +115,10 @@ describe('changed settings', () => {
 });
 
 describe('an override', () => {
-  const overridden = (scene: Scene, override: Parameters<typeof overrideWith>[1]) =>
-    scene.apply((state, at) => overrideWith(state, override, at));
+  const overridden = (scene: Scene, override: Parameters<typeof setOverride>[1]) =>
+    scene.apply((state, at) => setOverride(state, override, at));
 
-  it('stands instead of the configuration until it is reset', () => {
+  it('replaces the configuration until it is reset', () => {
     const scene = overridden(new Scene({ reserve: 1 }), { requests: 5, reserve: 2, until: null });
     expect(view(scene.at(86_400_000))).toMatchObject({ limit: 5, reserve: 2, available: 3 });
     configured(scene, { requests: 50, reserve: 1 });
@@ -132,21 +132,21 @@ describe('an override', () => {
     expect(view(overridden(scene, { reserve: 0, until: null }))).toMatchObject({ limit: 10, reserve: 0 });
   });
 
-  it('ends by itself, and says when those who wait can be told', () => {
+  it('ends at its time, and tells when waiters can be woken', () => {
     const scene = overridden(new Scene({ requests: 2 }), { requests: 1, until: t0 + 5_000 }).spend(1);
     scene.at(1_000).waits('a');
     expect(nextChange(scene.state)).toBe(t0 + 5_000);
     expect(view(scene.at(4_999)).limit).toBe(1);
     expect(view(scene.at(5_000)).limit).toBe(2);
-    expect(earlierThanTold(scene.state, scene.now).holders).toEqual(['a']);
+    expect(bringWaitersForward(scene.state, scene.now).holders).toEqual(['a']);
   });
 
-  it('that has ended already changes nothing', () => {
+  it('that is over already changes nothing', () => {
     const scene = overridden(new Scene().at(100), { requests: 1, until: t0 + 100 });
     expect(scene.state.override).toBeNull();
   });
 
-  it('tells of the earliest change of several', () => {
+  it('tells the earliest of several changes', () => {
     const scene = overridden(new Scene({ requests: 1 }), { reserve: 0, until: t0 + 900_000 }).spend(1);
     scene.at(1).waits('a');
     scene.at(2).waits('b', { class: 'on-demand' });
@@ -155,7 +155,7 @@ describe('an override', () => {
 });
 
 describe('a pause', () => {
-  const paused = (scene: Scene, until: number | null) => scene.apply((state, at) => pauseWith(state, { until }, at));
+  const paused = (scene: Scene, until: number | null) => scene.apply((state, at) => setPause(state, { until }, at));
 
   it('stops granting until its end', () => {
     const scene = paused(new Scene(), t0 + 9_000);
@@ -165,23 +165,23 @@ describe('a pause', () => {
     expect(scene.at(9_000).granted('a').notBefore).toHaveLength(5);
   });
 
-  it('without an end lasts until somebody resumes, and wakes those who wait', () => {
+  it('without an end lasts until it is resumed, and then wakes the waiters', () => {
     const scene = paused(new Scene(), null);
     expect(view(scene)).toMatchObject({ pausedBy: 'paused', pausedUntil: null });
     expect(scene.waits('a')).toMatchObject({ reason: 'paused', waitUntil: t0 + settings.windowMs });
-    expect(earlierThanTold(scene.state, t0 + 1).holders).toEqual([]);
-    scene.at(5_000).apply((state, at) => pauseWith(state, null, at));
-    expect(earlierThanTold(scene.state, scene.now).holders).toEqual(['a']);
+    expect(bringWaitersForward(scene.state, t0 + 1).holders).toEqual([]);
+    scene.at(5_000).apply((state, at) => setPause(state, null, at));
+    expect(bringWaitersForward(scene.state, scene.now).holders).toEqual(['a']);
     expect(scene.granted('a').notBefore).toHaveLength(5);
   });
 
-  it('that is set anew began when the first did, at the time of the budget', () => {
+  it('that is set again keeps its first beginning, by the clock of the budget', () => {
     const scene = paused(paused(new Scene(), null).at(500), t0 + 60_000);
     expect(scene.state.paused).toEqual({ since: t0, until: t0 + 60_000 });
     expect(paused(new Scene().at(700), null).state).toMatchObject({ now: t0 + 700, paused: { since: t0 + 700 } });
   });
 
-  it('stands before a refusal, which is left when the pause ends', () => {
+  it('takes precedence over a refusal, which remains when the pause ends', () => {
     const scene = new Scene();
     scene.report(scene.granted('a'), [t0], { throttled: { retryAfterMs: 20_000 } });
     paused(scene, t0 + 9_000);
@@ -189,7 +189,7 @@ describe('a pause', () => {
     expect(scene.at(9_000).waits('b')).toMatchObject({ reason: 'throttled', waitUntil: t0 + 20_000 });
   });
 
-  it('lets those who hold permits report them', () => {
+  it('lets holders of permits report them', () => {
     const scene = new Scene();
     const lease = scene.granted('a');
     paused(scene, null).apply((state, at) => report(state, { leaseId: lease.leaseId, arrived: [t0] }, at));

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { advance } from '../../../src/model/budget/advance-window.ts';
-import { capacityOf, heldUntil } from '../../../src/model/budget/held-slots.ts';
+import { capacityOf, latestReleases } from '../../../src/model/budget/occupied-slots.ts';
 import { ahead } from '../../../src/model/budget/permit-queue.ts';
 import { type PermitAsk, permitClasses } from '../../../src/model/budget/permits.ts';
 import {
+  bringWaitersForward,
   configure,
-  earlierThanTold,
   nextChange,
-  overrideWith,
-  pauseWith,
   retryKey,
+  setOverride,
+  setPause,
 } from '../../../src/model/budget/sliding-window.ts';
 import { blockedBy } from '../../../src/model/budget/window-blocks.ts';
 import type { WindowState } from '../../../src/model/budget/window-state.ts';
@@ -108,14 +108,14 @@ function take(world: World, step: Step): void {
       ...(step.requests === null ? {} : { requests: step.requests }),
       ...(step.reserve === null ? {} : { reserve: step.reserve }),
     };
-    world.apply((state) => overrideWith(state, { ...limits, until: step.until === null ? null : at + step.until }, at));
+    world.apply((state) => setOverride(state, { ...limits, until: step.until === null ? null : at + step.until }, at));
   } else if (step.kind === 'pause') {
-    world.apply((state) => pauseWith(state, { until: step.until === null ? null : at + step.until }, at));
-  } else if (step.kind === 'resume') world.apply((state) => pauseWith(state, null, at));
-  else if (step.kind === 'reset') world.apply((state) => overrideWith(state, null, at));
+    world.apply((state) => setPause(state, { until: step.until === null ? null : at + step.until }, at));
+  } else if (step.kind === 'resume') world.apply((state) => setPause(state, null, at));
+  else if (step.kind === 'reset') world.apply((state) => setOverride(state, null, at));
   else if (step.kind === 'retry key') world.apply((state) => retryKey(state, at));
   else if (step.kind === 'continue as new') world.state = JSON.parse(JSON.stringify(world.state));
-  else if (step.kind === 'wake') world.apply((state) => earlierThanTold(state, at).state);
+  else if (step.kind === 'wake') world.apply((state) => bringWaitersForward(state, at).state);
   else if (step.kind === 'late clock') world.apply((state) => advance(state, state.now - 10_000));
   else {
     viewOf(world.state, at);
@@ -123,13 +123,13 @@ function take(world: World, step: Step): void {
   }
 }
 
-/** Slots held now or, with permits granted for later, in a moment: one more is held until then too. */
+/** Slots occupied now or, for permits granted for later, soon: until then they occupy one more. */
 function mostHeld(state: WindowState, used: number): number {
   const later = state.leases.flatMap(({ notBefore }) => notBefore).filter((moment) => moment > state.now);
-  return Math.max(used, ...later.map((moment) => heldUntil(state).filter((until) => until > moment).length));
+  return Math.max(used, ...later.map((moment) => latestReleases(state).filter((until) => until > moment).length));
 }
 
-describe('whatever askers, workers, operators and messages do', { timeout: 120_000 }, () => {
+describe('whatever askers, workers, operators and messages do, the window', { timeout: 120_000 }, () => {
   it('never lets more requests arrive in any window than the limit under which the last was granted (B1)', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 12 }), (taken, requests) => {
@@ -144,12 +144,12 @@ describe('whatever askers, workers, operators and messages do', { timeout: 120_0
     );
   });
 
-  it('grants when a slot is free, nobody is ahead and nothing stands in the way (B2)', () => {
+  it('grants when a slot is free, no claim is ahead and nothing blocks (B2)', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 12 }), (taken, requests) => {
         const world = new World({ ...settings, requests }, t0);
         for (const step of taken) {
-          // What only wants what is left over waits although slots are free.
+          // Claims on spare requests wait although slots are free.
           if (step.kind !== 'ask' || step.class === 'verify') {
             take(world, step);
             continue;

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { advance } from '../../../src/model/budget/advance-window.ts';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
-import { ask, horizonMs, pauseWith, report } from '../../../src/model/budget/sliding-window.ts';
+import { ask, horizonMs, report, setPause } from '../../../src/model/budget/sliding-window.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
-import { frozen, holdMs, question, Scene, settings, t0 } from '../../tools/window/window-support.ts';
+import { frozen, occupancyMs, question, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 const used = (scene: Scene) => viewOf(scene.state, scene.now).used;
 
 describe('a sliding window', () => {
-  it('spends the whole limit at once, in leases, and then says when to come back (B2)', () => {
+  it('spends the whole limit at once, in leases, then says when to come back (B2)', () => {
     const scene = new Scene();
     expect(scene.granted('a')).toMatchObject({
       grantedAt: t0,
@@ -17,27 +17,27 @@ describe('a sliding window', () => {
       notBefore: [t0, t0, t0, t0, t0],
     });
     expect(scene.granted('a').notBefore).toHaveLength(5);
-    expect(scene.waits('a')).toMatchObject({ now: t0, waitUntil: t0 + holdMs, place: 1, behind: [] });
+    expect(scene.waits('a')).toMatchObject({ now: t0, waitUntil: t0 + occupancyMs, place: 1, behind: [] });
     expect(used(scene)).toBe(10);
   });
 
-  it('holds a reported slot for one window after its arrival', () => {
+  it('keeps a reported slot occupied for one window after its arrival', () => {
     const scene = new Scene();
     const lease = scene.granted('a', { wants: 1 });
     scene.at(600).report(lease, [t0 + 500]);
-    expect(used(scene.at(500 + holdMs - 1))).toBe(1);
-    expect(used(scene.at(500 + holdMs))).toBe(0);
+    expect(used(scene.at(500 + occupancyMs - 1))).toBe(1);
+    expect(used(scene.at(500 + occupancyMs))).toBe(0);
   });
 
-  it('holds an unreported slot for one window after its request could still have arrived', () => {
+  it('keeps an unreported slot occupied for one window after its request could have arrived', () => {
     const scene = new Scene();
     scene.granted('a', { wants: 1 });
-    const gone = leaseMs + settings.arrivalMs + holdMs;
+    const gone = leaseMs + settings.arrivalMs + occupancyMs;
     expect(used(scene.at(gone - 1))).toBe(1);
     expect(used(scene.at(gone))).toBe(0);
   });
 
-  it('holds each slot a ten-thousandth of the window longer, and 20 ms at least', () => {
+  it('keeps each slot occupied a ten-thousandth of the window longer, at least 20 ms', () => {
     const hour = new Scene({ windowMs: 3_600_000, requests: 1 });
     hour.spend(1);
     expect(hour.waits('a').waitUntil).toBe(t0 + 3_600_000 + 360);
@@ -46,14 +46,14 @@ describe('a sliding window', () => {
     expect(second.granted('a').notBefore).toEqual([t0 + 1_020]);
   });
 
-  it('gives unused permits back at once', () => {
+  it('takes unused permits back at once', () => {
     const scene = new Scene();
     const lease = scene.granted('a');
     expect(used(scene)).toBe(5);
     expect(used(scene.report(lease, [t0]))).toBe(1);
   });
 
-  it('believes no arrival before its permit, later than D after the report, or without a permit', () => {
+  it('accepts no arrival before its permit, later than D after the report, or without a permit', () => {
     const scene = new Scene();
     const early = scene.granted('a', { wants: 1 });
     expect(scene.report(early, [t0 - 5_000]).state.spent).toEqual([t0]);
@@ -61,7 +61,7 @@ describe('a sliding window', () => {
     expect(scene.report(late, [t0 + 3_600_000, t0]).state.spent).toEqual([t0, t0 + settings.arrivalMs]);
   });
 
-  it('holds the slot of a request that a stopped process sent after its lease', () => {
+  it('charges a request that a stopped process sent after its lease', () => {
     const scene = new Scene();
     const lease = scene.granted('a', { wants: 1 });
     const woken = leaseMs + settings.arrivalMs + 20_000;
@@ -69,7 +69,7 @@ describe('a sliding window', () => {
     expect(scene.state.spent).toEqual([t0 + woken]);
   });
 
-  it('keeps arrivals in their order, in whichever they are reported', () => {
+  it('keeps arrivals in order, whatever the order of reports', () => {
     const scene = new Scene();
     const [first, second] = [scene.granted('a', { wants: 2 }), scene.granted('b', { wants: 2 })];
     scene
@@ -79,7 +79,7 @@ describe('a sliding window', () => {
     expect(scene.state.spent).toEqual([t0 + 100, t0 + 200, t0 + 500, t0 + 800]);
   });
 
-  it('changes nothing by a report it has had already', () => {
+  it('ignores a repeated report', () => {
     const scene = new Scene();
     const lease = scene.granted('a');
     scene.report(lease, [t0]);
@@ -92,24 +92,24 @@ describe('a sliding window', () => {
     for (let i = 0; i < 10; i += 1) scene.at(i * 100).spend(1);
     const at = 60_000 - 50;
     const { notBefore } = scene.at(at).granted('a');
-    expect(notBefore).toEqual([0, 1, 2, 3, 4].map((i) => t0 + i * 100 + holdMs));
+    expect(notBefore).toEqual([0, 1, 2, 3, 4].map((i) => t0 + i * 100 + occupancyMs));
     expect(notBefore.at(-1)).toBeLessThanOrEqual(t0 + at + horizonMs);
   });
 
-  it('grants for the horizon and not for a millisecond more', () => {
+  it('grants up to the horizon and not a millisecond more', () => {
     const scene = new Scene({ requests: 1 }).spend(1);
-    expect(scene.at(holdMs - horizonMs - 1).ask('a').kind).toBe('wait');
-    expect(scene.at(holdMs - horizonMs).granted('a').notBefore).toEqual([t0 + holdMs]);
+    expect(scene.at(occupancyMs - horizonMs - 1).ask('a').kind).toBe('wait');
+    expect(scene.at(occupancyMs - horizonMs).granted('a').notBefore).toEqual([t0 + occupancyMs]);
   });
 
-  it('holds the slot of a permit for later from the moment it may be used', () => {
+  it('occupies the slot of a later permit from the moment it may be used', () => {
     const scene = new Scene({ requests: 1 }).spend(1);
-    const lease = scene.at(holdMs - 1_000).granted('a');
-    expect(scene.report(lease, [t0 + holdMs - 500]).state.spent).toEqual([t0, t0 + holdMs]);
+    const lease = scene.at(occupancyMs - 1_000).granted('a');
+    expect(scene.report(lease, [t0 + occupancyMs - 500]).state.spent).toEqual([t0, t0 + occupancyMs]);
   });
 
-  it('tells a refused asker to stay away for a second at least', () => {
-    const scene = new Scene().apply((state, at) => pauseWith(state, { until: at + 100 }, at));
+  it('makes a refused asker wait at least a second', () => {
+    const scene = new Scene().apply((state, at) => setPause(state, { until: at + 100 }, at));
     expect(scene.waits('a').waitUntil).toBe(t0 + 1_000);
   });
 
@@ -122,22 +122,22 @@ describe('a sliding window', () => {
     expect(viewOf(again, t0 + 3_000).used).toBe(5);
   });
 
-  it('grants nothing to a question that was taken back before it came', () => {
+  it('grants nothing to a question that was returned before it came', () => {
     const scene = new Scene().apply((state, at) => report(state, { leaseId: 'late', arrived: [] }, at));
     expect(scene.ask('a', { id: 'late' })).toEqual({ kind: 'superseded' });
     expect(viewOf(scene.state, scene.now)).toMatchObject({ used: 0, holders: [], waiters: [] });
     expect(scene.granted('a').notBefore).toHaveLength(5);
   });
 
-  it('remembers the last twenty that were taken back', () => {
+  it('remembers the last twenty returned questions', () => {
     const scene = new Scene();
     for (let i = 0; i < 21; i += 1) {
       scene.apply((state, at) => report(state, { leaseId: `q${i}`, arrived: [] }, at));
     }
-    expect(scene.state.givenBack).toEqual(Array.from({ length: 20 }, (_, i) => `q${i + 1}`));
+    expect(scene.state.returned).toEqual(Array.from({ length: 20 }, (_, i) => `q${i + 1}`));
   });
 
-  it('refuses an older attempt than the latest it has seen', () => {
+  it('refuses an attempt older than the latest seen', () => {
     const scene = new Scene();
     scene.granted('a', { attemptAt: 50 });
     expect(scene.ask('a', { attemptAt: 49 })).toEqual({ kind: 'superseded' });
@@ -145,7 +145,7 @@ describe('a sliding window', () => {
     expect(scene.ask('b', { attemptAt: 1 }).kind).toBe('wait');
   });
 
-  it('knows the latest attempts of those that are here and of twenty that left', () => {
+  it('remembers the latest attempts of those present and of twenty that left', () => {
     const scene = new Scene();
     scene.report(scene.granted('old', { attemptAt: 10 }), []);
     scene.report(scene.granted('a', { attemptAt: 50 }), []);
@@ -159,7 +159,7 @@ describe('a sliding window', () => {
     expect(Object.keys(scene.state.attempts).length).toBeLessThan(25);
   });
 
-  it('forgets the earliest attempt of those that left, in whatever order they asked, and nobody who is here', () => {
+  it('forgets the earliest attempt of those that left, in whatever order they asked, and of none present', () => {
     const scene = new Scene();
     for (let i = 0; i < 3; i += 1) scene.granted(`here${i}`, { wants: 1, attemptAt: 1_000 });
     for (let i = 0; i < 21; i += 1) scene.report(scene.granted(`h${i}`, { wants: 1, attemptAt: 100 - i }), []);
@@ -168,15 +168,15 @@ describe('a sliding window', () => {
     expect(known).not.toContain('h20');
   });
 
-  it('knows the turns of those that are here, however many others were served since', () => {
+  it('remembers the turns of those present, however many others were served since', () => {
     const scene = new Scene().spend(10, 'here');
     scene.at(1).waits('here');
-    scene.at(holdMs);
+    scene.at(occupancyMs);
     for (let i = 0; i < 25; i += 1) scene.report(scene.granted(`h${i}`, { wants: 1 }), []);
-    expect(scene.at(holdMs + 1).apply(advance).state.served).toMatchObject({ 'prj_here sweep': t0 });
+    expect(scene.at(occupancyMs + 1).apply(advance).state.served).toMatchObject({ 'prj_here sweep': t0 });
   });
 
-  it('keeps the first lease charged when a second attempt asks anew', () => {
+  it('keeps the first lease charged when a second attempt asks again', () => {
     const scene = new Scene();
     const [first, second] = [scene.granted('a', { attemptAt: 1 }), scene.at(5_000).granted('a', { attemptAt: 2 })];
     expect(used(scene)).toBe(first.notBefore.length + second.notBefore.length);
@@ -184,7 +184,7 @@ describe('a sliding window', () => {
 
   describe('a lease', () => {
     const roomy = { requests: 100 };
-    it('has ten permits for one alone, as many as wanted if fewer, and one at least', () => {
+    it('has ten permits for a single asker, fewer if fewer are wanted, at least one', () => {
       const scene = new Scene(roomy);
       expect(scene.granted('a').notBefore).toHaveLength(10);
       expect(scene.granted('a').notBefore).toHaveLength(10);
@@ -192,7 +192,7 @@ describe('a sliding window', () => {
       expect(scene.granted('a', { wants: 0 }).notBefore).toHaveLength(1);
     });
 
-    it('shrinks to five when others hold permits', () => {
+    it('shrinks to five when others have permits', () => {
       const scene = new Scene(roomy);
       const lease = scene.granted('a');
       expect(scene.granted('b').notBefore).toHaveLength(5);
@@ -200,23 +200,23 @@ describe('a sliding window', () => {
       expect(scene.granted('a').notBefore).toHaveLength(5);
     });
 
-    it('shrinks to five when others wait, and not for those whose lease is over', () => {
+    it('shrinks to five when others wait, but not for holders whose lease is over', () => {
       const scene = new Scene(roomy);
       scene.granted('a');
       expect(scene.at(leaseMs - 1).granted('b', { wants: 6 }).notBefore).toHaveLength(5);
       expect(scene.at(3 * leaseMs).granted('c').notBefore).toHaveLength(10);
     });
 
-    it('takes half of a small limit at most', () => {
+    it('takes at most half of a small limit', () => {
       expect(new Scene({ requests: 7 }).granted('a').notBefore).toHaveLength(4);
       expect(new Scene({ requests: 1 }).granted('a').notBefore).toHaveLength(1);
     });
 
-    it('shares what is free with those of its rank that wait', () => {
+    it('shares the free slots with waiters of the same rank', () => {
       const scene = new Scene().spend(10);
       scene.at(1_000);
       for (const holder of ['a', 'b', 'c']) scene.waits(holder);
-      expect(scene.at(holdMs).granted('a').notBefore).toHaveLength(2);
+      expect(scene.at(occupancyMs).granted('a').notBefore).toHaveLength(2);
       expect(scene.granted('b').notBefore).toHaveLength(3);
       expect(scene.granted('c').notBefore).toHaveLength(5);
     });

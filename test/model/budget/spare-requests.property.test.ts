@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { capacityOf, heldUntil } from '../../../src/model/budget/held-slots.ts';
+import { capacityOf, latestReleases } from '../../../src/model/budget/occupied-slots.ts';
 import { horizonMs } from '../../../src/model/budget/sliding-window.ts';
 import { keptFree } from '../../../src/model/budget/spare-requests.ts';
 import { emptyWindow } from '../../../src/model/budget/window-state.ts';
 import { type Reader, simulate } from '../../tools/window/window-simulation.ts';
-import { holdMs, settings, t0 } from '../../tools/window/window-support.ts';
+import { occupancyMs, settings, t0 } from '../../tools/window/window-support.ts';
 
 const numRuns = Number(process.env.WINDOW_PROPERTY_RUNS ?? 1_000) / 10;
 const { windowMs } = settings;
-const patient = { limit: Number.POSITIVE_INFINITY, windowMs, strangersEvery: null };
+const patient = { limit: Number.POSITIVE_INFINITY, windowMs, othersEvery: null };
 const service = { ...patient, saysRetryAfter: false, countsRefused: false };
 
 const kinds = ['on-demand', 'incremental', 'review', 'sweep'] as const;
@@ -56,8 +56,8 @@ function others(requests: number, readers: readonly Reader[]) {
 const momentsOf = (grants: readonly { at: number; permits: number }[]) =>
   grants.flatMap(({ at, permits }) => Array.from({ length: permits }, () => at)).sort((a, b) => a - b);
 
-describe('requests that nobody else wants', { timeout: 120_000 }, () => {
-  it('change nothing for others, to the millisecond, while those want no more than is kept free', () => {
+describe('spare requests', { timeout: 120_000 }, () => {
+  it('change nothing for others, to the millisecond, while they want no more than is kept free', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 30 }),
@@ -78,7 +78,7 @@ describe('requests that nobody else wants', { timeout: 120_000 }, () => {
     );
   });
 
-  it('make no request of others later by more than a window, whatever those want', () => {
+  it('delay no request of others by more than a window, whatever they want', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 30 }),
@@ -91,7 +91,7 @@ describe('requests that nobody else wants', { timeout: 120_000 }, () => {
           assert.equal(beside.length, alone.length);
           for (const [i, at] of beside.entries()) {
             const late = at - (alone[i] ?? 0);
-            assert.ok(late <= holdMs + horizonMs, `request ${i} is ${late} ms later`);
+            assert.ok(late <= occupancyMs + horizonMs, `request ${i} is ${late} ms later`);
           }
         },
       ),
@@ -99,7 +99,7 @@ describe('requests that nobody else wants', { timeout: 120_000 }, () => {
     );
   });
 
-  it('leave free what is kept, with each that is granted', () => {
+  it('leave the kept slots free with each grant', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 40 }),
@@ -112,11 +112,11 @@ describe('requests that nobody else wants', { timeout: 120_000 }, () => {
             wakes: true,
             afterGrant: (state, holder) => {
               if (!holder.startsWith('v')) return;
-              const free = capacityOf(state) - heldUntil(state).length;
+              const free = capacityOf(state) - latestReleases(state).length;
               assert.ok(free >= keptFree(state, spare.leave), `${free} free`);
               assert.ok(
                 state.waiters.every((waiter) => waiter.class === 'verify'),
-                'somebody else waits',
+                'another asker waits',
               );
             },
           });

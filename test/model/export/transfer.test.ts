@@ -35,7 +35,7 @@ describe('how far a download is', () => {
   it('is told with moments where it stays for a while', () => {
     expect(transferTableRows(transfer)).toEqual([
       ['download', '███████░░░░░░░░░░░░░ 36 %, 430.0 MiB of 1.1 GiB, 11.8 MiB/s, at 04:00:00 UTC'],
-      ['downloaded at about', '04:01:03 UTC'],
+      ['download ends at about', '04:01:03 UTC'],
     ]);
     expect(transferTableRows({ ...transfer, total: null })).toEqual([
       ['download', '430.0 MiB, 11.8 MiB/s, at 04:00:00 UTC'],

@@ -16,6 +16,7 @@ describe('a cron expression as a calendar', () => {
     ['0 0 * * 1-7/2', '0 0 * * 0,1,3,5'],
     ['0 0 * * 0-7', '0 0 * * *'],
     ['30,0,15,45 * * * *', '*/15 * * * *'],
+    ['@daily', '0 0 * * *'],
     ['@weekly', '0 0 * * 0'],
     ['@yearly', '0 0 1 1 *'],
   ])('%j reads %j', (cron, text) => {
@@ -32,11 +33,14 @@ describe('a cron expression as a calendar', () => {
     '* * * *',
     '0 6 * * * *',
     '60 * * * *',
+    '0 24 * * *',
     '0 0 0 * *',
+    '0 0 * 13 *',
     '5-1 * * * *',
     '*/0 * * * *',
     '1,,2 * * * *',
-    '@x',
+    '@often',
+    'a b c d e',
   ])('refuses %j', (text) => {
     expect(calendarOfCron(text)).toBeNull();
   });

@@ -1,10 +1,10 @@
 import { SlidingWindow } from '../../../sandbox/sliding-log.ts';
 import type { LeaseReport, PermitAsk } from '../../../src/model/budget/permits.ts';
-import { ask, earlierThanTold, nextChange, report } from '../../../src/model/budget/sliding-window.ts';
+import { ask, bringWaitersForward, nextChange, report } from '../../../src/model/budget/sliding-window.ts';
 import type { WindowState } from '../../../src/model/budget/window-state.ts';
 import { type Granted, question } from './window-support.ts';
 
-/** Somebody who reads pages: asks, uses the lease, reports and asks again. */
+/** A reader of pages: asks, uses the lease, reports and asks again. */
 export interface Reader extends Pick<PermitAsk, 'holder' | 'project' | 'class' | 'wants' | 'leave'> {
   startsAt: number;
   /** Without end if absent. */
@@ -15,12 +15,12 @@ export interface Reader extends Pick<PermitAsk, 'holder' | 'project' | 'class' |
   rest: number;
 }
 
-/** The service as it counts, strangers included. */
+/** The service and the other clients it counts. */
 export interface Service {
   limit: number;
   windowMs: number;
-  /** Others send one request in each of these; null when there are none. */
-  strangersEvery: number | null;
+  /** Other clients send one request each time this passes; null when there are none. */
+  othersEvery: number | null;
   saysRetryAfter: boolean;
   countsRefused: boolean;
 }
@@ -30,7 +30,7 @@ export interface Happened {
   grants: { holder: string; at: number; permits: number }[];
   accepted: number[];
   refused: number[];
-  /** Requests of strangers that were refused. */
+  /** Refused requests of other clients. */
   displaced: number[];
 }
 
@@ -41,7 +41,7 @@ export interface Course {
   afterGrant?: (state: WindowState, holder: string) => void;
 }
 
-/** Lets readers go about a window and a service for a while; `wakes` as the budget's workflow does. */
+/** Plays readers against a window and a service for a while; `wakes`: as the budget's workflow does. */
 export function simulate(
   start: WindowState,
   readers: readonly Reader[],
@@ -76,7 +76,7 @@ export function simulate(
   };
   const wake = () => {
     if (!wakes) return;
-    const earlier = earlierThanTold(state, now);
+    const earlier = bringWaitersForward(state, now);
     state = earlier.state;
     for (const reader of readers.filter(({ holder }) => earlier.holders.includes(holder))) come(reader, now);
     lookAgainAt(nextChange(state));
@@ -97,7 +97,7 @@ export function simulate(
     state = next;
     if (answer.kind === 'granted') afterGrant?.(state, reader.holder);
     if (answer.kind === 'wait') come(reader, answer.waitUntil);
-    // A turn that moved may let somebody else go earlier.
+    // A turn that moved may let another waiter go earlier.
     wake();
     if (answer.kind !== 'granted') return;
     happened.grants.push({ holder: reader.holder, at: now, permits: answer.notBefore.length });
@@ -126,13 +126,13 @@ export function simulate(
   };
 
   for (const reader of readers) come(reader, reader.startsAt);
-  const { strangersEvery } = service;
-  if (strangersEvery !== null) {
-    const stranger = () => {
+  const { othersEvery } = service;
+  if (othersEvery !== null) {
+    const otherClient = () => {
       if (receive()) happened.displaced.push(now);
-      schedule(now + strangersEvery, stranger);
+      schedule(now + othersEvery, otherClient);
     };
-    schedule(now, stranger);
+    schedule(now, otherClient);
   }
   for (let event = events.shift(); event !== undefined && event.at <= until; event = events.shift()) {
     now = event.at;

@@ -11,9 +11,9 @@ import { emptyWindow, type WindowState } from '../../../src/model/budget/window-
 /** Ten requests a minute: small enough to count by hand. */
 export const settings: WindowSettings = { requests: 10, reserve: 0, windowMs: 60_000, arrivalMs: 30_000 };
 export const t0 = 1_000_000;
-/** How much longer than the window a slot of `settings` is held. */
+/** How much longer than the window a slot of `settings` stays occupied. */
 const slackMs = 20;
-export const holdMs = settings.windowMs + slackMs;
+export const occupancyMs = settings.windowMs + slackMs;
 
 export type Granted = PermitAnswer & { kind: 'granted' };
 
@@ -83,7 +83,7 @@ export class Scene {
   }
 }
 
-/** Freezes a value throughout, so that whoever changes it throws. */
+/** Freezes a value throughout, so that changing it throws. */
 export function frozen<T>(value: T): T {
   if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
     Object.freeze(value);

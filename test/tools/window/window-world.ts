@@ -35,7 +35,7 @@ export class World {
   state: WindowState;
   now: number;
   readonly sent: Sent[] = [];
-  #mostHeld = 0;
+  #mostOccupied = 0;
   #late: { at: number; result: LeaseReport }[] = [];
   /** After a refusal: whether one request is due to go first, or which lease is it. */
   #probe: 'due' | { id: string; useBy: number } | null = null;
@@ -45,7 +45,7 @@ export class World {
     this.now = now;
   }
 
-  /** As set by a person or configured; strangers only make it less. */
+  /** As set by hand or configured; other clients only lower it. */
   get limit(): number {
     const { override, settings } = advance(this.state, this.now);
     return Math.max(1, (override?.requests ?? settings.requests) - (override?.reserve ?? settings.reserve));
@@ -148,15 +148,15 @@ export class World {
    * it knows few that are gone.
    */
   checkSmall(holders: number, turns: number): void {
-    this.#mostHeld = Math.max(this.#mostHeld, this.limit);
+    this.#mostOccupied = Math.max(this.#mostOccupied, this.limit);
     const { spent, leases, waiters, attempts, served } = this.state;
     const slots = spent.length + leases.reduce((sum, { notBefore }) => sum + notBefore.length, 0);
-    assert.ok(slots <= 2 * this.#mostHeld, `${slots} slots`);
+    assert.ok(slots <= 2 * this.#mostOccupied, `${slots} slots`);
     assert.ok(waiters.length <= holders);
     assert.equal(new Set(waiters.map(({ holder }) => holder)).size, waiters.length);
     assert.ok(Object.keys(attempts).length <= holders);
     assert.ok(Object.keys(served).length <= turns);
-    assert.ok((this.state.givenBack ?? []).length <= 20);
+    assert.ok(this.state.returned.length <= 20);
   }
 
   #lapseProbe(): void {

@@ -57,7 +57,7 @@ describe('feedback report', () => {
     expect(stdout).toMatch(/^all\.html: 3 entries of 2 projects, [\d.]+ KiB\n$/);
     const page = await readFile(join(cwd, 'all.html'), 'utf8');
     expect(page).toContain('<a href="#p2"><bdi>prj_2</bdi></a>');
-    expect(page).toContain('The service was never read to the end.');
+    expect(page).toContain('No pass has completed yet.');
   });
 
   it('keeps to dates, and says how many without one it leaves out', async () => {

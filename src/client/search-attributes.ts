@@ -1,1 +1,0 @@
-export { attributesOf } from '../workflows/search-attributes.ts';
