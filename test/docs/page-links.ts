@@ -12,8 +12,7 @@ export interface PageLink {
 }
 
 const link = /\]\(([^)\s#]*)(?:#([^)\s]+))?(?:\s+"([^"]*)")?\)/g;
-const rooms = 'src|test|docs|bench|sandbox|scripts|deploy|dist';
-const codePath = new RegExp(`^(?:${rooms})/[\\w./{},-]+$`);
+const codePath = /^(?:(?:src|test|bench|sandbox|scripts|deploy|dist)\/[\w./{},-]+|docs\/[\w./-]+\.\w+)$/;
 
 /** Links of a page, those to other hosts left out. */
 export function pageLinks(page: string, text = readFileSync(page, 'utf8')): PageLink[] {
