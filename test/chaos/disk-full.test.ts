@@ -9,7 +9,7 @@ import { type Publication, publishOnce, siteDomain } from '../tools/chaos/publis
 import { PublishingScene } from './publishing-scene.ts';
 
 /**
- * The disk runs full at every point of a publication (S2): a small tmpfs is filled up to so many pages of 4 KiB, one
+ * The disk runs full at every point of a publication (P2): a small tmpfs is filled up to so many pages of 4 KiB, one
  * more each time, until the publication fits in. The old version serves, the error names the disk and what to do,
  * nothing half is left, and once there is space again the same run ends well.
  */
@@ -42,7 +42,7 @@ afterEach(async () => {
   for (const name of await readdir(disk)) await rm(join(disk, name), { recursive: true, force: true });
 });
 
-describe.skipIf(!mounted)('a full disk (S2)', () => {
+describe.skipIf(!mounted)('a full disk (P2)', () => {
   it('under the store and its stage', async () => {
     await using scene = await PublishingScene.make((folder) => {
       const directory = join(disk, 'bundles');
@@ -68,7 +68,7 @@ describe.skipIf(!mounted)('a full disk (S2)', () => {
   }, 300_000);
 });
 
-describe.skipIf(!mounted)('parts on other file systems (S4)', () => {
+describe.skipIf(!mounted)('parts on other file systems (P4)', () => {
   it('of the store are refused', async () => {
     await using scene = await PublishingScene.make((folder) => ({
       kind: 'directory',

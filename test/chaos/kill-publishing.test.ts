@@ -48,7 +48,7 @@ async function leftInBucket(prefix: string): Promise<(string | undefined)[]> {
   return [...(uploads.Uploads ?? []).map(({ Key }) => Key), ...keys.filter((key) => !own.test(key))];
 }
 
-describe('kill -9 between every two steps of publishing (S1)', () => {
+describe('kill -9 between every two steps of publishing (P1)', () => {
   it('to a folder, and to a folder target', async () => {
     await using scene = await PublishingScene.make((folder) => ({
       kind: 'directory',

@@ -6,7 +6,7 @@ import { PublishingScene } from './publishing-scene.ts';
 
 /**
  * Two processes publish different versions of one site at once, again and again, while a third one reads all the time
- * (E5, S3 of docs/bad-input.md): the pointer never goes backwards, every version is whole, the folder target
+ * (E5; P3 of bad-input.md): the pointer never goes backwards, every version is whole, the folder target
  * ends on the one that won.
  */
 

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The pages whose commands are checked, relative to the repository. */
+/** The pages whose commands and links are checked, relative to the repository. */
 export function documentationPages(): string[] {
   const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name));
-  return ['README.md', ...docs.sort()];
+  return ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md', ...docs.sort()];
 }
 
 /** A command a page tells people to type. */

@@ -108,7 +108,7 @@ describe('DirectoryTarget', () => {
     expect(await readdir(path)).toHaveLength(2);
   });
 
-  it('refuses to replace anything but a link (S4)', async () => {
+  it('refuses to replace anything but a link (P4)', async () => {
     const { path, target } = await makeTarget();
     await mkdir(join(path, 'current'), { recursive: true });
     await writeFile(join(path, 'current', 'mine.html'), 'mine');

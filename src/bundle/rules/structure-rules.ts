@@ -8,7 +8,7 @@ export interface RuleText {
 
 /**
  * Every rule about the structure of an archive (verification.md), by its stable name. The compiler sees to it that no rule is
- * used without standing here; `docs/verification.md` is made from it.
+ * used without standing here, and a test that each stands in verification.md.
  */
 export const structureRuleTexts = {
   // What was sent.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf } from '../../../scripts/docs/bad-input-page.ts';
 import { structureRuleTexts } from '../../../src/bundle/rules/structure-rules.ts';
+import { outcomeOf } from '../../tools/archives/outcome-of.ts';
 import { refusedArchives } from '../../tools/archives/refusals.ts';
 
 /** Not a matter of the bytes; shown in verify-in-thread.test.ts. */

@@ -45,7 +45,7 @@ for (const backend of backends) {
       expect(seen.map(([, , state]) => state)).toEqual(['reading', 'reading', 'good', 'reading', 'reading', 'good']);
     });
 
-    it('names what is partial and what is tampered, and why (S6)', async () => {
+    it('names what is partial and what is tampered, and why (P6)', async () => {
       const { store, versions, read, write, remove } = await withVersions(8);
       const [bare, empty, cut, flipped, relisted, torn, renamed, added] = versions as [
         string,

@@ -98,7 +98,7 @@ for (const backend of backends) {
       expect(await store.versions(siteDomain)).toHaveLength(1);
     });
 
-    it('lets one of many publishers of the same name win, whole (S3)', async () => {
+    it('lets one of many publishers of the same name win, whole (P3)', async () => {
       const { store, open, read, unfinished } = await backend.scene();
       const contents = Array.from({ length: 6 }, (_, n) => `content ${n}`);
       await Promise.all(contents.map((content, n) => stage(store, `run-${n}`, content)));
@@ -133,7 +133,7 @@ for (const backend of backends) {
       expect(await unfinished()).toBe(0);
     });
 
-    it('lists whole versions only, newest first (S6)', async () => {
+    it('lists whole versions only, newest first (P6)', async () => {
       const { store, write, remove } = await backend.scene();
       const at = (version: string, file: string) => `${siteDomain}/versions/${version}/${file}`;
       const [cut, torn, bare, gone] = [3, 4, 5, 6].map(versionAt) as [string, string, string, string];
@@ -171,7 +171,7 @@ for (const backend of backends) {
       ]);
     });
 
-    it('moves the pointer by compare-and-swap (S3)', async () => {
+    it('moves the pointer by compare-and-swap (P3)', async () => {
       const { store } = await backend.scene();
       await publish(store, v1);
       await publish(store, v2);
@@ -184,7 +184,7 @@ for (const backend of backends) {
       expect(await store.current(siteDomain)).toMatchObject({ version: v1, epoch: 3 });
     });
 
-    it('lets exactly one of many racing movers win (S3)', async () => {
+    it('lets exactly one of many racing movers win (P3)', async () => {
       const { store, open } = await backend.scene();
       await stage(store, 'run-1');
       const versions = Array.from({ length: 8 }, (_, n) => versionAt(n + 1));
@@ -269,7 +269,7 @@ for (const backend of backends) {
         expect(await store.prune('never.example', 1)).toEqual([]);
       });
 
-      it('never takes a version from a rollout or a promotion that has begun (S7)', async () => {
+      it('never takes a version from a rollout or a promotion that has begun (P7)', async () => {
         const { store, open, versions, left } = await withVersions(8);
         const old = versions.slice(0, -1);
         const [pruner, user] = [await open(), await open()];
@@ -300,7 +300,7 @@ for (const backend of backends) {
         expect(await store.current(siteDomain)).toBeNull();
       });
 
-      it('sweeps up downloads that nobody will publish any more, and no others (S5)', async () => {
+      it('sweeps up downloads that nobody will publish any more, and no others (P5)', async () => {
         const { store, files } = await backend.scene();
         await stage(store, 'run-1');
         const local = await store.stagingFile('run-2');

@@ -17,7 +17,7 @@ const old = nameOf(21, 'old');
 const newer = nameOf(22, 'new');
 
 describe.skipIf(!s3Backend.available)(
-  'an export to a bucket that ends at any request (S1)',
+  'an export to a bucket that ends at any request (P1)',
   { timeout: 180_000 },
   () => {
     beforeAll(() => s3Backend.start(), 60_000);

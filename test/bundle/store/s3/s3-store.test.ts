@@ -73,7 +73,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     expect(sha256(Buffer.concat(copied ?? []))).toBe(manifest.archive.sha256);
   });
 
-  it('leaves no parts and nothing visible when an upload is cancelled or the file is not the one verified (S5)', async () => {
+  it('leaves no parts and nothing visible when an upload is cancelled or the file is not the one verified (P5)', async () => {
     const settings = await options({ prefix: 'cut-short' });
     const store = await S3BundleStore.open(settings);
     const place = new S3Bucket(settings);
@@ -95,7 +95,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     expect(await place.list('')).toMatchObject([{ path: '.store.json' }]);
   });
 
-  it('gives up uploads that dead processes left, but not the young ones and none of others (S5)', async () => {
+  it('gives up uploads that dead processes left, but not the young ones and none of others (P5)', async () => {
     const store = await S3BundleStore.open(await options({ prefix: 'orphans' }));
     const { client, bucket: Bucket } = s3Server();
     const ours = [`orphans/.staging/run-1/${'a'.repeat(64)}`, `orphans/${siteDomain}/versions/${v1}/bundle.zip`];
@@ -108,7 +108,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     expect(await unfinished('elsewhere/')).toHaveLength(1);
   });
 
-  it('goes on where a download broke off, and never lends what is not the archive (S6)', async () => {
+  it('goes on where a download broke off, and never lends what is not the archive (P6)', async () => {
     const settings = await options({ prefix: 'broken' });
     const bytes = content(6 * mib);
     await publish(await S3BundleStore.open(settings), v1, bytes);
