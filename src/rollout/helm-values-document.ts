@@ -26,10 +26,10 @@ export const staticExport = 'staticExport';
 export type ValuesMap = YAMLMap<ParsedNode, ParsedNode | null>;
 export type ValuesPair = ValuesMap['items'][number];
 
-/** A values file with its concrete syntax: nodes know their tokens, tokens their place in the text. */
+/** A values file with its concrete syntax: nodes know their tokens, and tokens their offset in the text. */
 export interface ValuesDocument {
   text: string;
-  /** Null when there is nothing but comments. */
+  /** Null when the file has nothing but comments. */
   root: ValuesMap | null;
   /** Where the document's content ends in the text: the end of the file, or the marker `...`. */
   end: number;
@@ -37,7 +37,7 @@ export interface ValuesDocument {
   values: ReadonlyMap<unknown, unknown>;
 }
 
-/** Far more than values files hold; keeps bombs of aliases from unfolding. */
+/** Far more than values files have; stops alias bombs. */
 const maxAliases = 10_000;
 
 /** Throws `ValuesRefused`. */

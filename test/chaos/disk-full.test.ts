@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 describe.skipIf(!mounted)('a full disk (S2)', () => {
-  it('under the store and its stage', async () => {
+  it('under the store and its staging folder', async () => {
     await using scene = await PublishingScene.make((folder) => {
       const directory = join(disk, 'bundles');
       return { kind: 'directory', directory, publicUrl: `http://localhost/${folder.length}`, signing: null };
@@ -68,7 +68,7 @@ describe.skipIf(!mounted)('a full disk (S2)', () => {
   }, 300_000);
 });
 
-describe.skipIf(!mounted)('parts on other file systems (S4)', () => {
+describe.skipIf(!mounted)('folders on other file systems (S4)', () => {
   it('of the store are refused', async () => {
     await using scene = await PublishingScene.make((folder) => ({
       kind: 'directory',

@@ -88,7 +88,7 @@ async function digestOf(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-describe('a slow download under everything at once', () => {
+describe('a slow download with every disturbance at once', () => {
   it.each([1, 4])(
     'ends with the bytes of the source, nothing fetched twice, over %i connections',
     async (connections) => {

@@ -80,7 +80,7 @@ for (const backend of backends) {
     beforeAll(() => backend.start(), 60_000);
     afterAll(() => backend.stop());
 
-    it('answers as the one that serves a folder does', async () => {
+    it('answers like the one that serves a folder', async () => {
       const root = await tempFolder();
       const folder = await DirectoryBundleStore.open({ root, publicUrl: 'http://x' });
       const { store } = await backend.scene();
@@ -102,7 +102,7 @@ for (const backend of backends) {
   });
 }
 
-describe.skipIf(!s3Backend.available)('the bundle server before a bucket that is away', { timeout: 60_000 }, () => {
+describe.skipIf(!s3Backend.available)('the bundle server of an unreachable bucket', { timeout: 60_000 }, () => {
   beforeAll(() => s3Backend.start(), 60_000);
   afterAll(() => s3Backend.stop());
 

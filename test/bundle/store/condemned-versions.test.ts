@@ -62,7 +62,7 @@ for (const backend of backends) {
     beforeAll(() => backend.start(), 60_000);
     afterAll(() => backend.stop());
 
-    it.each(named)('that somebody begins to use at that moment stays or is refused: $name', async ({ use }) => {
+    it.each(named)('that is taken into use at that moment stays or is refused: $name', async ({ use }) => {
       for (let round = 0; round < 5; round += 1) {
         const { store, open } = await backend.scene();
         await fill(store);
@@ -82,7 +82,7 @@ describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeo
   beforeAll(() => s3Backend.start(), 60_000);
   afterAll(() => s3Backend.stop());
 
-  it('is refused while the retention that condemned it is dead, and its removal ends with the next', async () => {
+  it('is refused after the retention that condemned it died, and the next one removes it', async () => {
     for (const { use } of named) {
       const { store, write } = await s3Backend.scene();
       await fill(store);
@@ -97,13 +97,13 @@ describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeo
     }
   });
 
-  it.each(named)('stays or is refused wherever either stops while the other runs: $name', async ({ use }) => {
+  it.each(named)('stays or is refused wherever either process stops while the other runs: $name', async ({ use }) => {
     const begin = (store: BundleStore) => ending(use.begin(store));
     await eachStop(begin, prune, (store, end) => expectOneOfBoth(store, use, end));
     await eachStop(prune, begin, (store, _, end) => expectOneOfBoth(store, use, end));
   });
 
-  it('stays while one promotion of it goes on, though another has failed', async () => {
+  it('stays while one promotion of it goes on after another has failed', async () => {
     const { promotion } = uses;
     const failAndPrune = async (store: BundleStore) => {
       const end = await ending(store.moveCurrent(siteDomain, OLD, 0, now));

@@ -6,7 +6,7 @@ import { srcsetUrls } from './srcset.ts';
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** Attributes that hold one address, by element; `*` stands for any. */
+/** Attributes that contain one address, by element. */
 const addresses = new Map<string, readonly (readonly [string, ReferenceKind])[]>(
   Object.entries({
     a: [['href', 'link']],
@@ -52,19 +52,19 @@ const loadedLinks =
   /(?:^|\s)(?:stylesheet|icon|apple-touch-icon|mask-icon|preload|prefetch|modulepreload|manifest)(?:\s|$)/i;
 const contactedLinks = /(?:^|\s)(?:preconnect|dns-prefetch|pingback)(?:\s|$)/i;
 
-/** Of a refresh: an address is not longer in practice. */
+/** Longest refresh that is read: no real address is longer. */
 const mostRefreshCharacters = 500;
 
 export interface HtmlContent {
   references: Reference[];
-  /** What stands in `<script>` elements, with its place in the text. */
+  /** The text of `<script>` elements, with its offset in the page. */
   scripts: { text: string; at: number }[];
 }
 
 export interface HtmlOptions {
-  /** SVG: case matters, and elements can close themselves. */
+  /** For SVG: names are case-sensitive, and elements can be self-closing. */
   isXml?: boolean;
-  /** A page within an attribute of another. */
+  /** A page within an attribute of another page. */
   isInner?: boolean;
 }
 
@@ -128,12 +128,12 @@ function collect(into: Reference[], element: string, attributes: Attributes, at:
   }
 }
 
-/** The page in a `srcdoc`; one within that is left alone, or a page could keep its reader busy for hours. */
+/** The page in a `srcdoc`; a page nested in that one is ignored, or reading could take hours. */
 function collectInner(into: Reference[], srcdoc: string, at: number): void {
   for (const found of htmlContent(srcdoc, { isInner: true }).references) into.push({ ...found, at });
 }
 
-/** Of the many relations only these make a browser load or contact something. */
+/** Only these of the many relations make a browser load or contact something. */
 function linkKind(relation: string): ReferenceKind | null {
   if (loadedLinks.test(relation)) return 'resource';
   return contactedLinks.test(relation) ? 'contact' : null;

@@ -8,12 +8,12 @@ import { candidatesOf } from './site-links.ts';
 import { isPage, missingIndexPage } from './site-pages.ts';
 
 export interface SiteJudgement {
-  /** For which the archive is refused. */
+  /** Why the archive is refused. */
   reasons: Reason[];
   warnings: Reason[];
 }
 
-/** What breaks a rule about the content of the site, each rule at its level. @param paths of all files */
+/** What breaks the rules about a site's content, each rule at its level. @param paths of all files */
 export function judgeSite(
   paths: readonly string[],
   notes: readonly SiteNotes[],

@@ -9,7 +9,7 @@ import { srcsetUrls } from '../../../../src/bundle/verification/site/srcset.ts';
 const size = 1_500_000;
 const many = (text: string) => text.repeat(Math.ceil(size / text.length));
 
-describe('pages made to keep their reader busy', () => {
+describe('pages built to keep the verifier busy', () => {
   it.each([
     ['a.css', many('@namespace ')],
     ['a.css', many('\\"')],
@@ -37,7 +37,7 @@ describe('pages made to keep their reader busy', () => {
     expect(inspection.notes().targets.size).toBeLessThan(3);
   });
 
-  it('looks into a page within a page, once', () => {
+  it('inspects a page within a page, once', () => {
     const quoted = (html: string) => html.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
     const inner = (html: string) => `<iframe srcdoc="${quoted(html)}"></iframe>`;
     const urls = (html: string) => htmlContent(html).references.map(({ url }) => url);

@@ -49,7 +49,7 @@ describe('what a page refers to', () => {
     expect(urlsOf(html)).toEqual([]);
   });
 
-  it('says where', () => {
+  it('reports the line', () => {
     const html = '<p>\n<img src=a.png>\n<style>\n a { b: url(c.png) }\n</style>';
     expect(htmlContent(html).references.map(({ at }) => html.slice(at, at + 4))).toEqual(['<img', 'url(']);
   });

@@ -91,7 +91,7 @@ describe('each rule about the content of a site (C1)', () => {
   });
 });
 
-describe('a site that is whole', () => {
+describe('a complete site', () => {
   it('breaks no rule, whatever the form of its links', async () => {
     const links = [
       '/',
@@ -122,8 +122,8 @@ describe('a site that is whole', () => {
   });
 });
 
-describe('what is said of a site', () => {
-  it('never holds the secret, and lists ten findings of a rule', async () => {
+describe('what is reported about a site', () => {
+  it('never contains the secret, and lists ten findings of a rule', async () => {
     const links = Array.from({ length: 30 }, (_, n) => `<a href="gone-${n}">`).join('\n');
     const report = await verify([...page(`${links}\n${key}`), { name: '.env', content: key }]);
     expect(JSON.stringify(report.warnings)).not.toContain('MIIEvQ');
