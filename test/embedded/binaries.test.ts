@@ -8,7 +8,7 @@ import { downloadWithSdk } from '../../src/embedded/download-with-sdk.ts';
 import { TemporalBinaryMissing } from '../../src/embedded/embedded-errors.ts';
 import { testServerTool } from '../tools/temporal/temporal-test-server.ts';
 
-/** A machine of which nothing is there but what a test puts on it; the network is a proxy that refuses. */
+/** A machine with only the programs that a test puts on it; its proxy refuses all requests. */
 let folder: string;
 let bin: string;
 let cacheFolder: string;
@@ -34,7 +34,7 @@ async function script(path: string, body: string): Promise<string> {
 
 const cli = (server: string) => `echo "temporal version 1.5.1 (Server ${server}, UI 2.42.1)"`;
 const usage = 'echo "Usage: <command> <port> <flags>"; echo "--enable-time-skipping - to enable"';
-/** A Go that "builds" a CLI, and counts how often it was asked. */
+/** A Go that "builds" a CLI, and counts its builds. */
 const fakeGo = (counter: string) => `
 echo "$@" >> ${counter}
 /bin/sleep 0.3

@@ -56,14 +56,14 @@ async function optionsIn(home: string): Promise<TestOptions> {
   };
 }
 
-/** Starts a server that is stopped after the test, whatever happens in it. */
+/** Starts a server that is stopped after the test in any case. */
 async function start(changes: Partial<DevServerOptions> = {}): Promise<DevServer> {
   const server = await startDevServer({ ...options, ...changes });
   cleanUps.push(() => server.stop());
   return server;
 }
 
-/** Starts a server in a docferry of its own, which is then killed -9; returns the number of the orphaned server. */
+/** Starts a server in another docferry, which is then killed -9; returns the process id of the orphaned server. */
 async function leaveOrphan(): Promise<number> {
   const program = `
     import { startDevServer } from '${compiled}/src/embedded/dev-server.js';

@@ -157,7 +157,7 @@ describe('DirectoryTarget', () => {
     const wanted = (version: string) => async () => current === version;
     const late: RolloutRequest = {
       ...(await requestFor(versionAt(1))),
-      // It is stopped while it unpacks, and the next export goes by.
+      // It is suspended while it unpacks, and the next export overtakes it.
       withArchive: async (use) => {
         await use(archive);
         current = versionAt(2);

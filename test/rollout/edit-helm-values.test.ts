@@ -7,7 +7,7 @@ const urlOfV = 'https://bundles.acme.example/docs.acme.example/versions/20261121
 const v = '20261121T040200Z-3f9a2c1b8e7d';
 const wanted = { bundleUrl: urlOfV, version: v };
 
-/** `U` and `V` stand for the address and the version that are written. */
+/** `U` and `V` stand for the written address and version. */
 const filled = (text: string) => text.replaceAll('«U»', urlOfV).replaceAll('«V»', v);
 
 function edited(text: string): string {

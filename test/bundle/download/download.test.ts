@@ -48,9 +48,9 @@ async function leftBehind(object: StoredObject, offset: number, bytes = object.b
   return file;
 }
 
-/** The journal's word for a piece that is on disk. */
-function lineOf(start: number, piece: Buffer): string {
-  return `${start} ${start + piece.length} ${crc32(piece).toString(16).padStart(8, '0')}`;
+/** The journal's line for bytes on disk. */
+function lineOf(start: number, bytes: Buffer): string {
+  return `${start} ${start + bytes.length} ${crc32(bytes).toString(16).padStart(8, '0')}`;
 }
 
 describe('download', () => {

@@ -16,7 +16,7 @@ afterEach(() => {
   for (const folder of mounted.splice(0)) spawnSync('umount', [folder]);
 });
 
-/** A file system of so many bytes; null where this user may not make one. */
+/** A file system of this size in bytes; null where this user may not mount one. */
 async function smallDisk(bytes: number): Promise<string | null> {
   const folder = await tempFolder();
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder]);
@@ -90,7 +90,7 @@ describe('room for a download', () => {
     });
     expect(existsSync(options.file)).toBe(true);
     expect(await readdir(disk)).toEqual(['archive', 'archive.resume']);
-    // With room again, the next call goes on behind what is there.
+    // With room again, the next call resumes.
     spawnSync('mount', ['-o', `remount,size=${8 * mb}`, disk]);
     const result = await download(server.links, options);
     expect(result.bytes).toBe(object.bytes.length);

@@ -18,8 +18,8 @@ import {
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 /*
- * What an object store, or somebody in its place, may do to a download, by the ids of the list of bad input. More of
- * H1 and H3 is in link-policy.test.ts, download.test.ts and parallel-ranges.test.ts.
+ * What an object store, or a server in its place, may do to a download, by the ids of `bad-input.md`. More of H1 and H3
+ * is in link-policy.test.ts, download.test.ts and parallel-ranges.test.ts.
  */
 
 const object = randomObject(300_000);
@@ -41,7 +41,7 @@ async function failureOf(promise: Promise<unknown>): Promise<Error> {
   );
 }
 
-/** A proxy that notes what it is asked for, and passes it on. */
+/** A proxy that notes the requests it passes on. */
 async function proxyServer() {
   const asked: string[] = [];
   const server = createServer();
@@ -153,7 +153,7 @@ describe('H3: what a store may answer', () => {
     const server = await serve(chunked, store(object));
     const options = await optionsFor();
     await expectWhole(options, await download(server.links, options));
-    // Without a length nothing proves what is there: from the start again.
+    // Without a length nothing proves the bytes on disk: the download starts over.
     expect(server.requests.map(({ headers }) => headers.range)).toEqual([undefined, undefined]);
   });
 

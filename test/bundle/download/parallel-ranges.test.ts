@@ -40,7 +40,7 @@ type Requests = Awaited<ReturnType<typeof serve>>['requests'];
 
 const partsOf = (requests: Requests, length = size) => requests.map((request) => partOf(request, length));
 
-/** Every byte was asked for once, and none of those that were there. */
+/** Every byte was requested once, and no byte that was on disk. */
 function expectEachOnce(requests: Requests, there: readonly (readonly [number, number])[] = []): void {
   const asked = new ByteSpans();
   let sum = 0;
@@ -53,7 +53,7 @@ function expectEachOnce(requests: Requests, there: readonly (readonly [number, n
   expect(sum + there.reduce((all, [start, end]) => all + end - start, 0)).toBe(size);
 }
 
-/** Sends so many bytes of what was asked for, then breaks the connection. */
+/** Sends this many of the requested bytes, then breaks the connection. */
 function breakAfter(sent: number, { bytes, etag }: StoredObject): Handler {
   return (request, response) => {
     const part = partOf(request, bytes.length);
@@ -73,7 +73,7 @@ describe('a download over several connections', () => {
       response.on('close', () => {
         open.now -= 1;
       });
-      // All that are wanted come before the first is answered to its end.
+      // All wanted requests arrive before the first is answered completely.
       setTimeout(() => store(object)(request, response), 50);
     };
     const server = await serve(counting);
@@ -220,7 +220,7 @@ describe('a download over several connections', () => {
       response.on('close', end);
       store(object)(request, response);
     };
-    // On a busy machine the others would be done with their tries while bytes still come.
+    // On a busy machine the others could run out of tries while bytes still arrive.
     const refuse: Handler = (request, response) => void ended.then(() => answer(503)(request, response));
     const dead = await serve(first, refuse);
     await expect(download(dead.links, options)).rejects.toMatchObject({ name: 'DownloadFailed', retryable: true });

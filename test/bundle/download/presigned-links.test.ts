@@ -4,7 +4,7 @@ import { type PresignedLink, PresignedLinks } from '../../../src/bundle/download
 const begin = Date.UTC(2026, 10, 21, 4, 0, 0);
 const hour = 3_600_000;
 
-/** Links named by their number; each lives as long as given, by a clock that differs from ours by `skew`. */
+/** Numbered links, each valid for `lifetimeMs` by a clock that differs from ours by `skew`. */
 function linksOf(lifetimeMs: number | null, { skew = 0, serviceTells = true } = {}) {
   const clock = { now: begin };
   let asked = 0;

@@ -9,7 +9,7 @@ import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 const identity = { etag: '"a"', total: 1_000 };
 const bytes = randomBytes(1_000);
 
-/** A file with these bytes and a journal that speaks of two pieces, the first with two checkpoints. */
+/** A file with these bytes and a journal of two runs, the first with two checkpoints. */
 async function written(content = bytes) {
   const folder = await tempFolder();
   const [file, journal] = [join(folder, 'archive'), join(folder, 'archive.resume')];

@@ -7,7 +7,7 @@ import { sha256 } from '../../tools/bundle/object-server.ts';
 import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
-/** More than the sockets of both sides hold. */
+/** More than the socket buffers of both sides take. */
 const large = Buffer.alloc(32 * 1024 ** 2, 'docs ');
 const [VERSION, NEXT] = ['20261121T040200Z-aaaaaaaaaaaa', '20261122T040200Z-bbbbbbbbbbbb'];
 const path = `/${siteDomain}/versions/${VERSION}/bundle.tar.gz`;
@@ -26,7 +26,7 @@ async function serving(settings: Partial<ServerSettings> = {}, content = large) 
   return { root, store, server };
 }
 
-/** A client that says what it is told and reads only when it is told. */
+/** A client that sends and reads only on demand. */
 async function client(port: number, says: string, { from = '127.0.0.1' } = {}) {
   const socket: Socket = createConnection({ port, host: '127.0.0.1', localAddress: from });
   socket.pause();
@@ -38,7 +38,7 @@ async function client(port: number, says: string, { from = '127.0.0.1' } = {}) {
   socket.write(says);
   return {
     socket,
-    /** Everything until the server closes the connection. */
+    /** All bytes until the server closes the connection. */
     async rest(): Promise<string> {
       socket.on('data', (chunk) => {
         received += chunk.toString('latin1');

@@ -34,7 +34,7 @@ async function serveVersion(options: Partial<ServerSettings> = {}) {
   return { root, server, store };
 }
 
-/** Sends the path as it is, which `fetch` would tidy. */
+/** Sends the path unchanged; `fetch` would normalize it. */
 function rawStatus(port: number, path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ host: '127.0.0.1', port, path }, (response) => {
@@ -100,7 +100,7 @@ describe('the bundle server', () => {
     ];
     const folder = join(root, siteDomain, 'versions', version);
     const kept = join(root, 'kept');
-    // Each is the first one after the removal.
+    // Each is the first request after the removal.
     for (const [method, headers] of asked) {
       const status = async () => (await fetch(`${server.url}${base}/bundle.tar.gz`, { method, headers })).status;
       expect(await status()).not.toBe(404);

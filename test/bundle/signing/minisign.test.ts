@@ -146,7 +146,7 @@ describe('texts that minisign does not write', () => {
 
 it('reads the limits in a key file as libsodium does', () => {
   expect(scryptCost(524_288, 16_777_216)).toEqual({ N: 2 ** 14, p: 1 });
-  // What minisign asks for, and what it falls back to where memory is short.
+  // The limits that minisign asks for, and its fallback where memory is short.
   expect(scryptCost(2_097_152, 67_108_864)).toEqual({ N: 2 ** 16, p: 1 });
   expect(scryptCost(33_554_432, 1_073_741_824)).toEqual({ N: 2 ** 20, p: 1 });
   expect(scryptCost(33_554_432, 268_435_456)).toEqual({ N: 2 ** 18, p: 4 });

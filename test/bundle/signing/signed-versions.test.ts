@@ -11,7 +11,7 @@ import { Minisign, minisignProgram } from '../../tools/servers/minisign.ts';
 
 const program = minisignProgram();
 const first = '20261121T040200Z-aaaaaaaaaaaa';
-/** Named by their content, as `store verify` asks for. */
+/** Named by their content, as `store verify` requires. */
 const named = (day: number, content: string) =>
   versionName(Date.UTC(2026, 10, day), stagedManifest(content, filesOf(content)).contentDigest);
 const at = (version: string, name: string) => `${siteDomain}/versions/${version}/${name}`;
@@ -107,7 +107,7 @@ for (const backend of backends) {
         const store = await open(signer);
         if (backend.kind === 's3') await write(at(first, 'manifest.json.minisig'), 'of another key');
         await publish(store, first);
-        // Done already: the second time changes nothing.
+        // The second call changes nothing.
         await publish(store, first);
         expect(await verify(read, first)).toContain(`version:${first}`);
       });

@@ -65,7 +65,7 @@ for (const backend of backends) {
       const relist = { ...(await manifestOf(relisted)), files: filesOf('evil') };
       await write(at(relisted, 'manifest.json'), JSON.stringify(relist));
       await write(at(torn, 'manifest.json'), '{"version":');
-      // A whole version in place of another: it agrees with itself, but not with its name.
+      // A complete version under another's name: it agrees with itself, but not with its name.
       const other = { version: renamed, ...stagedManifest('evil', filesOf('evil')) };
       await write(at(renamed, 'manifest.json'), JSON.stringify(other));
       await write(at(renamed, 'bundle.tar.gz'), 'evil');

@@ -320,7 +320,7 @@ for (const backend of backends) {
   });
 }
 
-/** What it ends with: an error is a result here. */
+/** The outcome, where an error counts as a result. */
 async function settled(work: Promise<unknown>): Promise<unknown> {
   try {
     return await work;

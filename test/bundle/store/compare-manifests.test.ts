@@ -113,7 +113,7 @@ describe('any two versions', () => {
         ] as const) {
           const { added, removed, changed, moved, unchanged } = counts[kind];
           expect(added + changed + moved + unchanged).toBe(after);
-          // A page that becomes another kind of file counts by what it is now.
+          // A page that becomes another kind of file counts as what it is now.
           if (kind === 'files') expect(removed + changed + moved + unchanged).toBe(before);
         }
         const back = compare(b, a).counts.files;

@@ -15,7 +15,7 @@ const now = new Date('2026-12-24T00:00:00Z');
 const [OLD, NEW] = [versionAt(1), versionAt(3)];
 const target = 'directory:./site';
 
-/** What begins to use the old version, and whether it is used then. */
+/** What takes the old version into use, and whether it is in use afterwards. */
 const uses = {
   hold: {
     begin: (store: BundleStore) => store.holds.place(siteDomain, { version: OLD, reason: null, at: now }),
@@ -33,7 +33,7 @@ const uses = {
 type Use = (typeof uses)[keyof typeof uses];
 const named = Object.entries(uses).map(([name, use]) => ({ name, use }));
 
-/** Three versions, the newest of them current. */
+/** Three versions, of which the newest is current. */
 async function fill(store: BundleStore): Promise<BundleStore> {
   for (const day of [1, 2, 3]) await publish(store, versionAt(day), `content of ${day}`);
   await store.moveCurrent(siteDomain, NEW, 0, now);
@@ -47,7 +47,7 @@ const ending = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-/** Refused and removed, or begun and left alone. */
+/** The version is refused and removed, or taken into use and kept. */
 async function expectOneOfBoth(store: BundleStore, { isUsed }: Use, end: unknown) {
   const kept = (await store.versions(siteDomain)).map(({ version }) => version);
   const begun = end === null;
@@ -121,7 +121,7 @@ describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeo
 let stores = 0;
 const atOnce = 4;
 
-/** Stops the first before each of its requests in turn, while the second runs from beginning to end. */
+/** Stops the first process before each of its requests in turn, while the second runs from start to end. */
 async function eachStop<First, Second>(
   first: (store: BundleStore) => Promise<First>,
   second: (store: BundleStore) => Promise<Second>,
@@ -140,7 +140,7 @@ async function eachStop<First, Second>(
     const running = first(stopped);
     const ended = await Promise.race([proxy.paused.then(() => false), running.then(() => true)]);
     const then = await second(store);
-    proxy.goOn();
+    proxy.resume();
     const end = await running;
     await proxy.stop();
     await check(store, end, then).catch((error: unknown) => {

@@ -53,7 +53,7 @@ it('a rollout replaces the one before at the same target, and an ended promotion
   const [one, other, same] = [attempt(1), attempt(2), attempt(1, 'other')];
   const begun = [one, other, same].reduce((inUse, begins) => withPromotion(inUse, begins, now), nothingInUse);
   const ended = withPromotion(begun, one, null);
-  // Another's of the same version goes on.
+  // Another attempt with the same version goes on.
   expect(prunable({ ...facts, inUse: ended }, 1)).toEqual([4, 3].map(versionAt));
   expect(prunable({ ...facts, inUse: withPromotion(ended, same, null) }, 1)).toEqual([4, 3, 1].map(versionAt));
   expect(nothingInUse).toEqual({ rollingOut: {}, promoting: {}, removing: [], changes: 0 });

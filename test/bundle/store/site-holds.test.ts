@@ -58,7 +58,7 @@ for (const backend of backends) {
         reason: 'second',
         waiting: versionAt(2),
       });
-      // Held at what waited: nothing waits any more.
+      // The hold moves to the version that waited: none waits any more.
       expect(await store.holds.place(siteDomain, { ...request, version: versionAt(2) })).toMatchObject({
         waiting: null,
       });

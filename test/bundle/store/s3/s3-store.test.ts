@@ -16,7 +16,7 @@ import { cuttingProxy } from '../../../tools/proxies/cutting-proxy.ts';
 
 const v1 = '20261121T040200Z-aaaaaaaaaaaa';
 const mib = 1024 ** 2;
-/** Bytes that no part of is like another. */
+/** Bytes that never repeat. */
 const content = (bytes: number) =>
   Buffer.from(Uint32Array.from({ length: bytes / 4 }, (_, n) => n * 2_654_435_761).buffer);
 

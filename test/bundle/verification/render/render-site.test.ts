@@ -12,7 +12,7 @@ import { chromiumProgram, processesWith } from '../../../tools/servers/chromium.
 
 const program = await chromiumProgram();
 const limits = { maxBytes: 100_000_000, maxFiles: 1000, maxRatio: 1000 };
-// Tests run as root in containers, where Chromium has no sandbox of its own.
+// Tests may run as root in containers, where Chromium has no sandbox.
 const browser = { program, sandbox: false };
 
 async function verified(items: Item[]) {
@@ -104,7 +104,7 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     onTestFinished(() => clearInterval(timer));
     const rendering = await renderSite(file, report, { pages: 1, browser, levels: {}, workFolder: folder });
     expect(rendering.warnings).toEqual([]);
-    // One is held as bytes, in base64 and as a message: some 120 MB.
+    // Each file takes memory as bytes, as base64 and as a message: some 120 MB.
     expect(most - before).toBeLessThan(500e6);
   });
 

@@ -5,7 +5,7 @@ import { htmlContent } from '../../../../src/bundle/verification/site/html-refer
 import { SiteInspection } from '../../../../src/bundle/verification/site/site-inspection.ts';
 import { srcsetUrls } from '../../../../src/bundle/verification/site/srcset.ts';
 
-/** Each would take hours or end the thread if a step looked at the same text again and again. */
+/** Each would take hours or end the thread if a step read the same text repeatedly. */
 const size = 1_500_000;
 const many = (text: string) => text.repeat(Math.ceil(size / text.length));
 

@@ -55,7 +55,7 @@ describe('what a page refers to', () => {
   });
 });
 
-/** Every `href` and `src` that a browser's own way of parsing finds on the elements below. */
+/** Every `href` and `src` that a browser's parser finds on the elements below. */
 function urlsByParse5(html: string): string[] {
   const found: string[] = [];
   const walk = (node: DefaultTreeAdapterTypes.Node) => {

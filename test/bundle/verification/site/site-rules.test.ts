@@ -21,7 +21,7 @@ async function verify(items: Item[], siteRules: SiteRuleLevels = {}) {
 const page = (content: string, name = 'a/page.html'): Item[] => [home, { name, content }];
 const key = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkq'.repeat(4)}\n-----END PRIVATE KEY-----`;
 
-/** For each rule: a site that breaks it, where, and what is said. */
+/** For each rule: a site that breaks it, where, and the message. */
 const brokenSites: [SiteRule, Item[], string | null, string][] = [
   ['no-page', [{ name: 'index.txt' }], null, 'the archive holds no HTML page'],
   ['no-index-page', [{ name: 'site/index.html' }], null, 'below the folder "site"'],
