@@ -53,7 +53,7 @@ export function parseHelmValues(text: string): ValuesDocument {
     throw new ValuesRefused('invalid-yaml', `${line}: is not valid YAML (${code})`);
   }
   if (others.length > 0) {
-    throw new ValuesRefused('several-documents', 'holds several documents, of which Helm reads only the first');
+    throw new ValuesRefused('several-documents', 'contains several documents, of which Helm reads only the first');
   }
   const end = tokens.find(({ type }) => type === 'doc-end')?.offset ?? text.length;
   const root = document ? rootOf(document) : null;
@@ -70,7 +70,7 @@ function rootOf(document: Document.Parsed): ValuesMap | null {
   if (isMap(contents)) return contents;
   const empty = isScalar(contents) && contents.value === null && !sourceOf(contents);
   if (contents === null || empty) return null;
-  throw new ValuesRefused('no-mapping', 'does not hold a mapping');
+  throw new ValuesRefused('no-mapping', 'does not contain a mapping');
 }
 
 function sourceOf({ srcToken }: ParsedNode): string {

@@ -17,7 +17,7 @@ const plainAddress = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9._~:/@%+-]*[A-Za-z0-9]$/;
  * value without quotes, permits. Comments, anchors and line ends stay.
  */
 export function setScalar(pair: ValuesPair, path: string, quoted: string, plain: string | null): Splice[] {
-  if (isCollection(pair.value)) throw new ValuesRefused('not-editable', `${path} holds a mapping or a list`);
+  if (isCollection(pair.value)) throw new ValuesRefused('not-editable', `${path} is a mapping or a list`);
   const token = pair.value?.srcToken;
   if (token?.type === 'block-scalar') {
     const [header] = token.props;

@@ -211,7 +211,7 @@ describe('a file that cannot be edited safely', () => {
     ['not-editable', 'is an alias', 'a: &a { enabled: true }\nstaticExport: *a\n'],
     ['not-editable', 'is not a mapping', 'staticExport: [enabled]\n'],
     ['not-editable', 'is not a mapping', 'staticExport: hunter2\n'],
-    ['not-editable', 'staticExport.bundleUrl holds a mapping', 'staticExport:\n  bundleUrl: { a: hunter2 }\n'],
+    ['not-editable', 'staticExport.bundleUrl is a mapping', 'staticExport:\n  bundleUrl: { a: hunter2 }\n'],
     ['not-editable', 'cannot be edited safely', 'staticExport:\n  enabled: !!str false\n'],
     ['not-editable', 'line break', 'staticExport:\n  enabled: true\n  note: |\n    text'],
     ['not-editable', 'line break', 'a:\n- b: 1\n  c: >\n    text'],

@@ -6,46 +6,40 @@ import { srcsetUrls } from './srcset.ts';
 
 type Attributes = Readonly<Record<string, string>>;
 
+type Addresses = readonly (readonly [attribute: string, kind: ReferenceKind])[];
+
+const link: Addresses = [['href', 'link']];
+const background: Addresses = [['background', 'resource']];
+const src: Addresses = [['src', 'resource']];
+const svgHref: Addresses = [
+  ['href', 'resource'],
+  ['xlink:href', 'resource'],
+];
+
 /** Attributes that contain one address, by element. */
-const addresses = new Map<string, readonly (readonly [string, ReferenceKind])[]>(
+const addresses = new Map<string, Addresses>(
   Object.entries({
-    a: [['href', 'link']],
-    area: [['href', 'link']],
-    audio: [['src', 'resource']],
+    a: link,
+    area: link,
+    audio: src,
     base: [['href', 'base']],
-    body: [['background', 'resource']],
-    embed: [['src', 'resource']],
-    feimage: [
-      ['href', 'resource'],
-      ['xlink:href', 'resource'],
-    ],
-    frame: [['src', 'resource']],
-    iframe: [['src', 'resource']],
-    image: [
-      ['href', 'resource'],
-      ['xlink:href', 'resource'],
-    ],
-    img: [['src', 'resource']],
-    input: [['src', 'resource']],
+    body: background,
+    embed: src,
+    feimage: svgHref,
+    frame: src,
+    iframe: src,
+    image: svgHref,
+    img: src,
+    input: src,
     object: [['data', 'resource']],
-    script: [
-      ['src', 'resource'],
-      ['href', 'resource'],
-      ['xlink:href', 'resource'],
-    ],
-    source: [['src', 'resource']],
-    table: [['background', 'resource']],
-    td: [['background', 'resource']],
-    track: [['src', 'resource']],
-    use: [
-      ['href', 'resource'],
-      ['xlink:href', 'resource'],
-    ],
-    video: [
-      ['src', 'resource'],
-      ['poster', 'resource'],
-    ],
-  } satisfies Record<string, [string, ReferenceKind][]>),
+    script: [...src, ...svgHref],
+    source: src,
+    table: background,
+    td: background,
+    track: src,
+    use: svgHref,
+    video: [...src, ['poster', 'resource']],
+  } satisfies Record<string, Addresses>),
 );
 
 const loadedLinks =

@@ -20,7 +20,7 @@ export function judgeSite(
   levels: SiteRuleLevels,
 ): SiteJudgement {
   const findings = new Findings();
-  if (!paths.some(isPage)) findings.add('no-page', null, 'the archive holds no HTML page');
+  if (!paths.some(isPage)) findings.add('no-page', null, 'the archive contains no HTML page');
   const missingIndex = missingIndexPage(paths);
   if (missingIndex !== null) findings.add('no-index-page', null, missingIndex);
   if (!paths.includes('404.html')) findings.add('no-404-page', null, 'there is no 404.html at the root of the archive');

@@ -16,34 +16,15 @@ const inlineSourceMap = /[/*][#@] sourceMappingURL=data:/;
 
 type TextKind = 'html' | 'svg' | 'css' | 'script' | 'text';
 
-const kinds = new Map<string, TextKind>(
-  Object.entries({
-    html: 'html',
-    htm: 'html',
-    svg: 'svg',
-    css: 'css',
-    js: 'script',
-    mjs: 'script',
-    cjs: 'script',
-    json: 'text',
-    webmanifest: 'text',
-    txt: 'text',
-    md: 'text',
-    mdx: 'text',
-    xml: 'text',
-    yml: 'text',
-    yaml: 'text',
-    toml: 'text',
-    ini: 'text',
-    conf: 'text',
-    sh: 'text',
-    pem: 'text',
-    key: 'text',
-    env: 'text',
-    map: 'text',
-    csv: 'text',
-  } satisfies Record<string, TextKind>),
-);
+/** What is inspected, by the extension of its name. */
+const extensions: readonly (readonly [TextKind, string])[] = [
+  ['html', 'html htm'],
+  ['svg', 'svg'],
+  ['css', 'css'],
+  ['script', 'js mjs cjs'],
+  ['text', 'json webmanifest txt md mdx xml yml yaml toml ini conf sh pem key env map csv'],
+];
+const kinds = new Map(extensions.flatMap(([kind, names]) => names.split(' ').map((name) => [name, kind] as const)));
 
 /** A path within the site that something refers to, and the first reference to it. */
 export interface Target {

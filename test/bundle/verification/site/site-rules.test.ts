@@ -23,7 +23,7 @@ const key = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkq'.repeat(4)}\n-----
 
 /** For each rule: a site that breaks it, where, and the message. */
 const brokenSites: [SiteRule, Item[], string | null, string][] = [
-  ['no-page', [{ name: 'index.txt' }], null, 'the archive holds no HTML page'],
+  ['no-page', [{ name: 'index.txt' }], null, 'the archive contains no HTML page'],
   ['no-index-page', [{ name: 'site/index.html' }], null, 'below the folder "site"'],
   ['no-404-page', [home], null, 'no 404.html'],
   ['broken-link', page('<p>\n\n<a href="gone">x</a>'), 'a/page.html', 'line 3: <a href> leads to "/a/gone"'],
