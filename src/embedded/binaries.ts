@@ -37,23 +37,23 @@ export const devServerTool: Tool = {
 };
 
 export interface ResolveOptions {
-  /** Where own downloads and builds are kept; the user's cache folder when not given. */
+  /** Where docferry's own downloads and builds are kept; the user's cache folder by default. */
   cacheFolder?: string;
-  /** Environment to look in (PATH, the explicit path) and to hand to what is run; the process's own when not given. */
+  /** Environment for the search (PATH, the explicit path) and for the programs run; the process's own by default. */
   env?: NodeJS.ProcessEnv;
   /** Called with a line of progress while something is downloaded or built. */
   onProgress?: (line: string) => void;
 }
 
 export interface ResolvedBinary extends CheckedProgram {
-  /** Where it came from: the variable's name, `PATH`, `cache`, or the way it was made just now. */
+  /** Where it came from: the variable's name, `PATH`, `cache`, or the maker that has just made it. */
   from: string;
 }
 
 /**
- * Finds a Temporal program that works: explicit path, PATH, own cache, the SDK's download, then built or fetched by the
- * tools of the machine (architecture.md). An explicit path that is of no use is an error at once.
- * Throws `TemporalBinaryMissing` with every way tried.
+ * Finds a Temporal program that works: explicit path, PATH, own cache, the SDK's download, then a build or download with
+ * tools of the machine (architecture.md). An explicit path that does not work is an error at once. Throws
+ * `TemporalBinaryMissing` with every attempt.
  */
 export async function resolveBinary(tool: Tool, options: ResolveOptions = {}): Promise<ResolvedBinary> {
   const env = options.env ?? process.env;
@@ -64,9 +64,9 @@ export async function resolveBinary(tool: Tool, options: ResolveOptions = {}): P
   };
   const tried: FailedAttempt[] = [];
   const missing = () => new TemporalBinaryMissing(tool.title, tried, tool.waysOut);
-  const attempt = async <T>(step: string, way: () => Promise<T>): Promise<T | undefined> => {
+  const attempt = async <T>(step: string, find: () => Promise<T>): Promise<T | undefined> => {
     try {
-      return await way();
+      return await find();
     } catch (error) {
       tried.push({ step, reason: reasonOf(error) });
       return undefined;

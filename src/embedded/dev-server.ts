@@ -9,7 +9,7 @@ import { assertPortFree, loopbackAddress } from './ports.ts';
 import type { SearchAttributes } from './prepare-namespace.ts';
 import { describeProcess } from './process-identity.ts';
 import { serverArguments } from './server-arguments.ts';
-import { lastLines, setAsideLongLog } from './server-log.ts';
+import { lastLines, rotateLongLog } from './server-log.ts';
 import { endServer, launchServer, type ProcessExit, type ServerProcess, watchServer } from './server-process.ts';
 import { readRecord, removeRecord, writeRecord } from './server-record.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
@@ -19,17 +19,17 @@ export interface DevServerOptions {
   binary: string;
   port?: number;
   uiPort?: number;
-  /** Where the state is kept; nothing is kept, and nobody can adopt the server, when not given. */
+  /** Where the state is kept; without it nothing is kept, and no later docferry can adopt the server. */
   dbFile?: string;
   namespace?: string;
   searchAttributes?: SearchAttributes;
-  /** For how many days closed workflows stay. */
+  /** How many days closed workflows are kept. */
   retentionDays?: number;
   logFile: string;
 }
 
 export interface DevServerExit extends ProcessExit {
-  /** Whether `stop` ended it. */
+  /** Whether `stop` ended the server. */
   expected: boolean;
   lastLines: readonly string[];
 }
@@ -42,7 +42,7 @@ export interface DevServer {
   pid: number;
   /** Whether it was already running, left by a docferry that was killed. */
   adopted: boolean;
-  /** Resolves when the process has ended, for whatever reason; never rejects. */
+  /** Resolves when the process has ended for any reason; never rejects. */
   exited: Promise<DevServerExit>;
   /** Ends the server and frees its database; may be called again. */
   stop(): Promise<void>;
@@ -52,12 +52,12 @@ type Settings = Required<Omit<DevServerOptions, 'dbFile'>> & { dbFile: string | 
 
 const readyLimitMs = 60_000;
 const adoptLimitMs = 3_000;
-const deafGraceMs = 2_000;
+const unresponsiveGraceMs = 2_000;
 
 /**
- * Starts a Temporal server on 127.0.0.1 with its UI (contracts.md, `up`), or adopts the one that a killed docferry left on
- * the same database, ports and program; an orphan that differs or does not answer is ended first.
- * Throws `DatabaseInUse`, `PortTaken`, `DataFolderNotWritable` or `DevServerFailed`.
+ * Starts a Temporal server on 127.0.0.1 with its UI (contracts.md, `up`), or adopts the server that a killed docferry left
+ * on the same database and ports with the same program; an orphan that differs or does not answer is ended first. Throws
+ * `DatabaseInUse`, `PortTaken`, `DataFolderNotWritable` or `DevServerFailed`.
  */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
   const settings: Settings = {
@@ -99,13 +99,13 @@ async function lockDatabase(dbFile: string): Promise<FileLock> {
   return lock;
 }
 
-/** The server that a killed docferry left, if it is what we would start; any other that it left is ended. */
+/** The server that a killed docferry left, if it is the one to start; ends any other that it left. */
 async function takeOrphan(settings: Settings): Promise<ServerProcess | undefined> {
   const { dbFile } = settings;
   const record = dbFile === undefined ? undefined : await readRecord(dbFile);
   if (dbFile === undefined || record === undefined) return undefined;
   const running = await describeProcess(record.pid);
-  // The number alone proves nothing: it may belong to another program by now.
+  // The process id alone proves nothing: another program may have it by now.
   if (running?.startedAt !== record.startedAt || !running.command.includes(dbFile)) return undefined;
   const orphan = watchServer(record.pid, record.startedAt);
   const wanted = record.fingerprint === (await fingerprint(settings));
@@ -113,8 +113,8 @@ async function takeOrphan(settings: Settings): Promise<ServerProcess | undefined
     await writeRecord({ ...record, owner: process.pid });
     return orphan;
   }
-  // One that was asked and did not answer will hardly heed a request to end.
-  await endServer(orphan, wanted ? deafGraceMs : undefined);
+  // A server that does not answer will hardly react to SIGTERM.
+  await endServer(orphan, wanted ? unresponsiveGraceMs : undefined);
   return undefined;
 }
 
@@ -130,7 +130,7 @@ async function startNew(settings: Settings): Promise<ServerProcess> {
   if (port === uiPort) throw new PortTaken(uiPort, '--ui-port', 'the Temporal server itself');
   await assertPortFree(port, '--port');
   await assertPortFree(uiPort, '--ui-port');
-  await setAsideLongLog(logFile);
+  await rotateLongLog(logFile);
   const server = await launchServer(binary, serverArguments(settings), logFile).catch((error: unknown) => {
     throw new DevServerFailed(`could not be started (${reasonOf(error)})`, logFile, []);
   });

@@ -14,8 +14,8 @@ export interface SdkDownload {
 }
 
 /**
- * The SDK downloads in native code that has no time limit and cannot be stopped, so it runs in a process of its own.
- * Starting the server is part of what the SDK offers; that it starts also proves the download.
+ * The SDK downloads in native code without a time limit that cannot be stopped, so it runs in a separate process. The SDK
+ * also starts the server, which proves that the download works.
  */
 const program = `
 const [, sdk, method, downloadDir, version] = process.argv;
@@ -29,7 +29,7 @@ TestWorkflowEnvironment[method]({ server: { executable: { type: 'cached-download
 
 /**
  * Gets a server through the SDK's own download (temporal.download; the system's proxy and certificates are honoured)
- * and leaves it in the context's folder. Given up after `stallMs` milliseconds without a new byte.
+ * and leaves it in the context's folder. Fails after `stallMs` milliseconds without a new byte.
  */
 export async function downloadWithSdk(download: SdkDownload, context: MakeContext, stallMs = 30_000): Promise<void> {
   const { folder, env, onProgress } = context;
@@ -38,7 +38,7 @@ export async function downloadWithSdk(download: SdkDownload, context: MakeContex
   try {
     const sdk = createRequire(import.meta.url).resolve('@temporalio/testing');
     const args = ['-e', program, sdk, download.method, folder, download.version];
-    // The server it starts is on loopback, where no proxy must be asked.
+    // The server it starts is on loopback, which no proxy reaches.
     const no_proxy = [env.no_proxy ?? env.NO_PROXY, '127.0.0.1'].filter(Boolean).join(',');
     const options = { env: { ...env, no_proxy }, cwd: folder, signal: ended.signal };
     await runCommand(process.execPath, args, options).catch((error: unknown) => {
@@ -89,7 +89,7 @@ async function bytesIn(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** The native error repeats its whole chain of causes, address included; the last cause says it all. */
+/** The native error repeats its whole chain of causes, address included; the last cause is enough. */
 function shortReason(message: string): string {
   return message.split(/error sending request for url \([^)]*\): /).at(-1) ?? message;
 }

@@ -1,8 +1,8 @@
 import { errorCode } from '../files/error-code.ts';
 
-/** A failure of the embedded Temporal server that a person can mend: what happened, and in `hint` what to do about it. */
+/** A failure of the embedded Temporal server that a person can fix: what happened, and in `hint` what to do about it. */
 export class EmbeddedError extends Error {
-  /** Stable name for scripts, the `code` of `{error: {code, message, hint}}` (contracts.md). */
+  /** Stable name for scripts: the `code` of `{error: {code, message, hint}}` (contracts.md). */
   readonly code: string;
   readonly hint: string;
 
@@ -14,7 +14,7 @@ export class EmbeddedError extends Error {
   }
 }
 
-/** One way of getting a program that did not work, and why. */
+/** An attempt to find or make a program, and why it failed. */
 export interface FailedAttempt {
   step: string;
   reason: string;
@@ -35,7 +35,7 @@ export class TemporalBinaryMissing extends EmbeddedError {
   }
 }
 
-/** A port that the server needs is in use by another program. */
+/** Another program uses a port that the server needs. */
 export class PortTaken extends EmbeddedError {
   readonly port: number;
 

@@ -7,29 +7,29 @@ import { runCommand, timeLimit } from './run-command.ts';
 
 const loopback = '127.0.0.1';
 
-/** The address of a port of this machine that nothing outside reaches. */
+/** The address of a port that only this machine reaches. */
 export function loopbackAddress(port: number): string {
   return `${loopback}:${port}`;
 }
 
 /** Throws `PortTaken` unless a program could listen on this port of 127.0.0.1; `option` is the flag that changes it. */
 export async function assertPortFree(port: number, option: string): Promise<void> {
-  // macOS lets one listen on 127.0.0.1 beside a program that listens on every address, so ask as well.
+  // macOS allows listening on 127.0.0.1 beside a program that listens on every address, so connect as well.
   if ((await canListen(port)) && !(await answers(port))) return;
   throw new PortTaken(port, option, await ownerOf(port).catch(() => undefined));
 }
 
-/** Below what systems hand out by themselves (on Linux from 32768 on), so that nobody gets it by chance meanwhile. */
-const unassigned = { from: 20_000, to: 32_000 };
+/** Below the ephemeral ports (on Linux from 32768 on), so that no other program gets the port by chance. */
+const searched = { from: 20_000, to: 32_000 };
 const tries = 100;
 
-/** A port of 127.0.0.1 that is free now and stays so unless somebody asks for it. Throws when there seems to be none. */
+/** A free port of 127.0.0.1 that stays free unless a program asks for it by number. Throws when none is found. */
 export async function findFreePort(): Promise<number> {
   for (let left = tries; left > 0; left -= 1) {
-    const port = randomInt(unassigned.from, unassigned.to);
+    const port = randomInt(searched.from, searched.to);
     if (await canListen(port)) return port;
   }
-  throw new Error(`no free port was found between ${unassigned.from} and ${unassigned.to} of ${loopback}`);
+  throw new Error(`no free port was found between ${searched.from} and ${searched.to} of ${loopback}`);
 }
 
 function canListen(port: number): Promise<boolean> {
@@ -54,7 +54,7 @@ export function answers(port: number): Promise<boolean> {
   });
 }
 
-/** Name and number of the process that listens on the port, if this user may know it. */
+/** Name and id of the process that listens on the port, if this user may know it. */
 async function ownerOf(port: number): Promise<string | undefined> {
   const pid = process.platform === 'linux' ? await listenerFromProc(port) : await listenerFromLsof(port);
   if (pid === undefined) return undefined;

@@ -6,7 +6,7 @@ const indexedValueTypes = { Text: 1, Keyword: 2, Int: 3, Double: 4, Bool: 5, Dat
 /** Search attributes by name, with their types as Temporal's own command line spells them. */
 export type SearchAttributes = Readonly<Record<string, keyof typeof indexedValueTypes>>;
 
-/** Registers those of the search attributes that the namespace does not have yet. */
+/** Registers the search attributes that the namespace does not have yet. */
 export async function registerSearchAttributes(
   connection: Pick<Connection, 'operatorService'>,
   namespace: string,
@@ -19,7 +19,7 @@ export async function registerSearchAttributes(
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
 }
 
-/** Sets for how many days closed workflows stay in the namespace, unless it is so already. */
+/** Sets how many days the namespace keeps closed workflows, unless it does already. */
 export async function setRetention(connection: Connection, namespace: string, days: number): Promise<void> {
   const { config } = await connection.workflowService.describeNamespace({ namespace });
   const retention = msToTs(`${days} days`);

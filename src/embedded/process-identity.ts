@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { runCommand, timeLimit } from './run-command.ts';
 
-/** What tells a process from a later one that got the same number. */
+/** What distinguishes a process from a later one with the same id. */
 export interface RunningProcess {
-  /** When it was started, in the system's own terms; equal only for the same process of the same boot. */
+  /** When it started, in the system's own terms; equal only for the same process of the same boot. */
   startedAt: string;
   /** Its command line. */
   command: string;
 }
 
-/** The live process with this number; undefined when there is none, or it has ended and only waits to be collected. */
+/** The live process with this id; undefined when there is none or it is a zombie. */
 export async function describeProcess(pid: number): Promise<RunningProcess | undefined> {
   return process.platform === 'linux' ? describeFromProc(pid) : describeFromPs(pid);
 }
@@ -21,7 +21,7 @@ async function describeFromProc(pid: number): Promise<RunningProcess | undefined
       readFile(`/proc/${pid}/cmdline`, 'utf8'),
       readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
     ]);
-    // proc(5): the name in parentheses may hold anything; the state is the first field after it, the start time the 20th.
+    // proc(5): the name in parentheses may contain anything; the state is the first field after it, the start time the 20th.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     return { startedAt: `${boot.trim()}/${fields[19]}`, command: commandLine.split('\0').join(' ').trim() };

@@ -14,8 +14,8 @@ export interface CommandOptions {
 const keptLines = 20;
 
 /**
- * Runs a command to its end and returns the last lines it printed on either stream.
- * Rejects with one readable line when it cannot be started, ends with another code than 0, or is ended by `signal`.
+ * Runs a command to its end and returns the last lines it printed on either stream. Rejects with one readable line when
+ * the command cannot be started, ends with a code other than 0, or is ended by `signal`.
  */
 export async function runCommand(
   command: string,
@@ -59,6 +59,6 @@ export async function runCommand(
 export function timeLimit(ms: number): AbortSignal {
   const controller = new AbortController();
   const seconds = Math.round(ms / 1000);
-  setTimeout(() => controller.abort(new Error(`no end after ${seconds} s, given up`)), ms).unref();
+  setTimeout(() => controller.abort(new Error(`did not end within ${seconds} s`)), ms).unref();
   return controller.signal;
 }

@@ -11,11 +11,11 @@ const dynamicConfig = {
   'history.transferProcessorMaxPollRPS': 2000,
   'history.timerProcessorMaxTimeShift': '50ms',
   'system.enableActivityEagerExecution': true,
-  // It would call home.
+  // The check would contact Temporal's servers.
   'frontend.enableServerVersionCheck': false,
 };
 
-/** Arguments of `temporal server start-dev`: loopback only, tuned, no contact with the outside, a quiet log as JSON. */
+/** Arguments of `temporal server start-dev`: loopback only, tuned, no outside contact, a quiet log as JSON. */
 export function serverArguments({ port, uiPort, namespace, dbFile }: ServerSettings): string[] {
   return [
     'server',

@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describeProcess } from './process-identity.ts';
 
 export interface ProcessExit {
-  /** Null when a signal ended it, or when it was not our child and nobody can say. */
+  /** Null when a signal ended it, or when it was not a child of this process, so that its code is unknown. */
   code: number | null;
   signal: NodeJS.Signals | null;
 }
 
-/** A server's process, our child or adopted. */
+/** A server's process, started here or adopted. */
 export interface ServerProcess {
   pid: number;
   startedAt: string;
@@ -19,18 +19,18 @@ export interface ServerProcess {
 }
 
 const pollMs = 500;
-/** What the server gets to see of the environment: no key or other secret stays readable in a long-lived process. */
-const passedOn = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ'];
+/** The environment passed to the server: no key or other secret stays readable in a long-lived process. */
+const passedVariables = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ'];
 
 /**
- * Starts the program in a group of its own, so that a Ctrl-C in the terminal does not reach it, writing straight to the
- * log file, so that it outlives us undisturbed. Rejects when it cannot be started.
+ * Starts the program in a separate process group, out of reach of a Ctrl-C in the terminal. It writes directly to the log
+ * file, so that it can outlive this process. Rejects when it cannot be started.
  */
 export async function launchServer(program: string, args: readonly string[], logFile: string): Promise<ServerProcess> {
   await mkdir(dirname(logFile), { recursive: true });
   const log = await open(logFile, 'a', 0o600);
   try {
-    const env = Object.fromEntries(passedOn.map((name) => [name, process.env[name]]));
+    const env = Object.fromEntries(passedVariables.map((name) => [name, process.env[name]]));
     const child = spawn(program, args, { detached: true, stdio: ['ignore', log.fd, log.fd], env });
     const exited = new Promise<ProcessExit>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
@@ -43,19 +43,19 @@ export async function launchServer(program: string, args: readonly string[], log
   }
 }
 
-/** A running process that somebody else started. */
+/** A running process that another process started. */
 export function watchServer(pid: number, startedAt: string): ServerProcess {
   const gone = async (): Promise<ProcessExit> => {
-    while (await isStill(pid, startedAt)) await sleep(pollMs);
+    while (await isRunning(pid, startedAt)) await sleep(pollMs);
     return { code: null, signal: null };
   };
   return { pid, startedAt, exited: gone() };
 }
 
-/** Asks the process to end, ends it the hard way after `graceMs`, and resolves when it is gone. */
+/** Asks the process to end, kills it after `graceMs`, and resolves when it is gone. */
 export async function endServer({ pid, startedAt, exited }: ServerProcess, graceMs = 10_000): Promise<void> {
   const send = async (signal: 'SIGTERM' | 'SIGKILL') => {
-    if (await isStill(pid, startedAt)) process.kill(pid, signal);
+    if (await isRunning(pid, startedAt)) process.kill(pid, signal);
   };
   const waiting = new AbortController();
   await send('SIGTERM');
@@ -68,6 +68,6 @@ export async function endServer({ pid, startedAt, exited }: ServerProcess, grace
   await exited;
 }
 
-async function isStill(pid: number, startedAt: string): Promise<boolean> {
+async function isRunning(pid: number, startedAt: string): Promise<boolean> {
   return (await describeProcess(pid))?.startedAt === startedAt;
 }

@@ -9,18 +9,18 @@ const schema = z.object({
   port: z.int(),
   uiPort: z.int(),
   dbFile: z.string(),
-  /** Digest of the program and its arguments; a server with another one is replaced, not adopted. */
+  /** Digest of the program and its arguments; a server with another fingerprint is replaced, not adopted. */
   fingerprint: z.string(),
   /** The docferry process that last started or adopted the server. */
   owner: z.int().positive(),
 });
 
-/** What is written down about a running server, in `<dbFile>.server.json`, for the process that follows a kill -9. */
+/** What `<dbFile>.server.json` records about a running server, for the docferry that starts after a kill -9. */
 export type ServerRecord = z.infer<typeof schema>;
 
 const recordFile = (dbFile: string) => `${dbFile}.server.json`;
 
-/** The record of a database's server; undefined when there is none or it cannot be understood. */
+/** The record of a database's server; undefined when there is none or it cannot be parsed. */
 export async function readRecord(dbFile: string): Promise<ServerRecord | undefined> {
   try {
     return schema.parse(JSON.parse(await readFile(recordFile(dbFile), 'utf8')));

@@ -18,19 +18,19 @@ export interface ToolCache {
   onProgress: (line: string) => void;
 }
 
-/** The cached program; rejects with the reason when it is not there or does not work. */
+/** The cached program; rejects with the reason when it is missing or does not work. */
 export async function readCached(tool: Tool, cache: ToolCache): Promise<CheckedProgram> {
   const path = join(cache.folder, tool.cacheName, tool.executable);
   await access(path).catch((error: unknown) => {
-    throw errorCode(error) === 'ENOENT' ? new Error('nothing there yet') : error;
+    throw errorCode(error) === 'ENOENT' ? new Error('nothing cached yet') : error;
   });
   return { path, version: await tool.check(path, cache.env) };
 }
 
 /**
- * Gets the program by the first of its makers that works, into the cache: made and checked in a folder of its own, then
- * renamed, so that no other process ever sees half of it. Of several processes one works and the others wait for it.
- * Adds the reason of every maker that failed to `tried`; returns undefined when all did.
+ * Puts the program into the cache with the first of its makers that works: made and checked in a temporary folder, then
+ * renamed, so that no other process ever sees half of it. Of several processes one works and the others wait for it. Adds
+ * the reason of every maker that failed to `tried`; returns undefined when all failed.
  */
 export async function makeCached(
   tool: Tool,
@@ -42,10 +42,10 @@ export async function makeCached(
   try {
     const made = await readCached(tool, cache).catch(() => undefined);
     if (made) return { ...made, maker: 'cache' };
-    await removeRemains(tool, cache);
+    await removeUnfinished(tool, cache);
     for (const maker of tool.makers) {
       cache.onProgress(`${tool.title}: trying ${maker.name}`);
-      const folder = await mkdtemp(join(cache.folder, stagingPrefix(tool)));
+      const folder = await mkdtemp(join(cache.folder, unfinishedPrefix(tool)));
       try {
         const onProgress = (line: string) => cache.onProgress(`${tool.title}: ${line}`);
         await maker.make({ folder, env: cache.env, onProgress });
@@ -72,16 +72,16 @@ async function waitForLock(tool: Tool, cache: ToolCache): Promise<FileLock> {
   for (let waits = 0; ; waits++) {
     const lock = tryLock(file);
     if (lock) return lock;
-    if (waits === 0) cache.onProgress(`${tool.title}: waiting for another process that is getting it`);
+    if (waits === 0) cache.onProgress(`${tool.title}: waiting for another process to get it`);
     await sleep(300);
   }
 }
 
-const stagingPrefix = (tool: Tool) => `.${tool.cacheName}-`;
+const unfinishedPrefix = (tool: Tool) => `.${tool.cacheName}-`;
 
-/** Clears what a killed process left; whoever holds the lock is the only one at work. */
-async function removeRemains(tool: Tool, cache: ToolCache): Promise<void> {
+/** Clears what a killed process left; this process has the lock, so no other is at work. */
+async function removeUnfinished(tool: Tool, cache: ToolCache): Promise<void> {
   for (const name of await readdir(cache.folder)) {
-    if (name.startsWith(stagingPrefix(tool))) await rm(join(cache.folder, name), { recursive: true, force: true });
+    if (name.startsWith(unfinishedPrefix(tool))) await rm(join(cache.folder, name), { recursive: true, force: true });
   }
 }

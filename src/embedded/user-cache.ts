@@ -1,6 +1,6 @@
 import envPaths from 'env-paths';
 
-/** The folder for what docferry downloads or builds for itself, inside the user's cache folder. */
+/** The folder in the user's cache for what docferry downloads or builds. */
 export function userCacheFolder(): string {
   return envPaths('docferry', { suffix: '' }).cache;
 }

@@ -16,8 +16,8 @@ const retryMs = 50;
 const connectTimeoutMs = 1_000;
 
 /**
- * Resolves when the server answers, its namespace is there with retention and search attributes as wanted, and the UI
- * answers. Rejects with the last reason after `limitMs`, or as soon as `signal` aborts.
+ * Resolves when the server answers, its namespace has the wanted retention and search attributes, and the UI answers.
+ * Rejects with the last reason after `limitMs`, or as soon as `signal` aborts.
  */
 export async function waitUntilReady(wanted: Readiness, limitMs: number, signal?: AbortSignal): Promise<void> {
   const giveUpAt = performance.now() + limitMs;
@@ -35,9 +35,9 @@ export async function waitUntilReady(wanted: Readiness, limitMs: number, signal?
 }
 
 async function prepare({ port, uiPort, namespace, retentionDays, searchAttributes }: Readiness): Promise<void> {
-  // A gRPC channel that was refused once waits a second before it tries again.
+  // A gRPC channel waits a second after a refused connection.
   if (!(await answers(port))) throw new Error(`nothing answers on port ${port}`);
-  // A proxy for the outside world must not be asked for loopback.
+  // A proxy cannot reach this machine's loopback.
   const channelArgs = { 'grpc.enable_http_proxy': 0 };
   const connection = await Connection.connect({
     address: loopbackAddress(port),

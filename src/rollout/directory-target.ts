@@ -16,7 +16,7 @@ import { TargetRefused } from './target-refused.ts';
 export interface DirectoryTargetOptions {
   /** As in the configuration, e.g. `directory:./site`. */
   name: string;
-  /** Absolute path of the folder that holds `releases/` and `current`. */
+  /** Absolute path of the folder with `releases/` and `current`. */
   path: string;
   /** Releases to keep, the one in service included; 10 by default. */
   keep?: number;
@@ -27,13 +27,13 @@ const releases = 'releases';
 const unpackingSuffix = '.unpacking-';
 /** The link that is about to become `current`. */
 const newLink = /^current\.[0-9a-f]{12}\.tmp$/;
-/** Unfinished releases and links older than this were left by a process that died. */
+/** An unfinished release or link older than this was abandoned. */
 const leftoverAfterMs = 24 * 3_600_000;
 const notWritable = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST'];
 
 /**
  * Unpacks versions to `<path>/releases/<version>` and points the symbolic link `<path>/current` at one by renaming a
- * new link over it (contracts.md "directory target"), so that readers never meet a moment without a site.
+ * new link over it (contracts.md "directory target"), so that the site is never missing, not even for a moment.
  */
 export class DirectoryTarget implements RolloutTarget {
   readonly name: string;
@@ -84,7 +84,7 @@ export class DirectoryTarget implements RolloutTarget {
       before === version
         ? `${version} was in service`
         : `${version} in service (${request.manifest.files.length} files), before: ${before ?? 'none'}`;
-    // The new version serves by now: old ones that stay are worth a word, not a failure.
+    // The new version is in service by now: old releases that remain are worth a word, not a failure.
     return this.#prune(version).then(
       () => detail,
       (error: NodeJS.ErrnoException) => `${detail}; old releases could not be removed (${error.code ?? 'unknown'})`,
@@ -105,7 +105,7 @@ export class DirectoryTarget implements RolloutTarget {
     try {
       await mkdir(temp);
       await withArchive((archive) => unpack(archive, manifest, temp, { signal, onProgress }));
-      // A release that is in service has to survive a power cut, or the old one could not be gone back to in time.
+      // A release in service must survive a power cut: `current` may already point at it when the power returns.
       await flushTree(temp, { signal, onProgress });
       // Where another attempt has unpacked this version, it checked the files against the same manifest.
       await placeFolder(temp, release);
@@ -115,9 +115,9 @@ export class DirectoryTarget implements RolloutTarget {
   }
 
   /**
-   * An attempt that was stopped may wake when others have long gone on: whether the version is still wanted is asked
-   * again last of all, and an answer counts only if nobody has switched since the question. Between that look at the
-   * link and its replacement there is nothing but two system calls.
+   * A suspended attempt may wake long after others have moved on. It therefore asks again, last of all, whether the
+   * version is still wanted, and the answer counts only if the link has not changed since the question. Between that
+   * check and the replacement there are only two system calls.
    */
   async #switchTo(version: string, { isWanted }: RolloutRequest): Promise<void> {
     const link = `${this.#current}.${randomSuffix()}.tmp`;
@@ -136,7 +136,7 @@ export class DirectoryTarget implements RolloutTarget {
     await flushPath(this.#path);
   }
 
-  /** Removes releases beyond the newest `keep`, never the one in service, and what dead processes left. */
+  /** Removes releases beyond the newest `keep`, but never the one in service, and what dead processes left. */
   async #prune(current: string): Promise<void> {
     const names = await readdir(this.#releases);
     const others = names.filter((name) => name !== current);
@@ -157,7 +157,7 @@ export class DirectoryTarget implements RolloutTarget {
   }
 }
 
-/** Where a link leads; null when there is none. */
+/** Where a link points; null when there is none. */
 function readLink(path: string): string | null {
   try {
     return readlinkSync(path);

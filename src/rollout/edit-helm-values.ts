@@ -11,7 +11,7 @@ import {
 import { addEntries, appendEntries, fillEmptyEntry, setScalar } from './helm-values-splices.ts';
 import { applySplices, type Splice } from './splice.ts';
 
-/** What the values file is to say beside `enabled: true`. */
+/** What the values file should say besides `enabled: true`. */
 export interface ExportInService {
   bundleUrl: string;
   version: string;
@@ -22,9 +22,9 @@ export type ExportField = (typeof exportFields)[number];
 
 /**
  * Sets `staticExport.enabled`, `bundleUrl` and `version` of a values file and leaves every other byte as it is
- * (contracts.md "Helm values"): values are replaced where they stand, missing keys are put behind the last one of their
- * mapping, in its style and indentation. The result is read again and compared with what was there before.
- * Throws `ValuesRefused` where that cannot be done safely.
+ * (contracts.md "Helm values"): values are replaced in place; missing keys go after the last key of their mapping, in its
+ * style and indentation. The result is parsed again and compared with the text before. Throws `ValuesRefused` where that
+ * cannot be done safely.
  */
 export function editHelmValues(text: string, wanted: ExportInService): { text: string; changed: ExportField[] } {
   const before = parseHelmValues(text);
@@ -37,7 +37,7 @@ export function editHelmValues(text: string, wanted: ExportInService): { text: s
 }
 
 /**
- * Version that the file puts into service, with its address; null when it has none or it is switched off.
+ * The version that the file puts into service, with its address; null when there is none or it is disabled.
  * Throws `ValuesRefused`.
  */
 export function readHelmValues(text: string): ExportInService | null {
@@ -60,7 +60,7 @@ function exportMapping({ root }: ValuesDocument): ValuesMap | null {
   throw new ValuesRefused('not-editable', `${staticExport} ${what}: write it as a mapping of its own`);
 }
 
-/** Nothing is written that is right already, so that nobody commits in circles. */
+/** A value that is right already is not written, so that no commit undoes another. */
 function isRight(found: ValuesMap | null, field: ExportField, wanted: ExportInService): boolean {
   const value = found && findPair(found, field)?.value;
   if (!isScalar(value)) return false;
@@ -103,7 +103,7 @@ function splicesFor(
   return root ? addEntries(text, root, entries) : appendEntries(before, entries);
 }
 
-/** The three fields hold what they should, and nothing else has another value than before. */
+/** Throws unless the three fields are as wanted and every other value is as before. */
 function checkEdited(before: ValuesDocument, text: string, wanted: ExportInService): void {
   const after = parseEdited(text);
   const done = exportFields.every((field) => isRight(exportMapping(after), field, wanted));
@@ -124,7 +124,7 @@ function parseEdited(text: string): ValuesDocument {
   }
 }
 
-/** Everything but the three fields. */
+/** All values except the three fields. */
 function others({ values }: ValuesDocument): Map<unknown, unknown> {
   const mapping = values.get(staticExport);
   const rest = new Map<unknown, unknown>(mapping instanceof Map ? mapping : []);

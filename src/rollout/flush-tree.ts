@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Work } from '../bundle/store/bundle-store.ts';
 import { flushPath } from '../files/replace-file.ts';
 
-/** Flushes asked for side by side share the disk's journal writes. */
+/** Concurrent flushes share the disk's journal writes. */
 const atOnce = 16;
 
 /** Flushes every file and folder below a folder, and the folder itself, to the disk. Throws the signal's reason. */

@@ -26,10 +26,10 @@ export const staticExport = 'staticExport';
 export type ValuesMap = YAMLMap<ParsedNode, ParsedNode | null>;
 export type ValuesPair = ValuesMap['items'][number];
 
-/** A values file with its concrete syntax: nodes know their tokens, tokens their place in the text. */
+/** A values file with its concrete syntax: nodes know their tokens, and tokens their offset in the text. */
 export interface ValuesDocument {
   text: string;
-  /** Null when there is nothing but comments. */
+  /** Null when the file has nothing but comments. */
   root: ValuesMap | null;
   /** Where the document's content ends in the text: the end of the file, or the marker `...`. */
   end: number;
@@ -37,7 +37,7 @@ export interface ValuesDocument {
   values: ReadonlyMap<unknown, unknown>;
 }
 
-/** Far more than values files hold; keeps bombs of aliases from unfolding. */
+/** Far more than values files have; stops alias bombs. */
 const maxAliases = 10_000;
 
 /** Throws `ValuesRefused`. */
@@ -53,7 +53,7 @@ export function parseHelmValues(text: string): ValuesDocument {
     throw new ValuesRefused('invalid-yaml', `${line}: is not valid YAML (${code})`);
   }
   if (others.length > 0) {
-    throw new ValuesRefused('several-documents', 'holds several documents, of which Helm reads only the first');
+    throw new ValuesRefused('several-documents', 'contains several documents, of which Helm reads only the first');
   }
   const end = tokens.find(({ type }) => type === 'doc-end')?.offset ?? text.length;
   const root = document ? rootOf(document) : null;
@@ -70,7 +70,7 @@ function rootOf(document: Document.Parsed): ValuesMap | null {
   if (isMap(contents)) return contents;
   const empty = isScalar(contents) && contents.value === null && !sourceOf(contents);
   if (contents === null || empty) return null;
-  throw new ValuesRefused('no-mapping', 'does not hold a mapping');
+  throw new ValuesRefused('no-mapping', 'does not contain a mapping');
 }
 
 function sourceOf({ srcToken }: ParsedNode): string {

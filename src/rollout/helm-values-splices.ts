@@ -2,34 +2,34 @@ import { type CST, isCollection, isMap } from 'yaml';
 import { type ValuesDocument, type ValuesMap, type ValuesPair, ValuesRefused } from './helm-values-document.ts';
 import type { Splice } from './splice.ts';
 
-/** An entry to write: a scalar as it stands in YAML, or a mapping of such. */
+/** An entry to write: a scalar as YAML text, or a mapping of entries. */
 export interface NewEntry {
   key: string;
   value: string | NewEntry[];
 }
 
 const defaultIndent = 2;
-/** Addresses that mean the same unquoted, between braces too. */
+/** Addresses that mean the same without quotes, even between braces. */
 const plainAddress = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9._~:/@%+-]*[A-Za-z0-9]$/;
 
 /**
- * Puts `quoted` where the value of an entry stands. An unquoted or single-quoted value keeps its style if `plain`, the
- * same value without quotes, permits. Comments, anchors and line ends stay.
+ * Replaces the value of an entry by `quoted`. An unquoted or single-quoted value keeps its style if `plain`, the same
+ * value without quotes, permits. Comments, anchors and line ends stay.
  */
 export function setScalar(pair: ValuesPair, path: string, quoted: string, plain: string | null): Splice[] {
-  if (isCollection(pair.value)) throw new ValuesRefused('not-editable', `${path} holds a mapping or a list`);
+  if (isCollection(pair.value)) throw new ValuesRefused('not-editable', `${path} is a mapping or a list`);
   const token = pair.value?.srcToken;
   if (token?.type === 'block-scalar') {
     const [header] = token.props;
     if (header?.type !== 'block-scalar-header') throw new RangeError('a block scalar without a header');
-    const body = token.props.reduce((end, part) => end + lengthOf(part), token.offset);
+    const body = token.props.reduce((end, token) => end + lengthOf(token), token.offset);
     return [replace(token.offset, header.source, quoted), replace(body, token.source, '')];
   }
   if (!token || !('source' in token) || token.source === '') return [insertValue(pair, quoted)];
   return [replace(token.offset, token.source, inStyleOf(token.type, quoted, plain))];
 }
 
-/** Entries behind the last one of a mapping, in its style. */
+/** Adds entries after the last one of a mapping, in its style. */
 export function addEntries(text: string, map: ValuesMap, entries: readonly NewEntry[]): Splice[] {
   if (entries.length === 0) return [];
   const token = map.srcToken;
@@ -44,7 +44,7 @@ export function addEntries(text: string, map: ValuesMap, entries: readonly NewEn
   return [insert(endOf(last), `, ${written}`)];
 }
 
-/** Gives an entry without a value (`key:`, `key: null`, `key: ~`) the mapping as its value. */
+/** Gives an empty entry (`key:`, `key: null`, `key: ~`) the mapping as its value. */
 export function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, mapping: readonly NewEntry[]): Splice[] {
   const token = pair.value?.srcToken;
   const outer = map.srcToken;
@@ -55,7 +55,7 @@ export function fillEmptyEntry(text: string, map: ValuesMap, pair: ValuesPair, m
   return [insertLines(text, startOfNextLine(text, endOfIndicator(pair)), lines)];
 }
 
-/** Entries for a file that has none yet. */
+/** Adds entries to a file without any. */
 export function appendEntries({ text, end }: ValuesDocument, entries: readonly NewEntry[]): Splice[] {
   return [insertLines(text, end, blockLines(entries, 0, defaultIndent))];
 }
@@ -90,16 +90,16 @@ function endOf(pair: ValuesPair): number {
   return pair.value?.range[1] ?? endOfIndicator(pair);
 }
 
-/** Behind the line of a block mapping's last entry and the comments that belong to what is nested in it. */
+/** The offset after a block mapping's last entry and the deeper-indented comments that follow it. */
 function endOfEntries(text: string, map: ValuesMap, token: CST.BlockMap): number {
   const last = map.items.at(-1);
   if (!last) throw new ValuesRefused('not-editable', 'has a mapping without entries');
   const end = endOf(last);
   if (end === text.length && !text.endsWith('\n') && endsInBlockScalar(token)) {
-    // Helm takes the missing line end as a part of that value; a line below would change it.
+    // The missing line end is significant in that value; a line below would change it.
     throw new ValuesRefused('not-editable', 'ends inside of a block scalar: end its last line with a line break');
   }
-  // Nested block collections and block scalars end behind their last line, everything else within it.
+  // Nested block collections and block scalars end after their last line, all other values within it.
   let at = text[end - 1] === '\n' ? end : startOfNextLine(text, end);
   const deeperComment = new RegExp(` {${token.indent + 1},}#.*(\r?\n|$)`, 'y');
   for (;;) {
@@ -120,7 +120,7 @@ function startOfNextLine(text: string, at: number): number {
   return end === -1 ? text.length : end + 1;
 }
 
-/** Lines at the start of a line, or behind a last line that has no end, which stays so. */
+/** Inserts lines at the start of a line, or after a last line without a line end, which stays so. */
 function insertLines(text: string, at: number, lines: readonly string[]): Splice {
   const eol = lineEndAt(text, at);
   const before = text.slice(0, at).replace(/^\uFEFF/, '');

@@ -13,13 +13,13 @@ export interface HelmValuesTargetOptions {
   name: string;
   /** Absolute path of the values file. */
   file: string;
-  /** Address under which bundles are published; a file that names another one does not run what we published. */
+  /** Address under which bundles are published; a file with another address does not run a published version. */
   publicUrl: string;
 }
 
 const unusable: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist: create it (it may be empty), or correct its path in the configuration',
-  ENOTDIR: 'does not exist: a part of its path is a file',
+  ENOTDIR: 'does not exist: one of its folders is a file',
   EISDIR: 'is a folder: name the values file in it',
   EACCES: 'cannot be read or replaced (EACCES): check the owner of the file and of its folder',
   EPERM: 'cannot be replaced (EPERM): check the owner of the file and of its folder',
@@ -29,8 +29,8 @@ const unusable: Readonly<Record<string, string>> = {
 };
 
 /**
- * Puts a version into service by three fields of a Helm values file (contracts.md "Helm values"), which whatever follows
- * that file applies to the cluster. It never holds a presigned link, only the published address.
+ * Puts a version into service by three fields of a Helm values file (contracts.md "Helm values"), which a deployment tool
+ * applies to the cluster. The file gets the published address, never a presigned link (E3).
  */
 export class HelmValuesTarget implements RolloutTarget {
   readonly name: string;
@@ -47,8 +47,8 @@ export class HelmValuesTarget implements RolloutTarget {
     const found = await this.#inService().catch(() => null);
     if (!found) return null;
     const { bundleUrl, version } = found;
-    const ours = bundleUrl.startsWith(`${this.#publicUrl}/`) && bundleUrl.includes(`/versions/${version}/`);
-    return ours ? version : null;
+    const isPublished = bundleUrl.startsWith(`${this.#publicUrl}/`) && bundleUrl.includes(`/versions/${version}/`);
+    return isPublished ? version : null;
   }
 
   /** Throws `TargetRefused`, `RolloutSuperseded`, other system errors, and the signal's reason. */
@@ -67,7 +67,7 @@ export class HelmValuesTarget implements RolloutTarget {
     const before = await this.#read();
     const { text, changed } = editHelmValues(before, { bundleUrl, version });
     if (changed.length === 0) return `${this.#file} has ${version} already`;
-    // An attempt that was stopped may wake when another version is long in service.
+    // A suspended attempt may wake long after another version went into service.
     if (isWanted && !(await isWanted())) throw new RolloutSuperseded(version);
     signal?.throwIfAborted();
     await rewriteFile(this.#file, text);
@@ -89,14 +89,14 @@ export class HelmValuesTarget implements RolloutTarget {
   }
 }
 
-/** An address that stays: a presigned link, which never goes into a values file, carries a query. */
+/** The permanent address; throws `TargetRefused` for others: a presigned link has a query. */
 function publishedAddress(url: string): string {
   const { protocol, username, search, hash } = new URL(url);
   if (/^https?:$/.test(protocol) && username === '' && search === '' && hash === '') return url;
   throw new TargetRefused('only a published address goes into a values file: no query, no credentials');
 }
 
-/** For people; whatever is no version of ours may be anything, and is not shown. */
+/** For people; a value that is not a version's name could be anything, and is not shown. */
 function versionIn(text: string): string {
   const version = readHelmValues(text)?.version;
   if (version === undefined) return 'none';

@@ -8,9 +8,9 @@ export interface VersionRollout {
   domain: string;
   version: string;
   target: RolloutTarget;
-  /** Also where the version runs already. */
+  /** Rolls out even where the version runs already. */
   force?: boolean;
-  /** Only as long as the domain points at it: what an export does, as opposed to a person who names a version. */
+  /** Only while the domain points at it: for exports, unlike a person who names a version. */
   whileCurrent?: boolean;
   signal?: AbortSignal;
   /** Called as work goes on, for heartbeats. */
@@ -32,7 +32,7 @@ export async function rollOutVersion({
   if (!how.force && recorded === version && (await target.runningVersion()) === version) {
     return { target: target.name, outcome: 'already-current', detail: `runs ${version}` };
   }
-  // From here on retention leaves the version alone.
+  // From now on retention keeps the version.
   await bundles.startRollout(domain, target.name, version);
   const work = { signal: how.signal, onProgress: how.onProgress };
   const isWanted = async () => (await bundles.current(domain))?.version === version;
@@ -40,7 +40,7 @@ export async function rollOutVersion({
   const detail = await target.rollOut({
     domain,
     manifest: await bundles.manifest(domain, version),
-    withArchive: (use) => bundles.withArchive(domain, version, use, work),
+    withArchive: (read) => bundles.withArchive(domain, version, read, work),
     ...(how.whileCurrent && { isWanted }),
     url: await bundles.urlOf(domain, version),
     ...(how.signal && { signal: how.signal }),

@@ -1,8 +1,8 @@
-/** Another version has become current meanwhile: the target was left as it is. */
+/** Another version has become current meanwhile: the target was left unchanged. */
 export class RolloutSuperseded extends Error {
   override readonly name = 'RolloutSuperseded';
 
   constructor(version: string) {
-    super(`${version} is not the current version any more: the target was left as it is`);
+    super(`${version} is no longer the current version: the target was left unchanged`);
   }
 }

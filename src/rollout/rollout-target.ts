@@ -4,13 +4,13 @@ import type { Manifest } from '../bundle/store/bundle-store.ts';
 export interface RolloutRequest {
   domain: string;
   manifest: Manifest;
-  /** Lends a local path of the verified archive while `use` runs; not every target needs it. */
-  withArchive(use: (path: string) => Promise<void>): Promise<void>;
+  /** Runs `read` with a local path of the verified archive; not every target needs it. */
+  withArchive(read: (path: string) => Promise<void>): Promise<void>;
   /** The immutable published address, never a presigned link. */
   url: string;
   /**
-   * Whether this version is still what the domain points at; asked again immediately before the switch. Absent for a
-   * version that a person has named.
+   * Whether the domain still points at this version; asked again immediately before the switch. Absent for a version
+   * that a person has named.
    */
   isWanted?: () => Promise<boolean>;
   signal?: AbortSignal;
@@ -18,11 +18,11 @@ export interface RolloutRequest {
   onProgress?: () => void;
 }
 
-/** One way of putting a version into service. Safe to repeat. */
+/** One way to put a version into service, safe to repeat. A new kind of target implements this in its own file. */
 export interface RolloutTarget {
   /** Unique within a site, stable over restarts, e.g. `directory:./site`. */
   readonly name: string;
-  /** What the target runs now, read back from it; null when nothing or unknown. */
+  /** The version that the target runs now, read back from it; null when none or unknown. */
   runningVersion(): Promise<string | null>;
   /** Puts the version into service, whole or not at all; returns one line of detail. */
   rollOut(request: RolloutRequest): Promise<string>;

@@ -5,7 +5,7 @@ export interface Splice {
   text: string;
 }
 
-/** All splices applied to one text; they must not overlap. Those at the same place keep their order. */
+/** Applies all splices to one text; they must not overlap. Splices at the same offset keep their order. */
 export function applySplices(text: string, splices: readonly Splice[]): string {
   let result = '';
   let at = 0;

@@ -1,4 +1,4 @@
-/** The target holds something that a rollout would have to destroy, or cannot be written; the message says what. */
+/** A rollout would destroy something in the target, or cannot write to it; the message says what. */
 export class TargetRefused extends Error {
   override readonly name = 'TargetRefused';
 }

@@ -9,9 +9,9 @@ import { type Publication, publishOnce, siteDomain } from '../tools/chaos/publis
 import { PublishingScene } from './publishing-scene.ts';
 
 /**
- * The disk runs full at every point of a publication (P2): a small tmpfs is filled up to so many pages of 4 KiB, one
- * more each time, until the publication fits in. The old version serves, the error names the disk and what to do,
- * nothing half is left, and once there is space again the same run ends well.
+ * The disk fills up at every point of a publication (P2): a small tmpfs is left a number of free 4 KiB pages, one more
+ * each time, until the publication fits. The old version serves, the error names the disk and what to do, nothing half
+ * done remains, and with space again the same run succeeds.
  */
 
 const size = 4 * 1024 ** 2;
@@ -26,14 +26,14 @@ afterAll(async () => {
 
 const filler = join(disk, 'filler');
 
-/** Fills the disk up to so many free bytes. */
+/** Fills the disk until this many bytes are free. */
 async function fillUpTo(free: number): Promise<void> {
   const { bavail, bsize } = await statfs(disk);
   const most = bavail * bsize - free;
   await writeFile(filler, Buffer.alloc(Math.max(0, most)));
 }
 
-/** The version, or what was thrown. */
+/** The version, or the error. */
 async function outcomeOf(publication: Publication): Promise<unknown> {
   return publishOnce(publication).catch((error: unknown) => error);
 }
@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 describe.skipIf(!mounted)('a full disk (P2)', () => {
-  it('under the store and its stage', async () => {
+  it('under the store and its staging folder', async () => {
     await using scene = await PublishingScene.make((folder) => {
       const directory = join(disk, 'bundles');
       return { kind: 'directory', directory, publicUrl: `http://localhost/${folder.length}`, signing: null };
@@ -68,7 +68,7 @@ describe.skipIf(!mounted)('a full disk (P2)', () => {
   }, 300_000);
 });
 
-describe.skipIf(!mounted)('parts on other file systems (P4)', () => {
+describe.skipIf(!mounted)('folders on other file systems (P4)', () => {
   it('of the store are refused', async () => {
     await using scene = await PublishingScene.make((folder) => ({
       kind: 'directory',
@@ -112,7 +112,7 @@ async function expectOldServesAtEveryPoint(
     }
     await rm(filler);
     if (!fits && full % 2 === 0) {
-      // The run is given up: what it staged goes, the version before still serves.
+      // The run is abandoned: its staged files go, the version before still serves.
       await scene.store.discardStaged(publication.stageId);
       await scene.expectNothingLeft();
       expect((await scene.store.current(siteDomain))?.epoch).toBeGreaterThanOrEqual(before?.epoch ?? 0);

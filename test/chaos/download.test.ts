@@ -9,13 +9,13 @@ import { findFreePort } from '../../src/embedded/ports.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
 /**
- * Links that live 5 s, a slow download of 200 MB, resets every 20 MB, and the worker killed twice (E3): what is
- * published is the source, and nothing is fetched twice but what was on its way when the worker died.
+ * Links valid for 5 s, a slow download of 200 MB, resets every 20 MB, and the worker killed twice (E3): the published
+ * bytes are the source's, and only bytes in flight when the worker died are fetched twice.
  */
 
 const domain = 'docs.acme.example';
 const mb = 1_000_000;
-/** What a killed worker's connection may hold that the sandbox has sent and nobody has written: buffers of both sides. */
+/** Bytes that the sandbox has sent and a killed worker never wrote: the socket buffers of both sides. */
 const onItsWay = 8 * mb;
 let folder: string;
 let sandbox: Sandbox;
@@ -41,7 +41,7 @@ async function up(): Promise<DocferryProcess> {
   return process;
 }
 
-/** Of the archive as the sandbox has it, fetched in one go. */
+/** The archive as the sandbox has it, fetched in one request. */
 async function sourceDigest(jobId: string): Promise<string> {
   sandbox.setFaults({ storageResetEvery: 0, linkLifetimeMs: 300_000 });
   const address = `${sandbox.url}/v1/static-export/jobs/${jobId}/bundle`;
@@ -72,7 +72,7 @@ organizations:
     sites: [{ domain: ${domain}, bundle: { connections: ${connections} } }]
 `,
   );
-  // `up` is killed and leaves its server as an orphan: from here on the worker is a process of its own.
+  // `up` is killed and leaves its server as an orphan: from now on a separate process is the worker.
   await (await up()).kill('SIGKILL');
   const worker = start(['worker']);
   await worker.says('worker: ready');
@@ -88,7 +88,7 @@ async function digestOf(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-describe('a slow download under everything at once', () => {
+describe('a slow download with every disturbance at once', () => {
   it.each([1, 4])(
     'ends with the bytes of the source, nothing fetched twice, over %i connections',
     async (connections) => {

@@ -8,9 +8,9 @@ import { breakingProxy } from '../tools/proxies/breaking-proxy.ts';
 import { changesOf, PublishingScene } from './publishing-scene.ts';
 
 /**
- * A publishing process is killed with -9 between every two of its steps (E5, E6): before each change it makes in
- * the file system, and before and after each request it sends to a bucket. The steps are found, not listed: one more
- * each time, until the process comes to its end. Another process reads all the while.
+ * A publishing process is killed with -9 between every two of its steps (E5, E6): before each change in the file system,
+ * and before and after each request to a bucket. The steps are counted, not listed: one more each time, until the process
+ * finishes. Another process reads all the time.
  */
 
 const publicUrl = 'http://localhost:8090';
@@ -37,7 +37,7 @@ async function killAtEveryChange(scene: PublishingScene): Promise<void> {
   );
 }
 
-/** Uploads without an end, and objects that belong to nothing. */
+/** Unfinished uploads, and objects that belong to no version. */
 async function leftInBucket(prefix: string): Promise<(string | undefined)[]> {
   const { client, bucket: Bucket } = s3Server();
   const uploads = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix: prefix }));
@@ -89,7 +89,7 @@ describe('kill -9 between every two steps of publishing (P1)', () => {
         const watcher = scene.watching();
         let requests: number | null = null;
         for (let whole = 0; requests === null; whole += 1) {
-          // Large enough for an upload in parts.
+          // Large enough for a multipart upload.
           const publication = await scene.next(whole % 4 === 0 ? 9_000_000 : 0);
           const proxy = await breakingProxy(s3Server().endpoint, whole, next, () => child.child.kill('SIGKILL'));
           const child = scene.publishing({ ...publication, store: bucket(prefix, proxy.url)(scene.folder) });

@@ -12,11 +12,11 @@ import { type Seen, watchSite } from '../tools/chaos/watching.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Of the first version's name. */
+/** The time in the first version's name. */
 const begin = Date.UTC(2026, 10, 21);
 const program = resolve('dist/test/tools/chaos/process.js');
 const preload = resolve('test/chaos/kill-at-step.mjs');
-/** What belongs to a folder store and to a folder target; everything else was left behind. */
+/** The files of a folder store and of a folder target; all others are leftovers. */
 const inStore = [
   /^\.(lock|store\.json|staging)$/,
   /^[^/]+(\/versions)?$/,
@@ -25,7 +25,7 @@ const inStore = [
 ];
 const inSite = [/^releases$/, /^current(\/.+)?$/, /^releases\/\d{8}T\d{6}Z-[0-9a-f]{12}(\/.+)?$/];
 
-/** One site with its store and its folder target, published again and again. */
+/** One site with its store and its folder target, published repeatedly. */
 export class PublishingScene {
   readonly folder: string;
   readonly config: BundlePlaceConfig;
@@ -41,7 +41,7 @@ export class PublishingScene {
     this.store = store;
   }
 
-  /** @param place where store and site are to lie; a folder of its own by default */
+  /** @param place the folder for store and site; a new one by default */
   static async make(storeIn: (folder: string) => BundlePlaceConfig, place?: string): Promise<PublishingScene> {
     const folder = await mkdtemp(join(tmpdir(), 'docferry-publish-'));
     const config = storeIn(place ?? folder);
@@ -55,7 +55,7 @@ export class PublishingScene {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** The next version's publication: other content than before, a second later. */
+  /** The publication of the next version: other content, a second later. */
   async next(bytes = 0): Promise<Publication> {
     this.#published += 1;
     const number = this.#published;
@@ -64,7 +64,7 @@ export class PublishingScene {
     return { store: this.config, site: this.site, archive, stageId: `run-${number}`, at: begin + number * 1000 };
   }
 
-  /** A process that publishes; with `killAt` it ends by -9 before that change of the file system. */
+  /** A process that publishes; with `killAt` it is killed -9 before that change of the file system. */
   publishing(publish: Publication, { killAt, rounds = 1 }: { killAt?: number; rounds?: number } = {}): DocferryProcess {
     const env = killAt === undefined ? {} : { NODE_OPTIONS: `--import ${preload}`, KILL_AT: `${killAt}` };
     return this.#start([JSON.stringify({ publish, rounds })], env);
@@ -73,7 +73,7 @@ export class PublishingScene {
   /** A process that reads all the time; `seen` ends it. */
   watching(): { seen: () => Promise<Seen> } {
     const until = join(this.folder, 'over');
-    // A folder of its own for what it fetches: nothing that runs now may be taken for what a dead process left.
+    // Its own work folder: files of a running process must not count as leftovers.
     const store =
       this.config.kind === 's3' ? { ...this.config, workFolder: join(this.folder, 'watcher') } : this.config;
     const order = JSON.stringify({ watch: { store, site: this.site }, until });
@@ -93,7 +93,7 @@ export class PublishingScene {
     return child;
   }
 
-  /** What a reader meets now: one version, whole, and one release, whole; every version that is listed is good. */
+  /** What a reader sees now: one complete version and one complete release; every listed version is good. */
   async expectWhole(): Promise<void> {
     let looks = 0;
     const seen = await watchSite(this.store, this.site, () => {
@@ -109,7 +109,7 @@ export class PublishingScene {
     if (current !== null) expect(listed).toContain(current.version);
   }
 
-  /** The run that was ended is repeated, as Temporal does it, and what nobody uses any more goes after its time. */
+  /** Repeats the interrupted run, as Temporal would; unused leftovers go once they are old enough. */
   async expectRepeated(publication: Publication): Promise<void> {
     await makeOld(this.site);
     const version = await publishOnce(publication);
@@ -117,18 +117,18 @@ export class PublishingScene {
     await this.expectNothingLeft();
   }
 
-  /** Nothing of what dead processes left is there any more once its time has come. */
+  /** No leftovers of dead processes remain once they are old enough. */
   async expectNothingLeft(): Promise<void> {
     await this.store.sweep(new Date(Date.now() + 8 * dayMs));
     const kept =
       this.config.kind === 'directory'
-        ? await strangers(this.config.directory, inStore)
-        : await strangers(this.config.workFolder, []);
-    expect([...kept, ...(await strangers(this.site, inSite))]).toEqual([]);
+        ? await otherFiles(this.config.directory, inStore)
+        : await otherFiles(this.config.workFolder, []);
+    expect([...kept, ...(await otherFiles(this.site, inSite))]).toEqual([]);
   }
 }
 
-/** A site whose files all hold `mark`, and padding that does not compress. */
+/** A site whose files all contain `mark`, and padding that does not compress. */
 function siteArchive(mark: string, bytes: number): Buffer {
   const text = `<h1>${mark}</h1>`;
   const padding = Buffer.alloc(bytes, undefined);
@@ -143,12 +143,12 @@ function siteArchive(mark: string, bytes: number): Buffer {
   ]);
 }
 
-async function strangers(folder: string, own: readonly RegExp[]): Promise<string[]> {
+async function otherFiles(folder: string, own: readonly RegExp[]): Promise<string[]> {
   const paths = await readdir(folder, { recursive: true });
   return paths.filter((path) => !own.some((pattern) => pattern.test(path))).sort();
 }
 
-/** Two days older than it is: time for what a target removes of the dead. */
+/** Makes it two days older, so that a target removes leftovers of dead processes. */
 async function makeOld(site: string): Promise<void> {
   const then = new Date(Date.now() - 2 * dayMs);
   for (const path of await readdir(site, { recursive: true })) await lutimes(join(site, path), then, then);

@@ -5,9 +5,9 @@ import { publishOnce } from '../tools/chaos/publishing.ts';
 import { PublishingScene } from './publishing-scene.ts';
 
 /**
- * Two processes publish different versions of one site at once, again and again, while a third one reads all the time
- * (E5; P3 of bad-input.md): the pointer never goes backwards, every version is whole, the folder target
- * ends on the one that won.
+ * Two processes publish different versions of one site at once, repeatedly, while a third reads all the time (E5; P3 of
+ * bad-input.md): the pointer never goes backwards, every version is complete, the folder target ends on the version
+ * that won.
  */
 
 const mostRounds = 25;
@@ -23,7 +23,7 @@ describe.each(backends)('two publishers at once: $kind', (backend) => {
       await publishOnce(await scene.next());
       const watcher = scene.watching();
       const [one, other] = [await scene.next(200_000), await scene.next(200_000)];
-      // The same seconds for both, so that neither always has the newer name.
+      // The same seconds for both, so that neither always has the newer version.
       const publishers = [one, { ...other, at: one.at }].map((each) => scene.publishing(each, { rounds: mostRounds }));
       const published: string[] = [];
       for (const publisher of publishers) {

@@ -8,7 +8,7 @@ import { downloadWithSdk } from '../../src/embedded/download-with-sdk.ts';
 import { TemporalBinaryMissing } from '../../src/embedded/embedded-errors.ts';
 import { testServerTool } from '../tools/temporal/temporal-test-server.ts';
 
-/** A machine of which nothing is there but what a test puts on it; the network is a proxy that refuses. */
+/** A machine with only the programs that a test puts on it; its proxy refuses all requests. */
 let folder: string;
 let bin: string;
 let cacheFolder: string;
@@ -34,7 +34,7 @@ async function script(path: string, body: string): Promise<string> {
 
 const cli = (server: string) => `echo "temporal version 1.5.1 (Server ${server}, UI 2.42.1)"`;
 const usage = 'echo "Usage: <command> <port> <flags>"; echo "--enable-time-skipping - to enable"';
-/** A Go that "builds" a CLI, and counts how often it was asked. */
+/** A Go that "builds" a CLI, and counts its builds. */
 const fakeGo = (counter: string) => `
 echo "$@" >> ${counter}
 /bin/sleep 0.3
@@ -51,7 +51,7 @@ async function failureOf(resolving: Promise<unknown>): Promise<TemporalBinaryMis
 }
 
 describe('the explicit path', () => {
-  it('goes before the PATH', async () => {
+  it('takes precedence over the PATH', async () => {
     await script(join(bin, 'temporal'), cli('1.30.0'));
     env.TEMPORAL_CLI_PATH = await script(join(folder, 'mine'), cli('1.29.1'));
     const found = await resolveBinary(devServerTool, { env, cacheFolder });
@@ -100,7 +100,7 @@ describe('without an explicit path', () => {
     expect((await readdir(cacheFolder)).sort()).toEqual(['temporal-cli-1.5.1', 'temporal-cli-1.5.1.lock']);
   });
 
-  it('builds once when two ask at the same time', async () => {
+  it('builds once for two concurrent requests', async () => {
     const counter = join(folder, 'count');
     await script(join(bin, 'go'), fakeGo(counter));
     const both = [1, 2].map(() => resolveBinary(devServerTool, { env, cacheFolder }));
@@ -109,7 +109,7 @@ describe('without an explicit path', () => {
     expect((await readFile(counter, 'utf8')).trim().split('\n')).toHaveLength(1);
   });
 
-  it('replaces a broken program in the cache and clears what a killed build left', async () => {
+  it('replaces a broken program in the cache and removes what a killed build left', async () => {
     await script(join(bin, 'go'), fakeGo(join(folder, 'count')));
     await mkdir(join(cacheFolder, 'temporal-cli-1.5.1'), { recursive: true });
     await mkdir(join(cacheFolder, '.temporal-cli-1.5.1-left'));
@@ -131,12 +131,12 @@ describe('without an explicit path', () => {
     expect(fromCache).toContain(`-cp ${home}/lib/* io.temporal.testserver.TestServer`);
   });
 
-  it('names every way it tried, each with its reason, and the ways out', async () => {
+  it('names every attempt with its reason, and what to do', async () => {
     await script(join(bin, 'go'), 'echo "go: no such host" >&2; exit 1');
     const error = await failureOf(resolveBinary(devServerTool, { env, cacheFolder }));
     expect(error.tried).toEqual([
       { step: 'PATH', reason: 'no temporal there' },
-      { step: `cache ${cacheFolder}`, reason: 'nothing there yet' },
+      { step: `cache ${cacheFolder}`, reason: 'nothing cached yet' },
       { step: 'SDK download', reason: expect.stringMatching(/./) },
       { step: 'go install', reason: 'go ended with 1: go: no such host' },
     ]);
@@ -165,7 +165,7 @@ describe('the download by the SDK', () => {
     await new Promise((resolve) => silent.close(resolve));
   });
 
-  it('is given up when nothing arrives', async () => {
+  it('fails when nothing arrives', async () => {
     silent = createServer((socket) => socket.on('error', () => undefined).resume());
     const port = await new Promise<number>((resolve) => {
       silent.listen(0, '127.0.0.1', () => {

@@ -56,14 +56,14 @@ async function optionsIn(home: string): Promise<TestOptions> {
   };
 }
 
-/** Starts a server that is stopped after the test, whatever happens in it. */
+/** Starts a server that is stopped after the test in any case. */
 async function start(changes: Partial<DevServerOptions> = {}): Promise<DevServer> {
   const server = await startDevServer({ ...options, ...changes });
   cleanUps.push(() => server.stop());
   return server;
 }
 
-/** Starts a server in a docferry of its own, which is then killed -9; returns the number of the orphaned server. */
+/** Starts a server in another docferry, which is then killed -9; returns the process id of the orphaned server. */
 async function leaveOrphan(): Promise<number> {
   const program = `
     import { startDevServer } from '${compiled}/src/embedded/dev-server.js';
@@ -151,7 +151,7 @@ describe('a server that is ready', () => {
     );
   });
 
-  it('is in a group of its own, so that a Ctrl-C in the terminal does not reach it', () => {
+  it('is in a separate process group, out of reach of a Ctrl-C in the terminal', () => {
     expect(() => process.kill(-server.pid, 0)).not.toThrow();
   });
 
@@ -168,7 +168,7 @@ describe('a server that is ready', () => {
 });
 
 describe('a server', () => {
-  it('keeps workflows over a restart, and takes on search attributes that are new', async () => {
+  it('keeps workflows over a restart, and adds new search attributes', async () => {
     const first = await start();
     await startWorkflow(first, 'kept');
     await first.stop();
@@ -182,14 +182,14 @@ describe('a server', () => {
     expect(Object.keys(attributes.customAttributes)).toEqual(expect.arrayContaining(['DocferryOrg', 'DocferryDomain']));
   });
 
-  it('is gone when its stop ends, also when stopped twice, and leaves no record', async () => {
+  it('is gone once stopped, even when stopped twice, and leaves no record', async () => {
     const server = await start();
     await Promise.all([server.stop(), server.stop()]);
     expect(await isAlive(server.pid)).toBe(false);
     expect(existsSync(`${options.dbFile}.server.json`)).toBe(false);
   });
 
-  it('tells when it ends by itself, and starts again from what it kept', async () => {
+  it('reports when it ends unexpectedly, and starts again with its data', async () => {
     const server = await start();
     await startWorkflow(server, 'kept');
     process.kill(server.pid, 'SIGKILL');
@@ -271,7 +271,7 @@ describe('the start is refused', () => {
     if (process.platform === 'linux') expect(String(error)).toContain(`process ${process.pid}`);
   });
 
-  it('when the data folder cannot be made', async () => {
+  it('when the data folder cannot be created', async () => {
     await writeFile(join(folder, 'file'), '');
     const error = await failureOf(start({ dbFile: join(folder, 'file', 'data', 'temporal.db') }));
     expect(error).toBeInstanceOf(DataFolderNotWritable);

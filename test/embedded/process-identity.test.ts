@@ -33,7 +33,7 @@ describe.each([
     expect(await describeIt(pid)).toEqual(first);
   });
 
-  it('is nothing once it has ended', async () => {
+  it('is undefined once the process has ended', async () => {
     const child = await startSleeper('62');
     child.kill('SIGKILL');
     await once(child, 'exit');
@@ -41,7 +41,7 @@ describe.each([
   });
 });
 
-it('tells this process from its parent', async () => {
+it('distinguishes this process from its parent', async () => {
   const own = await describeProcess(process.pid);
   const parent = await describeProcess(process.ppid);
   expect(own?.startedAt).not.toBe(parent?.startedAt);

@@ -19,7 +19,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('is held by one at a time and can be taken again after its release', () => {
+it('has one owner at a time and can be taken again after its release', () => {
   const first = tryLock(file);
   expect(first).toBeDefined();
   expect(tryLock(file)).toBeUndefined();
@@ -29,7 +29,7 @@ it('is held by one at a time and can be taken again after its release', () => {
   second?.release();
 });
 
-it('holds against other processes and is free after a kill -9 of its holder', async () => {
+it('excludes other processes and is free after a kill -9 of its owner', async () => {
   const sqlite = createRequire(import.meta.url).resolve('better-sqlite3');
   const program = `
     const database = new (require(${JSON.stringify(sqlite)}))(${JSON.stringify(file)});

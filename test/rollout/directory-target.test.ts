@@ -83,7 +83,7 @@ describe('DirectoryTarget', () => {
     expect(await target.runningVersion()).toBe(versionAt(1));
   });
 
-  it('puts nothing into service that is not as the manifest lists it', async () => {
+  it('puts nothing into service that differs from the manifest', async () => {
     const { path, target, releases } = await makeTarget();
     await target.rollOut(await requestFor(versionAt(1)));
     const good = await requestFor(versionAt(2));
@@ -120,7 +120,7 @@ describe('DirectoryTarget', () => {
     expect(await target.runningVersion()).toBeNull();
   });
 
-  it('does not claim to know where a foreign or dangling link leads', async () => {
+  it('reports no version for a foreign or dangling link', async () => {
     const { path, target } = await makeTarget();
     await mkdir(path);
     await symlink('releases/gone', join(path, 'current'));
@@ -129,14 +129,14 @@ describe('DirectoryTarget', () => {
     expect(await target.runningVersion()).toBe(versionAt(1));
   });
 
-  it('says which folder it cannot write to', async () => {
+  it('names the folder that it cannot write to', async () => {
     const file = join(await tempFolder(), 'file');
     await writeFile(file, '');
     const target = new DirectoryTarget({ name: 'directory:x', path: join(file, 'site') });
     await expect(target.rollOut(await requestFor(versionAt(1)))).rejects.toMatchObject({ name: 'TargetRefused' });
   });
 
-  it('stops when aborted, leaving nothing, and sweeps up after those who could not', async () => {
+  it('stops when aborted, leaving nothing, and removes what killed attempts left', async () => {
     const { path, target, releases } = await makeTarget();
     const abandoned = join(path, 'releases', '.unpacking-old-abc');
     await mkdir(abandoned, { recursive: true });
@@ -151,13 +151,13 @@ describe('DirectoryTarget', () => {
     expect(await releases()).toEqual(['.unpacking-new-abc', versionAt(1)]);
   });
 
-  it('does not go back when an attempt that was stopped wakes after another version was put into service', async () => {
+  it('does not go back when a suspended attempt wakes after another version went into service', async () => {
     const { path, target, releases } = await makeTarget();
     let current = versionAt(1);
     const wanted = (version: string) => async () => current === version;
     const late: RolloutRequest = {
       ...(await requestFor(versionAt(1))),
-      // It is stopped while it unpacks, and the next export goes by.
+      // It is suspended while it unpacks, and the next export overtakes it.
       withArchive: async (use) => {
         await use(archive);
         current = versionAt(2);
@@ -172,7 +172,7 @@ describe('DirectoryTarget', () => {
     expect(await releases()).toEqual([versionAt(1), versionAt(2)]);
   });
 
-  it('asks again when somebody switches between the question and the answer', async () => {
+  it('asks again when another attempt switches between the question and the answer', async () => {
     const { path, target } = await makeTarget();
     const newer = await requestFor(versionAt(2));
     const answers: boolean[] = [];
@@ -190,7 +190,7 @@ describe('DirectoryTarget', () => {
     expect(await readlink(join(path, 'current'))).toBe(`releases/${versionAt(2)}`);
   });
 
-  it('never leaves a reader without a site while switching', async () => {
+  it('always serves a site while switching', async () => {
     const { path, target } = await makeTarget();
     const requests = await Promise.all([1, 2].map((day) => requestFor(versionAt(day))));
     for (const request of requests) await target.rollOut(request);

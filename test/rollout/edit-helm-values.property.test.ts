@@ -9,7 +9,7 @@ const wanted = {
 };
 const { bundleUrl, version } = wanted;
 
-/** A value as it stands in the file, and as it must stand there afterwards. */
+/** A value as written in the file, and as it must be written afterwards. */
 type Slot = { before: string; after: string };
 const slots: Record<'enabled' | 'bundleUrl' | 'version', Slot[]> = {
   enabled: ['false', 'False', 'no', '"true"', '0', '~', 'null'].map((before) => ({ before, after: 'true' })),
@@ -30,7 +30,7 @@ const comment = fc.constantFrom('', '', '', '   # c', ' #', '\t# a\ttab: "x" {',
 const fullLine = fc.constantFrom('', '# c', '#staticExport:', '  # deeper', '', '# \t"');
 const gap = fc.constantFrom(' ', '  ', '    ');
 
-/** Entries of the root that are not ours; `@` stands for a line end. */
+/** Other entries of the root; `@` stands for a line end. */
 const other = fc.constantFrom(
   'replicas:   2',
   'image: { tag: "v1",repo: a/b , x: [ 1,2 ] }',
@@ -47,7 +47,7 @@ const other = fc.constantFrom(
   'keep: |+@  a@@',
 );
 
-/** Text, and the text it must become but for what is inserted. */
+/** A text, and the text it must become apart from insertions. */
 interface Sample {
   before: string;
   after: string;
@@ -125,7 +125,7 @@ const valuesFile = fc
     return { before: text('before'), after: text('after') };
   });
 
-/** What was inserted in one place to make `longer` of `shorter`; null when that is not how they differ. */
+/** The single insertion that turns `shorter` into `longer`; null when they differ otherwise. */
 function insertionIn(longer: string, shorter: string): string | null {
   let at = 0;
   while (at < shorter.length && longer[at] === shorter[at]) at += 1;

@@ -7,7 +7,7 @@ const urlOfV = 'https://bundles.acme.example/docs.acme.example/versions/20261121
 const v = '20261121T040200Z-3f9a2c1b8e7d';
 const wanted = { bundleUrl: urlOfV, version: v };
 
-/** `U` and `V` stand for the address and the version that are written. */
+/** `U` and `V` stand for the written address and version. */
 const filled = (text: string) => text.replaceAll('«U»', urlOfV).replaceAll('«V»', v);
 
 function edited(text: string): string {
@@ -31,7 +31,7 @@ function problemOf(text: string): { problem: string; message: string } {
 /** Name, text before, text after. */
 type Case = [name: string, before: string, after: string];
 
-describe('values that are there', () => {
+describe('existing values', () => {
   const cases: Case[] = [
     [
       'are replaced between comments, odd spaces and quotes that stay',
@@ -93,20 +93,20 @@ describe('values that are there', () => {
     expect(edited(filled(before))).toBe(filled(after));
   });
 
-  it('are left alone when they are right', () => {
+  it('stay untouched when they are right', () => {
     for (const style of ['"«V»"', "'«V»'", '>-\n    «V»']) {
       const text = filled(`staticExport:\n  enabled: true\n  bundleUrl: «U»\n  version: ${style}\n`);
       expect(editHelmValues(text, wanted)).toEqual({ text, changed: [] });
     }
   });
 
-  it('say which of them changed', () => {
+  it('are named when they changed', () => {
     const text = filled('staticExport: { enabled: true, bundleUrl: old, version: "«V»" }');
     expect(editHelmValues(text, wanted).changed).toEqual(['bundleUrl']);
   });
 });
 
-describe('values that are missing', () => {
+describe('missing values', () => {
   const cases: Case[] = [
     ['make a mapping in an empty file', '', 'staticExport:\n  enabled: true\n  bundleUrl: "«U»"\n  version: "«V»"\n'],
     [
@@ -190,7 +190,7 @@ describe('values that are missing', () => {
     expect(edited(filled(before))).toBe(filled(after));
   });
 
-  it('leave JSON that is still JSON', () => {
+  it('keep JSON valid', () => {
     expect(JSON.parse(edited('{\r\n\t"a": {"b": [1]},\r\n\t"staticExport": null\r\n}'))).toEqual({
       a: { b: [1] },
       staticExport: { enabled: true, ...wanted },
@@ -211,7 +211,7 @@ describe('a file that cannot be edited safely', () => {
     ['not-editable', 'is an alias', 'a: &a { enabled: true }\nstaticExport: *a\n'],
     ['not-editable', 'is not a mapping', 'staticExport: [enabled]\n'],
     ['not-editable', 'is not a mapping', 'staticExport: hunter2\n'],
-    ['not-editable', 'staticExport.bundleUrl holds a mapping', 'staticExport:\n  bundleUrl: { a: hunter2 }\n'],
+    ['not-editable', 'staticExport.bundleUrl is a mapping', 'staticExport:\n  bundleUrl: { a: hunter2 }\n'],
     ['not-editable', 'cannot be edited safely', 'staticExport:\n  enabled: !!str false\n'],
     ['not-editable', 'line break', 'staticExport:\n  enabled: true\n  note: |\n    text'],
     ['not-editable', 'line break', 'a:\n- b: 1\n  c: >\n    text'],

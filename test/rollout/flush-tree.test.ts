@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { flushTree } from '../../src/rollout/flush-tree.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 
-it('flushes every file and folder once, and stops when told', async () => {
+it('flushes every file and folder once, and stops when aborted', async () => {
   const folder = await tempFolder();
   await mkdir(join(folder, 'a', 'b', 'empty'), { recursive: true });
   for (const file of ['1', 'a/2', 'a/b/3']) await writeFile(join(folder, file), file);

@@ -48,7 +48,7 @@ describe('HelmValuesTarget', () => {
     expect(await readdir(folder)).toEqual(['values.yaml']);
   });
 
-  it('does not touch a file that is right already', async () => {
+  it('leaves a file alone that is right already', async () => {
     const { file, target } = await makeTarget();
     await target.rollOut(requestFor(v1));
     await utimes(file, 1_000, 1_000);
@@ -57,7 +57,7 @@ describe('HelmValuesTarget', () => {
     expect(await stat(file)).toMatchObject({ mtimeMs: 1_000_000, ino });
   });
 
-  it('keeps the mode of the file, and a link a link', async () => {
+  it('keeps the mode of the file, and a symbolic link', async () => {
     const { folder, file, target } = await makeTarget();
     await mkdir(join(folder, 'real'));
     const real = join(folder, 'real', 'production.yaml');
@@ -76,7 +76,7 @@ describe('HelmValuesTarget', () => {
     expect(await target.runningVersion()).toBeNull();
   });
 
-  it('notices what somebody else has changed', async () => {
+  it('notices changes by others', async () => {
     const { file, target, text } = await makeTarget();
     await target.rollOut(requestFor(v1));
     const good = await text();
@@ -110,7 +110,7 @@ describe('HelmValuesTarget', () => {
     expect(await text()).toBe(before);
   });
 
-  it('says what an earlier version was only if it was one of ours', async () => {
+  it("names the version before only when it is one of docferry's", async () => {
     const { target } = await makeTarget('staticExport: { enabled: true, bundleUrl: x, version: "hunter2" }\n');
     const detail = await target.rollOut(requestFor(v1));
     expect(detail).toContain('before: another');
@@ -142,14 +142,14 @@ describe('HelmValuesTarget', () => {
     });
   });
 
-  it('writes nothing once it was cancelled', async () => {
+  it('writes nothing after a cancellation', async () => {
     const { target, text } = await makeTarget();
     const reason = new Error('cancelled');
     await expect(target.rollOut({ ...requestFor(v1), signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(await text()).toBe(before);
   });
 
-  it('never shows a reader half a file', async () => {
+  it('never lets a reader see half a file', async () => {
     const { file, target } = await makeTarget(`${before}notes: |\n${'  text of the notes\r\n'.repeat(20_000)}`);
     await target.rollOut(requestFor(v1));
     const sizes = new Set<number>();

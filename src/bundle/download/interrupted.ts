@@ -16,7 +16,7 @@ export class Interrupted extends Error {
 
 const neverBetter = /^(ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
-/** Only the code of a network error is kept: its message and fields may hold addresses and headers. */
+/** Only the code of a network error is kept: its message and fields may contain addresses and headers. */
 export function interruption(error: unknown): Interrupted {
   const code = errorCode(error) ?? 'unknown';
   return new Interrupted(`the connection failed (${code})`, neverBetter.test(code) ? 'never' : 'now');

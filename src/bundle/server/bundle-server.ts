@@ -10,7 +10,7 @@ import { PublishedFiles } from './published-files.ts';
 import { ReaderSlots } from './reader-slots.ts';
 import { sendObject } from './send-object.ts';
 
-/** What is served: the folder of a directory store, or a store that is read through its client. */
+/** What is served: the folder of a directory store, or a store read through its client. */
 export type ServedStore = { root: string; store?: never } | { store: Pick<BundleStore, 'open'>; root?: never };
 
 export type BundleServerOptions = ServedStore & ServerSettings;
@@ -22,11 +22,11 @@ export interface ServerSettings {
   port: number;
   /** When given, required as `Authorization: Bearer <token>` for everything but `/healthz`. */
   token?: string;
-  /** Requests answered at once; 256 by default. */
+  /** Most requests answered at once; 256 by default. */
   readers?: number;
-  /** Those of one client address; 64 by default. */
+  /** Most of them for one client address; 64 by default. */
   readersPerAddress?: number;
-  /** A reader that takes less than 64 KiB in so long is cut off; 30 s by default. */
+  /** A reader that takes less than 64 KiB in this time is cut off; 30 s by default. */
   idleMs?: number;
   /** Aborting it stops the server. */
   signal?: AbortSignal;
@@ -35,11 +35,11 @@ export interface ServerSettings {
 export interface BundleServer {
   url: string;
   port: number;
-  /** Takes no more requests, gives those under way 2 s, and resolves when the port is free. */
+  /** Accepts no more requests, gives those under way 2 s, and resolves when the port is free. */
   stop(): Promise<void>;
 }
 
-/** The port is used by another program. */
+/** Another program uses the port. */
 export class PortTaken extends Error {
   override readonly name = 'PortTaken';
   readonly port: number;
@@ -53,11 +53,11 @@ export class PortTaken extends Error {
 const stopGraceMs = 2_000;
 /** Longer than any path of a published file. */
 const longestPath = 1_024;
-/** Connections for each request that is answered at once: clients keep some for later. */
+/** Connections allowed for each request answered at once: clients keep idle ones. */
 const connectionsPerReader = 4;
 const retryAfterS = 5;
-/** A request has to be here within seconds: it has no body. */
-const arrival = {
+/** A request must arrive within seconds: it has no body. */
+const requestLimits = {
   maxHeaderSize: 8 * 1024,
   headersTimeout: 10_000,
   requestTimeout: 15_000,
@@ -68,14 +68,14 @@ const publishedPath =
 
 /**
  * Serves published versions and nothing else of a store (contracts.md "bundle server"): immutable, with a strong `ETag`
- * (of a bundle the SHA-256 of the archive) and `Range`; `/healthz` answers 200. Who comes beyond the limits gets 503
- * with `Retry-After`. Throws `PortTaken`.
+ * (of a bundle the SHA-256 of the archive) and `Range`; `/healthz` answers 200. Requests beyond the limits get 503 with
+ * `Retry-After`. Throws `PortTaken`.
  */
 export async function startBundleServer(options: BundleServerOptions): Promise<BundleServer> {
   const { host = '127.0.0.1', readers = 256, readersPerAddress = 64, signal } = options;
   signal?.throwIfAborted();
-  const reading = new Reading(options, new ReaderSlots({ total: readers, perAddress: readersPerAddress }));
-  const server = createServer(arrival, (request, response) => reading.answer(request, response));
+  const handler = new RequestHandler(options, new ReaderSlots({ total: readers, perAddress: readersPerAddress }));
+  const server = createServer(requestLimits, (request, response) => handler.answer(request, response));
   limitConnections(server, {
     total: readers * connectionsPerReader,
     perAddress: readersPerAddress * connectionsPerReader,
@@ -90,7 +90,7 @@ export async function startBundleServer(options: BundleServerOptions): Promise<B
   return { url: `http://${isIPv6(host) ? `[${host}]` : host}:${port}`, port, stop };
 }
 
-class Reading {
+class RequestHandler {
   readonly #store: Pick<BundleStore, 'open'>;
   readonly #files: PublishedFiles;
   readonly #slots: ReaderSlots;
@@ -122,7 +122,7 @@ class Reading {
     }
   }
 
-  /** What is wrong with a request whatever it asks for. */
+  /** Why a request is refused whatever it asks for. */
   #refusalOf(request: IncomingMessage): [status: number, headers?: Record<string, string>] | null {
     const { method = '', url = '', headers } = request;
     if (!['GET', 'HEAD'].includes(method)) return [405, { Allow: 'GET, HEAD' }];
@@ -136,7 +136,7 @@ class Reading {
 
   async #send(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [, domain = '', version = '', file = ''] = publishedPath.exec(request.url ?? '') ?? [];
-    // Names are compared as sent: nothing in a published path needs percent-encoding.
+    // Names are compared as sent: no published path needs percent-encoding.
     if (!isStoreName(domain) || !isStoreName(version)) return refuse(response, 404);
     const published = await this.#files.of(domain, version, file);
     if (published === null) return refuse(response, 404);
@@ -161,7 +161,7 @@ function refuse(response: ServerResponse, status: number, headers: Record<string
   response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers }).end(`${status}\n`);
 }
 
-/** Reads a store's folder without its lock and identity: that of another machine can be mounted read-only. */
+/** Reads a store's folder without its lock and identity, so that another machine's can be mounted read-only. */
 function folderReader(root: string): Pick<BundleStore, 'open'> {
   return {
     async open(domain, version, file, range) {
@@ -177,7 +177,7 @@ function folderReader(root: string): Pick<BundleStore, 'open'> {
 
 const noFile = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
 
-/** Connections beyond the limits are closed at once; each of them would cost memory before it says a word. */
+/** Closes connections beyond the limits at once; each would cost memory before its first request. */
 function limitConnections(server: Server, limits: ConstructorParameters<typeof ReaderSlots>[0]): void {
   const connections = new ReaderSlots(limits);
   server.on('connection', (socket) => {

@@ -20,14 +20,14 @@ export const contentTypes: Record<ArchiveFormat, string> = {
   zip: 'application/zip',
 };
 
-/** The files of each published version, remembered as they never change. */
+/** The files of published versions, remembered because they never change. */
 export class PublishedFiles {
   readonly #open: (domain: string, version: string, file: string) => Promise<Readable | null>;
   readonly #known = new Map<string, ReadonlyMap<string, PublishedFile>>();
-  /** Under way, so that all who ask at once share one. */
+  /** Reads under way: requests for the same version share one. */
   readonly #reads = new Map<string, Promise<ReadonlyMap<string, PublishedFile> | null>>();
 
-  /** @param open opens a file of a version, null when there is none */
+  /** @param open opens a file of a version; null when there is none */
   constructor(open: (domain: string, version: string, file: string) => Promise<Readable | null>) {
     this.#open = open;
   }
@@ -38,7 +38,7 @@ export class PublishedFiles {
     return files?.get(file) ?? null;
   }
 
-  /** Of a version that turned out to be gone. */
+  /** Forgets a version that turned out to be removed. */
   forget(domain: string, version: string): void {
     this.#known.delete(keyOf(domain, version));
   }

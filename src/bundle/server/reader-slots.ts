@@ -1,41 +1,41 @@
 import ipaddr from 'ipaddr.js';
 
-/** How many readers are served at once. */
+/** Most readers served at once. */
 export interface ReaderLimits {
   total: number;
   perAddress: number;
 }
 
-/** Counts what clients hold, in all and by address, and says when it is enough. */
+/** Counts the slots that clients have taken, altogether and by address, and refuses more than the limits. */
 export class ReaderSlots {
   readonly #limits: ReaderLimits;
-  readonly #held = new Map<string, number>();
+  readonly #taken = new Map<string, number>();
   #total = 0;
 
   constructor(limits: ReaderLimits) {
     this.#limits = limits;
   }
 
-  /** What gives the slot back, once however often it is called; null when there is none. */
+  /** Takes a slot and returns what frees it, once however often it is called; null when none is free. */
   take(address: string | undefined): (() => void) | null {
     const client = clientOf(address);
-    const held = this.#held.get(client) ?? 0;
-    if (this.#total >= this.#limits.total || held >= this.#limits.perAddress) return null;
+    const taken = this.#taken.get(client) ?? 0;
+    if (this.#total >= this.#limits.total || taken >= this.#limits.perAddress) return null;
     this.#total += 1;
-    this.#held.set(client, held + 1);
-    let given = false;
+    this.#taken.set(client, taken + 1);
+    let isFreed = false;
     return () => {
-      if (given) return;
-      given = true;
+      if (isFreed) return;
+      isFreed = true;
       this.#total -= 1;
-      const left = (this.#held.get(client) ?? 1) - 1;
-      if (left === 0) this.#held.delete(client);
-      else this.#held.set(client, left);
+      const left = (this.#taken.get(client) ?? 1) - 1;
+      if (left === 0) this.#taken.delete(client);
+      else this.#taken.set(client, left);
     };
   }
 }
 
-/** Who counts as one client: an IPv4 address, however written, or the /64 that a client with IPv6 has for itself. */
+/** What counts as one client: an IPv4 address, however written, or the /64 that an IPv6 client usually gets. */
 export function clientOf(address = ''): string {
   if (!ipaddr.isValid(address)) return '';
   const parsed = ipaddr.process(address);

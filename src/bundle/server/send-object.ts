@@ -2,21 +2,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { ByteRange } from '../store/bundle-store.ts';
 
-/** Something that never changes and is read in ranges. */
+/** An object that never changes and can be read in ranges. */
 export interface ImmutableObject {
   /** Without quotes. */
   etag: string;
   bytes: number;
   type: string;
-  /** Null when it is gone after all. */
+  /** Null when it has been removed meanwhile. */
   open(range: ByteRange | undefined): Promise<Readable | null>;
 }
 
 const pieceBytes = 64 * 1024;
 
 /**
- * Answers GET and HEAD for an object as RFC 9110 says: conditions, one range of a GET (more are answered with the whole).
- * A reader that takes less than 64 KiB in `idleMs` is cut off. Resolves to false when the object is gone and nothing was
+ * Answers GET and HEAD for an object by RFC 9110: conditions, and one range of a GET (several get the whole object). A
+ * reader that takes less than 64 KiB in `idleMs` is cut off. Resolves to false when the object is gone and nothing was
  * sent; rejects when the transfer breaks off.
  */
 export async function sendObject(
@@ -32,7 +32,7 @@ export async function sendObject(
   if (match !== undefined && !namesIn(match).some((name) => name === '*' || name === `"${etag}"`)) {
     return endIfThere(response, 412, open);
   }
-  // Weak ones count here: the content never changes.
+  // Weak ETags count here: the content never changes.
   if (noneMatch?.trim() === '*' || namesIn(noneMatch).some((name) => name.replace(/^W\//, '') === `"${etag}"`)) {
     return endIfThere(response, 304, open);
   }
@@ -61,12 +61,12 @@ async function sendBody(body: Readable, response: ServerResponse, length: number
   let left = length;
   try {
     for await (const chunk of body) {
-      if (!Buffer.isBuffer(chunk)) throw new TypeError('a body is made of bytes');
+      if (!Buffer.isBuffer(chunk)) throw new TypeError('a body must consist of bytes');
       for (let at = 0; at < chunk.length; at += pieceBytes) {
         const piece = chunk.subarray(at, at + pieceBytes);
         left -= piece.length;
         if (left < 0) throw new Error('there are more bytes than the manifest says');
-        if (response.destroyed) throw new Error('the reader has gone');
+        if (response.destroyed) throw new Error('the reader has disconnected');
         if (!response.write(piece)) await untilTaken(response, 'drain', idleMs);
       }
     }
@@ -79,7 +79,7 @@ async function sendBody(body: Readable, response: ServerResponse, length: number
   }
 }
 
-/** Resolves when the reader has taken what was written; rejects when it has gone or takes too long. */
+/** Resolves when the reader has taken what was written; rejects when it disconnects or takes too long. */
 function untilTaken(response: ServerResponse, event: 'drain' | 'finish', idleMs: number): Promise<void> {
   if (event === 'finish' && response.writableFinished) return Promise.resolve();
   return new Promise((resolve, reject) => {
@@ -89,18 +89,18 @@ function untilTaken(response: ServerResponse, event: 'drain' | 'finish', idleMs:
       how();
     };
     const taken = () => settle(resolve);
-    const gone = () => settle(() => reject(new Error('the reader has gone')));
-    const timer = setTimeout(() => settle(() => reject(new Error('the reader takes nothing'))), idleMs);
+    const gone = () => settle(() => reject(new Error('the reader has disconnected')));
+    const timer = setTimeout(() => settle(() => reject(new Error('the reader takes no bytes'))), idleMs);
     response.once(event, taken).once('close', gone);
   });
 }
 
-/** The ETags of a list; none of ours has a comma in it. */
+/** The ETags of a list; those of published files contain no comma. */
 function namesIn(list = ''): string[] {
   return list.split(',').map((name) => name.trim());
 }
 
-/** The one range that is asked for: undefined for the whole, null when it lies outside. */
+/** The requested range: undefined for the whole object, null when it is out of bounds. */
 export function rangeOf(header: string | undefined, bytes: number): ByteRange | undefined | null {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header ?? '') ?? [];
   if (first === '' && last === '') return undefined;
@@ -110,7 +110,7 @@ export function rangeOf(header: string | undefined, bytes: number): ByteRange | 
   }
   const start = Number(first);
   const end = last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1);
-  // The wrong way round is no range at all.
+  // RFC 9110: a range whose end is before its start is ignored.
   if (last !== '' && Number(last) < start) return undefined;
   return start < bytes ? { start, end } : null;
 }
@@ -122,7 +122,7 @@ async function endIfThere(response: ServerResponse, status: number, open: Immuta
   return true;
 }
 
-/** For answers without a body, which would say of a removed object that it is as it was. */
+/** For answers without a body, which would otherwise report a removed object as unchanged. */
 async function isThere(open: ImmutableObject['open']): Promise<boolean> {
   const body = await open({ start: 0, end: 0 });
   body?.destroy();

@@ -15,7 +15,7 @@ import {
   signsContent,
 } from './minisign-format.ts';
 
-/** What a good signature says. */
+/** What a valid signature proves. */
 export interface SignedFacts {
   keyId: string;
   trustedComment: string;
@@ -25,15 +25,15 @@ export interface SignedFacts {
 
 export type SignatureVerdict = { reasons: Reason[]; signed: null } | { reasons: []; signed: SignedFacts };
 
-/** A manifest and its signature as they lie beside an archive; null for what is not there. */
+/** The manifest and the signature beside an archive; null where missing. */
 export interface SignedManifest {
   manifest: Buffer | null;
   signature: string | null;
 }
 
 /**
- * Whether the archive of a report is the one whose manifest the key has signed. The signature comes first: what is not
- * signed is not looked at.
+ * Whether the archive of a report is the one whose manifest the key has signed. The signature is checked first: an
+ * unsigned manifest is not even parsed.
  */
 export function checkSignedManifest(
   { manifest, signature }: SignedManifest,
@@ -47,7 +47,7 @@ export function checkSignedManifest(
   const [rule, detail] = brokenBy(found, manifest, key);
   if (rule !== null) return refused(rule, detail);
   const signed = manifestIn(manifest.toString());
-  if (signed === null) return refused('manifest-malformed', 'what is signed is no manifest of docferry');
+  if (signed === null) return refused('manifest-malformed', 'the signed file is no manifest of docferry');
   const differences = differencesFrom(signed, report);
   if (differences.length > 0) {
     return { reasons: differences.map((difference) => reason('manifest-differs', difference)), signed: null };
@@ -88,14 +88,14 @@ function differencesFrom(manifest: Manifest, report: VerificationReport): string
     if (found !== signed) wrong.push(`${field} of the archive is ${found}, signed is ${signed}`);
   }
   if (contentDigest(manifest.files) !== manifest.contentDigest) {
-    wrong.push('the manifest lists other files than its content digest says');
+    wrong.push('the files in the manifest do not have its content digest');
   }
   // A refused archive has no content digest, and its own reasons.
   if (report.contentDigest === null) return wrong;
   if (report.contentDigest !== manifest.contentDigest) {
     wrong.push(`the content digest is ${report.contentDigest}, signed is ${manifest.contentDigest}`);
   } else if (!isDeepStrictEqual(report.entries, manifest.files)) {
-    wrong.push('the files are not those that the manifest lists');
+    wrong.push('its files are not those that the manifest lists');
   }
   return wrong;
 }

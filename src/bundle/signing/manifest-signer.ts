@@ -14,8 +14,8 @@ export interface SigningSettings {
 }
 
 /**
- * Signs manifests so that `minisign -V` verifies them. The key is read once, when it is first needed: who only reads a
- * store needs none.
+ * Signs manifests so that `minisign -V` verifies them. The key is read once, when it is first needed: a process that only
+ * reads a store needs none.
  */
 export class ManifestSigner {
   readonly #settings: SigningSettings;
@@ -37,7 +37,7 @@ export class ManifestSigner {
 
   #secretKey(): Promise<SecretKey> {
     this.#key ??= this.#read().catch((error: unknown) => {
-      // It may be mended by the next time.
+      // It may be fixed by the next attempt.
       this.#key = null;
       throw error;
     });
@@ -57,7 +57,7 @@ export class ManifestSigner {
   }
 }
 
-/** In minisign's own form, so that `minisign -V` shows what was signed. */
+/** In minisign's own format, so that `minisign -V` shows what was signed. */
 function commentOf({ version, contentDigest, source }: Manifest): string {
   const time = versionTime(version);
   const stamp = time === null ? [] : [`timestamp:${Date.parse(time) / 1000}`];

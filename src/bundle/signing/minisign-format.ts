@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
-/** The text is not what minisign writes; the message says in which way. */
+/** The text is not what minisign writes; the message says how. */
 export class MinisignFormatError extends Error {
   override readonly name = 'MinisignFormatError';
 }
@@ -13,7 +13,7 @@ export interface PublicKey {
 
 export interface Signature {
   keyId: string;
-  /** False for the older kind, over the content itself, which is not used any more. */
+  /** False for the legacy kind, over the content itself. */
   prehashed: boolean;
   signature: Buffer;
   trustedComment: string;
@@ -39,7 +39,7 @@ export function parsePublicKey(text: string): PublicKey {
     throw new MinisignFormatError('expected the one or two lines of a public key');
   }
   const bytes = decode(base64, 2 + keyIdBytes + keyBytes, 'a public key');
-  if (bytes.toString('latin1', 0, 2) !== 'Ed') throw new MinisignFormatError('the key is not of the kind Ed25519');
+  if (bytes.toString('latin1', 0, 2) !== 'Ed') throw new MinisignFormatError('the key is not an Ed25519 key');
   const raw = bytes.subarray(2 + keyIdBytes);
   return { id: keyIdOf(bytes.subarray(2)), key: publicKeyOf(raw) };
 }
@@ -60,7 +60,7 @@ export function parseSignature(text: string): Signature {
   if (untrusted === undefined || base64 === undefined || trusted === undefined || global === undefined) {
     throw new MinisignFormatError('expected the four lines of a signature');
   }
-  if (more.length > 0) throw new MinisignFormatError('there is more than the four lines of a signature');
+  if (more.length > 0) throw new MinisignFormatError('expected no more than the four lines of a signature');
   if (!untrusted.startsWith(untrustedPrefix)) throw new MinisignFormatError('expected an untrusted comment in line 1');
   if (!trusted.startsWith(trustedPrefix)) throw new MinisignFormatError('expected a trusted comment in line 3');
   const bytes = decode(base64, 2 + keyIdBytes + signatureBytes, 'a signature');
@@ -111,7 +111,7 @@ function linesOf(text: string): string[] {
   return text.replace(/\r?\n$/, '').split(/\r?\n/);
 }
 
-/** Strict: other spellings of the same bytes are refused. */
+/** Strict: refuses other spellings of the same bytes. */
 function decode(base64: string, bytes: number, what: string): Buffer {
   const decoded = Buffer.from(base64, 'base64');
   if (decoded.length === bytes && decoded.toString('base64') === base64) return decoded;

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, scrypt } from 'node:crypto';
 
-/** The key file cannot be used; the message never holds a part of it. */
+/** The key file cannot be used; the message contains nothing of it. */
 export class SecretKeyError extends Error {
   override readonly name = 'SecretKeyError';
 }
@@ -23,9 +23,8 @@ const mostMemory = 1024 ** 3;
 const block = 8;
 
 /**
- * The secret key of `minisign -G`, with a password or without (`-W`). What belongs together is checked by deriving the
- * public half again. With a password it takes 1 GiB of memory for some seconds, as minisign does. Throws
- * `SecretKeyError`.
+ * The secret key of `minisign -G`, with a password or without (`-W`). The public half is derived again to check that both
+ * halves match. With a password it takes 1 GiB of memory for some seconds, as minisign does. Throws `SecretKeyError`.
  */
 export async function readSecretKey(text: string, password: () => string | null): Promise<SecretKey> {
   const [comment = '', base64 = ''] = text.split(/\r?\n/);
@@ -36,20 +35,20 @@ export async function readSecretKey(text: string, password: () => string | null)
   const kinds = [bytes.toString('latin1', 0, 2), bytes.toString('latin1', 4, 6)];
   if (kinds[0] !== 'Ed' || kinds[1] !== 'B2') throw new SecretKeyError('is a key of an unknown kind');
   const derivation = bytes.toString('latin1', 2, 4);
-  if (derivation === '\0\0') return keyIn(bytes.subarray(hiddenAt), 'is damaged: its halves do not belong together');
+  if (derivation === '\0\0') return keyIn(bytes.subarray(hiddenAt), 'is damaged: its halves do not match');
   if (derivation !== 'Sc') throw new SecretKeyError('has a password of an unknown kind');
   const given = password();
-  if (given === null) throw new SecretKeyError('has a password, and none is given');
+  if (given === null) throw new SecretKeyError('needs a password, and none is given');
   const hidden = bytes.subarray(hiddenAt);
   const stream = await keyStream(given, bytes, hidden.length);
-  const wrong = 'cannot be opened: another password, or the file is damaged';
+  const wrong = 'cannot be opened: the password is wrong or the file is damaged';
   return keyIn(
     hidden.map((byte, index) => byte ^ (stream[index] ?? 0)),
     wrong,
   );
 }
 
-/** @param hidden id (8 bytes), seed (32), public half (32), checksum (32, of no use: the halves tell more) */
+/** @param hidden id (8 bytes), seed (32), public half (32), checksum (32, not needed: the halves prove more) */
 function keyIn(hidden: Uint8Array, otherwise: string): SecretKey {
   const [id, seed, publicHalf] = [hidden.subarray(0, 8), hidden.subarray(8, 40), hidden.subarray(40, 72)];
   const key = createPrivateKey({ key: Buffer.concat([privateKeyInfo, seed]), format: 'der', type: 'pkcs8' });
@@ -61,7 +60,7 @@ function keyIn(hidden: Uint8Array, otherwise: string): SecretKey {
 function keyStream(password: string, bytes: Buffer, length: number): Promise<Buffer> {
   const operations = Number(bytes.readBigUInt64LE(operationsAt));
   const memory = Number(bytes.readBigUInt64LE(memoryAt));
-  if (memory > mostMemory) throw new SecretKeyError('asks for more than 1 GiB to open it');
+  if (memory > mostMemory) throw new SecretKeyError('needs more than 1 GiB of memory to open');
   const salt = bytes.subarray(saltAt, operationsAt);
   const options = { ...scryptCost(operations, memory), r: block, maxmem: mostMemory + 64 * 1024 ** 2 };
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { Config } from '../../config/config.ts';
-import { setAsideLongLog } from '../../embedded/server-log.ts';
+import { rotateLongLog } from '../../embedded/server-log.ts';
 import { createLog } from '../../wiring/log.ts';
 import { startWorker } from '../../worker.ts';
 import { explainFailure } from '../failures/failure.ts';
@@ -16,7 +16,7 @@ export interface WorkerPart extends Part {
 }
 
 export async function startWorkerPart(config: Config, place: LogPlace, level: 'info' | 'warn'): Promise<WorkerPart> {
-  if ('file' in place) await setAsideLongLog(place.file);
+  if ('file' in place) await rotateLongLog(place.file);
   const destination = 'file' in place ? { dest: place.file, mkdir: true, sync: true } : { dest: 2, sync: true };
   const worker = await startWorker(config, { log: createLog(pino.destination(destination), level) });
   keepHeapLean();

@@ -10,7 +10,7 @@ const step = fc.record({
 });
 
 describe('ByteSpans', () => {
-  it('holds what a list of bytes would, in spans that do not touch', () => {
+  it('equals a plain set of bytes, in spans that do not touch', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         const spans = new ByteSpans();

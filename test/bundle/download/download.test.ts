@@ -48,13 +48,13 @@ async function leftBehind(object: StoredObject, offset: number, bytes = object.b
   return file;
 }
 
-/** The journal's word for a piece that is on disk. */
-function lineOf(start: number, piece: Buffer): string {
-  return `${start} ${start + piece.length} ${crc32(piece).toString(16).padStart(8, '0')}`;
+/** The journal's line for bytes on disk. */
+function lineOf(start: number, bytes: Buffer): string {
+  return `${start} ${start + bytes.length} ${crc32(bytes).toString(16).padStart(8, '0')}`;
 }
 
 describe('download', () => {
-  it('stores the object, tells its digest, and asks for no encoding and with no credentials', async () => {
+  it('stores the object, returns its digest, and sends no credentials and asks for no encoding', async () => {
     const object = randomObject(size);
     const server = await serve(store(object));
     const options = await optionsFor();
@@ -68,7 +68,7 @@ describe('download', () => {
     expect(Object.keys(headers)).not.toContain('authorization');
   });
 
-  it('goes on where it was cut, twice, asking for no byte again', async () => {
+  it('resumes where it was cut, twice, and requests no byte again', async () => {
     const object = randomObject(size);
     const server = await serve(cutAfter(100_000, object), cutAfter(70_000, object), store(object));
     const options = await optionsFor();
@@ -79,7 +79,7 @@ describe('download', () => {
     expect(server.requests[1]?.headers['if-match']).toBe(object.etag);
   });
 
-  it('goes on after a process that was killed, from the bytes on disk', async () => {
+  it('resumes after kill -9 from the bytes on disk', async () => {
     const object = randomObject(size);
     const server = await serve(store(object));
     const file = await leftBehind(object, 123_456);
@@ -108,7 +108,7 @@ describe('download', () => {
     }
   });
 
-  it('gives the new object whole when it changed after a cut', async () => {
+  it('returns the whole new object when it changed after a cut', async () => {
     const before = randomObject(size);
     for (const after of [randomObject(size), randomObject(50_000), randomObject(size + 9)]) {
       const server = await serve(cutAfter(100_000, before), store(after));
@@ -144,7 +144,7 @@ describe('download', () => {
     }
   });
 
-  it('takes a weak ETag for no proof', async () => {
+  it('does not accept a weak ETag as proof', async () => {
     const object = { ...randomObject(size), etag: 'W/"weak"' };
     const server = await serve(cutAfter(100_000, object), store(object));
     const options = await optionsFor();
@@ -162,7 +162,7 @@ describe('download', () => {
     await expectWhole(options.file, await download(server.links, options), object);
   });
 
-  it('goes on after silence', async () => {
+  it('resumes after silence', async () => {
     const object = randomObject(size);
     const stall: Handler = (_request, response) => {
       response.writeHead(200, { etag: object.etag, 'content-length': size });
@@ -175,7 +175,7 @@ describe('download', () => {
     expect(result.resumedFrom).toEqual([1000]);
   });
 
-  it('gives up when nothing moves, as a failure that may pass', async () => {
+  it('gives up without progress, as a retryable failure', async () => {
     const server = await serve(answer(500, {}, 'secret body'));
     await expect(download(server.links, await optionsFor())).rejects.toMatchObject({
       name: 'DownloadFailed',
@@ -185,7 +185,7 @@ describe('download', () => {
     expect(server.requests).toHaveLength(5);
   });
 
-  it('gives up on a source that is always cut and can never be resumed', async () => {
+  it('gives up on a source that always cuts and never resumes', async () => {
     const object = { ...randomObject(size), etag: '' };
     const server = await serve(cutAfter(100_000, object));
     await expect(download(server.links, await optionsFor())).rejects.toMatchObject({
@@ -195,7 +195,7 @@ describe('download', () => {
     expect(server.requests.length).toBeLessThan(10);
   });
 
-  it.each([400, 401, 403])('asks for a new link on %i, and goes on where it was', async (status) => {
+  it.each([400, 401, 403])('asks for a new link on %i, and resumes', async (status) => {
     const object = randomObject(size);
     const server = await serve(cutAfter(100_000, object), answer(status, {}, '<Error/>'), store(object));
     const options = await optionsFor();
@@ -210,7 +210,7 @@ describe('download', () => {
     expect(server.requests.map(({ url }) => url?.at(-1))).toEqual(['1', '1', '2']);
   });
 
-  it('gives up when no link is taken, and keeps what it has', async () => {
+  it('gives up when every link is refused, and keeps the bytes on disk', async () => {
     const object = randomObject(size);
     const options = await optionsFor();
     const forbidden = await serve(cutAfter(100_000, object), answer(403, {}, '<Error>SECRET</Error>'));

@@ -16,7 +16,7 @@ afterEach(() => {
   for (const folder of mounted.splice(0)) spawnSync('umount', [folder]);
 });
 
-/** A file system of so many bytes; null where this user may not make one. */
+/** A file system of this size in bytes; null where this user may not mount one. */
 async function smallDisk(bytes: number): Promise<string | null> {
   const folder = await tempFolder();
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder]);
@@ -31,7 +31,7 @@ function optionsIn(folder: string): DownloadOptions {
 }
 
 describe('room for a download', () => {
-  it('is looked for before the first byte, by the length the source tells', async () => {
+  it('is checked before the first byte, by the length from the source', async () => {
     const server = await serve(store(object));
     const folder = await tempFolder();
     const options = { ...optionsIn(folder), freeBytes: async () => 5 * mb };
@@ -43,7 +43,7 @@ describe('room for a download', () => {
     });
   });
 
-  it('is looked for by the length the service tells where the source tells none', async () => {
+  it('is checked by the length from the service where the source sends none', async () => {
     const unknown: Handler = (_request, response) => void response.writeHead(200).end(object.bytes);
     const server = await serve(unknown);
     const options = { ...optionsIn(await tempFolder()), freeBytes: async () => 100 * mb };
@@ -52,7 +52,7 @@ describe('room for a download', () => {
     await expect(download(server.links, options)).resolves.toMatchObject({ bytes: object.bytes.length });
   });
 
-  it('is watched while bytes come', async () => {
+  it('is checked while bytes arrive', async () => {
     const slow: Handler = (_request, response) => {
       response.writeHead(200, { etag: object.etag, 'content-length': object.bytes.length });
       response.write(object.bytes.subarray(0, 1_000));
@@ -70,7 +70,7 @@ describe('room for a download', () => {
     await expect(download(server.links, options)).resolves.toMatchObject({ bytes: object.bytes.length });
   });
 
-  it('is what the system says', async ({ skip }) => {
+  it('is what the system reports', async ({ skip }) => {
     const disk = await smallDisk(8 * mb);
     if (disk === null) return skip('needs the right to mount a file system');
     const before = await freeBytes(disk);
@@ -79,7 +79,7 @@ describe('room for a download', () => {
     expect(await freeBytes(disk)).toBeLessThanOrEqual(before - 4 * mb);
   });
 
-  it('may end in the middle all the same: a clear failure, and nothing is taken for whole', async ({ skip }) => {
+  it('may still run out half-way: a clear failure, and no partial file counts as complete', async ({ skip }) => {
     const disk = await smallDisk(mb);
     if (disk === null) return skip('needs the right to mount a file system');
     const server = await serve(store(object));
@@ -90,7 +90,7 @@ describe('room for a download', () => {
     });
     expect(existsSync(options.file)).toBe(true);
     expect(await readdir(disk)).toEqual(['archive', 'archive.resume']);
-    // With room again, the next call goes on behind what is there.
+    // With room again, the next call resumes.
     spawnSync('mount', ['-o', `remount,size=${8 * mb}`, disk]);
     const result = await download(server.links, options);
     expect(result.bytes).toBe(object.bytes.length);

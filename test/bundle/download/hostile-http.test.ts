@@ -18,8 +18,8 @@ import {
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
 /*
- * What an object store, or somebody in its place, may do to a download, by the ids of the list of bad input. More of
- * H1 and H3 is in link-policy.test.ts, download.test.ts and parallel-ranges.test.ts.
+ * What an object store, or a server in its place, may do to a download, by the ids of `bad-input.md`. More of H1 and H3
+ * is in link-policy.test.ts, download.test.ts and parallel-ranges.test.ts.
  */
 
 const object = randomObject(300_000);
@@ -41,7 +41,7 @@ async function failureOf(promise: Promise<unknown>): Promise<Error> {
   );
 }
 
-/** A proxy that notes what it is asked for, and passes it on. */
+/** A proxy that notes the requests it passes on. */
 async function proxyServer() {
   const asked: string[] = [];
   const server = createServer();
@@ -83,7 +83,7 @@ describe('H1: where a link may lead', () => {
     );
   });
 
-  it('behind a proxy only to hosts that are listed, since it is the proxy that connects', async () => {
+  it('behind a proxy only to listed hosts, because the proxy connects', async () => {
     const proxy = await proxyServer();
     const server = await serve(store(object));
     const proxied = (linkHosts: string[]) => ({ allowInsecure: true, linkHosts, proxyFor: () => proxy.url });
@@ -100,7 +100,7 @@ describe('H1: where a link may lead', () => {
   });
 });
 
-describe('H2: nothing is sent that says who asks', () => {
+describe('H2: no request identifies the sender', () => {
   it('neither to the store nor across a redirect', async () => {
     const target = await serve(store(object));
     const server = await serve(answer(307, { location: target.link, 'set-cookie': 'a=b' }));
@@ -113,7 +113,7 @@ describe('H2: nothing is sent that says who asks', () => {
 });
 
 describe('H3: what a store may answer', () => {
-  it('a Content-Length of more than comes: cut, and in the end a failure', async () => {
+  it('a Content-Length that is too large: a cut, and finally a failure', async () => {
     const short: Handler = (request, response) => {
       const { start } = partOf(request, object.bytes.length) ?? { start: 0 };
       const range = { 'content-range': `bytes ${start}-${object.bytes.length - 1}/${object.bytes.length}` };
@@ -133,7 +133,7 @@ describe('H3: what a store may answer', () => {
     });
   });
 
-  it('a Content-Length of less than comes: what was announced is the object', async () => {
+  it('a Content-Length that is too small: the announced bytes are the object', async () => {
     const long: Handler = (request) => {
       const head = `HTTP/1.1 200 OK\r\netag: ${object.etag}\r\ncontent-length: ${object.bytes.length}\r\n\r\n`;
       request.socket.write(head);
@@ -153,11 +153,11 @@ describe('H3: what a store may answer', () => {
     const server = await serve(chunked, store(object));
     const options = await optionsFor();
     await expectWhole(options, await download(server.links, options));
-    // Without a length nothing proves what is there: from the start again.
+    // Without a length nothing proves the bytes on disk: the download starts over.
     expect(server.requests.map(({ headers }) => headers.range)).toEqual([undefined, undefined]);
   });
 
-  it('429 and 503 with Retry-After: as long as asked, or handed on when that is long', async () => {
+  it('429 and 503 with Retry-After: waits as asked, or passes a long wait on to the caller', async () => {
     const seconds = await serve(answer(503, { 'retry-after': '1' }), store(object));
     const options = await optionsFor();
     const begun = performance.now();
@@ -171,7 +171,7 @@ describe('H3: what a store may answer', () => {
     expect(long.requests).toHaveLength(1);
   });
 
-  it('a byte now and then: ended by the limit of the whole download', async () => {
+  it('a byte now and then: ended by the time limit of the download', async () => {
     const trickle: Handler = (_request, response) => {
       response.writeHead(200, { etag: object.etag, 'content-length': object.bytes.length });
       const timer = setInterval(() => response.write('x'), 20);
@@ -186,7 +186,7 @@ describe('H3: what a store may answer', () => {
     });
   });
 
-  it('headers without end: ended by the idle limit or the size of a head', async () => {
+  it('endless headers: ended by the idle limit or the header size limit', async () => {
     const endless: Handler = (request) => {
       request.socket.write('HTTP/1.1 200 OK\r\n');
       const timer = setInterval(() => request.socket.write(`x-${'y'.repeat(2_000)}: z\r\n`), 5);
@@ -197,7 +197,7 @@ describe('H3: what a store may answer', () => {
     await expect(download(server.links, options)).rejects.toMatchObject({ name: 'DownloadFailed' });
   });
 
-  it('416 for what is complete: proved anew, or fetched again', async () => {
+  it('416 for a complete file: proved again, or downloaded again', async () => {
     const options = await optionsFor();
     const first = await serve(store(object));
     await download(first.links, options);

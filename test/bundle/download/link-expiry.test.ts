@@ -3,7 +3,7 @@ import { expiryOf } from '../../../src/bundle/download/link-expiry.ts';
 
 const moment = Date.UTC(2026, 10, 21, 4, 2, 0);
 
-describe('when a link ends by its own query', () => {
+describe('when a link expires by its own query', () => {
   it.each([
     ['X-Amz-Date=20261121T040100Z&X-Amz-Expires=60', moment],
     ['x-amz-date=20261121T040100Z&x-amz-expires=60', moment],
@@ -21,7 +21,7 @@ describe('when a link ends by its own query', () => {
     expect(expiryOf(`https://store.example/bundle?${query}`)).toBe(expected);
   });
 
-  it('is unknown of what is no link', () => {
+  it('is unknown for text that is no link', () => {
     expect(expiryOf('not a link')).toBeNull();
   });
 });

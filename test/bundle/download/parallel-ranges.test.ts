@@ -40,7 +40,7 @@ type Requests = Awaited<ReturnType<typeof serve>>['requests'];
 
 const partsOf = (requests: Requests, length = size) => requests.map((request) => partOf(request, length));
 
-/** Every byte was asked for once, and none of those that were there. */
+/** Every byte was requested once, and no byte that was on disk. */
 function expectEachOnce(requests: Requests, there: readonly (readonly [number, number])[] = []): void {
   const asked = new ByteSpans();
   let sum = 0;
@@ -53,7 +53,7 @@ function expectEachOnce(requests: Requests, there: readonly (readonly [number, n
   expect(sum + there.reduce((all, [start, end]) => all + end - start, 0)).toBe(size);
 }
 
-/** Sends so many bytes of what was asked for, then breaks the connection. */
+/** Sends this many of the requested bytes, then breaks the connection. */
 function breakAfter(sent: number, { bytes, etag }: StoredObject): Handler {
   return (request, response) => {
     const part = partOf(request, bytes.length);
@@ -65,7 +65,7 @@ function breakAfter(sent: number, { bytes, etag }: StoredObject): Handler {
 }
 
 describe('a download over several connections', () => {
-  it('asks for each byte once, for all but the first with If-Match, and over no more connections than allowed', async () => {
+  it('requests each byte once, with If-Match after the first request, over no more connections than allowed', async () => {
     const open = { now: 0, most: 0 };
     const counting: Handler = (request, response) => {
       open.now += 1;
@@ -73,7 +73,7 @@ describe('a download over several connections', () => {
       response.on('close', () => {
         open.now -= 1;
       });
-      // All that are wanted come before the first is answered to its end.
+      // All wanted requests arrive before the first is answered completely.
       setTimeout(() => store(object)(request, response), 50);
     };
     const server = await serve(counting);
@@ -86,7 +86,7 @@ describe('a download over several connections', () => {
     expect(others.every(({ headers }) => headers['if-match'] === object.etag)).toBe(true);
   });
 
-  it('goes on where each connection was broken', async () => {
+  it('resumes where each connection broke', async () => {
     const handlers = Array.from({ length: 10 }, () => breakAfter(mib, object));
     const server = await serve(...handlers, store(object));
     const options = await optionsFor();
@@ -95,7 +95,7 @@ describe('a download over several connections', () => {
     expect(partsOf(server.requests)).not.toContain(null);
   });
 
-  it('goes on after a process that was killed, whatever the order in which bytes had come', async () => {
+  it('resumes after kill -9, in whatever order the bytes had arrived', async () => {
     const there = [
       [0, 3_000_000],
       [9_000_000, 9_500_000],
@@ -138,7 +138,7 @@ describe('a download over several connections', () => {
     expect(server.requests.map(({ headers }) => headers.range)).toEqual([`bytes=0-${8 * mib - 1}`, undefined]);
   });
 
-  it('takes one connection where the length is not told', async () => {
+  it('takes one connection where the length is unknown', async () => {
     const endless: Handler = (request, response) => {
       if (!request.headers.range) return void response.writeHead(200, { etag: object.etag }).end(object.bytes);
       response.writeHead(206, { etag: object.etag, 'content-range': `bytes 0-${8 * mib - 1}/*` });
@@ -157,7 +157,7 @@ describe('a download over several connections', () => {
     await expectWhole(options.file, await download(server.links, options), small);
   });
 
-  it('gives the new object whole when it is replaced in the middle', async () => {
+  it('returns the whole new object when it is replaced half-way', async () => {
     for (const after of [randomObject(size), randomObject(9 * mib), randomObject(size + 5)]) {
       const old = breakAfter(mib, object);
       const server = await serve(store(object), old, old, old, store(after));
@@ -166,7 +166,7 @@ describe('a download over several connections', () => {
     }
   });
 
-  it('does not mix in a part of another object, range or length', async () => {
+  it('never mixes in bytes of another object, range or length', async () => {
     const after = randomObject(size);
     const lie = (headers: (start: number, end: number) => Record<string, string>): Handler => {
       return (request, response) => {
@@ -188,7 +188,7 @@ describe('a download over several connections', () => {
     }
   });
 
-  it('starts over on one connection when the source gives parts no longer', async () => {
+  it('starts over on one connection when the source stops sending ranges', async () => {
     const whole: Handler = (_request, response) => {
       response.writeHead(200, { etag: object.etag, 'content-length': size }).end(object.bytes);
     };
@@ -210,7 +210,7 @@ describe('a download over several connections', () => {
     expect(asked).toBeLessThanOrEqual(4);
   });
 
-  it('gives up when nothing moves, and keeps what it has', async () => {
+  it('gives up without progress, and keeps the bytes on disk', async () => {
     const options = await optionsFor();
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
@@ -220,7 +220,7 @@ describe('a download over several connections', () => {
       response.on('close', end);
       store(object)(request, response);
     };
-    // On a busy machine the others would be done with their tries while bytes still come.
+    // On a busy machine the others could run out of tries while bytes still arrive.
     const refuse: Handler = (request, response) => void ended.then(() => answer(503)(request, response));
     const dead = await serve(first, refuse);
     await expect(download(dead.links, options)).rejects.toMatchObject({ name: 'DownloadFailed', retryable: true });
@@ -230,7 +230,7 @@ describe('a download over several connections', () => {
     expect(result.resumedFrom).toEqual([8 * mib]);
   });
 
-  it('ends with the source’s bytes whatever is cut where', async () => {
+  it("ends with the source's bytes whatever is cut where", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: size }),

@@ -4,7 +4,7 @@ import { type PresignedLink, PresignedLinks } from '../../../src/bundle/download
 const begin = Date.UTC(2026, 10, 21, 4, 0, 0);
 const hour = 3_600_000;
 
-/** Links named by their number; each lives as long as given, by a clock that differs from ours by `skew`. */
+/** Numbered links, each valid for `lifetimeMs` by a clock that differs from ours by `skew`. */
 function linksOf(lifetimeMs: number | null, { skew = 0, serviceTells = true } = {}) {
   const clock = { now: begin };
   let asked = 0;
@@ -25,7 +25,7 @@ function linksOf(lifetimeMs: number | null, { skew = 0, serviceTells = true } = 
 }
 
 describe('the links of a download', () => {
-  it('are used until shortly before they end', async () => {
+  it('are used until shortly before they expire', async () => {
     const { clock, take } = linksOf(5_000);
     expect(await take()).toBe(1);
     clock.now += 3_400;
@@ -43,7 +43,7 @@ describe('the links of a download', () => {
     expect(await take()).toBe(2);
   });
 
-  it('are timed by the clock of the store, once it has told', async () => {
+  it("are timed by the store's clock once an answer shows it", async () => {
     const { links, clock, take } = linksOf(60_000, { serviceTells: false });
     await take();
     links.observe(new Date(clock.now + 59_000).toUTCString());
@@ -53,26 +53,26 @@ describe('the links of a download', () => {
     expect(await take()).toBe(3);
   });
 
-  it('are used once, even if they have ended when they come', async () => {
+  it('are used once, even when they have expired on arrival', async () => {
     const { take, asked } = linksOf(-hour);
     expect([await take(), await take()]).toEqual([1, 2]);
     expect(asked()).toBe(2);
   });
 
-  it('are used for ever when they do not tell', async () => {
+  it('are used for ever without an expiry', async () => {
     const { clock, take } = linksOf(null);
     await take();
     clock.now += 1_000 * hour;
     expect(await take()).toBe(1);
   });
 
-  it('are shared by those who need one at the same time', async () => {
+  it('are shared by connections that need one at the same time', async () => {
     const { take, asked } = linksOf(hour);
     expect(await Promise.all([take(), take(), take()])).toEqual([1, 1, 1]);
     expect(asked()).toBe(1);
   });
 
-  it('are replaced when refused, once for all who had them', async () => {
+  it('are replaced once when refused, for all connections that use them', async () => {
     const { links, take } = linksOf(hour);
     const href = await links.take();
     links.refuse(href, 403);
@@ -80,7 +80,7 @@ describe('the links of a download', () => {
     expect(await take()).toBe(2);
   });
 
-  it('are given up when three in a row are refused, and not when bytes came between', async () => {
+  it('fail the download when three in a row are refused, unless bytes arrived in between', async () => {
     const { links } = linksOf(hour);
     const refuse = async () => links.refuse(await links.take(), 403);
     await refuse();
@@ -94,7 +94,7 @@ describe('the links of a download', () => {
     });
   });
 
-  it('may fail to come, and are asked for again', async () => {
+  it('are requested again after the service failed to give one', async () => {
     const answers = [new Error('503'), null];
     const links = new PresignedLinks(async () => {
       const failure = answers.shift();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ReadBuffers } from '../../../src/bundle/download/read-buffers.ts';
 
-/** A socket that buffers into the buffers it is given. */
+/** A socket that reads into the buffers it is given. */
 function socketOf(buffers: ReadBuffers) {
   const chunks: Buffer[] = [];
   const { buffer, callback } = buffers.socketOptions((chunk) => chunks.push(chunk) > 0);

@@ -9,7 +9,7 @@ import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 const identity = { etag: '"a"', total: 1_000 };
 const bytes = randomBytes(1_000);
 
-/** A file with these bytes and a journal that speaks of two pieces, the first with two checkpoints. */
+/** A file with these bytes and a journal of two runs, the first with two checkpoints. */
 async function written(content = bytes) {
   const folder = await tempFolder();
   const [file, journal] = [join(folder, 'archive'), join(folder, 'archive.resume')];
@@ -47,7 +47,7 @@ describe('the journal of a download', () => {
     ]);
   });
 
-  it('does not believe bytes that never reached the disk, but those before them', async () => {
+  it('does not believe bytes that never reached the disk, but believes those before them', async () => {
     const lost = Buffer.from(bytes);
     lost.fill(0, 150, 300);
     expect(spans(await recovered(await written(lost)))).toEqual([
@@ -58,7 +58,7 @@ describe('the journal of a download', () => {
     expect(spans(await recovered(await written(short)))).toEqual([[0, 300]]);
   });
 
-  it('is read over lines that were cut, or speak of what cannot be', async () => {
+  it('skips lines that were cut or are impossible', async () => {
     const place = await written();
     await appendFile(place.journal, '700 8\n-1 5 00000000\n900 1100 00000000\n5 5 00000000\n700 80');
     expect(spans(await recovered(place))).toHaveLength(2);

@@ -18,11 +18,11 @@ describe('the speed of a download', () => {
     expect(speedOf([0, 0], [10_000, 90_000_000], [20_000, 100_000_000])).toBe(1_000_000);
   });
 
-  it('is that since the download began anew', () => {
+  it('counts from when the download started over', () => {
     expect(speedOf([0, 90_000_000], [1_000, 0], [2_000, 3_000_000])).toBe(3_000_000);
   });
 
-  it('falls to nothing when nothing comes', () => {
+  it('falls to zero when no bytes arrive', () => {
     expect(speedOf([0, 5], [11_000, 5], [12_000, 5])).toBe(0);
   });
 });

@@ -7,7 +7,7 @@ import { sha256 } from '../../tools/bundle/object-server.ts';
 import { publish, siteDomain } from '../../tools/bundle/staged.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
-/** More than the sockets of both sides hold. */
+/** More than the socket buffers of both sides take. */
 const large = Buffer.alloc(32 * 1024 ** 2, 'docs ');
 const [VERSION, NEXT] = ['20261121T040200Z-aaaaaaaaaaaa', '20261122T040200Z-bbbbbbbbbbbb'];
 const path = `/${siteDomain}/versions/${VERSION}/bundle.tar.gz`;
@@ -26,7 +26,7 @@ async function serving(settings: Partial<ServerSettings> = {}, content = large) 
   return { root, store, server };
 }
 
-/** A client that says what it is told and reads only when it is told. */
+/** A client that sends and reads only on demand. */
 async function client(port: number, says: string, { from = '127.0.0.1' } = {}) {
   const socket: Socket = createConnection({ port, host: '127.0.0.1', localAddress: from });
   socket.pause();
@@ -38,7 +38,7 @@ async function client(port: number, says: string, { from = '127.0.0.1' } = {}) {
   socket.write(says);
   return {
     socket,
-    /** Everything until the server closes the connection. */
+    /** All bytes until the server closes the connection. */
     async rest(): Promise<string> {
       socket.on('data', (chunk) => {
         received += chunk.toString('latin1');
@@ -63,7 +63,7 @@ async function client(port: number, says: string, { from = '127.0.0.1' } = {}) {
 const get = (target = path, more = '') => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 
 describe('readers', () => {
-  it('beyond the limit of their address are asked to come again, the others are served', async () => {
+  it('beyond the limit of their address get Retry-After while others are served', async () => {
     const { server } = await serving({ readersPerAddress: 2, idleMs: 60_000 });
     for (let count = 0; count < 2; count += 1) {
       expect(await (await client(server.port, get())).head()).toMatch(/^HTTP\/1.1 200 OK/);
@@ -78,7 +78,7 @@ describe('readers', () => {
     expect(await (await client(server.port, get(), { from: '127.0.0.2' })).head()).toMatch(/^HTTP\/1.1 200 OK/);
   });
 
-  it('beyond the limit of all are too, until one has done', async () => {
+  it('beyond the total limit do so too, until one has finished', async () => {
     const { server } = await serving({ readers: 2, idleMs: 60_000 });
     const first = await client(server.port, get(), { from: '127.0.0.2' });
     const second = await client(server.port, get(), { from: '127.0.0.3' });
@@ -97,7 +97,7 @@ describe('readers', () => {
     expect((await fetch(`${server.url}${path}`)).status).toBe(503);
   });
 
-  it('that stop reading are cut off, and their place is free again', async () => {
+  it('that stop reading are cut off, and their slot is free again', async () => {
     const { server } = await serving({ readers: 1, idleMs: 300 });
     const lazy = await client(server.port, get());
     await expect.poll(async () => (await fetch(`${server.url}${path}`, { method: 'HEAD' })).status).toBe(200);
@@ -106,7 +106,7 @@ describe('readers', () => {
     expect(received.length).toBeLessThan(large.length);
   });
 
-  it('that are slow but read on get everything', async () => {
+  it('that are slow but keep reading get everything', async () => {
     const { server } = await serving({ idleMs: 1_000 }, large.subarray(0, 8 * 1024 ** 2));
     const response = await fetch(`${server.url}${path}`);
     let bytes = 0;
@@ -117,7 +117,7 @@ describe('readers', () => {
     expect(bytes).toBe(8 * 1024 ** 2);
   });
 
-  it('that open connections and say nothing are turned away at some number, and later closed', async () => {
+  it('that open silent connections are refused beyond a number, and later closed', async () => {
     const { server } = await serving({ readersPerAddress: 1 });
     const silent = await Promise.all(Array.from({ length: 8 }, () => client(server.port, '')));
     await expect.poll(() => silent.filter(({ socket }) => socket.readableEnded || socket.destroyed).length).toBe(0);
@@ -141,7 +141,7 @@ describe('readers', () => {
 });
 
 describe('requests', () => {
-  it('that are not as they should be are refused, each with its status', async () => {
+  it('that are malformed are refused, each with its status', async () => {
     const { server } = await serving({}, Buffer.from('small'));
     const bad: [what: string, says: string, status: number][] = [
       ['too long a path', get(`/${'x'.repeat(1_100)}`), 414],
@@ -161,7 +161,7 @@ describe('requests', () => {
     expect((await fetch(`${server.url}${path}`)).status).toBe(200);
   });
 
-  it('for many ranges at once get the whole, and many small ranges one after the other fit together', async () => {
+  it('for many ranges at once get the whole object, and many small ranges in turn fit together', async () => {
     const content = Buffer.from('0123456789'.repeat(100));
     const { server } = await serving({}, content);
     const many = Array.from({ length: 500 }, (_, index) => `${index}-${index}`).join(',');
@@ -189,7 +189,7 @@ describe('requests', () => {
 });
 
 describe('what happens in the store meanwhile', () => {
-  it('is nothing to a reader: the version goes on being sent while it is removed, and is gone after', async () => {
+  it('does not disturb a reader: a version removed half-way is sent to its end, and is gone afterwards', async () => {
     const { store, server } = await serving({ idleMs: 60_000 });
     const response = await fetch(`${server.url}${path}`);
     const reader = response.body?.getReader();
@@ -205,7 +205,7 @@ describe('what happens in the store meanwhile', () => {
     expect((await fetch(`${server.url}${path.replace(VERSION, NEXT)}`)).status).toBe(200);
   });
 
-  it('never lets a cut file pass for a whole one', async () => {
+  it('never lets a truncated file pass for a complete one', async () => {
     const { root, server } = await serving({}, Buffer.alloc(300_000, 'x'));
     const { truncate, appendFile } = await import('node:fs/promises');
     const file = `${root}/${siteDomain}/versions/${VERSION}/bundle.tar.gz`;

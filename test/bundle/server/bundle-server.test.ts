@@ -34,7 +34,7 @@ async function serveVersion(options: Partial<ServerSettings> = {}) {
   return { root, server, store };
 }
 
-/** Sends the path as it is, which `fetch` would tidy. */
+/** Sends the path unchanged; `fetch` would normalize it. */
 function rawStatus(port: number, path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ host: '127.0.0.1', port, path }, (response) => {
@@ -48,7 +48,7 @@ function rawStatus(port: number, path: string): Promise<number | undefined> {
 const base = `/${siteDomain}/versions/${version}`;
 
 describe('the bundle server', () => {
-  it('serves the bundle for ever, with its digest as ETag', async () => {
+  it('serves the bundle as immutable, with its digest as ETag', async () => {
     const { server } = await serveVersion();
     const response = await fetch(`${server.url}${base}/bundle.tar.gz`);
     expect(Buffer.from(await response.arrayBuffer())).toEqual(bytes);
@@ -88,7 +88,7 @@ describe('the bundle server', () => {
     expect((await get({}, 'POST')).status).toBe(405);
   });
 
-  it('answers 404 for a removed version, whatever is asked and was answered before', async () => {
+  it('answers 404 for a removed version, whatever was answered before', async () => {
     const { root, server } = await serveVersion();
     const noneMatch = { 'if-none-match': `"${sha256(bytes)}"`, 'cache-control': 'max-age=0' };
     const asked: [method: string, headers: Record<string, string>][] = [
@@ -100,7 +100,7 @@ describe('the bundle server', () => {
     ];
     const folder = join(root, siteDomain, 'versions', version);
     const kept = join(root, 'kept');
-    // Each is the first one after the removal.
+    // Each is the first request after the removal.
     for (const [method, headers] of asked) {
       const status = async () => (await fetch(`${server.url}${base}/bundle.tar.gz`, { method, headers })).status;
       expect(await status()).not.toBe(404);
@@ -111,7 +111,7 @@ describe('the bundle server', () => {
     }
   });
 
-  it('shows nothing else of the store', async () => {
+  it('serves nothing else of the store', async () => {
     const { root, server } = await serveVersion();
     await mkdir(join(root, siteDomain, 'versions', '.tmp'));
     const elsewhere = [
@@ -144,7 +144,7 @@ describe('the bundle server', () => {
     expect(refused.headers.get('etag')).toBeNull();
   });
 
-  it('asks for the token, if there is one, except for its health', async () => {
+  it('requires the token, if configured, except for /healthz', async () => {
     const { server } = await serveVersion({ token: 'swordfish' });
     const status = async (authorization?: string) =>
       (await fetch(`${server.url}${base}/bundle.tar.gz`, { headers: authorization ? { authorization } : {} })).status;
@@ -155,7 +155,7 @@ describe('the bundle server', () => {
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
 
-  it('listens on this machine only, says when its port is taken, and stops when told', async () => {
+  it('listens on loopback only, reports a taken port, and stops when told', async () => {
     const controller = new AbortController();
     const { root, server } = await serveVersion({ signal: controller.signal });
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`);

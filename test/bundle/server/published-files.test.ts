@@ -23,7 +23,7 @@ async function counted() {
   return { files, failures, ask, manifests };
 }
 
-it('reads the manifest once for all who ask at once, and again when it is forgotten', async () => {
+it('reads the manifest once for concurrent requests, and again once forgotten', async () => {
   const { files, ask, manifests } = await counted();
   const answers = await ask();
   expect(new Set(answers.map((answer) => answer.status === 'fulfilled' && answer.value?.bytes))).toEqual(new Set([10]));
@@ -35,7 +35,7 @@ it('reads the manifest once for all who ask at once, and again when it is forgot
   expect(manifests()).toBe(2);
 });
 
-it('shares failures and absence too, and remembers neither', async () => {
+it('shares failures and absence, and remembers neither', async () => {
   const { failures, ask, manifests } = await counted();
   failures.push(new Error('away'));
   expect(new Set((await ask()).map(({ status }) => status))).toEqual(new Set(['rejected']));

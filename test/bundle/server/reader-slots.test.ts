@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { clientOf, ReaderSlots } from '../../../src/bundle/server/reader-slots.ts';
 
-it('gives slots in all and by address, and takes each back once', () => {
+it('limits slots in total and by address, and frees each once', () => {
   const slots = new ReaderSlots({ total: 3, perAddress: 2 });
   const [first, second] = [slots.take('10.0.0.1'), slots.take('10.0.0.1')];
   expect([first, second].every((release) => release !== null)).toBe(true);
@@ -20,7 +20,7 @@ it('gives slots in all and by address, and takes each back once', () => {
   expect(slots.take('10.0.0.1')).toBeNull();
 });
 
-it('takes all addresses of a client with IPv6 for one', () => {
+it('counts all addresses of an IPv6 client as one', () => {
   expect(clientOf('2001:db8:1:2::1')).toBe(clientOf('2001:db8:1:2:ffff::9'));
   expect(clientOf('2001:db8:1:2::1')).not.toBe(clientOf('2001:db8:1:3::1'));
   expect(clientOf('fe80::1%eth0')).toBe(clientOf('fe80::2%eth0'));

@@ -52,7 +52,7 @@ const requests: [method: string, file: string, headers: Record<string, string>][
 
 async function answer(url: string, [method, file, headers]: (typeof requests)[number]) {
   const address = `${url}/${siteDomain}/versions/${version}/${file}`;
-  // Without it `fetch` asks past caches, which servers may take for the wish to see everything again.
+  // Without it `fetch` sends Cache-Control: no-cache, which servers may take as a request for the whole object.
   const response = await fetch(address, { method, headers: { 'cache-control': 'max-age=0', ...headers } });
   const shown = ['etag', 'content-range', 'content-length', 'content-type', 'cache-control', 'accept-ranges', 'allow'];
   const said = response.status >= 400 ? ['content-range', 'allow'] : shown;
@@ -80,7 +80,7 @@ for (const backend of backends) {
     beforeAll(() => backend.start(), 60_000);
     afterAll(() => backend.stop());
 
-    it('answers as the one that serves a folder does', async () => {
+    it('answers like the one that serves a folder', async () => {
       const root = await tempFolder();
       const folder = await DirectoryBundleStore.open({ root, publicUrl: 'http://x' });
       const { store } = await backend.scene();
@@ -91,7 +91,7 @@ for (const backend of backends) {
       for (const request of requests) {
         const wanted = await answer(expected, request);
         statuses.add(wanted.status);
-        // What is sent along with 304 is up to the server.
+        // Which headers come with a 304 is up to the server.
         if (wanted.status === 304) expect((await answer(actual, request)).status).toBe(304);
         else if (wanted.status >= 400) {
           expect(await answer(actual, request)).toMatchObject({ status: wanted.status, headers: wanted.headers });
@@ -102,7 +102,7 @@ for (const backend of backends) {
   });
 }
 
-describe.skipIf(!s3Backend.available)('the bundle server before a bucket that is away', { timeout: 60_000 }, () => {
+describe.skipIf(!s3Backend.available)('the bundle server of an unreachable bucket', { timeout: 60_000 }, () => {
   beforeAll(() => s3Backend.start(), 60_000);
   afterAll(() => s3Backend.stop());
 

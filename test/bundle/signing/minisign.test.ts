@@ -26,7 +26,7 @@ async function scene() {
 const noPassword = () => null;
 
 describe.skipIf(program === null)('beside the real minisign', { timeout: 60_000 }, () => {
-  it('it verifies what we sign', async () => {
+  it('it verifies what docferry signs', async () => {
     const { minisign, text } = await scene();
     const key = await readSecretKey(await text('mine.key'), noPassword);
     await minisign.write('manifest.json.minisig', signatureText(Buffer.from(content), 'domain:docs\tversion:ü', key));
@@ -35,7 +35,7 @@ describe.skipIf(program === null)('beside the real minisign', { timeout: 60_000 
     expect(await minisign.verify('manifest.json', 'mine')).toBeNull();
   });
 
-  it('we verify what it signs, and not what was changed', async () => {
+  it('docferry verifies what it signs, and refuses what was changed', async () => {
     const { minisign, text, publicKey } = await scene();
     await minisign.sign('manifest.json', 'mine', ['-t', 'as it said']);
     const { id, key } = await publicKey();
@@ -54,7 +54,7 @@ describe.skipIf(program === null)('beside the real minisign', { timeout: 60_000 
     expect(signsContent(signature, Buffer.from(content), stranger.key)).toBe(false);
   });
 
-  it('the older kind of signature is known for what it is and never counts', async () => {
+  it('the legacy kind of signature is recognised and never accepted', async () => {
     const { minisign, text, publicKey } = await scene();
     await minisign.sign('manifest.json', 'mine', ['-l']);
     expect(await minisign.verify('manifest.json', 'mine')).not.toBeNull();
@@ -63,18 +63,20 @@ describe.skipIf(program === null)('beside the real minisign', { timeout: 60_000 
     expect(signsContent(signature, Buffer.from(content), (await publicKey()).key)).toBe(false);
   });
 
-  it('opens a key with its password, and not with another or none', async () => {
+  it('opens a key with its password, but not with another or none', async () => {
     const { minisign, text } = await scene();
     await minisign.makeKey('locked', 'correct horse');
     const file = await text('locked.key');
     const key = await readSecretKey(file, () => 'correct horse');
     await minisign.write('manifest.json.minisig', signatureText(Buffer.from(content), 'locked', key));
     expect(await minisign.verify('manifest.json', 'locked')).toContain('Trusted comment: locked');
-    await expect(readSecretKey(file, () => 'battery staple')).rejects.toThrow('cannot be opened: another password');
-    await expect(readSecretKey(file, noPassword)).rejects.toThrow('has a password, and none is given');
+    await expect(readSecretKey(file, () => 'battery staple')).rejects.toThrow(
+      'cannot be opened: the password is wrong',
+    );
+    await expect(readSecretKey(file, noPassword)).rejects.toThrow('needs a password, and none is given');
   });
 
-  it('refuses files that are no key, or a damaged one, without showing any of it', async () => {
+  it('refuses files that are no key or a damaged key, without showing any of them', async () => {
     const { text } = await scene();
     const good = await text('mine.key');
     const [comment = '', base64 = ''] = good.split('\n');
@@ -142,9 +144,9 @@ describe('texts that minisign does not write', () => {
   });
 });
 
-it('takes the limits of a key file as libsodium does', () => {
+it('reads the limits in a key file as libsodium does', () => {
   expect(scryptCost(524_288, 16_777_216)).toEqual({ N: 2 ** 14, p: 1 });
-  // What minisign asks for, and what it falls back to where memory is short.
+  // The limits that minisign asks for, and its fallback where memory is short.
   expect(scryptCost(2_097_152, 67_108_864)).toEqual({ N: 2 ** 16, p: 1 });
   expect(scryptCost(33_554_432, 1_073_741_824)).toEqual({ N: 2 ** 20, p: 1 });
   expect(scryptCost(33_554_432, 268_435_456)).toEqual({ N: 2 ** 18, p: 4 });

@@ -11,7 +11,7 @@ import { Minisign, minisignProgram } from '../../tools/servers/minisign.ts';
 
 const program = minisignProgram();
 const first = '20261121T040200Z-aaaaaaaaaaaa';
-/** Named by their content, as `store verify` asks for. */
+/** Named by their content, as `store verify` requires. */
 const named = (day: number, content: string) =>
   versionName(Date.UTC(2026, 10, day), stagedManifest(content, filesOf(content)).contentDigest);
 const at = (version: string, name: string) => `${siteDomain}/versions/${version}/${name}`;
@@ -38,7 +38,7 @@ for (const backend of backends) {
       beforeAll(() => backend.start(), 60_000);
       afterAll(() => backend.stop());
 
-      it('carry a signature that the real minisign verifies, and that says what they are', async () => {
+      it('carry a signature that the real minisign verifies and that names them', async () => {
         const { open, read } = await backend.scene();
         const { signer, verify } = await keys();
         const { contentDigest } = await publish(await open(signer), first);
@@ -68,7 +68,7 @@ for (const backend of backends) {
         expect((await files()).filter((path) => path.includes(older))).toEqual([]);
       });
 
-      it('stay without one where none is asked for', async () => {
+      it('are unsigned where no signature is configured', async () => {
         const { store, files } = await backend.scene();
         await publish(store, first);
         expect((await files()).filter((path) => path.endsWith('.minisig'))).toEqual([]);
@@ -80,7 +80,7 @@ for (const backend of backends) {
         }
       });
 
-      it('do not come to be when the key cannot be used, and do once it can', async () => {
+      it('are not published while the key cannot be used, and are once it can', async () => {
         const { open, files } = await backend.scene();
         const { minisign, signer } = await keys();
         const store = await open(signer);
@@ -101,13 +101,13 @@ for (const backend of backends) {
         ]);
       });
 
-      it('have the signature of the present key also where a publisher with another died before the manifest', async () => {
+      it('have the signature of the current key even where a publisher with another key died before the manifest', async () => {
         const { open, write, read } = await backend.scene();
         const { signer, verify } = await keys();
         const store = await open(signer);
         if (backend.kind === 's3') await write(at(first, 'manifest.json.minisig'), 'of another key');
         await publish(store, first);
-        // Done already: the second time changes nothing.
+        // The second call changes nothing.
         await publish(store, first);
         expect(await verify(read, first)).toContain(`version:${first}`);
       });

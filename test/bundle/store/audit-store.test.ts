@@ -23,7 +23,7 @@ for (const backend of backends) {
     }
     const at = (version: string, file: string) => `${siteDomain}/versions/${version}/${file}`;
 
-    it('finds everything good after publishing, and tells how far it is', async () => {
+    it('finds everything good after publishing, and reports progress', async () => {
       const { store, versions } = await withVersions(2);
       const seen: [bytes: number, totalBytes: number, state: string][] = [];
       const audits = await auditStore(store, [siteDomain], {
@@ -65,7 +65,7 @@ for (const backend of backends) {
       const relist = { ...(await manifestOf(relisted)), files: filesOf('evil') };
       await write(at(relisted, 'manifest.json'), JSON.stringify(relist));
       await write(at(torn, 'manifest.json'), '{"version":');
-      // A whole version in place of another: it agrees with itself, but not with its name.
+      // A complete version under another's name: it agrees with itself, but not with its name.
       const other = { version: renamed, ...stagedManifest('evil', filesOf('evil')) };
       await write(at(renamed, 'manifest.json'), JSON.stringify(other));
       await write(at(renamed, 'bundle.tar.gz'), 'evil');
@@ -86,7 +86,7 @@ for (const backend of backends) {
       ]);
     });
 
-    it('looks at the pointer too', async () => {
+    it('checks the pointer too', async () => {
       const { store, versions, read, write, remove } = await withVersions(2);
       const pointerOf = async () =>
         (await auditStore(store, [siteDomain])).map(({ current, reasons }) => [current, ...reasons]);

@@ -16,7 +16,7 @@ for (const backend of backends) {
     beforeAll(() => backend.start(), 60_000);
     afterAll(() => backend.stop());
 
-    it('publishes a staged archive under the layout that others read', async () => {
+    it('publishes a staged archive in the documented layout', async () => {
       const { store, files, read } = await backend.scene();
       const staged = await stage(store, 'run-1');
       const manifest = await store.publish('run-1', v1);
@@ -46,7 +46,7 @@ for (const backend of backends) {
       expect(await store.domains()).toEqual([siteDomain]);
     });
 
-    it('keeps its identity, also when many open it at once', async () => {
+    it('keeps its identity, even when many processes open it at once', async () => {
       const { store, open, remove } = await backend.scene();
       expect((await open()).identity).toBe(store.identity);
       await remove('.store.json');
@@ -56,7 +56,7 @@ for (const backend of backends) {
       await expect(store.checkWritable()).resolves.toBeUndefined();
     });
 
-    it('gives the same staging file for the same stage, and takes it back', async () => {
+    it('returns the same staging file for the same stage id, and discards it', async () => {
       const { store, files } = await backend.scene();
       const file = await store.stagingFile('run-1');
       await writeFile(file, 'half');
@@ -67,7 +67,7 @@ for (const backend of backends) {
       expect(await files()).toEqual([]);
     });
 
-    it('publishes from another machine what this one has verified', async () => {
+    it('publishes on one machine what another has verified', async () => {
       const { store, open } = await backend.scene();
       const staged = await stage(store, 'run-1');
       const other = await open();
@@ -88,15 +88,18 @@ for (const backend of backends) {
       expect(await store.withArchive(siteDomain, v1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
     });
 
-    it.skipIf(backend.kind === 'directory')('goes on where a publisher died: archive there, manifest not', async () => {
-      const { store, write } = await backend.scene();
-      await stage(store, 'run-1');
-      await write(`${siteDomain}/versions/${v1}/bundle.tar.gz`, 'archive bytes');
-      expect(await store.versions(siteDomain)).toEqual([]);
-      await expect(store.manifest(siteDomain, v1)).rejects.toBeInstanceOf(NoSuchVersion);
-      await store.publish('run-1', v1);
-      expect(await store.versions(siteDomain)).toHaveLength(1);
-    });
+    it.skipIf(backend.kind === 'directory')(
+      'completes what a dead publisher left: an archive without a manifest',
+      async () => {
+        const { store, write } = await backend.scene();
+        await stage(store, 'run-1');
+        await write(`${siteDomain}/versions/${v1}/bundle.tar.gz`, 'archive bytes');
+        expect(await store.versions(siteDomain)).toEqual([]);
+        await expect(store.manifest(siteDomain, v1)).rejects.toBeInstanceOf(NoSuchVersion);
+        await store.publish('run-1', v1);
+        expect(await store.versions(siteDomain)).toHaveLength(1);
+      },
+    );
 
     it('lets one of many publishers of the same name win, whole (P3)', async () => {
       const { store, open, read, unfinished } = await backend.scene();
@@ -209,7 +212,7 @@ for (const backend of backends) {
       expect(await store.rolledOut(siteDomain, 'toString')).toBeNull();
     });
 
-    it.each(['', '.', '..', '../x', 'a/b', 'a\\b', '.hidden', 'a\0b'])('takes %j for no name', async (name) => {
+    it.each(['', '.', '..', '../x', 'a/b', 'a\\b', '.hidden', 'a\0b'])('refuses the name %j', async (name) => {
       const { store } = await backend.scene();
       await expect(store.current(name)).rejects.toThrow(RangeError);
       await expect(store.manifest(siteDomain, name)).rejects.toThrow(RangeError);
@@ -244,7 +247,7 @@ for (const backend of backends) {
         return { ...scene, versions, left };
       }
 
-      it('keeps the newest, and whatever is current, held, recorded at a target or on its way to one', async () => {
+      it('keeps the newest, and every version that is current, held, recorded at a target or being rolled out', async () => {
         const { store, left, files } = await withVersions(9);
         await store.moveCurrent(siteDomain, versionAt(1), 0, now);
         await store.recordRollout(siteDomain, 'helmValues:a', versionAt(2));
@@ -261,7 +264,7 @@ for (const backend of backends) {
         expect((await files()).filter((path) => path.includes(versionAt(8)))).toEqual([]);
       });
 
-      it('leaves alone what is not named like a version, and has nothing to do for a site without any', async () => {
+      it('leaves other names alone, and does nothing for a site without versions', async () => {
         const { store, write, left } = await withVersions(2);
         await write(`${siteDomain}/versions/mine/note.txt`, 'mine');
         await store.prune(siteDomain, 1);
@@ -292,7 +295,7 @@ for (const backend of backends) {
         if (current) expect((await store.manifest(siteDomain, current.version)).version).toBe(current.version);
       });
 
-      it('does not begin to use what is gone', async () => {
+      it('does not start to use a removed version', async () => {
         const { store } = await withVersions(2);
         await store.prune(siteDomain, 1);
         await expect(store.startRollout(siteDomain, 't', versionAt(1))).rejects.toBeInstanceOf(NoSuchVersion);
@@ -300,7 +303,7 @@ for (const backend of backends) {
         expect(await store.current(siteDomain)).toBeNull();
       });
 
-      it('sweeps up downloads that nobody will publish any more, and no others (P5)', async () => {
+      it('removes abandoned downloads, and no others (P5)', async () => {
         const { store, files } = await backend.scene();
         await stage(store, 'run-1');
         const local = await store.stagingFile('run-2');
@@ -317,7 +320,7 @@ for (const backend of backends) {
   });
 }
 
-/** What it ends with: an error is a result here. */
+/** The outcome, where an error counts as a result. */
 async function settled(work: Promise<unknown>): Promise<unknown> {
   try {
     return await work;

@@ -78,7 +78,7 @@ describe('two versions', () => {
     });
   });
 
-  it('take names of objects for nothing but names', () => {
+  it('treat names of object properties as plain names', () => {
     expect(compare({ 'constructor/index.html': 'x' }, { ['__proto__' as string]: 'y' }).removed).toHaveLength(1);
   });
 });
@@ -87,7 +87,7 @@ describe('any two versions', () => {
   const name = fc.constantFrom('index.html', 'a.html', 'b/a.html', 'b/c.html', 'x.css', 'y.js', 'b/x.css', 'é.png');
   const site = fc.dictionary(name, fc.constantFrom('', '1', '2', '3'), { maxKeys: 8 });
 
-  it('become one another by what is listed', () => {
+  it('turn into each other by the listed changes', () => {
     fc.assert(
       fc.property(site, site, (a, b) => {
         const diff = compare(a, b);
@@ -103,7 +103,7 @@ describe('any two versions', () => {
     );
   });
 
-  it('account for every file once, and the other way round for the same', () => {
+  it('account for every file once, and for the same files in reverse', () => {
     fc.assert(
       fc.property(site, site, (a, b) => {
         const { counts, from, to } = compare(a, b);
@@ -113,7 +113,7 @@ describe('any two versions', () => {
         ] as const) {
           const { added, removed, changed, moved, unchanged } = counts[kind];
           expect(added + changed + moved + unchanged).toBe(after);
-          // A page that becomes another kind of file counts by what it is now.
+          // A page that becomes another kind of file counts as what it is now.
           if (kind === 'files') expect(removed + changed + moved + unchanged).toBe(before);
         }
         const back = compare(b, a).counts.files;

@@ -15,7 +15,7 @@ const now = new Date('2026-12-24T00:00:00Z');
 const [OLD, NEW] = [versionAt(1), versionAt(3)];
 const target = 'directory:./site';
 
-/** What begins to use the old version, and whether it is used then. */
+/** What takes the old version into use, and whether it is in use afterwards. */
 const uses = {
   hold: {
     begin: (store: BundleStore) => store.holds.place(siteDomain, { version: OLD, reason: null, at: now }),
@@ -33,7 +33,7 @@ const uses = {
 type Use = (typeof uses)[keyof typeof uses];
 const named = Object.entries(uses).map(([name, use]) => ({ name, use }));
 
-/** Three versions, the newest of them current. */
+/** Three versions, of which the newest is current. */
 async function fill(store: BundleStore): Promise<BundleStore> {
   for (const day of [1, 2, 3]) await publish(store, versionAt(day), `content of ${day}`);
   await store.moveCurrent(siteDomain, NEW, 0, now);
@@ -47,7 +47,7 @@ const ending = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-/** Refused and removed, or begun and left alone. */
+/** The version is refused and removed, or taken into use and kept. */
 async function expectOneOfBoth(store: BundleStore, { isUsed }: Use, end: unknown) {
   const kept = (await store.versions(siteDomain)).map(({ version }) => version);
   const begun = end === null;
@@ -62,7 +62,7 @@ for (const backend of backends) {
     beforeAll(() => backend.start(), 60_000);
     afterAll(() => backend.stop());
 
-    it.each(named)('that somebody begins to use at that moment stays or is refused: $name', async ({ use }) => {
+    it.each(named)('that is taken into use at that moment stays or is refused: $name', async ({ use }) => {
       for (let round = 0; round < 5; round += 1) {
         const { store, open } = await backend.scene();
         await fill(store);
@@ -82,7 +82,7 @@ describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeo
   beforeAll(() => s3Backend.start(), 60_000);
   afterAll(() => s3Backend.stop());
 
-  it('is refused while the retention that condemned it is dead, and its removal ends with the next', async () => {
+  it('is refused after the retention that condemned it died, and the next one removes it', async () => {
     for (const { use } of named) {
       const { store, write } = await s3Backend.scene();
       await fill(store);
@@ -97,13 +97,13 @@ describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeo
     }
   });
 
-  it.each(named)('stays or is refused wherever either stops while the other runs: $name', async ({ use }) => {
+  it.each(named)('stays or is refused wherever either process stops while the other runs: $name', async ({ use }) => {
     const begin = (store: BundleStore) => ending(use.begin(store));
     await eachStop(begin, prune, (store, end) => expectOneOfBoth(store, use, end));
     await eachStop(prune, begin, (store, _, end) => expectOneOfBoth(store, use, end));
   });
 
-  it('stays while one promotion of it goes on, though another has failed', async () => {
+  it('stays while one promotion of it goes on after another has failed', async () => {
     const { promotion } = uses;
     const failAndPrune = async (store: BundleStore) => {
       const end = await ending(store.moveCurrent(siteDomain, OLD, 0, now));
@@ -121,7 +121,7 @@ describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeo
 let stores = 0;
 const atOnce = 4;
 
-/** Stops the first before each of its requests in turn, while the second runs from beginning to end. */
+/** Stops the first process before each of its requests in turn, while the second runs from start to end. */
 async function eachStop<First, Second>(
   first: (store: BundleStore) => Promise<First>,
   second: (store: BundleStore) => Promise<Second>,
@@ -140,7 +140,7 @@ async function eachStop<First, Second>(
     const running = first(stopped);
     const ended = await Promise.race([proxy.paused.then(() => false), running.then(() => true)]);
     const then = await second(store);
-    proxy.goOn();
+    proxy.resume();
     const end = await running;
     await proxy.stop();
     await check(store, end, then).catch((error: unknown) => {

@@ -15,20 +15,20 @@ const facts = { stored: all, current: null, hold: null, rollouts: {}, inUse: not
 const holdAt = (version: string) => ({ version, since: now.toISOString(), reason: null, waiting: null });
 
 describe('prunable', () => {
-  it('takes the oldest beyond those that are kept', () => {
+  it('removes the oldest beyond the number to keep', () => {
     expect(prunable(facts, 3)).toEqual([2, 1].map(versionAt));
     expect(prunable(facts, 5)).toEqual([]);
     expect(prunable({ ...facts, stored: [] }, 1)).toEqual([]);
   });
 
-  it('counts those it must not take among the newest only when they are', () => {
+  it('keeps needed versions in addition to the newest', () => {
     expect(prunable({ ...facts, current: versionAt(1) }, 2)).toEqual([3, 2].map(versionAt));
     expect(prunable({ ...facts, hold: holdAt(versionAt(2)), rollouts: { t: versionAt(3) } }, 1)).toEqual(
       [4, 1].map(versionAt),
     );
   });
 
-  it('leaves what is rolled out or promoted now, as long as whoever does it can be alive', () => {
+  it('keeps what is being rolled out or promoted, until the promotion counts as abandoned', () => {
     const inUse = withRollout(nothingInUse, 'constructor', versionAt(1));
     expect(prunable({ ...facts, inUse }, 1)).not.toContain(versionAt(1));
     const hours = (n: number) => new Date(now.getTime() - n * 3_600_000);
@@ -39,12 +39,12 @@ describe('prunable', () => {
     expect(livePromotions(dead, now)).toEqual({});
   });
 
-  it('takes nothing that is not named like a version', () => {
+  it('leaves names that are no version alone', () => {
     expect(prunable({ ...facts, stored: ['notes', '2026', ...all] }, 1)).toHaveLength(4);
   });
 });
 
-it('a use replaces the one before it at the same target, and an ended promotion is gone', () => {
+it('a rollout replaces the one before at the same target, and an ended promotion is gone', () => {
   const first = withRollout(withRollout(nothingInUse, 'a', versionAt(1)), '__proto__', versionAt(2));
   expect(Object.entries(withRollout(first, 'a', versionAt(3)).rollingOut)).toEqual([
     ['a', versionAt(3)],
@@ -53,7 +53,7 @@ it('a use replaces the one before it at the same target, and an ended promotion 
   const [one, other, same] = [attempt(1), attempt(2), attempt(1, 'other')];
   const begun = [one, other, same].reduce((inUse, begins) => withPromotion(inUse, begins, now), nothingInUse);
   const ended = withPromotion(begun, one, null);
-  // Another's of the same version goes on.
+  // Another attempt with the same version goes on.
   expect(prunable({ ...facts, inUse: ended }, 1)).toEqual([4, 3].map(versionAt));
   expect(prunable({ ...facts, inUse: withPromotion(ended, same, null) }, 1)).toEqual([4, 3, 1].map(versionAt));
   expect(nothingInUse).toEqual({ rollingOut: {}, promoting: {}, removing: [], changes: 0 });

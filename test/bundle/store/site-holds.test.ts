@@ -24,7 +24,7 @@ for (const backend of backends) {
     const move = async (store: BundleStore, version: string) =>
       store.moveCurrent(siteDomain, version, await epochOf(store), now);
 
-    it('keeps the pointer where it is until released, and says so to every machine', async () => {
+    it('keeps the pointer where it is until released, seen by every machine', async () => {
       const { store, open } = await withVersions(2);
       expect(await store.holds.of(siteDomain)).toBeNull();
       const hold = { version: versionAt(1), since: now.toISOString(), reason: 'broken search', waiting: null };
@@ -46,7 +46,7 @@ for (const backend of backends) {
       expect((await move(store, versionAt(2))).version).toBe(versionAt(2));
     });
 
-    it('keeps its time and what waits when held again, and takes a new reason', async () => {
+    it('keeps its time and the waiting version when placed again, and takes a new reason', async () => {
       const { store } = await withVersions(2);
       expect(await store.holds.noteWaiting(siteDomain, versionAt(2))).toBeNull();
       await store.holds.place(siteDomain, { ...request, reason: 'first' });
@@ -58,13 +58,13 @@ for (const backend of backends) {
         reason: 'second',
         waiting: versionAt(2),
       });
-      // Held at what waited: nothing waits any more.
+      // The hold moves to the version that waited: none waits any more.
       expect(await store.holds.place(siteDomain, { ...request, version: versionAt(2) })).toMatchObject({
         waiting: null,
       });
     });
 
-    it('refuses to hold what is not there', async () => {
+    it('refuses to hold at a missing version', async () => {
       const { store } = await withVersions(1);
       const place = (version: string | null, domain = siteDomain) => store.holds.place(domain, { ...request, version });
       await expect(place(versionAt(9))).rejects.toBeInstanceOf(NoSuchVersion);
@@ -73,7 +73,7 @@ for (const backend of backends) {
       expect(await store.holds.of('never.example')).toBeNull();
     });
 
-    it('retention leaves alone what is held and what waits for the release', async () => {
+    it('retention keeps the held version and the one that waits for the release', async () => {
       const { store } = await withVersions(6);
       await store.holds.place(siteDomain, { ...request, version: versionAt(2) });
       await store.holds.noteWaiting(siteDomain, versionAt(3));
@@ -90,7 +90,7 @@ for (const backend of backends) {
       expect((await store.inventory(siteDomain)).map(({ version }) => version)).toEqual([3, 2, 1].map(versionAt));
     });
 
-    it('is never overtaken: whoever has begun to move the pointer is done before the hold, or does not move it', async () => {
+    it('is never overtaken: a promotion moves the pointer before the hold or not at all', async () => {
       const { store, open } = await withVersions(8);
       const movers = await Promise.all([2, 3, 4, 5].map(() => open()));
       const epoch = await epochOf(store);

@@ -6,7 +6,7 @@ function failing(code: string): Promise<unknown> {
   return changing('/data/bundles', () => Promise.reject(error)).catch((thrown: unknown) => thrown);
 }
 
-describe('what a person must mend (P2)', () => {
+describe('what a person must fix (P2)', () => {
   it.each([
     ['ENOSPC', /the disk of the bundle store \/data\/bundles is full \(ENOSPC\): free some space/],
     ['EDQUOT', /the disk of the bundle store \/data\/bundles is full \(EDQUOT\): free some space/],

@@ -47,7 +47,7 @@ describe('summarizeChanges', () => {
     expect(summarizeChanges(null, second)).toMatchObject({ against: null, pages: { added: 1 }, others: { added: 1 } });
   });
 
-  it('stays small enough for a history: twenty paths of a kind, and none that are too long together', () => {
+  it('stays small enough for a history: twenty paths of a kind, or none when they are too long together', () => {
     const many = Array.from({ length: 1_000 }, (_, n) => file(`page-${n}.html`));
     const changes = summarizeChanges(null, manifest('v1', many));
     expect(changes.pages.added).toBe(1_000);

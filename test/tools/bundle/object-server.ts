@@ -12,7 +12,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((stop) => stop()));
 });
 
-/** An HTTP server for one test: each request goes to the next handler, the last one takes all that follow. */
+/** An HTTP server for one test: each request goes to the next handler, and all further ones to the last. */
 export async function serve(...handlers: Handler[]) {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
@@ -30,7 +30,7 @@ export async function serve(...handlers: Handler[]) {
   return { port, link, links: linksTo(link), requests };
 }
 
-/** A service that gives the same link each time and says nothing else. */
+/** A service that gives the same link each time and nothing else. */
 export function linksTo(href: string): LinkSource {
   return async () => ({ href, sizeBytes: null, expiresAtMs: null, serviceNowMs: null });
 }
@@ -75,7 +75,7 @@ export function cutAfter(sent: number, { bytes, etag }: StoredObject): Handler {
     if (part === null) response.writeHead(200, headers);
     else response.writeHead(206, { ...headers, ...range });
     response.write(bytes.subarray(start, start + sent), () => {
-      // What the other side has not taken out of its buffers by then is lost to it, and no cut at this place.
+      // Bytes that the client has not read from its buffers by then are lost, and the cut comes earlier.
       setTimeout(() => response.destroy(), 250);
     });
   };
@@ -85,7 +85,7 @@ export function answer(status: number, headers: Record<string, string> = {}, bod
   return (_request, response) => void response.writeHead(status, headers).end(body);
 }
 
-/** What a request asks for; null for everything. */
+/** The requested range; null for the whole object. */
 export function partOf(request: IncomingMessage, length: number): { start: number; end: number } | null {
   const [, start, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
   if (start === undefined) return null;

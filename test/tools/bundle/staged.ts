@@ -4,7 +4,7 @@ import { sha256 } from './object-server.ts';
 
 export const siteDomain = 'docs.acme.example';
 
-/** What verification would have found in these bytes, which need be no archive. */
+/** What verification would have found in these bytes, which need not be an archive. */
 export function stagedManifest(content: string | Buffer, files = oneFile): StagedManifest {
   const bytes = Buffer.from(content);
   const digest = files.map(({ path, sha256: hash }) => `${path}\0${hash}\n`).join('');
@@ -19,12 +19,12 @@ export function stagedManifest(content: string | Buffer, files = oneFile): Stage
 
 const oneFile = [{ path: 'index.html', bytes: 2, sha256: sha256(Buffer.from('hi')) }];
 
-/** A file list of its own, so that its content digest is too. */
+/** A file list that depends on the text, and so does its content digest. */
 export function filesOf(text: string): StagedManifest['files'] {
   return [{ path: 'index.html', bytes: text.length, sha256: sha256(Buffer.from(text)) }];
 }
 
-/** Puts bytes into the store's staging and says they are verified. */
+/** Stages bytes in the store as if they had been verified. */
 export async function stage(store: BundleStore, stageId: string, content: string | Buffer = 'archive bytes') {
   const manifest = stagedManifest(content, filesOf(Buffer.from(content).toString('latin1', 0, 100)));
   await writeFile(await store.stagingFile(stageId), content);

@@ -14,23 +14,23 @@ import { S3BundleStore } from '../../../src/bundle/store/s3/s3-store.ts';
 import { type S3Server, s3ServerProgram, startS3Server } from '../servers/s3-server.ts';
 import { tempFolder } from './temp-folder.ts';
 
-/** A new store, and a way past it to what it keeps. */
+/** A new store, with direct access to its files. */
 export interface StoreScene {
   store: BundleStore;
-  /** Opens the same store as another machine would. */
+  /** Opens the same store as if from another machine. */
   open(signer?: ManifestSigner): Promise<BundleStore>;
-  /** Paths of everything in it but identity and lock, sorted. */
+  /** Paths of all files except identity and lock, sorted. */
   files(): Promise<string[]>;
   read(path: string): Promise<Buffer>;
   write(path: string, content: string | Buffer): Promise<void>;
   remove(path: string): Promise<void>;
-  /** Uploads that are neither finished nor given up. */
+  /** Uploads neither completed nor aborted. */
   unfinished(): Promise<number>;
 }
 
 export interface Backend {
   kind: 'directory' | 's3';
-  /** False where this machine cannot have it. */
+  /** False where this machine cannot run it. */
   available: boolean;
   start(): Promise<void>;
   stop(): Promise<void>;

@@ -5,10 +5,10 @@ import { type Publication, publishOnce } from './publishing.ts';
 import { watchSite } from './watching.ts';
 
 /*
- * A process of its own for the tests in test/chaos, told by one JSON argument what to do:
+ * A separate process for the tests in test/chaos; one JSON argument says what to do:
  *   {"publish": Publication}                          publishes once
  *   {"publish": Publication, "rounds": N}             publishes N times, a second in the version's name apart
- *   {"watch": {store, site}, "until": FILE}           reads until the file is there, then prints what it has seen
+ *   {"watch": {store, site}, "until": FILE}           reads until the file exists, then prints what it has seen
  */
 
 type Order =
@@ -32,7 +32,7 @@ if (order.publish) {
 }
 process.exit();
 
-/** What may pass is tried again, as Temporal does it. */
+/** Retries what may pass, as Temporal would. */
 async function repeated(publication: Publication): Promise<string | null> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -18,23 +18,23 @@ export const kept = 3;
 const chunk = 64 * 1024;
 const someLimits = { maxBytes: 100_000_000, maxFiles: 1000, maxRatio: 1000 };
 
-/** What one publication needs to know; plain JSON. */
+/** The input of one publication; plain JSON. */
 export interface Publication {
   store: BundlePlaceConfig;
   /** Folder of the target. */
   site: string;
-  /** A good archive, which stands for the download. */
+  /** A good archive in place of the download. */
   archive: string;
-  /** Names the run; a repetition has the same. */
+  /** Names the run; the same in a repetition. */
   stageId: string;
   /** Time in the version's name, in milliseconds. */
   at: number;
 }
 
 /**
- * The steps an export takes with its stores and its target, in their order, by the parts it does them with: download to
- * the stage, verify, publish, move the pointer, remove what is old, roll out. Gives the version, or null when another
- * run was quicker. Safe to repeat.
+ * The steps of an export with its store and its target, in order and by the same functions: download to the staging file,
+ * verify, publish, move the pointer, remove old versions, roll out. Returns the version, or null when another run was
+ * quicker. Safe to repeat.
  */
 export async function publishOnce({ store, site, archive, stageId, at }: Publication): Promise<string | null> {
   const bundles = await openBundleStore(store);
@@ -64,7 +64,7 @@ export async function publishOnce({ store, site, archive, stageId, at }: Publica
   }
 }
 
-/** As a download does it: the proof of what the bytes are first, then the bytes, then a flush. */
+/** As a download does it: first the proof of the bytes, then the bytes, then a flush. */
 async function fetchTo(staged: string, archive: string): Promise<void> {
   const content = await readFile(archive);
   const file = await PartialFile.open(staged);

@@ -7,7 +7,7 @@ import { VersionDamaged } from '../../../src/bundle/store/store-errors.ts';
 import { hashFile } from '../../../src/files/hash-file.ts';
 import { siteDomain } from './publishing.ts';
 
-/** Between two looks: the others need the processor too. */
+/** Between two rounds, so that the publishers get the processor too. */
 const pauseMs = 20;
 
 /** What a reader has seen of a site; plain JSON. */
@@ -21,8 +21,8 @@ export interface Seen {
 }
 
 /**
- * Follows `current` again and again, as readers do, until `isOver`: the pointer never goes backwards, what it names is
- * whole by its digests, and so is the release that the target's link leads to.
+ * Follows `current` repeatedly, as readers do, until `isOver`: the pointer never goes backwards, the version it names is
+ * complete by its digests, and so is the release that the target's link points to.
  */
 export async function watchSite(bundles: BundleStore, site: string | null, isOver: () => boolean): Promise<Seen> {
   const seen: Seen = { looks: 0, visits: 0, versions: 0, problems: [] };
@@ -47,7 +47,7 @@ export async function watchSite(bundles: BundleStore, site: string | null, isOve
   return seen;
 }
 
-/** What fails because the version has been replaced and removed meanwhile is no problem. */
+/** An error is no problem when the version has been replaced and removed meanwhile. */
 async function stillCurrent(bundles: BundleStore, version: string, seen: Seen, look: () => Promise<void>) {
   try {
     await look();

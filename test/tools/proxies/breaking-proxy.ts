@@ -1,13 +1,13 @@
 import { type NumberedProxy, numberedProxy } from './numbered-proxy.ts';
 
 export interface BreakingProxy extends NumberedProxy {
-  /** Requests that came so far. */
+  /** Requests received so far. */
   requests(): number;
 }
 
 /**
- * Passes the first `whole` requests on to a server and none after that. The one that follows is either not passed on,
- * or passed on with its answer lost: what a process that dies cannot tell apart. `onBreak` is called at that moment.
+ * Passes the first `whole` requests on to a server. The next one is either dropped, or passed on and its answer lost: a
+ * dying process cannot tell these apart. `onBreak` is called at that moment, and no request is passed on afterwards.
  */
 export async function breakingProxy(
   target: string,

@@ -2,12 +2,12 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 
 export interface CuttingProxy {
   url: string;
-  /** Connections that were cut so far. */
+  /** Connections cut so far. */
   cuts(): number;
   stop(): Promise<void>;
 }
 
-/** Passes connections on to a server and cuts each of the first `cuts` when so many bytes have come back. */
+/** Passes connections on to a server and cuts each of the first `cuts` after a number of bytes has come back. */
 export async function cuttingProxy(target: string, afterBytes: number, cuts: number): Promise<CuttingProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();

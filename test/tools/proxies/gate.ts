@@ -3,7 +3,7 @@ export interface Gate {
   opened: Promise<void>;
 }
 
-/** What somebody waits for until it is opened. */
+/** Blocks its waiters until it is opened. */
 export function gate(): Gate {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {

@@ -1,11 +1,11 @@
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What becomes of the requests, which are numbered from 1 in the order they come. */
+/** What happens to the requests, numbered from 1 in order of arrival. */
 interface Course {
-  /** Before one is passed on. False: it is not, and its connection is cut. */
+  /** Before a request is passed on. False drops it and cuts its connection. */
   sends(number: number): boolean | Promise<boolean>;
-  /** Before its answer is. False: it is lost, and the connection is cut. */
+  /** Before its answer is passed back. False drops the answer and cuts the connection. */
   answers?(number: number): boolean;
   /** Before a connection is cut. */
   onCut?(): void;

@@ -2,13 +2,13 @@ import { gate } from './gate.ts';
 import { type NumberedProxy, numberedProxy } from './numbered-proxy.ts';
 
 export interface PausingProxy extends NumberedProxy {
-  /** Settles when the request that is kept back has come; never when there is none. */
+  /** Settles when the delayed request has arrived; never when there is none. */
   paused: Promise<void>;
-  /** Passes on what is kept back. */
-  goOn(): void;
+  /** Passes the delayed request on. */
+  resume(): void;
 }
 
-/** Passes requests on to a server, but keeps the one that follows the first `whole` back until it is told. */
+/** Passes requests on to a server, but delays the one after the first `whole` until `resume` is called. */
 export async function pausingProxy(target: string, whole: number): Promise<PausingProxy> {
   const pause = gate();
   const release = gate();
@@ -24,7 +24,7 @@ export async function pausingProxy(target: string, whole: number): Promise<Pausi
   return {
     ...proxy,
     paused: pause.opened,
-    goOn: release.open,
+    resume: release.open,
     async stop() {
       release.open();
       await proxy.stop();

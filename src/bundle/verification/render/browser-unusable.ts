@@ -1,4 +1,4 @@
-/** Pages cannot be rendered on this machine, for a reason that a person mends. */
+/** Pages cannot be rendered on this machine for a reason that a person must fix. */
 export class BrowserUnusable extends Error {
   override readonly name = 'BrowserUnusable';
   readonly fix: string;

@@ -5,9 +5,9 @@ import { BrowserUnusable } from './browser-unusable.ts';
 
 /** A Chromium, and whether it may use its own sandbox. */
 export interface BrowserChoice {
-  /** Its program; null for the one of this machine. */
+  /** Its program; null to search this machine for one. */
   program: string | null;
-  /** False only where the machine itself keeps it apart, such as in a container. */
+  /** False only where the machine itself isolates the browser, such as in a container. */
   sandbox: boolean;
 }
 

@@ -1,10 +1,10 @@
 import type { RenderRule } from '../../rules/render-rules.ts';
 
-/** At most 100 of a page; each rule has its own share, so that a flood of one hides nothing of another. */
-const keptOfARule = 25;
+/** At most 100 a page; each rule has its own share, so that a flood of one hides nothing of another. */
+const keptPerRule = 25;
 const detailCharacters = 300;
 
-/** The different findings of one page, of which a hostile page makes as many as it likes. */
+/** The distinct findings of one page; a hostile page can cause any number of them. */
 export class PageFindings {
   readonly #kept = new Map<RenderRule, Set<string>>();
   readonly #dropped = new Map<RenderRule, number>();
@@ -12,10 +12,10 @@ export class PageFindings {
   add(rule: RenderRule, detail: string): void {
     const kept = this.#kept.get(rule) ?? new Set();
     this.#kept.set(rule, kept);
-    // Copied: a slice alone would keep all of a long text in memory.
+    // Copied: a slice would keep the whole of a long text in memory.
     const cut = Buffer.from(detail.slice(0, detailCharacters)).toString();
     if (kept.has(cut)) return;
-    if (kept.size < keptOfARule) kept.add(cut);
+    if (kept.size < keptPerRule) kept.add(cut);
     else this.#dropped.set(rule, this.dropped(rule) + 1);
   }
 
@@ -24,7 +24,7 @@ export class PageFindings {
     return [...(this.#kept.get(rule) ?? [])];
   }
 
-  /** How many were not kept, repetitions among them. */
+  /** How many were not kept, repetitions included. */
   dropped(rule: RenderRule): number {
     return this.#dropped.get(rule) ?? 0;
   }

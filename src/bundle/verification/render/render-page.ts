@@ -5,17 +5,17 @@ import { PageFindings } from './page-findings.ts';
 import { isSingleColour } from './single-colour.ts';
 import { addressOf } from './site-files.ts';
 
-/** Where the browser finds the site; the name belongs to nobody (RFC 6761). */
+/** Where the browser finds the site; the name is reserved (RFC 6761). */
 export const origin = 'https://bundle.invalid';
 
 const loadTimeoutMs = 15_000;
 const screenshotTimeoutMs = 10_000;
-/** What scripts do right after loading counts too. */
+/** Time for what scripts do right after loading. */
 const settleMs = 300;
-/** Sites that draw themselves by script have so long. */
+/** Time for sites that scripts draw. */
 const blankForMs = 3_000;
 
-/** Opens one page of the site and says what is wrong with it. */
+/** Opens one page of the site and reports what is wrong with it. */
 export async function renderPage(context: BrowserContext, path: string): Promise<PageFindings> {
   const page = await context.newPage();
   const findings = new PageFindings();
@@ -32,7 +32,7 @@ export async function renderPage(context: BrowserContext, path: string): Promise
       add('page-external-request', `a WebSocket to ${hostOf(socket.url())}`);
       void socket.close().catch(() => undefined);
     });
-    const problem = await Promise.race([look(page, path), crashed.then(() => 'it crashes the browser')]);
+    const problem = await Promise.race([problemOf(page, path), crashed.then(() => 'it crashes the browser')]);
     if (problem !== null) add('page-does-not-render', problem);
   } finally {
     await page.close().catch(() => undefined);
@@ -40,8 +40,8 @@ export async function renderPage(context: BrowserContext, path: string): Promise
   return findings;
 }
 
-/** What keeps readers from seeing the page; null when it shows something. */
-async function look(page: Page, path: string): Promise<string | null> {
+/** Why readers would see nothing of the page; null when it shows something. */
+async function problemOf(page: Page, path: string): Promise<string | null> {
   try {
     await page.goto(addressOf(origin, path), { waitUntil: 'load', timeout: loadTimeoutMs });
   } catch (error) {
@@ -72,7 +72,7 @@ function addRequest(request: Request, status: number | null, add: (rule: RenderR
   const what = request.resourceType();
   const inside = url.startsWith(`${origin}/`) ? new URL(url).pathname : null;
   if (inside === null) add('page-external-request', `${what} from ${hostOf(url)}`);
-  // Browsers look for the first by themselves; what the page itself gave up was not missing.
+  // Browsers request the first on their own; a request that the page itself aborted is no failure.
   else if (inside === '/favicon.ico' || request.failure()?.errorText === 'net::ERR_ABORTED') return;
   else add('page-request-failed', status === null ? `${what} ${inside}` : `${what} ${inside}: ${status}`);
 }

@@ -16,14 +16,14 @@ import { samplePages } from './sample-pages.ts';
 import { SiteFiles } from './site-files.ts';
 
 export interface RenderOptions {
-  /** How many pages to look at. */
+  /** How many pages to open. */
   pages: number;
   browser: BrowserChoice;
   /** What becomes of a site that breaks a rule, where it differs from the rule's default. */
   levels: RenderRuleLevels;
-  /** An existing folder with room for the unpacked site, which is removed again. */
+  /** An existing folder with room for the unpacked site, which is removed afterwards. */
   workFolder: string;
-  /** What is not looked at by then is left out, and said; 10 minutes by default. */
+  /** Pages not opened by then are left out and reported; 10 minutes by default. */
   timeLimitMs?: number;
   signal?: AbortSignal | undefined;
   onPage?: ((done: number, pages: number) => void) | undefined;
@@ -31,12 +31,12 @@ export interface RenderOptions {
 
 const wholeTimeLimitMs = 600_000;
 const launchTimeoutMs = 60_000;
-/** Playwright holds a file whole, and again as base64, while it hands it over; larger ones are sent empty. */
+/** Playwright keeps a whole file in memory, and again as base64, while it passes it on; larger files are sent empty. */
 const handedOverBytes = 32 * 1024 ** 2;
-/** Findings of one rule that are listed; the others are counted. */
+/** Findings listed for each rule; the others are counted. */
 const mostListed = 10;
 
-/** Nothing leaves: no name has an address, every connection goes to a proxy that is not there, no UDP. */
+/** No traffic leaves: no name resolves, every connection goes to a proxy that does not exist, no UDP. */
 const noNetwork = [
   '--host-resolver-rules=MAP * ~NOTFOUND',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -49,8 +49,8 @@ const noNetwork = [
 const nowhere = 'http://127.0.0.1:1';
 
 /**
- * Opens sampled pages of a verified archive in Chromium, which gets the files from here and has no network. The archive
- * is that of the report, which found nothing to refuse. Throws `BrowserUnusable`, `UnpackMismatch`, system errors, and
+ * Opens sampled pages of a verified archive in Chromium, which gets its files from this process and has no network. The
+ * archive is that of the report, which found nothing to refuse. Throws `BrowserUnusable`, `UnpackMismatch`, system errors, and
  * the signal's reason.
  */
 export async function renderSite(
@@ -81,7 +81,7 @@ export async function renderSite(
         found.push({ path, findings: await renderPage(context, path) });
         options.onPage?.(found.length, wanted.length);
       }
-      // A browser that is stopped can look like a page that crashed.
+      // A stopped browser can look like a crashed page.
       signal?.throwIfAborted();
       return conclude(found, wanted, options.levels);
     } catch (error) {
@@ -97,7 +97,7 @@ export async function renderSite(
   }
 }
 
-/** It gets no variable of ours but those it needs: there are keys among them. */
+/** The browser gets only the variables it needs: the others contain keys. */
 async function launch(program: string, sandbox: boolean, home: string): Promise<Browser> {
   const { chromium } = await library();
   const { PATH = '', LANG = 'C.UTF-8' } = process.env;
@@ -143,7 +143,7 @@ async function openContext(browser: Browser, files: SiteFiles): Promise<BrowserC
     serviceWorkers: 'block',
     reducedMotion: 'reduce',
   });
-  // One after the other: a page can ask for any number of files at once.
+  // One by one: a page can ask for any number of files at once.
   let last: Promise<void> = Promise.resolve();
   await context.route(
     () => true,
@@ -182,7 +182,7 @@ function conclude(
     if (more > 0) listed.push({ rule, path: null, detail: `${more} more not listed` });
     const late = wanted.length - found.length;
     if (rule === 'page-does-not-render' && late > 0) {
-      listed.push({ rule, path: null, detail: `${late} pages were not looked at for lack of time` });
+      listed.push({ rule, path: null, detail: `${late} pages were not opened for lack of time` });
     }
     judged[levels[rule] ?? renderRuleTexts[rule].level].push(...listed);
   }

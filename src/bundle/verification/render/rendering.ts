@@ -1,16 +1,16 @@
 import type { Reason } from '../../../model/export/archive-facts.ts';
 import type { VerificationReport } from '../verification-report.ts';
 
-/** What sampled pages of a site showed in a browser. */
+/** The result of opening sampled pages of a site in a browser. */
 export interface Rendering {
-  /** Pages that were looked at. */
+  /** Pages that were opened. */
   pages: string[];
-  /** For which the archive is refused. */
+  /** Why the archive is refused. */
   reasons: Reason[];
   warnings: Reason[];
 }
 
-/** The report of an archive, together with what its pages showed. */
+/** The report of an archive, together with the result of rendering it. */
 export function withRendering(report: VerificationReport, { reasons, warnings }: Rendering): VerificationReport {
   return {
     ...report,

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { isPage } from '../site/site-pages.ts';
 
 /**
- * The pages to look at: the index page, and others as the content digest has it, so that the same archive is always
- * looked at in the same places and nobody can know them before.
+ * The pages to open: the index page, and others chosen by the content digest, so that the same archive always gets the
+ * same sample, which its author cannot predict.
  */
 export function samplePages(paths: readonly string[], contentDigest: string, count: number): string[] {
   const ranked = paths

@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib';
 
 const signature = '89504e470d0a1a0a';
-/** Bytes of a pixel, by the colour type of the header; screenshots have no other. */
+/** Bytes of a pixel, by the colour type in the header; screenshots have no others. */
 const pixelBytes: Record<number, number> = { 2: 3, 6: 4 };
 
 /** Whether all pixels of a PNG with 8 bits a channel and without interlacing, such as a screenshot, are the same. */
@@ -10,7 +10,7 @@ export function isSingleColour(png: Buffer): boolean {
   const width = png.readUInt32BE(16);
   const pixel = pixelBytes[png.readUInt8(25)];
   if (png.readUInt8(24) !== 8 || pixel === undefined || png.readUInt8(28) !== 0) {
-    throw new TypeError('a screenshot is a PNG of another kind');
+    throw new TypeError('a screenshot is an unsupported kind of PNG');
   }
   const rows = inflateSync(Buffer.concat([...imageData(png)]));
   const length = width * pixel;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { candidatesOf } from '../site/site-links.ts';
 
-/** What a server of the site would answer. */
+/** What a web server of the site would answer. */
 export interface SiteAnswer {
   status: 200 | 404;
   /** Null for an answer without a body. */
@@ -39,7 +39,7 @@ const types: Record<string, string> = {
   pdf: 'application/pdf',
 };
 
-/** The files of an unpacked site as a web server sends them; nothing but what is listed is ever named. */
+/** The files of an unpacked site as a web server sends them; only listed files are ever named. */
 export class SiteFiles {
   readonly #folder: string;
   readonly #paths: ReadonlySet<string>;

@@ -1,20 +1,20 @@
 import type { Reference } from './reference.ts';
 
-/** Where something begins that matters: comments and strings hide the rest, names of namespaces are not loaded. */
-const beginning = /\/\*|["']|\burl\(|@import\b|@namespace\b/gi;
+/** What the scanner stops at: comments and strings, which may contain the others, and namespaces, which load nothing. */
+const tokenStart = /\/\*|["']|\burl\(|@import\b|@namespace\b/gi;
 const space = /\s*/y;
 const bareUrl = /[^\s"')]*/y;
 
-/** What a style sheet loads: `url()` and `@import` (CSS Syntax 3), comments and strings left out. */
+/** What a style sheet loads: `url()` and `@import` (CSS Syntax 3), except in comments and strings. */
 export function cssReferences(text: string, by = 'url()', offset = 0): Reference[] {
   const found: Reference[] = [];
   const add = (url: string, name: string, at: number) => {
     if (url !== '') found.push({ kind: 'resource', url: withoutEscapes(url), by: name, at: offset + at });
   };
-  // Every step goes on behind what it has looked at, so that no text takes more than one pass.
+  // Every step starts after what the last one read, so that any text takes a single pass.
   for (let at = 0; at < text.length; ) {
-    beginning.lastIndex = at;
-    const match = beginning.exec(text);
+    tokenStart.lastIndex = at;
+    const match = tokenStart.exec(text);
     if (!match) break;
     const token = match[0].toLowerCase();
     const behind = match.index + token.length;
@@ -33,7 +33,7 @@ export function cssReferences(text: string, by = 'url()', offset = 0): Reference
   return found;
 }
 
-/** The string that begins here, up to its other quote, the end of the line or of the text; null when none does. */
+/** The string that begins here, up to its closing quote, the end of the line or of the text; null when none does. */
 function stringAt(text: string, start: number): { value: string; end: number } | null {
   const quote = text[start];
   if (quote !== '"' && quote !== "'") return null;

@@ -2,13 +2,13 @@ import type { Reason } from '../../../model/export/archive-facts.ts';
 import { printablePath } from '../../rules/reason-list.ts';
 import type { SiteRule } from '../../rules/site-rules.ts';
 
-/** Findings of one rule that are listed; the others are counted. */
+/** Findings listed for each rule; the others are counted. */
 const mostListed = 10;
 
-/** Findings by rule; can be passed between threads. */
+/** Findings by rule; may be passed between threads. */
 export type FindingsByRule = Map<SiteRule, { listed: Reason[]; count: number }>;
 
-/** Collects what breaks rules about a site, the first ten of each rule and a count of the rest. */
+/** Collects what breaks rules about a site: the first ten findings of each rule and a count of the rest. */
 export class Findings {
   readonly byRule: FindingsByRule = new Map();
 
@@ -27,7 +27,7 @@ export class Findings {
     }
   }
 
-  /** The findings of one rule; the last stands for those not listed. */
+  /** The findings of one rule; the last one counts those not listed. */
   of(rule: SiteRule): Reason[] {
     const { listed, count } = this.#of(rule);
     const more = count - listed.length;

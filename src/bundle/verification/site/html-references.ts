@@ -6,65 +6,59 @@ import { srcsetUrls } from './srcset.ts';
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** Attributes that hold one address, by element; `*` stands for any. */
-const addresses = new Map<string, readonly (readonly [string, ReferenceKind])[]>(
+type Addresses = readonly (readonly [attribute: string, kind: ReferenceKind])[];
+
+const link: Addresses = [['href', 'link']];
+const background: Addresses = [['background', 'resource']];
+const src: Addresses = [['src', 'resource']];
+const svgHref: Addresses = [
+  ['href', 'resource'],
+  ['xlink:href', 'resource'],
+];
+
+/** Attributes that contain one address, by element. */
+const addresses = new Map<string, Addresses>(
   Object.entries({
-    a: [['href', 'link']],
-    area: [['href', 'link']],
-    audio: [['src', 'resource']],
+    a: link,
+    area: link,
+    audio: src,
     base: [['href', 'base']],
-    body: [['background', 'resource']],
-    embed: [['src', 'resource']],
-    feimage: [
-      ['href', 'resource'],
-      ['xlink:href', 'resource'],
-    ],
-    frame: [['src', 'resource']],
-    iframe: [['src', 'resource']],
-    image: [
-      ['href', 'resource'],
-      ['xlink:href', 'resource'],
-    ],
-    img: [['src', 'resource']],
-    input: [['src', 'resource']],
+    body: background,
+    embed: src,
+    feimage: svgHref,
+    frame: src,
+    iframe: src,
+    image: svgHref,
+    img: src,
+    input: src,
     object: [['data', 'resource']],
-    script: [
-      ['src', 'resource'],
-      ['href', 'resource'],
-      ['xlink:href', 'resource'],
-    ],
-    source: [['src', 'resource']],
-    table: [['background', 'resource']],
-    td: [['background', 'resource']],
-    track: [['src', 'resource']],
-    use: [
-      ['href', 'resource'],
-      ['xlink:href', 'resource'],
-    ],
-    video: [
-      ['src', 'resource'],
-      ['poster', 'resource'],
-    ],
-  } satisfies Record<string, [string, ReferenceKind][]>),
+    script: [...src, ...svgHref],
+    source: src,
+    table: background,
+    td: background,
+    track: src,
+    use: svgHref,
+    video: [...src, ['poster', 'resource']],
+  } satisfies Record<string, Addresses>),
 );
 
 const loadedLinks =
   /(?:^|\s)(?:stylesheet|icon|apple-touch-icon|mask-icon|preload|prefetch|modulepreload|manifest)(?:\s|$)/i;
 const contactedLinks = /(?:^|\s)(?:preconnect|dns-prefetch|pingback)(?:\s|$)/i;
 
-/** Of a refresh: an address is not longer in practice. */
+/** Longest refresh that is read: no real address is longer. */
 const mostRefreshCharacters = 500;
 
 export interface HtmlContent {
   references: Reference[];
-  /** What stands in `<script>` elements, with its place in the text. */
+  /** The text of `<script>` elements, with its offset in the page. */
   scripts: { text: string; at: number }[];
 }
 
 export interface HtmlOptions {
-  /** SVG: case matters, and elements can close themselves. */
+  /** For SVG: names are case-sensitive, and elements can be self-closing. */
   isXml?: boolean;
-  /** A page within an attribute of another. */
+  /** A page within an attribute of another page. */
   isInner?: boolean;
 }
 
@@ -128,12 +122,12 @@ function collect(into: Reference[], element: string, attributes: Attributes, at:
   }
 }
 
-/** The page in a `srcdoc`; one within that is left alone, or a page could keep its reader busy for hours. */
+/** The page in a `srcdoc`; a page nested in that one is ignored, or reading could take hours. */
 function collectInner(into: Reference[], srcdoc: string, at: number): void {
   for (const found of htmlContent(srcdoc, { isInner: true }).references) into.push({ ...found, at });
 }
 
-/** Of the many relations only these make a browser load or contact something. */
+/** Only these of the many relations make a browser load or contact something. */
 function linkKind(relation: string): ReferenceKind | null {
   if (loadedLinks.test(relation)) return 'resource';
   return contactedLinks.test(relation) ? 'contact' : null;

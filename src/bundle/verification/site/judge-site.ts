@@ -8,19 +8,19 @@ import { candidatesOf } from './site-links.ts';
 import { isPage, missingIndexPage } from './site-pages.ts';
 
 export interface SiteJudgement {
-  /** For which the archive is refused. */
+  /** Why the archive is refused. */
   reasons: Reason[];
   warnings: Reason[];
 }
 
-/** What breaks a rule about the content of the site, each rule at its level. @param paths of all files */
+/** What breaks the rules about a site's content, each rule at its level. @param paths of all files */
 export function judgeSite(
   paths: readonly string[],
   notes: readonly SiteNotes[],
   levels: SiteRuleLevels,
 ): SiteJudgement {
   const findings = new Findings();
-  if (!paths.some(isPage)) findings.add('no-page', null, 'the archive holds no HTML page');
+  if (!paths.some(isPage)) findings.add('no-page', null, 'the archive contains no HTML page');
   const missingIndex = missingIndexPage(paths);
   if (missingIndex !== null) findings.add('no-index-page', null, missingIndex);
   if (!paths.includes('404.html')) findings.add('no-404-page', null, 'there is no 404.html at the root of the archive');

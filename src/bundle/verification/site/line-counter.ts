@@ -1,4 +1,4 @@
-/** Line numbers of places in a text, counted from 1; quick when the places come in order. */
+/** Line numbers of offsets in a text, counted from 1; fast when the offsets come in order. */
 export class LineCounter {
   readonly #text: string;
   #at = 0;

@@ -1,6 +1,6 @@
 import type { Reference } from './reference.ts';
 
-/** Bounded, as two unbounded runs of white space side by side take forever on a long one. */
+/** Bounded: two adjacent unbounded runs of white space would backtrack for ever on a long run. */
 const module = /\b(?:import|from|importScripts)\s{0,20}\(?\s{0,20}(["'`])((?:https?:)?\/\/[^"'`\s]+)\1/g;
 const serviceWorker = /\bserviceWorker\b(?:["']\])?\s{0,20}(?:\?\.|\.)\s{0,20}register\s{0,20}\(/;
 const importMapUrl = /"((?:https?:)?\/\/[^"\s]+)"/g;

@@ -1,5 +1,5 @@
-/** What a secret begins with: looked for first, as it is there in few files. */
-const beginning = /-----BEGIN |AKIA|gh[pousr]_|github_pat_|xox[abprs]-|[sr]k_live_|npm_|glpat-/g;
+/** What a secret begins with: a quick first search that few files match. */
+const secretStart = /-----BEGIN |AKIA|gh[pousr]_|github_pat_|xox[abprs]-|[sr]k_live_|npm_|glpat-/g;
 
 const shapes: readonly (readonly [string, RegExp])[] = [
   [
@@ -24,17 +24,17 @@ const secretFiles: readonly (readonly [string, RegExp])[] = [
   ],
 ];
 
-/** What in a text looks like a secret, and where; never the secret itself. */
+/** What looks like a secret in a text, and where; never the secret itself. */
 export function secretsIn(text: string): { what: string; at: number }[] {
   const found: { what: string; at: number }[] = [];
-  for (const { index } of text.matchAll(beginning)) {
+  for (const { index } of text.matchAll(secretStart)) {
     const what = shapeAt(text, index);
     if (what !== null) found.push({ what, at: index });
   }
   return found;
 }
 
-/** What a file is that no site should hold, by its path; null for others. */
+/** What kind of file, that no site should contain, a path names; null for others. */
 export function secretFile(path: string): string | null {
   return secretFiles.find(([, pattern]) => pattern.test(path))?.[0] ?? null;
 }

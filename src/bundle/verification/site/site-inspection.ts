@@ -8,44 +8,25 @@ import { scriptReferences, serviceWorkerAt } from './script-references.ts';
 import { secretsIn } from './secrets.ts';
 import { destinationOf, folderOf } from './site-links.ts';
 
-/** Larger texts are not looked into: they would have to be held in memory. */
+/** Larger texts are not inspected: they would have to fit in memory. */
 const mostBytes = 32 * 1024 ** 2;
-/** Different places that are remembered; a site of a million pages has fewer broken links than that, or enough. */
+/** Different link targets remembered; a site with more of them keeps those found first. */
 const mostTargets = 2_000_000;
 const inlineSourceMap = /[/*][#@] sourceMappingURL=data:/;
 
 type TextKind = 'html' | 'svg' | 'css' | 'script' | 'text';
 
-const kinds = new Map<string, TextKind>(
-  Object.entries({
-    html: 'html',
-    htm: 'html',
-    svg: 'svg',
-    css: 'css',
-    js: 'script',
-    mjs: 'script',
-    cjs: 'script',
-    json: 'text',
-    webmanifest: 'text',
-    txt: 'text',
-    md: 'text',
-    mdx: 'text',
-    xml: 'text',
-    yml: 'text',
-    yaml: 'text',
-    toml: 'text',
-    ini: 'text',
-    conf: 'text',
-    sh: 'text',
-    pem: 'text',
-    key: 'text',
-    env: 'text',
-    map: 'text',
-    csv: 'text',
-  } satisfies Record<string, TextKind>),
-);
+/** What is inspected, by the extension of its name. */
+const extensions: readonly (readonly [TextKind, string])[] = [
+  ['html', 'html htm'],
+  ['svg', 'svg'],
+  ['css', 'css'],
+  ['script', 'js mjs cjs'],
+  ['text', 'json webmanifest txt md mdx xml yml yaml toml ini conf sh pem key env map csv'],
+];
+const kinds = new Map(extensions.flatMap(([kind, names]) => names.split(' ').map((name) => [name, kind] as const)));
 
-/** A place within the site that something refers to, and who was the first to do so. */
+/** A path within the site that something refers to, and the first reference to it. */
 export interface Target {
   isResource: boolean;
   page: string;
@@ -53,25 +34,25 @@ export interface Target {
   by: string;
 }
 
-/** What looking into files has shown; can be passed between threads. `judgeSite` makes reasons of it. */
+/** What inspecting files has shown; may be passed between threads. `judgeSite` turns it into reasons. */
 export interface SiteNotes {
   findings: FindingsByRule;
   /** By path within the site, decoded. */
   targets: Map<string, Target>;
 }
 
-/** Looks into the files of a site one after the other (verification.md, site rules); what needs all of them is left for later. */
+/** Inspects the files of a site one by one (verification.md, site rules); `judgeSite` checks what needs all of them. */
 export class SiteInspection {
   readonly #levels: SiteRuleLevels;
   readonly #domain: string | null;
   readonly #findings = new Findings();
   readonly #targets = new Map<string, Target>();
-  /** Addresses of the last folder that are known already: most pages of a folder refer to the same. */
+  /** Addresses seen in the last folder: most pages of a folder refer to the same ones. */
   #known = new Set<string>();
   #knownFolder: string | null = null;
   #hasGivenUp = false;
 
-  /** @param domain the host that serves the original; null where it is not known */
+  /** @param domain the host that serves the original; null where unknown */
   constructor(levels: SiteRuleLevels, domain: string | null) {
     this.#levels = levels;
     this.#domain = domain;
@@ -114,7 +95,7 @@ export class SiteInspection {
   #follow(page: string, references: readonly Reference[], lines: LineCounter): void {
     const base = references.find(({ kind }) => kind === 'base');
     const folder = base ? this.#baseFolder(page, base, lines) : folderOf(page);
-    // Behind a base on another host nothing can be said about the rest.
+    // With a base on another host, the other references cannot be checked.
     if (folder === null) return;
     if (folder !== this.#knownFolder) {
       this.#known = new Set();
@@ -157,7 +138,7 @@ export class SiteInspection {
     }
   }
 
-  /** Said once: the links of further pages would say it again and again. */
+  /** Reported once, not for every further page. */
   #giveUpLinks(page: string): void {
     if (this.#hasGivenUp) return;
     this.#hasGivenUp = true;

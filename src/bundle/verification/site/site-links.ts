@@ -11,7 +11,7 @@ const fetched = /^(?:https?|wss?|ftp):$/;
 
 /**
  * Where an address on a page leads (URL Standard, as far as sites use it).
- * @param folder that of the page, or the one its `<base>` names: empty or with `/` at its end
+ * @param folder the page's, or the one that its `<base>` names: empty or with `/` at its end
  */
 export function destinationOf(address: string, folder: string): Destination {
   const url = address.replace(/[\t\n\r]/g, '').trim();
@@ -27,7 +27,7 @@ export function destinationOf(address: string, folder: string): Destination {
   return { kind: 'internal', path: normalize(bare.startsWith('/') ? bare.slice(1) : folder + bare) };
 }
 
-/** Files that servers send for a path: itself, the page of that name, or the index page of that folder. */
+/** Files that servers send for a path: the file itself, the page of that name, or the folder's index page. */
 export function candidatesOf(path: string): string[] {
   if (path === '' || path.endsWith('/')) {
     const page = path.slice(0, -1);
@@ -36,7 +36,7 @@ export function candidatesOf(path: string): string[] {
   return [path, `${path}.html`, `${path}.htm`, `${path}/index.html`, `${path}/index.htm`];
 }
 
-/** The folder a file lies in: empty or with `/` at its end. */
+/** The folder of a file: empty or with `/` at its end. */
 export function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/') + 1);
 }
@@ -55,7 +55,7 @@ function decode(path: string): string {
   }
 }
 
-/** Without `.` and `..`; more `..` than folders lead to the root, as in a browser. */
+/** Resolves `.` and `..`; more `..` than folders lead to the root, as in a browser. */
 function normalize(path: string): string {
   if (!/(?:^|\/)\.\.?(?:\/|$)/.test(path)) return path;
   const kept: string[] = [];

@@ -6,8 +6,8 @@ export function isPage(path: string): boolean {
 }
 
 /**
- * Why the site has no index page at its root; null when it has one. An archive whose files all lie below one folder has
- * none either: unpacked, it would answer nothing at `/`, and dropping the folder would be a guess.
+ * Why the site has no index page at its root; null when it has one. An archive whose files are all below one folder has
+ * none either: unpacked, it would serve nothing at `/`, and dropping the folder would be a guess.
  */
 export function missingIndexPage(paths: readonly string[]): string | null {
   if (paths.includes(indexPage)) return null;

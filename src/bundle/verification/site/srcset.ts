@@ -14,7 +14,7 @@ export function srcsetUrls(value: string): string[] {
   return urls;
 }
 
-/** Up to the next comma that is not within brackets. */
+/** The offset of the next comma outside brackets. */
 function endOfDescriptors(value: string, from: number): number {
   let isWithin = false;
   for (let at = from; at < value.length; at += 1) {

@@ -30,7 +30,7 @@ describe('DirectoryBundleStore', () => {
     expect(await filesBelow(join(root, '.staging'))).toEqual(['run-1', 'run-1/staged.json']);
   });
 
-  it('is not touched by a writer that still holds the staged file', async () => {
+  it('is not changed by a writer that still has the staged file open', async () => {
     const { store } = await makeStore();
     await stage(store, 'run-1');
     await store.publish('run-1', v1);
@@ -38,7 +38,7 @@ describe('DirectoryBundleStore', () => {
     expect(await readFile(await store.archivePath(siteDomain, v1), 'utf8')).toBe('archive bytes');
   });
 
-  it('survives what a killed publisher left half-written', async () => {
+  it('survives the half-written files of a killed publisher', async () => {
     const { root, store } = await makeStore();
     await stage(store, 'run-1');
     await mkdir(join(root, '.staging', 'run-1', 'version.1-abc.tmp'));
@@ -53,7 +53,7 @@ describe('DirectoryBundleStore', () => {
     expect(await readdir(join(root, '.staging'))).toEqual([]);
   });
 
-  it('waits for another process that holds the lock', async () => {
+  it('waits for another process that has the lock', async () => {
     const { root, store } = await makeStore();
     await stage(store, 'run-1');
     await store.publish('run-1', v1);
@@ -66,7 +66,7 @@ describe('DirectoryBundleStore', () => {
     expect(await moving).toMatchObject({ epoch: 1 });
   });
 
-  it('says which folder it cannot write to', async () => {
+  it('names the folder that it cannot write to', async () => {
     const file = join(await tempFolder(), 'file');
     await writeFile(file, '');
     for (const root of [file, join(file, 'below')]) {

@@ -35,7 +35,7 @@ describe.skipIf(!s3Backend.available)(
   },
 );
 
-/** An export whose connection ends behind so many requests; true when it needs no more than these. */
+/** An export whose connection ends after this many requests; true when it needs no more. */
 async function interrupted(whole: number, next: 'not sent' | 'answer lost'): Promise<boolean> {
   const { endpoint, bucket } = s3Server();
   const prefix = `interrupted/${next.replace(' ', '-')}-${whole}`;
@@ -63,7 +63,7 @@ async function interrupted(whole: number, next: 'not sent' | 'answer lost'): Pro
   return finished;
 }
 
-/** What the steps of an export do with the store, from a verified download to the pointer. */
+/** The steps of an export in the store, from a verified download to the pointer. */
 async function exporting(settings: Parameters<typeof S3BundleStore.open>[0]): Promise<void> {
   const store = await S3BundleStore.open(settings);
   await stage(store, 'run-1', 'new');

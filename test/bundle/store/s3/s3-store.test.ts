@@ -16,7 +16,7 @@ import { cuttingProxy } from '../../../tools/proxies/cutting-proxy.ts';
 
 const v1 = '20261121T040200Z-aaaaaaaaaaaa';
 const mib = 1024 ** 2;
-/** Bytes that no part of is like another. */
+/** Bytes that never repeat. */
 const content = (bytes: number) =>
   Buffer.from(Uint32Array.from({ length: bytes / 4 }, (_, n) => n * 2_654_435_761).buffer);
 
@@ -38,7 +38,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
   beforeAll(() => s3Backend.start(), 60_000);
   afterAll(() => s3Backend.stop());
 
-  it('is another store in another place, even when its identity was copied there', async () => {
+  it('is another store elsewhere, even when its identity was copied there', async () => {
     const first = await S3BundleStore.open(await options({ prefix: 'one' }));
     const { client, bucket, endpoint } = s3Server();
     const one = new S3Bucket({ bucket, endpoint, prefix: 'one' });
@@ -51,7 +51,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     expect(client.config.endpoint).toBeDefined();
   });
 
-  it('uploads large archives in parts, copies them in parts, and says for how long they may be kept', async () => {
+  it('uploads and copies large archives in parts, with caching headers', async () => {
     const store = await S3BundleStore.open(await options({ prefix: 'large' }));
     const bytes = content(20 * mib);
     const manifest = await publish(store, v1, bytes);
@@ -95,7 +95,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     expect(await place.list('')).toMatchObject([{ path: '.store.json' }]);
   });
 
-  it('gives up uploads that dead processes left, but not the young ones and none of others (P5)', async () => {
+  it('aborts uploads that dead processes left, but no recent ones and none of other programs (P5)', async () => {
     const store = await S3BundleStore.open(await options({ prefix: 'orphans' }));
     const { client, bucket: Bucket } = s3Server();
     const ours = [`orphans/.staging/run-1/${'a'.repeat(64)}`, `orphans/${siteDomain}/versions/${v1}/bundle.zip`];
@@ -108,7 +108,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     expect(await unfinished('elsewhere/')).toHaveLength(1);
   });
 
-  it('goes on where a download broke off, and never lends what is not the archive (P6)', async () => {
+  it('resumes where a download broke off, and never returns anything but the archive (P6)', async () => {
     const settings = await options({ prefix: 'broken' });
     const bytes = content(6 * mib);
     await publish(await S3BundleStore.open(settings), v1, bytes);
@@ -131,7 +131,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     expect(await readdir(settings.workFolder)).toEqual([]);
   });
 
-  describe('what it says when it cannot be used', () => {
+  describe('what it reports when it cannot be used', () => {
     const secret = 'planted-secret-9f8e7d6c5b4a';
     const problemOf = async (more: Partial<S3StoreOptions> = {}): Promise<StoreRefused | StoreUnreachable> => {
       const failure = await S3BundleStore.open(await options({ prefix: 'refused', ...more })).then(
@@ -163,7 +163,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
       });
     });
 
-    it('rights that are missing: which, for what', async () => {
+    it('missing permissions: which, and for what', async () => {
       await s3Server().addStranger('AKIASTRANGER', secret);
       credentials('AKIASTRANGER', secret);
       expect(await problemOf()).toMatchObject({
@@ -172,7 +172,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
       });
     });
 
-    it('a bucket or a region that is not there', async () => {
+    it('a bucket or region that does not exist', async () => {
       expect(await problemOf({ bucket: 'no-such-bucket' })).toMatchObject({
         message: expect.stringContaining('the bucket no-such-bucket does not exist'),
         fix: expect.stringContaining('create it'),
@@ -194,7 +194,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
       expect(down.message).toContain('cannot be reached (ECONNREFUSED)');
     });
 
-    it('a folder for what is on the way that cannot be made', async () => {
+    it('a work folder that cannot be created', async () => {
       const file = join(await tempFolder(), 'file');
       await writeFile(file, '');
       const workFolder = join(file, 'work');
@@ -204,7 +204,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
       }
     });
 
-    it('something that is no object store', async () => {
+    it('a server that is no object store', async () => {
       expect(await problemOf({ endpoint: await answering(418, '<html>teapot</html>') })).toMatchObject({
         message: expect.stringMatching(/refused a request \(\w+, 418\)$/),
         fix: expect.stringContaining('store.bundles.s3'),
@@ -243,7 +243,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     });
   });
 
-  it('keeps what it has staged when the store goes away in between', async () => {
+  it('keeps the staged archive when the store goes away in between', async () => {
     const settings = await options({ prefix: 'away' });
     const store = await S3BundleStore.open(settings);
     await stage(store, 'run-1');

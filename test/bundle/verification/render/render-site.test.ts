@@ -12,7 +12,7 @@ import { chromiumProgram, processesWith } from '../../../tools/servers/chromium.
 
 const program = await chromiumProgram();
 const limits = { maxBytes: 100_000_000, maxFiles: 1000, maxRatio: 1000 };
-// Tests run as root in containers, where Chromium has no sandbox of its own.
+// Tests may run as root in containers, where Chromium has no sandbox.
 const browser = { program, sandbox: false };
 
 async function verified(items: Item[]) {
@@ -58,7 +58,7 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     expect([...pages].sort()).toEqual(['guide/index.html', 'index.html', 'ünï code/a b%.html']);
   });
 
-  it('show errors of scripts, thrown or rejected, and nothing of those that are caught', async () => {
+  it('report script errors, thrown or rejected, but not those that are caught', async () => {
     const { warnings } = await render([
       ...home('<h1>x</h1><script>try { no() } catch {}; throw new TypeError("of a script\\nsecond line")</script>'),
       { name: 'later.html', content: html('<h1>x</h1><script>Promise.reject(new Error("rejected"))</script>') },
@@ -70,7 +70,7 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     expect(JSON.stringify(warnings)).not.toContain('second line');
   });
 
-  it('show what is missing, also what only a script asks for', async () => {
+  it('report what is missing, even when only a script requests it', async () => {
     const { warnings } = await render([
       ...home(
         '<h1>x</h1><script src="gone.js"></script><script>fetch("/api/search", { method: "POST" }); fetch("/no.json")</script>',
@@ -94,7 +94,7 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     expect(warnings).toEqual([{ rule: 'page-script-error', path: 'index.html', detail: 'Error: 200 0' }]);
   });
 
-  it('get large files one after the other, however many are asked for at once', async () => {
+  it('get large files one by one, however many they request at once', async () => {
     const script = 'for (let i = 0; i < 12; i += 1) void fetch("big.bin?" + i)';
     const items = [...home(`<h1>x</h1><script>${script}</script>`), { name: 'big.bin', content: randomBytes(3e7) }];
     const { folder, file, report } = await verified(items);
@@ -104,11 +104,11 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     onTestFinished(() => clearInterval(timer));
     const rendering = await renderSite(file, report, { pages: 1, browser, levels: {}, workFolder: folder });
     expect(rendering.warnings).toEqual([]);
-    // One is held as bytes, in base64 and as a message: some 120 MB.
+    // Each file takes memory as bytes, as base64 and as a message: some 120 MB.
     expect(most - before).toBeLessThan(500e6);
   });
 
-  it('that make thousands of findings are listed in part, and the rest counted', async () => {
+  it('with thousands of findings list some, and count the rest', async () => {
     const script = 'for (let i = 0; i < 2000; i++) Promise.reject(new Error("no " + i))';
     const { warnings } = await render(home(`<h1>x</h1><script>${script}</script>`));
     expect(warnings).toHaveLength(11);
@@ -129,7 +129,7 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     ]);
   });
 
-  it('that never come to an end are given up, and the next one is looked at', async () => {
+  it('that never finish are abandoned, and the next one is opened', async () => {
     const { pages, warnings } = await render([
       ...home('<script>for (;;) {}</script>'),
       { name: 'next.html', content: html('<h1>next') },
@@ -140,7 +140,7 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     ]);
   });
 
-  it('reach nobody, whatever they try, and what they try is told', async () => {
+  it('reach nothing outside, whatever they try, and the attempts are reported', async () => {
     let connections = 0;
     const listener = createServer((socket) => {
       connections += 1;
@@ -182,7 +182,7 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     expect(warnings.map(({ path }) => path)).toEqual(expect.arrayContaining(['leaves.html', 'refresh.html']));
   });
 
-  it('break rules at the level that is configured', async () => {
+  it('break rules at the configured level', async () => {
     const items = home('<h1>x</h1><script>throw new Error("boom")</script><img src="https://cdn.example/a.png">');
     const levels = { 'page-script-error': 'refuse', 'page-external-request': 'off' } as const;
     const { reasons, warnings } = await render(items, levels);
@@ -190,7 +190,7 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     expect(warnings).toEqual([]);
   });
 
-  it('are as many as are asked for, and no more than there is time for', async () => {
+  it('are as many as requested, and no more than time allows', async () => {
     const items = [
       ...home('<h1>x</h1>'),
       ...Array.from({ length: 6 }, (_, i) => ({ name: `p${i}.html`, content: html('p') })),
@@ -201,11 +201,11 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     const { pages, warnings } = await renderSite(file, report, options);
     expect([pages, warnings]).toEqual([
       [],
-      [{ rule: 'page-does-not-render', path: null, detail: '5 pages were not looked at for lack of time' }],
+      [{ rule: 'page-does-not-render', path: null, detail: '5 pages were not opened for lack of time' }],
     ]);
   });
 
-  it('leave no process and no file, also when they are interrupted in the middle', async () => {
+  it('leave no process and no file, even when interrupted half-way', async () => {
     const { folder, file, report } = await verified([
       ...home('<h1>x</h1>'),
       { name: 'endless.html', content: html('<script>for (;;) {}</script>') },
@@ -224,7 +224,7 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     await expect.poll(() => processesWith(folder), { timeout: 10_000 }).toEqual([]);
   });
 
-  it('are not seen by a browser that was given our variables', async () => {
+  it('are opened by a browser that does not see our variables', async () => {
     process.env.DOCFERRY_PLANTED = 'planted-secret-8c1';
     onTestFinished(() => void delete process.env.DOCFERRY_PLANTED);
     const { folder, file, report } = await verified(home('<h1>x</h1>'));
@@ -241,7 +241,7 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
 });
 
 describe('a browser that cannot be used', () => {
-  it('is told with the fix, before anything else is done', async () => {
+  it('is reported with the fix, before anything else happens', async () => {
     const { folder, file, report } = await verified(home('<h1>x</h1>'));
     const render = (choice: { program: string | null; sandbox: boolean }) =>
       renderSite(file, report, { pages: 1, browser: choice, levels: {}, workFolder: folder });

@@ -3,7 +3,7 @@ import { samplePages } from '../../../../src/bundle/verification/render/sample-p
 
 const paths = ['a.css', ...Array.from({ length: 50 }, (_, index) => `p/${index}.html`), 'index.html'];
 
-it('looks at the index page and others, the same for the same archive and others for another', () => {
+it('takes the index page and others: the same for the same archive, others for another', () => {
   const sample = samplePages(paths, 'a'.repeat(64), 5);
   expect(sample).toHaveLength(5);
   expect(sample[0]).toBe('index.html');

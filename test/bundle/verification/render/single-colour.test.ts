@@ -74,7 +74,7 @@ it('sees a single pixel that differs, wherever it is', () => {
   );
 });
 
-it('says so when it is given something else', () => {
+it('refuses other images', () => {
   expect(() => isSingleColour(Buffer.from('<svg/>'))).toThrow(TypeError);
   expect(() => isSingleColour(png([{ filter: 0, pixels: [[1, 2, 3]] }], { colour: 3 }))).toThrow(TypeError);
 });

@@ -5,11 +5,11 @@ import { htmlContent } from '../../../../src/bundle/verification/site/html-refer
 import { SiteInspection } from '../../../../src/bundle/verification/site/site-inspection.ts';
 import { srcsetUrls } from '../../../../src/bundle/verification/site/srcset.ts';
 
-/** Each would take hours or end the thread if a step looked at the same text again and again. */
+/** Each would take hours or end the thread if a step read the same text repeatedly. */
 const size = 1_500_000;
 const many = (text: string) => text.repeat(Math.ceil(size / text.length));
 
-describe('pages made to keep their reader busy', () => {
+describe('pages built to keep the verifier busy', () => {
   it.each([
     ['a.css', many('@namespace ')],
     ['a.css', many('\\"')],
@@ -37,7 +37,7 @@ describe('pages made to keep their reader busy', () => {
     expect(inspection.notes().targets.size).toBeLessThan(3);
   });
 
-  it('looks into a page within a page, once', () => {
+  it('inspects a page within a page, once', () => {
     const quoted = (html: string) => html.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
     const inner = (html: string) => `<iframe srcdoc="${quoted(html)}"></iframe>`;
     const urls = (html: string) => htmlContent(html).references.map(({ url }) => url);

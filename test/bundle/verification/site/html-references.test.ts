@@ -49,13 +49,13 @@ describe('what a page refers to', () => {
     expect(urlsOf(html)).toEqual([]);
   });
 
-  it('says where', () => {
+  it('reports the line', () => {
     const html = '<p>\n<img src=a.png>\n<style>\n a { b: url(c.png) }\n</style>';
     expect(htmlContent(html).references.map(({ at }) => html.slice(at, at + 4))).toEqual(['<img', 'url(']);
   });
 });
 
-/** Every `href` and `src` that a browser's own way of parsing finds on the elements below. */
+/** Every `href` and `src` that a browser's parser finds on the elements below. */
 function urlsByParse5(html: string): string[] {
   const found: string[] = [];
   const walk = (node: DefaultTreeAdapterTypes.Node) => {

@@ -59,7 +59,7 @@ describe('where an address leads', () => {
     );
   });
 
-  it('is looked for as a file, a page and a folder', () => {
+  it('is searched as a file, a page and a folder', () => {
     expect(candidatesOf('')).toContain('index.html');
     expect(candidatesOf('guide')).toEqual(expect.arrayContaining(['guide', 'guide.html', 'guide/index.html']));
     expect(candidatesOf('guide/')).toEqual(expect.arrayContaining(['guide/index.html', 'guide.html']));

@@ -21,9 +21,9 @@ async function verify(items: Item[], siteRules: SiteRuleLevels = {}) {
 const page = (content: string, name = 'a/page.html'): Item[] => [home, { name, content }];
 const key = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkq'.repeat(4)}\n-----END PRIVATE KEY-----`;
 
-/** For each rule: a site that breaks it, where, and what is said. */
+/** For each rule: a site that breaks it, where, and the message. */
 const brokenSites: [SiteRule, Item[], string | null, string][] = [
-  ['no-page', [{ name: 'index.txt' }], null, 'the archive holds no HTML page'],
+  ['no-page', [{ name: 'index.txt' }], null, 'the archive contains no HTML page'],
   ['no-index-page', [{ name: 'site/index.html' }], null, 'below the folder "site"'],
   ['no-404-page', [home], null, 'no 404.html'],
   ['broken-link', page('<p>\n\n<a href="gone">x</a>'), 'a/page.html', 'line 3: <a href> leads to "/a/gone"'],
@@ -91,7 +91,7 @@ describe('each rule about the content of a site (C1)', () => {
   });
 });
 
-describe('a site that is whole', () => {
+describe('a complete site', () => {
   it('breaks no rule, whatever the form of its links', async () => {
     const links = [
       '/',
@@ -122,8 +122,8 @@ describe('a site that is whole', () => {
   });
 });
 
-describe('what is said of a site', () => {
-  it('never holds the secret, and lists ten findings of a rule', async () => {
+describe('what is reported about a site', () => {
+  it('never contains the secret, and lists ten findings of a rule', async () => {
     const links = Array.from({ length: 30 }, (_, n) => `<a href="gone-${n}">`).join('\n');
     const report = await verify([...page(`${links}\n${key}`), { name: '.env', content: key }]);
     expect(JSON.stringify(report.warnings)).not.toContain('MIIEvQ');
