@@ -5,7 +5,8 @@ const intro = `# Commands
 
 <!-- Generated from the commands' own help by \`npm run docs\`: change it there. -->
 
-In a checkout: \`npx docferry …\` after \`npm ci && npm run build\`. The options of \`docferry\` itself go with every command.
+In a checkout, run \`npx docferry …\` after \`npm ci && npm run build\`. The options of \`docferry\` itself work with every command.
+[contracts.md](contracts.md) describes exit codes and JSON documents.
 `;
 
 /** `docs/commands.md`: the help of docferry and of every command below it, in the order of the help. */

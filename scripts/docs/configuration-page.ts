@@ -2,19 +2,18 @@ import { fieldSchema, type JsonSchema } from '../../src/config/json-schema.ts';
 
 const intro = `# Configuration
 
-<!-- Generated from src/config/{,site-,store-}schema.ts by \`npm run docs\`: change it there. -->
+<!-- Generated from src/config/*-schema.ts by \`npm run docs\`: change it there. -->
 
 docferry reads \`--config FILE\`, else the file that \`DOCFERRY_CONFIG\` names, else \`./docferry.yaml\`. \`docferry config init\`
-writes an example, \`docferry config check\` names everything that is wrong with its line and column, and shows what the
-rest means.
+writes an example; \`docferry config check\` reports every mistake with its line and column, and shows what the rest means.
 
 - \`\${NAME}\` in any value comes from the environment; \`$\${\` is a literal \`\${\`. Inside \`{ }\` and \`[ ]\` write \`"\${NAME}"\` with
   quotes.
 - Durations: \`500ms\`, \`20s\`, \`15m\`, \`1h\`, \`7d\`. Sizes: \`10MB\` (powers of 1000), \`5GiB\` (powers of 1024), or bytes.
 - Relative paths are relative to the file.
-- An unknown field is an error: nothing is ignored in silence.
+- An unknown field is an error; docferry ignores nothing silently.
 
-Editors with a YAML language server check and complete the file by its JSON Schema: write it with
+Editors with a YAML language server can check and complete the file: write its JSON Schema with
 \`docferry config schema > docferry.schema.json\` and begin the configuration with
 
 \`\`\`yaml

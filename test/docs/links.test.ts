@@ -62,7 +62,7 @@ describe('the check of links', () => {
     [{ path: '../test/docs/links.test.ts', title: 'no such' }, 'test/docs/links.test.ts has no test "no such"'],
     [{ path: '../test/docs/links.test.ts', title: 'links in the documentation > lead' }, null],
   ])('says of %j: %j', (wrong, says) => {
-    const found = complaint({ page: 'docs/p.md', place: 'p', path: '', anchor: null, title: null, ...wrong });
+    const found = complaint({ page: 'docs/p.md', place: 'p', anchor: null, title: null, ...wrong });
     expect(found).toBe(says === null ? null : `p: ${says}`);
   });
 });
