@@ -13,7 +13,6 @@ COPY package.json package-lock.json .npmrc ./
 FROM with-compiler AS build
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
-COPY bench bench
 COPY sandbox sandbox
 COPY scripts scripts
 COPY src src

@@ -1,11 +1,28 @@
 import { defineConfig } from 'vitest/config';
 
-const onTemporal = ['test/{workflows,e2e,client,cli,embedded,worker}/**/*.test.ts'];
+// Where a test stands says when it runs:
+//
+// - `test/e2e` (whole programs on a real Temporal) and files named `*.slow.test.ts` (differential tests, timing, Chromium,
+//   the packed package) run with `npm run test:all`, all but `story.test.ts`, which `npm test` runs too;
+// - what uses a server (Temporal, PostgreSQL, S3) or the built program runs with `npm test`, after the rest;
+// - everything else is a unit test: `npm run test:unit`, and first in `npm test`.
+//
+// `test/chaos` kills processes for minutes: `npm run test:chaos`.
+const onServers = [
+  'test/{workflows,client,cli,embedded}/**/*.test.ts',
+  'test/bundle/store/**/*.test.ts',
+  'test/feedback/*postgres*.test.ts',
+  'test/e2e/story.test.ts',
+];
+const named = ['test/**/*.slow.test.ts'];
+const slow = ['test/e2e/**/*.test.ts', ...named];
+const chaos = ['test/chaos/**/*.test.ts'];
+
+const globalSetup = ['test/tools/temporal/temporal-setup.ts', 'test/tools/servers/postgres-setup.ts'];
 
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
     restoreMocks: true,
     // Nothing is measured by these: a test that hangs fails after them, and a busy machine takes its time.
     testTimeout: 60_000,
@@ -17,26 +34,39 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...onTemporal, 'test/chaos/**'],
-          globalSetup: ['test/tools/servers/postgres-setup.ts'],
+          exclude: [...onServers, ...slow, ...chaos],
+          // Files of a worker share its process and what node_modules loaded there, not modules of this repository.
+          isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
         test: {
-          name: 'temporal',
-          include: onTemporal,
-          globalSetup: ['test/tools/temporal/temporal-setup.ts', 'test/tools/servers/postgres-setup.ts'],
+          name: 'servers',
+          include: onServers,
+          exclude: named,
+          globalSetup,
+          // They wait for other processes much of the time.
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
         },
       },
-      // Minutes long, and not part of `npm test`: `npm run test:chaos`.
       {
         extends: true,
         test: {
-          name: 'chaos',
-          include: ['test/chaos/**/*.test.ts'],
-          globalSetup: ['test/tools/servers/postgres-setup.ts'],
+          name: 'slow',
+          include: slow,
+          exclude: ['test/e2e/story.test.ts'],
+          globalSetup,
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'chaos', include: chaos, globalSetup: ['test/tools/servers/postgres-setup.ts'], maxWorkers: 2 },
       },
     ],
   },

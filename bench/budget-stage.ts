@@ -13,7 +13,7 @@ import { findFreePort } from '../src/embedded/ports.ts';
 import type { PassKind } from '../src/model/sync/pass-kind.ts';
 import type { SyncResult } from '../src/model/sync/sync.ts';
 import { budgetWorkflowId, searchAttributes } from '../src/model/workflow-ids.ts';
-import { DocferryProcess } from '../test/tools/docferry-child.ts';
+import { DocferryProcess } from '../test/tools/docferry-process.ts';
 import type { PeerEnvironment } from './peer-environment.ts';
 import { SandboxControl } from './sandbox-control.ts';
 

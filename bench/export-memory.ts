@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { DocferryProcess } from '../test/tools/docferry-child.ts';
+import { DocferryProcess } from '../test/tools/docferry-process.ts';
 import { startBenchPostgres } from './bench-postgres.ts';
 import { fillPostgres, fillSqlite } from './filled-table.ts';
 import { peakFileVariable } from './report-peak.ts';

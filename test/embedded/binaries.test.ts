@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { devServerTool, resolveBinary } from '../../src/embedded/binaries.ts';
 import { downloadWithSdk } from '../../src/embedded/download-with-sdk.ts';
 import { TemporalBinaryMissing } from '../../src/embedded/embedded-errors.ts';
-import { testServerTool } from '../tools/temporal/temporal-test-server.ts';
+import { testServerTool } from '../tools/temporal/test-server-tool.ts';
 
 /** A machine with only the programs that a test puts on it; its proxy refuses all requests. */
 let folder: string;

@@ -8,7 +8,7 @@ import { resolveBinary } from '../../../src/embedded/binaries.ts';
 import { TemporalBinaryMissing } from '../../../src/embedded/embedded-errors.ts';
 import { findFreePort } from '../../../src/embedded/ports.ts';
 import { runCommand, timeLimit } from '../../../src/embedded/run-command.ts';
-import { s3TestServerTool } from './s3-test-server.ts';
+import { s3TestServerTool } from './s3-server-tool.ts';
 
 /** A real S3 server; its objects are files of this machine. */
 export interface S3Server {

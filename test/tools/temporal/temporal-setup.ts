@@ -9,7 +9,7 @@ import { devServerTool, resolveBinary } from '../../../src/embedded/binaries.ts'
 import { startDevServer } from '../../../src/embedded/dev-server.ts';
 import { findFreePort } from '../../../src/embedded/ports.ts';
 import { searchAttributes } from '../../../src/model/workflow-ids.ts';
-import { testServerTool } from './temporal-test-server.ts';
+import { testServerTool } from './test-server-tool.ts';
 
 /** What the set-up hands to every test file of the project `temporal`. */
 export interface TemporalTestContext {

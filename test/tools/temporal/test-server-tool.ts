@@ -1,7 +1,7 @@
-import { fetchWithMaven } from '../../../scripts/fetch-with-maven.ts';
 import { downloadWithSdk } from '../../../src/embedded/download-with-sdk.ts';
 import { runCommand, timeLimit } from '../../../src/embedded/run-command.ts';
 import type { Tool } from '../../../src/embedded/tool.ts';
+import { fetchWithMaven } from './fetch-with-maven.ts';
 
 const version = '1.31.0';
 const checkLimitMs = 30_000;

@@ -1,8 +1,8 @@
-import { devServerTool, resolveBinary } from '../src/embedded/binaries.ts';
-import { TemporalBinaryMissing } from '../src/embedded/embedded-errors.ts';
-import type { Tool } from '../src/embedded/tool.ts';
-import { s3TestServerTool } from '../test/tools/servers/s3-test-server.ts';
-import { testServerTool } from '../test/tools/temporal/temporal-test-server.ts';
+import { devServerTool, resolveBinary } from '../../../src/embedded/binaries.ts';
+import { TemporalBinaryMissing } from '../../../src/embedded/embedded-errors.ts';
+import type { Tool } from '../../../src/embedded/tool.ts';
+import { testServerTool } from '../temporal/test-server-tool.ts';
+import { s3TestServerTool } from './s3-server-tool.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
