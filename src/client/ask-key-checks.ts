@@ -6,8 +6,8 @@ import type { checkKey } from '../workflows/check-key.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
 
 /**
- * Has a worker ask the service, with one request at most, whether it accepts the organization's key; joins a check that
- * runs already. Throws `WorkflowFailedError` when the worker could not.
+ * Has a worker ask the service, with at most one request, whether it accepts the organization's key; joins a running
+ * check. Throws `WorkflowFailedError` when the worker could not.
  */
 export async function askForKeyCheck(client: Client, taskQueue: string, org: string): Promise<KeyCheck> {
   return client.workflow.execute<typeof checkKey>(workflowTypes.checkKey, {

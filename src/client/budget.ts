@@ -21,12 +21,12 @@ import {
 import type { rateBudget } from '../workflows/rate-budget.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
 
-/** An answer that takes longer is worth less than a new attempt. */
+/** After this, a new attempt is better than waiting on. */
 const answerWithinMs = 10_000;
 
 /**
- * The budgets of all organizations, asked through Temporal. The first question to a budget starts it
- * (update-with-start), so there is nothing to set up and nothing to race for.
+ * The budgets of all organizations, through Temporal. The first question to a budget starts it (update-with-start), so
+ * there is nothing to set up and no race.
  */
 export class BudgetClient {
   readonly #client: Client;
@@ -39,7 +39,7 @@ export class BudgetClient {
     this.#settings = settings;
   }
 
-  /** Asks for permits. The question's id makes a repeated question harmless. */
+  /** Asks for permits. Safe to repeat, thanks to the question's id. */
   async ask(org: string, question: PermitAsk): Promise<PermitAnswer> {
     return this.#client.withDeadline(Date.now() + answerWithinMs, () =>
       this.#client.workflow.executeUpdateWithStart(askPermitsUpdate, {
@@ -56,7 +56,7 @@ export class BudgetClient {
     );
   }
 
-  /** Makes the budget follow the configuration; starts it if it does not run yet. */
+  /** Makes the budget follow the configuration; starts it if necessary. */
   async configure(org: string): Promise<WindowView> {
     return this.#client.workflow.executeUpdateWithStart(configureBudgetUpdate, {
       startWorkflowOperation: this.#start(org),
@@ -64,7 +64,7 @@ export class BudgetClient {
     });
   }
 
-  /** Sets limit or reserve by hand, or gives the word back to the configuration with null. */
+  /** Overrides limit or reserve by hand; null ends that. */
   async override(org: string, override: OverrideAsk | null): Promise<WindowView> {
     return this.#client.workflow.executeUpdateWithStart(overrideBudgetUpdate, {
       startWorkflowOperation: this.#start(org),
@@ -72,7 +72,7 @@ export class BudgetClient {
     });
   }
 
-  /** Stops granting for a while, or until resumed; null resumes. */
+  /** Stops granting for a time, or until resumed; null resumes. */
   async pause(org: string, pause: ForAWhile | null): Promise<WindowView> {
     return this.#client.workflow.executeUpdateWithStart(pauseBudgetUpdate, {
       startWorkflowOperation: this.#start(org),
@@ -99,7 +99,7 @@ export class BudgetClient {
   }
 }
 
-/** The window as it is now; throws `WorkflowNotFoundError` when nothing was ever asked of it. */
+/** The window now; throws `WorkflowNotFoundError` for a budget that never started. */
 export async function budgetView(client: Client, org: string): Promise<WindowView> {
   return client.workflow.getHandle(budgetWorkflowId(org)).query(budgetStateQuery, { at: Date.now() });
 }

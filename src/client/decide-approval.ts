@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { approveUpdate, rejectUpdate } from '../workflows/definitions.ts';
 import { exportHandle } from './exports.ts';
 
-/** Puts the version that waits into service. Refused unless one waits, and that one if it is named. */
+/** Makes the waiting version current. Refused if none waits, or another one than named. */
 export async function approveExport(
   client: Client,
   { org, domain, version }: { org: string; domain: string; version?: string },
@@ -11,7 +11,7 @@ export async function approveExport(
   return exportHandle(client, org, domain).executeUpdate(approveUpdate, { args });
 }
 
-/** Ends the export with this reason; the version that waited is removed. Refused as an approval is. */
+/** Ends the export with this reason and removes the waiting version. Refused as an approval is. */
 export async function rejectExport(
   client: Client,
   { org, domain, reason, version }: { org: string; domain: string; reason: string; version?: string },

@@ -3,7 +3,7 @@ import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-w
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import type { Transfer } from '../model/export/transfer.ts';
 
-/** How far the running download of an export is, by its newest heartbeat, at most a few seconds old; null when unknown. */
+/** Progress of an export's download by its latest heartbeat, at most a few seconds old; null when unknown. */
 export async function downloadNow(client: Client, handle: WorkflowHandle): Promise<Transfer | null> {
   const { raw } = await handle.describe();
   for (const { activityType, heartbeatDetails, lastHeartbeatTime } of raw.pendingActivities ?? []) {
@@ -18,7 +18,7 @@ export async function downloadNow(client: Client, handle: WorkflowHandle): Promi
   return null;
 }
 
-/** What an activity of any release left: nothing of it is sure. */
+/** Another version of the activity may have written the details, so they are checked. */
 function readDetails(details: unknown, at: number): Transfer | null {
   if (typeof details !== 'object' || details === null) return null;
   const { offset, total, bytesPerSecond }: Record<string, unknown> = { ...details };

@@ -1,6 +1,5 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
-import type { ExportPhase } from '../model/export/site-export.ts';
-import { type ExportInput, type ExportState, sameParameters } from '../model/export/site-export.ts';
+import { type ExportInput, type ExportPhase, type ExportState, sameParameters } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
 import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
@@ -11,14 +10,14 @@ import { downloadNow } from './download-now.ts';
 
 export type ExportHandle = WorkflowHandle<typeof exportSite>;
 
-/** An export of the domain runs already and this request cannot join it (E1). */
+/** An export of the domain is running, and this request cannot join it (E1). */
 export class ExportRunning extends Error {
   override readonly name = 'ExportRunning';
 }
 
 /**
- * Starts the export of a site. A running one with the same parameters is joined or refused, as asked; one with other
- * parameters is refused. Throws `ExportRunning`.
+ * Starts the export of a site. If one with the same parameters is running, joins it or refuses, as asked; if its
+ * parameters differ, refuses. Throws `ExportRunning`.
  */
 export async function startExport(
   client: Client,
@@ -52,12 +51,12 @@ export async function startExport(
   return { handle, joined: true };
 }
 
-/** The latest export of a domain; whether it exists shows with the first call on it. */
+/** Handle of the latest export of a domain, which need not exist. */
 export function exportHandle(client: Client, org: string, domain: string): ExportHandle {
   return client.workflow.getHandle<typeof exportSite>(exportWorkflowId(org, domain));
 }
 
-/** How an export stands; how far a download is comes from its heartbeats, which are newer than what the workflow knows. */
+/** State of an export, with the progress of its download from heartbeats, which are newer than the workflow's. */
 export async function exportState(client: Client, org: string, domain: string): Promise<ExportState> {
   const handle = exportHandle(client, org, domain);
   const state = await handle.query(exportStateQuery);
@@ -65,7 +64,7 @@ export async function exportState(client: Client, org: string, domain: string): 
   return { ...state, download: (await downloadNow(client, handle)) ?? state.download };
 }
 
-/** Brings the next poll forward; refused when the export does not wait for its job. */
+/** Polls the job at once; refused when the export is not waiting for it. */
 export async function pollNow(client: Client, org: string, domain: string): Promise<ExportState> {
   return exportHandle(client, org, domain).executeUpdate(pollNowUpdate);
 }
@@ -78,7 +77,7 @@ export async function announceDownload(client: Client, workflowId: string, trans
   await client.workflow.getHandle(workflowId).signal(downloadSignal, transfer);
 }
 
-/** What was asked for, for people. */
+/** The parameters in words. */
 export function describeParameters({ parameters }: ExportState): string {
   const { siteVersion, paths, promote, force, rollback } = parameters;
   const parts = [

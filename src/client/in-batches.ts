@@ -1,4 +1,4 @@
-/** Does the work for all items, at most `size` at a time; results in the order of the items. */
+/** Does the work for all items, at most `size` at a time. Results are in the order of the items. */
 export async function inBatches<Item, Result>(
   items: readonly Item[],
   size: number,

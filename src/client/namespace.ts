@@ -3,16 +3,16 @@ import { msToTs, optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { searchAttributes } from '../model/workflow-ids.ts';
 
 const answerWithinMs = 10_000;
-/** Of Temporal's interface: `INDEXED_VALUE_TYPE_KEYWORD`, and the status of what does not exist. */
+/** `INDEXED_VALUE_TYPE_KEYWORD` and the status "not found" of Temporal's interface. */
 const keyword = 2;
 const notFound = 5;
 const dayMs = 86_400_000;
 
-/** Docferry's search attributes (architecture.md) as a namespace has them. */
+/** Docferry's search attributes (architecture.md) in a namespace. */
 export interface SearchAttributeState {
   present: string[];
   missing: string[];
-  /** There, but not of the type Keyword. */
+  /** Registered with another type than Keyword. */
   mistyped: string[];
 }
 
@@ -35,7 +35,7 @@ export async function describeNamespace(client: Client): Promise<{ retentionDays
   }
 }
 
-/** Creates the client's namespace; closed workflows stay in it for `retentionDays`. */
+/** Creates the client's namespace, in which closed workflows stay for `retentionDays`. */
 export async function createNamespace(client: Client, retentionDays: number): Promise<void> {
   const { namespace } = client.options;
   const workflowExecutionRetentionPeriod = msToTs(retentionDays * dayMs);

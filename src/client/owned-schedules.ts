@@ -2,7 +2,7 @@ import { type Client, type ScheduleDescription, ScheduleNotFoundError } from '@t
 import { type ScheduleTarget, schedulePrefix, targetOfScheduleId } from '../model/schedule/schedule-target.ts';
 import { inBatches } from './in-batches.ts';
 
-/** A schedule of this task queue's docferry. */
+/** A schedule that docferry made for this task queue. */
 export interface OwnedSchedule {
   id: string;
   target: ScheduleTarget;
@@ -13,8 +13,8 @@ export interface OwnedSchedule {
 export const callsAtOnce = 16;
 
 /**
- * The schedules that docferry made for this task queue, in the order of their ids; those of others on the namespace are
- * never seen. Temporal lists a new schedule only after a moment: ids in `alsoAsk` are looked at whether listed or not.
+ * The schedules that docferry made for this task queue, in the order of their ids; other schedules of the namespace are
+ * left alone. Temporal lists a new schedule only after a moment: those with an id in `alsoAsk` are read even if unlisted.
  */
 export async function ownedSchedules(
   client: Client,

@@ -2,10 +2,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { budgetWorkflowId, searchAttributes, workflowTypes } from '../model/workflow-ids.ts';
 import { retryKeySignal } from '../workflows/definitions.ts';
 
-/**
- * Tells whatever of an organization waits for its key that it may have been changed: the budget, behind which the syncs
- * wait, and the exports.
- */
+/** Tells all that waits for an organization's key that it may have changed: exports, and the budget for the syncs. */
 export async function retryKey(client: Client, org: string): Promise<void> {
   const ids = [budgetWorkflowId(org)];
   const query = [

@@ -15,14 +15,14 @@ import type { ExistingSchedule } from '../model/schedule/schedule-plan.ts';
 import type { ScheduleSettings } from '../model/schedule/schedule-settings.ts';
 import type { ScheduleTarget } from '../model/schedule/schedule-target.ts';
 
-/** Memo of the schedule's action: unlike the schedule's own memo it can be updated, and every run shows it. */
+/** Memo of the schedule's action: unlike the schedule's own memo, it can be updated and every run shows it. */
 const digestMemo = 'docferryDigest';
 
 /** A desired schedule as Temporal takes it, for `create` and, without the id, for `update`. */
 export function scheduleOptions({ settings, digest }: DesiredSchedule): Omit<ScheduleOptions, 'scheduleId'> {
   const { action } = settings;
   return {
-    // Everything at once: what an update leaves out is gone, so no time of before fires beside the new ones.
+    // Complete: an update removes what it leaves out, so no former time fires beside the new ones.
     spec: specOf(settings),
     policies: {
       overlap: settings.overlap as ScheduleOverlapPolicy,
@@ -46,7 +46,7 @@ export function scheduleOptions({ settings, digest }: DesiredSchedule): Omit<Sch
   };
 }
 
-/** A schedule of the server in the terms of the model. */
+/** A schedule on the server in terms of the model. */
 export function existingSchedule(description: ScheduleDescription, target: ScheduleTarget): ExistingSchedule {
   const { spec, action, policies, info } = description;
   const { calendars = [], intervals = [] } = spec;
@@ -137,7 +137,7 @@ function attributesIn({ action }: ScheduleDescription): Record<string, string> {
   return Object.fromEntries(pairs.map(({ key, value }) => [key.name, String(value)]));
 }
 
-/** What docferry leaves unset but a person or another program may have set. */
+/** Settings that docferry never sets but a person or another program may have. */
 function extrasOf({ spec, action }: ScheduleDescription): Record<string, unknown> {
   const { skip = [], startAt, endAt, calendars = [] } = spec;
   const { retry, workflowExecutionTimeout, workflowRunTimeout, staticDetails } = action;

@@ -14,12 +14,12 @@ import { inBatches } from './in-batches.ts';
 import { callsAtOnce, type OwnedSchedule, ownedSchedules } from './owned-schedules.ts';
 import { existingSchedule } from './schedule-spec.ts';
 
-/** How a scheduled run ended or stands. */
+/** State or outcome of a scheduled run. */
 export interface ScheduledRun {
   workflowId: string;
   scheduledAt: string;
   startedAt: string;
-  /** Temporal's word, e.g. `COMPLETED`; null when it is forgotten. */
+  /** Temporal's status, e.g. `COMPLETED`; null after its retention. */
   status: string | null;
   /** As in `ScheduledResult`, or `failed`; null while it runs. */
   outcome: ScheduledResult['outcome'] | 'failed' | null;
@@ -36,9 +36,9 @@ export interface ScheduleView {
   configured: boolean;
   /** How it differs from the configuration, as `name: on the server → configured`. */
   differs: string[];
-  /** Whether that was changed by hand. */
+  /** Whether it was changed by hand. */
   drift: boolean;
-  /** ISO 8601, the next first; none while paused. */
+  /** ISO 8601, the soonest first; none while paused. */
   next: string[];
   /** Ids of running scheduled runs. */
   running: string[];
@@ -47,14 +47,14 @@ export interface ScheduleView {
   started: number;
   /** Left out because a run was running. */
   skipped: number;
-  /** Left out because nothing could start them in time. */
+  /** Left out because the server could not start them in time. */
   missed: number;
 }
 
 const shownTimes = 5;
 const shownRuns = 5;
 
-/** The schedules on the server, and the ids of those that are configured but not there. */
+/** The schedules on the server, and the ids of configured schedules that are missing there. */
 export async function scheduleViews(
   client: Client,
   taskQueue: string,

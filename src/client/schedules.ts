@@ -12,12 +12,12 @@ import { inBatches } from './in-batches.ts';
 import { callsAtOnce, ownedSchedules } from './owned-schedules.ts';
 import { existingSchedule, scheduleOptions } from './schedule-spec.ts';
 
-/** The server does not accept a schedule; the message says which and why. */
+/** The server refused a schedule; the message says which and why. */
 export class ScheduleRefused extends Error {
   override readonly name = 'ScheduleRefused';
 }
 
-/** What has to change so that the server has exactly the schedules of the configuration; changes nothing. */
+/** The changes that would give the server exactly the schedules of the configuration; makes none. */
 export async function readSchedulePlan(
   client: Client,
   taskQueue: string,
@@ -37,8 +37,8 @@ export async function readSchedulePlan(
 }
 
 /**
- * Gives the server exactly the schedules of the configuration and returns what was changed. Paused ones stay paused and
- * keep their note; stored data is not touched. Throws `ScheduleRefused`.
+ * Gives the server exactly the schedules of the configuration and returns the changes. Paused ones stay paused and keep
+ * their note; stored data is not touched. Throws `ScheduleRefused`.
  */
 export async function applySchedules(
   client: Client,
@@ -47,7 +47,7 @@ export async function applySchedules(
 ): Promise<SchedulePlan> {
   const plan = await readSchedulePlan(client, taskQueue, organizations);
   await inBatches(plan.delete, callsAtOnce, ({ id }) => deleteSchedule(client, id));
-  // After the schedules, so that none of them starts the work again.
+  // After the schedules, which could start the work again.
   await inBatches(plan.stop, callsAtOnce, (workflowId) => cancelWork(client, workflowId));
   await inBatches(plan.update, callsAtOnce, ({ desired }) => updateSchedule(client, desired));
   await inBatches(plan.create, callsAtOnce, (desired) => createSchedule(client, desired));
@@ -58,7 +58,7 @@ async function createSchedule(client: Client, desired: DesiredSchedule): Promise
   try {
     await refusedBy(desired, client.schedule.create({ scheduleId: desired.id, ...scheduleOptions(desired) }));
   } catch (error) {
-    // Somebody else has applied the configuration in the meantime.
+    // Another process has applied the configuration meanwhile.
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
     await updateSchedule(client, desired);
   }
@@ -66,12 +66,12 @@ async function createSchedule(client: Client, desired: DesiredSchedule): Promise
 
 async function updateSchedule(client: Client, desired: DesiredSchedule): Promise<void> {
   const options = scheduleOptions(desired);
-  // Without its state an update would set a paused schedule going and wipe its note.
+  // Without its state an update would resume a paused schedule and remove its note.
   const update = client.schedule.getHandle(desired.id).update(({ state }) => ({ ...options, state }));
   await refusedBy(desired, update);
 }
 
-/** The SDK reports what the server thinks of a specification as a `TypeError`. */
+/** The SDK throws a `TypeError` when the server refuses a specification. */
 async function refusedBy(desired: DesiredSchedule, call: Promise<unknown>): Promise<void> {
   try {
     await call;
@@ -93,12 +93,12 @@ async function cancelWork(client: Client, workflowId: string): Promise<void> {
   try {
     await client.workflow.getHandle(workflowId).cancel();
   } catch (error) {
-    // It has ended by itself.
+    // It has ended meanwhile.
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }
 
-/** Exports and syncs that run on the task queue, whoever started them. */
+/** Exports and syncs running on the task queue, scheduled or not. */
 async function runningWork(client: Client, taskQueue: string): Promise<FoundOnServer['running']> {
   const { exportSite, syncFeedback } = workflowTypes;
   const query = `ExecutionStatus = 'Running' AND WorkflowType IN ('${exportSite}', '${syncFeedback}')`;

@@ -16,26 +16,26 @@ export type RollbackHandle = WorkflowHandle<typeof rollBack>;
 
 export interface StartedRollback {
   handle: RollbackHandle;
-  /** The same rollback was running already. */
+  /** The same rollback was already running. */
   joined: boolean;
   /** An export was running, and was cancelled. */
   cancelled: boolean;
 }
 
-/** A schedule may start the next export in the moment one has ended. */
+/** A schedule may start the next export at the moment one ends. */
 const tries = 5;
 
 export interface RollbackStart {
   onRunning: 'cancel' | 'refuse';
-  /** What it throws leaves a running export alone. */
+  /** Throws to leave a running export alone. */
   beforeCancel: () => Promise<void>;
-  /** How a worker is asked for the state of what runs; with all of Temporal's patience when absent. */
+  /** Limits how long a worker is asked for the state of the running workflow; Temporal's own limit when absent. */
   askWorker?: <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
 }
 
 /**
- * Starts a rollback under the id of the site's exports. What runs there is cancelled and waited for, or a reason to
- * refuse, as asked, unless it is about to put that very version into service; the same rollback is joined. Throws
+ * Starts a rollback under the id of the site's exports, or joins the same rollback. A running export is cancelled and
+ * waited for, or a reason to refuse, as asked; always to refuse if it is about to put this version into service. Throws
  * `ExportRunning`, and what `beforeCancel` and `askWorker` throw.
  */
 export async function startRollback(
@@ -75,13 +75,13 @@ export async function startRollback(
   }
 }
 
-/** Null when it has ended meanwhile. */
+/** Null after its end. */
 async function stateOf(handle: RollbackHandle): Promise<ExportState | null> {
   const { status } = await handle.describe();
   return status.name === 'RUNNING' ? handle.query(exportStateQuery) : null;
 }
 
-/** Whether there was something to cancel; returns when its clean-up is done. */
+/** Returns, after the clean-up, whether there was something to cancel. */
 async function cancelAndWait(handle: RollbackHandle): Promise<boolean> {
   try {
     await handle.cancel();
@@ -89,7 +89,7 @@ async function cancelAndWait(handle: RollbackHandle): Promise<boolean> {
     if (error instanceof WorkflowNotFoundError) return false;
     throw error;
   }
-  // How it ended is its own business.
+  // Its outcome does not matter here.
   await handle.result().catch(() => {});
   return true;
 }

@@ -8,7 +8,7 @@ import type { syncFeedback } from '../workflows/sync-feedback.ts';
 
 export type SyncHandle = WorkflowHandleWithFirstExecutionRunId<typeof syncFeedback>;
 
-/** Starts a pass, or joins the one of the same kind that runs (architecture.md). */
+/** Starts a pass, or joins the running one of the same kind (architecture.md). */
 export async function startSync(client: Client, taskQueue: string, input: SyncInput): Promise<SyncHandle> {
   const { org, project, pass } = input;
   return client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {
@@ -22,7 +22,7 @@ export async function startSync(client: Client, taskQueue: string, input: SyncIn
   });
 }
 
-/** The latest pass of a kind; whether it exists shows with the first call on it. */
+/** Handle of the latest pass of a kind, which need not exist. */
 export function syncHandle(
   client: Client,
   { org, project, pass }: Pick<SyncInput, 'org' | 'project' | 'pass'>,
@@ -30,7 +30,7 @@ export function syncHandle(
   return client.workflow.getHandle<typeof syncFeedback>(syncWorkflowId(org, project, pass));
 }
 
-/** Throws `WorkflowNotFoundError` when no such pass is known to Temporal. */
+/** Throws `WorkflowNotFoundError` when Temporal knows no such pass. */
 export async function syncState(
   client: Client,
   input: Pick<SyncInput, 'org' | 'project' | 'pass'>,

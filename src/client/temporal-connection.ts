@@ -2,16 +2,16 @@ import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { isLoopback } from '../model/loopback.ts';
 
-/** Where Temporal is, as docferry.yaml says it. */
+/** Where Temporal is, according to docferry.yaml. */
 export interface TemporalSettings {
   address: string;
   namespace: string;
   taskQueue: string;
   /** A profile of Temporal's own configuration file; null for the default one. */
   profile: string | null;
-  /** Which of address and namespace docferry.yaml or the command line named: these are not replaced by a profile. */
+  /** Whether docferry.yaml or the command line named address and namespace: then no profile replaces them. */
   given: { address: boolean; namespace: boolean };
-  /** The server that `docferry up` runs itself: Temporal's variables and profiles do not concern it. */
+  /** The server that `docferry up` runs, to which Temporal's variables and profiles do not apply. */
   embedded?: boolean;
 }
 
@@ -26,7 +26,7 @@ export class TemporalUnreachable extends Error {
   }
 }
 
-/** Temporal's own variables or configuration file cannot be used. Quotes nothing of them: they may hold an API key. */
+/** Temporal's own variables or configuration file are unusable. Quotes nothing of them: they may hold an API key. */
 export class TemporalSettingsInvalid extends Error {
   override readonly name = 'TemporalSettingsInvalid';
 }
@@ -34,8 +34,8 @@ export class TemporalSettingsInvalid extends Error {
 const connectTimeoutMs = 5_000;
 
 /**
- * Options for a connection: what docferry.yaml names, and for the rest (TLS, API key, an address it does not name)
- * Temporal's own variables and profiles. Throws `TemporalSettingsInvalid`.
+ * Options for a connection: from docferry.yaml, and for the rest (TLS, API key, perhaps the address) from Temporal's own
+ * variables and profiles. Throws `TemporalSettingsInvalid`.
  */
 export function connectOptions(settings: TemporalSettings) {
   const { address, namespace, profile, given } = settings;
@@ -58,18 +58,18 @@ function loadOwnSettings(profile: string | null) {
   }
 }
 
-/** What is wrong in words of our own: the library's messages show the lines around a mistake. */
+/** What is wrong, in our own words: the library's messages quote the lines around a mistake. */
 function safeReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason';
-  if ('line' in error) return `the configuration file is no TOML (line ${String(error.line)})`;
+  if ('line' in error) return `the configuration file is not valid TOML (line ${String(error.line)})`;
   if ('code' in error && 'path' in error) return `${String(error.path)} cannot be read (${String(error.code)})`;
   const [profile] = /(?<=^Profile ').*(?=' not found)/.exec(error.message) ?? [];
-  return profile === undefined ? 'a value in them is not as it should be' : `there is no profile ${profile}`;
+  return profile === undefined ? 'a value in them is invalid' : `there is no profile ${profile}`;
 }
 
 /**
- * Connects a client, or throws `TemporalUnreachable` within seconds; a server that refuses the certificate or API key is
- * no unreachable one, and its own error is thrown. The caller closes `client.connection`.
+ * Connects a client, or throws `TemporalUnreachable` within seconds. When a server refuses the certificate or API key,
+ * throws that error. The caller closes `client.connection`.
  */
 export async function connectClient(settings: TemporalSettings): Promise<Client> {
   const options = connectOptions(settings);
@@ -77,7 +77,7 @@ export async function connectClient(settings: TemporalSettings): Promise<Client>
     const connection = await Connection.connect({
       ...options.connection,
       connectTimeout: connectTimeoutMs,
-      // A proxy meant for the service must not catch the way to a server on this machine.
+      // A proxy meant for the service must not intercept connections to a server on this machine.
       ...(isLoopback(options.connection.address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {}),
     });
     return new Client({ connection, namespace: options.namespace });
@@ -89,7 +89,7 @@ export async function connectClient(settings: TemporalSettings): Promise<Client>
 
 const refusals: ReadonlySet<number> = new Set(Object.values({ permissionDenied: 7, unauthenticated: 16 }));
 
-/** Temporal answered, and does not accept who asks. */
+/** Whether Temporal answered but refused the client's identity. */
 function isRefusal(error: unknown): boolean {
   if (isGrpcServiceError(error)) return refusals.has(error.code);
   return error instanceof Error && error.cause !== undefined && isRefusal(error.cause);

@@ -2,34 +2,34 @@ import { type Client, isGrpcServiceError, type WorkflowHandle, WorkflowNotFoundE
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
 import { TemporalUnreachable } from './temporal-connection.ts';
 
-/** The time to wait ran out; the workflow goes on. */
+/** The time to wait ran out; the workflow continues. */
 export class StillRunning extends Error {
   override readonly name = 'StillRunning';
 }
 
-/** The person stopped waiting (Ctrl-C); the workflow goes on. */
+/** The person stopped waiting (Ctrl-C); the workflow continues. */
 export class Detached extends Error {
   override readonly name = 'Detached';
 }
 
 export interface WaitOptions<State> {
-  /** Milliseconds to wait at most; none = as long as it takes. */
+  /** Longest time to wait in milliseconds; absent: no limit. */
   timeoutMs?: number;
   /** Ends the waiting with `Detached`. */
   signal?: AbortSignal;
-  /** Asked for about every second while waiting; failures are skipped. */
+  /** Called about every second while waiting; failures are ignored. */
   readState?: () => Promise<State>;
-  /** Whatever it throws ends the waiting. */
+  /** Throwing ends the waiting. */
   onState?: (state: State) => void;
   onReconnecting?: () => void;
 }
 
 const readEveryMs = 1_000;
-/** How long Temporal may be away while somebody waits (contracts.md). */
+/** How long Temporal may be away during a wait (contracts.md). */
 const reconnectForMs = 60_000;
 
 /**
- * Waits for a workflow's result over its whole chain of runs. A server that goes away is waited for (60 s), then
+ * Waits for a workflow's result over its whole chain of runs. If the server is away for 60 s, throws
  * `TemporalUnreachable`. Throws `StillRunning`, `Detached` or the workflow's own failure.
  */
 export async function waitForResult<W extends Workflow, State>(
@@ -39,7 +39,7 @@ export async function waitForResult<W extends Workflow, State>(
 ): Promise<WorkflowResultType<W>> {
   const stop = new AbortController();
   const result = resultThroughOutages(client, handle, options, stop.signal);
-  // Somebody is listening from the start, even if the race below is lost.
+  // A rejection after the race below must not be unhandled.
   result.catch(() => {});
   try {
     return await Promise.race([result, watch(options, stop.signal), limit(options, stop.signal)]);
@@ -78,7 +78,7 @@ async function watch<State>(options: WaitOptions<State>, stop: AbortSignal): Pro
   return new Promise<never>(() => {});
 }
 
-/** A state that cannot be read now is shown the next time; the result tells what is wrong for good. */
+/** Undefined when the state cannot be read now; the result shows lasting failures. */
 async function stateNow<State>({ readState }: WaitOptions<State>): Promise<State | undefined> {
   try {
     return await readState?.();
@@ -98,8 +98,8 @@ function limit<State>({ timeoutMs, signal }: WaitOptions<State>, stop: AbortSign
   });
 }
 
-/** Codes of gRPC that may pass. Others, such as a missing permission, will be the same the next time. */
-const passing: ReadonlySet<number> = new Set(
+/** Transient gRPC codes. Others, such as a missing permission, will not change. */
+const transient: ReadonlySet<number> = new Set(
   Object.values({
     cancelled: 1,
     unknown: 2,
@@ -111,10 +111,10 @@ const passing: ReadonlySet<number> = new Set(
   }),
 );
 
-/** Server away, restarting or overloaded: worth asking again. */
+/** Whether the server is away, restarting or overloaded, so that asking again may help. */
 function isOutage(error: unknown): boolean {
   return (
-    (isGrpcServiceError(error) && passing.has(error.code)) ||
+    (isGrpcServiceError(error) && transient.has(error.code)) ||
     (error instanceof Error && error.cause !== undefined && isOutage(error.cause))
   );
 }

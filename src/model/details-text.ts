@@ -1,19 +1,19 @@
-/** Texts for the Temporal UI and the terminal. Markdown; only ids, counts and times go in (X1). */
+/** Markdown texts for the Temporal UI and the terminal. They hold only ids, counts and times (X1). */
 
 import { counted } from './quantities.ts';
 
-/** `14:05:07 UTC` of a moment in milliseconds. */
+/** A moment in milliseconds as `14:05:07 UTC`. */
 export function clockTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(11, 19)} UTC`;
 }
 
-/** As `clockTime`, with the date where it is another day's: `2026-11-24 14:05:07 UTC`. */
+/** As `clockTime`, with the date if it is not today: `2026-11-24 14:05:07 UTC`. */
 export function momentText(ms: number, now: number): string {
   const day = (time: number) => new Date(time).toISOString().slice(0, 10);
   return day(ms) === day(now) ? clockTime(ms) : `${day(ms)} ${clockTime(ms)}`;
 }
 
-/** `45 s`, `3 min 20 s`, `2 h 5 min` of a time in milliseconds. */
+/** A duration in milliseconds as `45 s`, `3 min 20 s` or `2 h 5 min`. */
 export function spanText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
@@ -22,7 +22,7 @@ export function spanText(ms: number): string {
   return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `≈ 14:05:00 UTC, 212 pages, 2 windows`: when a pass will be done, should nothing change. */
+/** `≈ 14:05:00 UTC, 212 pages, 2 windows`: when a pass will be done if nothing changes. */
 export function forecastText(
   { doneAt, pages, windows }: { doneAt: number; pages: number; windows: number },
   now: number,
@@ -31,10 +31,10 @@ export function forecastText(
   return [moment, counted(pages, 'page'), ...(windows > 0 ? [counted(windows, 'window')] : [])].join(', ');
 }
 
-/** Bytes of a summary in UTF-8: Temporal documents 200, quotes and all. */
+/** Longest summary in UTF-8 bytes: Temporal documents 200, including JSON quotes. */
 const summaryBytes = 180;
 
-/** A summary of a timer or an activity, cut to what Temporal takes: it may quote the service, in any script. */
+/** A summary of a timer or activity, cut to what Temporal accepts: it may quote the service, in any script. */
 export function summaryText(text: string): string {
   let [bytes, length] = [0, 0];
   for (const character of text) {
@@ -46,13 +46,13 @@ export function summaryText(text: string): string {
   return text;
 }
 
-/** A Markdown table of two columns; pipes and line ends in values cannot break out of it. */
+/** A Markdown table of two columns; pipes and line breaks in values cannot break it. */
 export function factsTable(facts: readonly (readonly [string, string])[]): string {
   const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s+/g, ' ');
   return ['| | |', '|---|---|', ...facts.map(([name, value]) => `| ${cell(name)} | ${cell(value)} |`)].join('\n');
 }
 
-/** A text bar of a share between 0 and 100 percent. */
+/** A percentage as a text bar. */
 export function barText(percent: number, width = 20): string {
   const filled = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);
   return '█'.repeat(filled) + '░'.repeat(width - filled);

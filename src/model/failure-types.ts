@@ -1,7 +1,4 @@
-/**
- * Types of `ApplicationFailure` that workflows and the command line tell apart. They are the `code` of
- * `{error: {code, message, hint}}` (contracts.md).
- */
+/** Types of `ApplicationFailure`, which are also the `code` of `{error: {code, message, hint}}` (contracts.md). */
 const failureTypes = [
   'Unauthorized',
   'PlanRequired',

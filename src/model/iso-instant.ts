@@ -2,21 +2,21 @@ const isoPattern =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 
 /**
- * Milliseconds since the epoch of an ISO 8601 date-time or date (`YYYY-MM-DD`, its midnight), to the millisecond; null
- * for anything else and outside the years 1000 to 9999. Without a zone it is taken as UTC. Never throws.
+ * An ISO 8601 date-time or date (`YYYY-MM-DD`, its midnight) in milliseconds since the epoch; null for anything else and
+ * outside the years 1000 to 9999. Without a zone it counts as UTC. Never throws.
  */
 export function isoInstant(text: string): number | null {
   const [iso, date, time = '00:00', seconds = '00', fraction = '', zone = 'Z'] = isoPattern.exec(text) ?? [];
   if (iso === undefined) return null;
   const local = `${date}T${time}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
   const localMs = Date.parse(local);
-  // Date.parse lets 30 February roll over into March: such a date is not one.
+  // Date.parse rolls 30 February over into March.
   if (Number.isNaN(localMs) || new Date(localMs).toISOString() !== local) return null;
   const offset = offsetMinutes(zone);
   return offset === null ? null : inFourDigitYears(localMs - offset * 60_000);
 }
 
-/** Other years would be written with a sign or leading zeros: as text they would sort wrongly. */
+/** Null outside the years 1000 to 9999: written with a sign or leading zeros, they would sort wrongly as text. */
 export function inFourDigitYears(ms: number): number | null {
   return ms >= Date.UTC(1000, 0) && ms < Date.UTC(10_000, 0) ? ms : null;
 }

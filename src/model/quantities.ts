@@ -1,4 +1,4 @@
-/** Numbers as people read them: the same on the terminal, in the Temporal UI and in the report. */
+/** Numbers in texts: the same on the terminal, in the Temporal UI and in the report. */
 
 const whole = new Intl.NumberFormat('en');
 

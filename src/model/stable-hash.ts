@@ -1,6 +1,6 @@
 /**
- * FNV-1a over the text's UTF-16 code units, 64 bits: the same on every machine and in every version, which is what
- * offsets and digests of schedules need. Not for secrets.
+ * 64-bit FNV-1a over the text's UTF-16 code units: the same on every machine and in every version, as offsets and digests
+ * of schedules require. Not for secrets.
  */
 export function stableHash(text: string): bigint {
   let hash = 0xcbf29ce484222325n;

@@ -1,11 +1,11 @@
 import type { EntryCounts } from './sync/entry-counts.ts';
 import type { ReadingKind } from './sync/pass-kind.ts';
 
-/** What webhooks can be told of. */
+/** Events that are sent to webhooks. */
 export const webhookEventTypes = ['feedback.pass.finished', 'export.finished'] as const;
 export type WebhookEventType = (typeof webhookEventTypes)[number];
 
-/** A pass has ended, well or not: counts and ids, never contents. */
+/** A pass has ended, successfully or not: counts and ids, never contents. */
 export interface PassFinished {
   org: string;
   project: string;
@@ -21,7 +21,7 @@ export interface PassFinished {
   runId: string;
 }
 
-/** An export has ended, well or not; `url` is the published address, never the service's link. */
+/** An export has ended, successfully or not; `url` is the published address, never the service's link. */
 export interface ExportFinished {
   org: string;
   domain: string;
@@ -29,7 +29,7 @@ export interface ExportFinished {
   version: string | null;
   contentDigest: string | null;
   url: string | null;
-  /** The version at which a person holds the site: what was published is not in service then. */
+  /** The version at which a person holds the site; then the published one is not in service. */
   held: string | null;
   workflowId: string;
   runId: string;
@@ -41,20 +41,20 @@ export type WebhookEvent = {
   timestamp: string;
 } & ({ type: 'feedback.pass.finished'; data: PassFinished } | { type: 'export.finished'; data: ExportFinished });
 
-/** Input of `deliverWebhook`: where to is known to the worker by the webhook's name, since an address may be secret. */
+/** Input of `deliverWebhook`. The worker knows the address by the webhook's name: it may be secret. */
 export interface WebhookDelivery {
   org: string;
   /** Name of the webhook in the configuration of the organization. */
   webhook: string;
-  /** The same for all attempts, so that a receiver can drop what comes twice. */
+  /** The same for all attempts, so that a receiver can drop repeats. */
   messageId: string;
   event: WebhookEvent;
 }
 
-/** What became of a delivery. */
+/** Result of a delivery. */
 export interface WebhookReceipt {
   messageId: string;
-  /** Status of the answer, 200 to 299. */
+  /** HTTP status of the answer, 200 to 299. */
   status: number;
   attempts: number;
 }

@@ -1,6 +1,6 @@
 import type { ReadingKind } from './sync/pass-kind.ts';
 
-/** Workflow ids are the business keys of architecture.md: the id alone makes a second start join or be refused. */
+/** Workflow ids are business keys (architecture.md): the id alone makes a second start join or fail. */
 export const exportWorkflowId = (org: string, domain: string): string => `export:${org}:${domain}`;
 
 export const syncWorkflowId = (org: string, project: string, pass: ReadingKind): string =>
@@ -10,7 +10,7 @@ export const budgetWorkflowId = (org: string): string => `budget:${org}`;
 
 export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
 
-/** One workflow a message and receiver. */
+/** One workflow per message and receiver. */
 export const webhookWorkflowId = (org: string, webhook: string, messageId: string): string =>
   `webhook:${org}:${webhook}:${messageId}`;
 
@@ -25,7 +25,7 @@ export const workflowTypes = {
   deliverWebhook: 'deliverWebhook',
 } as const;
 
-/** Search attributes every cluster must know (architecture.md); all of type Keyword. */
+/** Search attributes that every cluster needs (architecture.md), all of type Keyword. */
 export const searchAttributes = {
   org: 'DocferryOrg',
   domain: 'DocferryDomain',

@@ -1,11 +1,11 @@
-/** Archive formats that are told apart by their bytes (verification.md). */
+/** Archive formats, recognized by their bytes (verification.md). */
 export type ArchiveFormat = 'tar.gz' | 'tar' | 'zip';
 
-/** One rule of verification that an archive broke (contracts.md, `export verify`). */
+/** A verification rule that an archive broke (contracts.md, `export verify`). */
 export interface Reason {
   /** Stable kebab-case name of the rule, e.g. `path-traversal`. */
   rule: string;
-  /** Path inside the archive, made printable and cut to 200 characters; null when it concerns the whole archive. */
+  /** Path inside the archive, made printable and cut to 200 characters; null for the whole archive. */
   path: string | null;
   detail: string;
 }

@@ -10,33 +10,33 @@ export interface ProgressSample {
 
 export interface PollPlan {
   delayMs: number;
-  /** Short words for people: why then. */
+  /** Why then, in a few words. */
   reason: string;
-  /** When the job may be done, in milliseconds since it was started; null when nothing tells. */
+  /** When the job may be done, in milliseconds since it was started; null when unknown. */
   expectedAtMs: number | null;
 }
 
 const second = 1_000;
 const minute = 60 * second;
 
-/** The first minute of a job that does not tell how far it is: twelve polls, closer where jobs usually end. */
+/** Polls in the first minute of a job that reports no progress: twelve, denser where jobs usually end. */
 const blindMoments = [6, 15, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60].map((at) => at * second);
 const shortestMs = second;
 const longestMs = 15 * minute;
-/** Between polls of a job that ends within a minute. */
+/** Time between polls of a job that ends within a minute. */
 const shortJobSpacing = 2.7 * second;
 const keptSamples = 8;
-/** Readings whose remainders differ by less were counted in the same step: 33.33 and 66.67. */
+/** Readings whose remainders differ by less have the same step: 33.33 and 66.67. */
 const stepTolerance = 0.6;
-/** Of a long way to the earliest end, how much is slept at once: progress may speed up. */
+/** Share of a long time to the earliest end that is slept at once: progress may speed up. */
 const shareOfLongWay = 0.85;
 
 /**
- * When to ask a job again (E2, bench/README.md "polling"), called after a poll or after the start. While progress can be
- * read: not before the earliest end that the readings allow, from there on every 10 s + 2 % of the elapsed time (2.7 s in
- * the first minute). While it can't: twelve times in the first minute, then every 10 s + 5 %. Where the site's last jobs
- * are known (`usualJobsMs`), polls gather around the usual end, as far apart as one may be late. Never beyond the
- * job's time limit. Times in milliseconds.
+ * When to poll a job again (E2, bench/README.md "polling"), after its start or a poll. With readable progress: at the
+ * earliest end that the readings allow, then every 10 s + 2 % of the elapsed time (2.7 s in the first minute). Without:
+ * twelve times in the first minute, then every 10 s + 5 %. If the durations of the site's last jobs are known
+ * (`usualJobsMs`), polls gather around the usual end, spaced by how late one may be. Never beyond the job's time limit.
+ * Times in milliseconds.
  */
 export function nextPollDelay(input: {
   elapsedMs: number;
@@ -55,9 +55,9 @@ export function nextPollDelay(input: {
 }
 
 /**
- * The samples with one more reading, at most eight. An unreadable one (null) adds nothing; where progress stands still,
- * the first and the last sight of it are kept; a small step back (noise) replaces what was above it; a large one means
- * that the job began again, at the earliest right after the reading before.
+ * The samples with one more reading, at most eight. An unreadable one (null) adds nothing. Of constant progress the first
+ * and the last reading are kept. A small step back (noise) replaces higher readings; a large one means that the job began
+ * again, at the earliest right after the previous reading.
  */
 export function keepSamples(
   samples: readonly ProgressSample[],
@@ -74,21 +74,21 @@ export function keepSamples(
   return oldest === undefined ? [] : [oldest, ...others.slice(1 - keptSamples)];
 }
 
-/** Noise is small and shows between polls that are close; over a longer time any step back is more than noise. */
+/** Noise is small and appears between close polls; over a longer time, any step back is more than noise. */
 function beganAgain(before: ProgressSample, now: ProgressSample): boolean {
   const lost = before.percent - now.percent;
   return lost > 7 || lost > before.percent / 2 || (lost > 0 && now.atMs > 1.2 * before.atMs);
 }
 
 /**
- * Around the usual end; null when it has passed. On the way there polls come at halves of it, down to a minute: a job
- * that failed at once is noticed, and progress that promises an earlier end is believed.
+ * Polls around the usual end; null when it has passed. Earlier polls come at halves of it, down to a minute, to notice
+ * a job that failed at once and progress that promises an earlier end.
  */
 function learntPlan(elapsedMs: number, samples: readonly ProgressSample[], usual: UsualDuration): PollPlan | null {
   if (elapsedMs >= usual.latestMs) return null;
   const informed = samples.length > 0;
   const spacingMs = pollSpacing(usual.middleMs, informed);
-  // Not later than half a spacing after the middle: what is learnt from a poll that comes too late must not add up.
+  // At most half a spacing after the middle: otherwise late polls would teach ever longer durations.
   const firstMs = Math.min(usual.earliestMs + spacingMs, usual.middleMs + spacingMs / 2);
   const on = (way: number) => ({
     delayMs: way,
@@ -112,7 +112,7 @@ function nextHalf(elapsedMs: number, endMs: number): number {
   return next;
 }
 
-/** How far apart polls are where the end is expected: as far as one may be late (bench/README.md "polling"). */
+/** Time between polls around the expected end: how late one may be (bench/README.md "polling"). */
 export function pollSpacing(durationMs: number, informed: boolean): number {
   if (durationMs < minute) return shortJobSpacing;
   return 10 * second + (informed ? 0.02 : 0.05) * durationMs;
@@ -135,7 +135,7 @@ function informedPlan(elapsedMs: number, samples: readonly ProgressSample[], las
   const nearTheEnd = pollSpacing(elapsedMs, true);
   const way = earliestEnd(samples, last) - elapsedMs;
   const share = way < 2 * nearTheEnd ? way : way * shareOfLongWay;
-  // Sleeping no longer than the job has run already bounds what a wrong guess about its start can cost.
+  // Sleeping at most as long as the job has run limits the cost of a wrong guess about its start.
   const delayMs = Math.max(nearTheEnd, Math.min(share, elapsedMs));
   return { delayMs, ...prospect(elapsedMs, samples, last) };
 }
@@ -153,8 +153,8 @@ function prospect(
 }
 
 /**
- * The earliest end that the readings allow: progress may have gone on by almost a step since it was counted, may have
- * begun only after the last reading of 0 %, and may go on accelerating as it did between the last two readings.
+ * The earliest end that the readings allow: progress may be almost a step ahead of its reading, may have begun only
+ * after the last reading of 0 %, and may keep accelerating as it did between the last two readings.
  */
 function earliestEnd(samples: readonly ProgressSample[], last: ProgressSample): number {
   const reached = Math.min(100, last.percent + stepOf(samples));
@@ -167,19 +167,19 @@ function steadyEnd(samples: readonly ProgressSample[], last: ProgressSample, rea
   return startMs + ((last.atMs - startMs) * 100) / reached;
 }
 
-/** `p` where percent grows with the time to the power of p; between steady (1) and 4, a guess for a single reading. */
+/** `p` where percent grows with time to the power of p, from steady (1) to 4; a guess for a single reading. */
 function exponent(samples: readonly ProgressSample[], last: ProgressSample, reached: number): number {
   const before = samples.findLast((sample) => sample.percent > 0 && sample.percent < last.percent);
   if (before === undefined) return 1.5;
   return Math.min(4, Math.max(1, Math.log(reached / before.percent) / Math.log(last.atMs / before.atMs)));
 }
 
-/** The coarsest step in which all readings can have been counted: 25 for 25, 50 and 75. */
+/** The coarsest step that fits all readings: 25 for 25, 50 and 75. */
 function stepOf(samples: readonly ProgressSample[]): number {
   return samples.reduce((step, sample) => commonStep(step, sample.percent), 0);
 }
 
-/** Euclid's greatest common divisor, of readings that may be rounded. */
+/** Euclid's greatest common divisor, for rounded readings. */
 function commonStep(a: number, b: number): number {
   return b < stepTolerance ? a : commonStep(b, a % b);
 }

@@ -1,13 +1,14 @@
 import { factsTable } from '../details-text.ts';
+import { counted } from '../quantities.ts';
 
-/** What a version changes in a site, for somebody who has to approve it. */
+/** What a version changes in a site, for the person who approves it. */
 export interface ContentChanges {
-  /** The version it is compared with; null when nothing is in service yet. */
+  /** The version it is compared with; null for the first version. */
   against: string | null;
   pages: ChangeCounts;
-  /** Everything that is no page. */
+  /** All files that are not pages. */
   others: ChangeCounts;
-  /** Paths of pages, a few of each kind; empty where they would be too long for a history. */
+  /** Paths of pages, a few of each kind; empty if too long for a history. */
   listed: Record<keyof ChangeCounts, string[]>;
 }
 
@@ -30,12 +31,12 @@ export function changesText({ pages, others, against }: ContentChanges): string 
   return rest === 0 ? ofPages : `${ofPages}; ${counted(rest, 'other file')}`;
 }
 
-/** The changes as Markdown: a table of counts and lists of paths, which cannot break out of their code spans. */
+/** The changes as Markdown: a table of counts, and lists of paths that cannot break out of their code spans. */
 export function changesMarkdown(changes: ContentChanges): string {
   const { pages, others, listed, against } = changes;
   const row = (counts: ChangeCounts) => kinds.map((kind) => `${counts[kind]} ${kind}`).join(', ');
   const facts: [string, string][] = [
-    ['compared with', against ?? 'nothing: it is the first version'],
+    ['compared with', against ?? 'nothing (first version)'],
     ['pages', row(pages)],
     ['other files', row(others)],
   ];
@@ -47,8 +48,4 @@ export function changesMarkdown(changes: ContentChanges): string {
     return [`Pages ${kind}:\n\n${lines.join('\n')}${more > 0 ? `\n- and ${more} more` : ''}`];
   });
   return [factsTable(facts), ...lists].join('\n\n');
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

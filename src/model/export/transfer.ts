@@ -1,15 +1,15 @@
 import { barText, clockTime, spanText } from '../details-text.ts';
 import { sizeText } from '../quantities.ts';
 
-/** How far a download is. */
+/** Progress of a download. */
 export interface Transfer {
   /** Bytes on disk. */
   offset: number;
-  /** Null when nobody has said. */
+  /** Null when unknown. */
   total: number | null;
-  /** Of the last seconds; null when that cannot be told yet. */
+  /** Over the last seconds; null when unknown yet. */
   bytesPerSecond: number | null;
-  /** When this was so, in milliseconds. */
+  /** When this was measured, in milliseconds. */
   at: number;
 }
 
@@ -18,7 +18,7 @@ export function transferPercent({ offset, total }: Transfer): number | null {
   return total === null || total <= 0 ? null : Math.min(100, (100 * offset) / total);
 }
 
-/** `42.9 MiB of 114.4 MiB`, `11.9 MiB/s`, `6 s left`, each as far as it is known. */
+/** `42.9 MiB of 114.4 MiB`, `11.9 MiB/s`, `6 s left`, as far as known. */
 export function transferFacts(transfer: Transfer): string[] {
   const { offset, total, bytesPerSecond } = transfer;
   const left = timeLeftMs(transfer);
@@ -29,7 +29,7 @@ export function transferFacts(transfer: Transfer): string[] {
   ];
 }
 
-/** For details that stay for a while: with the moment, and an end instead of the time left. */
+/** Rows for Current Details, which stay for a while: with the moment, and the end instead of the time left. */
 export function transferTableRows(transfer: Transfer): [string, string][] {
   const percent = transferPercent(transfer);
   const done = percent === null ? [] : [`${barText(percent)} ${Math.floor(percent)} %`];

@@ -1,19 +1,19 @@
-/** Between which moments a site's job ends as a rule, in milliseconds since its start. */
+/** The range in which a site's jobs usually end, in milliseconds since the start. */
 export interface UsualDuration {
   earliestMs: number;
   middleMs: number;
   latestMs: number;
 }
 
-/** How much durations differ where little is known, as a share: weighs as much as one observed duration. */
+/** Assumed relative spread of durations; weighs as much as one observed duration. */
 const assumedSpread = 0.1;
-/** Standard deviations below and above the middle: of two hundred jobs one ends before, another after. */
+/** Standard deviations below and above the middle: one job in two hundred ends earlier, one later. */
 const below = 2.6;
 const above = 2.5;
 
 /**
- * What the last durations of a site's jobs tell about the next one; null without any. Counted on a logarithmic scale
- * with the median and the median deviation, so that one export out of the ordinary changes little.
+ * Estimates the next job's duration from the last ones of the site; null without any. Uses the median and the median
+ * deviation on a logarithmic scale, so that one unusual export changes little.
  */
 export function usualDuration(durationsMs: readonly number[]): UsualDuration | null {
   const logs = durationsMs.filter((ms) => Number.isFinite(ms) && ms > 0).map((ms) => Math.log(ms));
@@ -27,8 +27,8 @@ export function usualDuration(durationsMs: readonly number[]): UsualDuration | n
 }
 
 /**
- * How long a job took, as far as polls tell: it was running at one and done at the other. A long gap between them says
- * little; then it counts as seen in time, since polls come when the end is expected, `spacingMs` apart.
+ * Estimates how long a job took from the last poll that saw it running and the one that saw it done. After a long gap,
+ * the poll counts as timely, since polls come around the expected end, `spacingMs` apart.
  */
 export function observedDuration(runningMs: number, doneMs: number, spacingMs: number): number {
   return Math.round(doneMs - Math.min(doneMs - runningMs, spacingMs) / 2);

@@ -2,25 +2,25 @@
 export interface ForecastPass {
   /** Milliseconds since the epoch, in order. */
   starts: readonly number[];
-  /** Requests a run costs on average; more than 0. */
+  /** Mean requests per run; more than 0. */
   requests: number;
-  /** Who goes first when several want a request: the lowest. */
+  /** Lower ranks go first. */
   rank: number;
 }
 
 export interface PassForecast {
-  /** Runs that came to their end. */
+  /** Runs that ended. */
   finished: number;
   /** Starts that were left out because the run before had not ended. */
   skipped: number;
-  /** From a run's start to its last request, at the longest; also that of a run that has not ended at the end. */
+  /** Longest time from a run's start to its last request, unfinished runs included. */
   longestMs: number;
-  /** Mean time from an event to the last request of the first run that began after it; null with fewer than two runs. */
+  /** Mean time from an event to the last request of the first run begun after it; null with fewer than two runs. */
   stalenessMs: number | null;
 }
 
 export interface BudgetForecast {
-  /** The window in which most requests are asked for; null when nothing ever starts. */
+  /** The window with the most demand; null when nothing ever starts. */
   fullest: { fromMs: number; requests: number } | null;
   /** In the order of the passes given. */
   passes: PassForecast[];
@@ -28,18 +28,18 @@ export interface BudgetForecast {
 
 interface Running {
   startedMs: number;
-  /** When its first request left; null before. */
+  /** When its first request was sent; null before. */
   readMs: number | null;
   left: number;
 }
 
 interface State extends ForecastPass {
   running: Running | null;
-  /** When its last request left. */
+  /** When its last request was sent. */
   servedMs: number;
   /** When the run before began to read. */
   readBeforeMs: number | null;
-  /** What rounding to whole requests has left over so far. */
+  /** Fractions of requests that rounding has left over so far. */
   remainder: number;
   finished: number;
   skipped: number;
@@ -49,9 +49,9 @@ interface State extends ForecastPass {
 }
 
 /**
- * Plays schedules through a sliding window of `limit` requests up to `untilMs`: requests leave at once while slots are
- * free, by rank, in turn within a rank; a start is left out while the run before goes on, as schedules do (B2,
- * B3). Requests take no time, leases and ageing are left out. Times in milliseconds.
+ * Simulates schedules in a sliding window of `limit` requests up to `untilMs`: requests are sent at once while slots are
+ * free, by rank, in turn within a rank; a start is left out while the previous run lasts (B2, B3). Requests take no
+ * time; leases and promotion by age are left out. Times in milliseconds.
  */
 export function forecastBudget(
   passes: readonly ForecastPass[],
@@ -77,7 +77,7 @@ export function forecastBudget(
   for (let next = 0, sent = 0; ; sent += 1) {
     const begun = starts[next];
     if (begun && !states.some(({ running }) => running)) now = Math.max(now, begun.atMs);
-    // The slot of the request `limit` before this one is free again one window after it.
+    // A slot comes free one window after the request `limit` places earlier.
     now = Math.max(now, (sentMs[sent % limit] ?? Number.NEGATIVE_INFINITY) + windowMs);
     if (now >= untilMs) break;
     for (let start = starts[next]; start && start.atMs <= now; start = starts[next]) {
@@ -137,7 +137,7 @@ function send(state: State, now: number): void {
   running.readMs ??= now;
   running.left -= 1;
   if (running.left > 0) return;
-  // What happened since the run before began to read waited for half of that time, and then for this run's end.
+  // Events since the previous run began to read waited for half of that time on average, then for this run's end.
   const gap = running.readMs - (state.readBeforeMs ?? running.readMs);
   state.covered += gap;
   state.waited += gap * (gap / 2 + now - running.readMs);
@@ -147,7 +147,7 @@ function send(state: State, now: number): void {
   state.running = null;
 }
 
-/** Some fullest window begins with a start. */
+/** It is enough to look at windows that begin with a start. */
 function fullestWindow(starts: readonly Start[], windowMs: number): BudgetForecast['fullest'] {
   let fullest: BudgetForecast['fullest'] = null;
   let requests = 0;

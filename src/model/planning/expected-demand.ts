@@ -10,8 +10,8 @@ export interface ScheduledDemand {
 }
 
 /**
- * Requests that schedules will want within `windowMs` from `atMs` on, by what their latest runs have cost: what is not
- * spare (docs/decisions/0007). Infinity when one starts of which nothing is known yet.
+ * Requests that schedules will need within `windowMs` from `atMs`, by the cost of their latest runs: those are not spare
+ * (docs/decisions/0007). Infinity when a pass of unknown cost starts.
  */
 export function expectedDemand(
   scheduled: readonly ScheduledDemand[],
@@ -19,7 +19,7 @@ export function expectedDemand(
   { atMs, windowMs }: { atMs: number; windowMs: number },
 ): number {
   return scheduled.reduce((sum, { project, pass, times }) => {
-    // A start may be late by the jitter, and be in this window although it was due before.
+    // By the jitter, a start that was due earlier may fall into this window.
     const starts = scheduledStarts(times, atMs - times.jitterMs, atMs + windowMs).length;
     if (starts === 0) return sum;
     const known = costs.find((cost) => cost.project === project && cost.pass === pass);

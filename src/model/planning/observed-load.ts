@@ -6,9 +6,9 @@ import type { RunCost } from './staleness.ts';
 const dayMs = 86_400_000;
 const entriesAPage = 100;
 
-/** New entries are counted over so many days. */
+/** Days over which new entries are counted. */
 export const observedDays = 28;
-/** What is taken for a project of which nothing is known, and of which no other project of the organization is. */
+/** Assumed new entries per day when nothing is known of any project of the organization. */
 const assumedPerDay = 10;
 export const assumedEntries = 1_000;
 
@@ -19,17 +19,17 @@ export interface ObservedRun {
   requests: number;
 }
 
-/** What the feedback store has seen of a project (`FeedbackStore.projectActivity`). */
+/** Activity of a project according to the feedback store. */
 export interface ProjectActivity {
-  /** Without those that are gone. */
+  /** Without tombstones. */
   entries: number;
-  /** Of those, with the status `pending` or `in_progress`. */
+  /** Those with the status `pending` or `in_progress`. */
   open: number;
   /** When the last completed incremental pass or sweep began, UTC ISO 8601; null when there was none. */
   readUpTo: string | null;
-  /** The earliest date of an entry, UTC ISO 8601; null when no date can be understood. */
+  /** The earliest date of an entry, UTC ISO 8601; null without a readable date. */
   oldest: string | null;
-  /** Entries that came in the `observedDays` before `readUpTo`, those that are gone since included. */
+  /** Entries of the `observedDays` before `readUpTo`, tombstones included. */
   recent: number;
   /** Passes without bounds set by a person, newest first. */
   runs: { readonly [Pass in PassKind]: readonly ObservedRun[] };
@@ -38,13 +38,13 @@ export interface ProjectActivity {
 export interface EntryRate {
   /** New entries a day. */
   perDay: number;
-  /** Counted over so many days. */
+  /** Days over which they were counted. */
   days: number;
 }
 
 /**
- * New entries a day as observed; null when no pass has completed or no entry has a date. Half an entry is added (the
- * mean under Jeffreys' prior for a Poisson rate), so that a quiet month is not taken for silence for ever.
+ * Observed new entries per day; null when no pass has completed or no entry has a date. Half an entry is added (the mean
+ * under Jeffreys' prior for a Poisson rate), so that a quiet month does not mean a rate of zero.
  */
 export function entryRate({ readUpTo, oldest, recent }: ProjectActivity): EntryRate | null {
   const until = readUpTo === null ? null : isoInstant(readUpTo);
@@ -54,16 +54,16 @@ export function entryRate({ readUpTo, oldest, recent }: ProjectActivity): EntryR
   return { perDay: (recent + 0.5) / days, days };
 }
 
-/** What is taken for projects that were not observed: the mean of those that were. */
+/** New entries per day of projects without observations: the mean of the others. */
 export function typicalPerDay(rates: readonly (EntryRate | null)[]): number {
   const observed = rates.flatMap((rate) => (rate === null ? [] : [rate.perDay]));
   return observed.length === 0 ? assumedPerDay : observed.reduce((sum, perDay) => sum + perDay, 0) / observed.length;
 }
 
 /**
- * What a run of a pass costs (`RunCost`), and after how many runs that is said. An incremental pass reads what came in
- * since the run before on top of the overlap; the others read what there is. With runs to look at, their mean is taken:
- * of incremental passes and reviews all that are given, of sweeps the last, as what they read only grows.
+ * The cost of a run, and the number of runs it is based on. An incremental pass reads what came in since the previous run
+ * plus the overlap; the others read what there is. Observed runs count with their mean: all given ones of incremental
+ * passes and reviews, the last one of sweeps, since they only grow.
  */
 export function runCost(
   pass: PassKind,
@@ -101,7 +101,7 @@ function pages(entries: number): number {
   return Math.max(1, Math.ceil(entries / entriesAPage));
 }
 
-/** The mean time between runs, at most the interval they are to have. */
+/** The mean time between runs, at most their interval. */
 function meanGap(runs: readonly ObservedRun[], everyMs: number): number {
   const first = isoInstant(runs.at(-1)?.startedAt ?? '');
   const last = isoInstant(runs[0]?.startedAt ?? '');

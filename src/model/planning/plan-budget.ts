@@ -6,20 +6,20 @@ import { type PassOutlook, type ScheduledPass, type ScheduleOutlook, scheduleOut
 
 const dayMs = 86_400_000;
 const longestHorizonMs = 28 * dayMs;
-/** Bounds the work where very much is scheduled, or every few seconds. */
+/** Limits the work when schedules are many or very frequent. */
 const mostStarts = 200_000;
-/** Intervals that fit are left alone unless new entries would be in the store this much sooner. */
+/** Intervals that fit are changed only if new entries reach the store this much sooner. */
 const worthwhile = 0.95;
 const kinds: readonly PassKind[] = ['incremental', 'review', 'sweep'];
 
 export interface BudgetPlanInput {
-  /** Its name is part of what spreads equal intervals. */
+  /** Part of the hash that spreads equal intervals. */
   taskQueue: string;
   organization: ConfiguredOrganization;
   budget: { requests: number; reserve: number; windowMs: number };
-  /** By project; what is absent was never seen. */
+  /** By project; absent for projects never read. */
   activity: ReadonlyMap<string, ProjectActivity>;
-  /** From when on the schedules are played, in milliseconds since the epoch. */
+  /** Begin of the simulation, in milliseconds since the epoch. */
   fromMs: number;
 }
 
@@ -27,40 +27,40 @@ export interface PlannedProject {
   project: string;
   entries: number;
   newPerDay: number;
-  /** Days the rate was counted over; null when it is assumed. */
+  /** Days over which the rate was counted; null when it is assumed. */
   observedDays: number | null;
 }
 
 export interface PlannedPass extends Omit<ScheduledPass, 'cost' | 'newPerDay'> {
-  /** Completed runs in which its cost was observed; 0 when it is assumed. */
+  /** Completed runs its cost is based on; 0 when it is assumed. */
   observedRuns: number;
   now: PassOutlook;
-  /** Null where nothing is proposed. */
+  /** Null without a proposal. */
   proposed: PassOutlook | null;
-  /** The interval of the proposal in milliseconds; null for cron, and where nothing is proposed. */
+  /** The proposed interval in milliseconds; null for cron and without a proposal. */
   proposedEveryMs: number | null;
 }
 
 export interface BudgetPlan {
-  /** Requests a window that are ours: limit less reserve. */
+  /** Requests per window for docferry: limit less reserve. */
   available: number;
   windowMs: number;
-  /** For how long the schedules were played, in milliseconds. */
+  /** Length of the simulation in milliseconds. */
   horizonMs: number;
-  /** `waits`: enough on average, but in some window more is asked for than there is. */
+  /** `waits`: the budget suffices on average, but not in every window. */
   verdict: 'nothing-scheduled' | 'suffices' | 'waits' | 'exceeds';
   projects: PlannedProject[];
   passes: PlannedPass[];
   now: Omit<ScheduleOutlook, 'passes'>;
-  /** Null where the schedules may stay as they are, or nothing helps. */
+  /** Null when the schedules may stay as they are, or no intervals fit. */
   proposed: Omit<ScheduleOutlook, 'passes'> | null;
-  /** Why no intervals fit: the cron schedules, or the new entries alone, take too much. */
+  /** Why no intervals fit: the cron schedules, or the new entries alone, need too much. */
   hopeless: 'cron' | 'entries' | null;
 }
 
 /**
  * Whether the schedules of an organization fit its budget, and the intervals that bring new entries into the store
- * soonest (docs/budget-plan.md). Total: what was never observed is assumed and marked so.
+ * soonest (budget-plan.md). What was never observed is assumed, and marked as assumed.
  */
 export function planBudget(input: BudgetPlanInput): BudgetPlan {
   const { taskQueue, organization, activity, fromMs } = input;
@@ -95,8 +95,8 @@ export function planBudget(input: BudgetPlanInput): BudgetPlan {
     verdict,
     projects,
     passes,
-    now: whole(now),
-    proposed: whole(proposed),
+    now: withoutPasses(now),
+    proposed: proposed && withoutPasses(proposed),
     hopeless,
   };
 }
@@ -151,10 +151,6 @@ function verdictOf({ passes, perWindow, fullest }: ScheduleOutlook, available: n
   return fullest !== null && fullest.requests > available ? 'waits' : 'suffices';
 }
 
-function whole(outlook: ScheduleOutlook): BudgetPlan['now'];
-function whole(outlook: ScheduleOutlook | null): BudgetPlan['proposed'];
-function whole(outlook: ScheduleOutlook | null): BudgetPlan['proposed'] {
-  if (outlook === null) return null;
-  const { perWindow, fullest, stalenessMs } = outlook;
+function withoutPasses({ perWindow, fullest, stalenessMs }: ScheduleOutlook): BudgetPlan['now'] {
   return { perWindow, fullest, stalenessMs };
 }

@@ -1,15 +1,15 @@
 import type { ScheduledPass } from './schedule-outlook.ts';
 import { freshestIntervals, longestEveryMs, type Refreshed, requestRate, roundedUp } from './staleness.ts';
 
-/** How much of what is available is planned; the rest is for syncs people ask for, retries, and runs that coincide. */
+/** Share of the available requests that is planned; the rest is for syncs on demand, retries and coinciding runs. */
 export const plannedShare = 0.8;
 /** The shortest interval proposed for an incremental pass, unless a shorter one is configured. */
 export const shortestProposedMs = 5 * 60_000;
 
 export interface ProposedIntervals {
-  /** In milliseconds, in the order of the schedules; null for cron. Null altogether when no intervals fit. */
+  /** In milliseconds, in the order of the schedules; null for cron. Null as a whole when no intervals fit. */
   intervals: (number | null)[] | null;
-  /** What takes too much for any intervals to fit. */
+  /** What needs too much for any intervals to fit. */
   hopeless: 'cron' | 'entries' | null;
 }
 
@@ -20,11 +20,11 @@ interface Timed {
 }
 
 /**
- * The intervals that bring new entries into the store soonest for `available` requests a millisecond, rounded up; `rate`
- * is what a schedule asks for today, in requests a millisecond. Cron schedules stay. So do reviews and sweeps, unless all
- * together ask for more than there is: then those stretch to half of what is planned, the expensive ones most, and
- * never shrink. Incremental passes share the rest; while all fits, none of them is read less often than configured.
- * Planned is 80 % of what is available, or as much as today if that is more and fits.
+ * The intervals, rounded up, that bring new entries into the store soonest for `available` requests per millisecond;
+ * `rate` is a schedule's present demand in requests per millisecond. Cron schedules stay. Reviews and sweeps stay too,
+ * unless the total demand exceeds the budget: then they stretch to half of the plan, the expensive ones most, and never
+ * shrink. Incremental passes share the rest; while all fits, none runs less often than configured. The plan uses 80 % of
+ * the available requests, or the present demand if that is more and fits.
  */
 export function proposeIntervals(
   schedules: readonly (ScheduledPass & { rate: number })[],
@@ -60,7 +60,7 @@ function asNewEntries({ pass, everyMs }: Timed, fits: boolean): Refreshed {
   return { cost: pass.cost, weight: pass.newPerDay, shortestMs, longestMs: fits ? everyMs : longestEveryMs };
 }
 
-/** As they are if they cost at most `budget`, else longer. */
+/** Unchanged if they cost at most `budget`, else longer. */
 function stretched(kept: readonly Timed[], budget: number): Timed[] {
   if (loadOf(kept) <= budget) return [...kept];
   const longer = freshestIntervals(

@@ -4,40 +4,40 @@ import type { PassKind } from '../sync/pass-kind.ts';
 import { forecastBudget } from './budget-forecast.ts';
 import { longestEveryMs, type RunCost } from './staleness.ts';
 
-/** A schedule of the configuration, with what its runs cost. */
+/** A schedule of the configuration, with the cost of its runs. */
 export interface ScheduledPass {
   project: string;
   pass: PassKind;
   times: ConfiguredTimes;
   cost: RunCost;
-  /** New entries a day of the project. */
+  /** New entries of the project per day. */
   newPerDay: number;
 }
 
-/** What one schedule does beside the others. */
+/** What one schedule does in competition with the others. */
 export interface PassOutlook {
   /** In `horizonMs`. */
   starts: number;
-  /** Requests a run, on average. */
+  /** Mean requests per run. */
   requestsPerRun: number;
-  /** Requests a window of the budget, on average. */
+  /** Mean requests per window of the budget. */
   perWindow: number;
-  /** Mean time in milliseconds until what the pass looks for is in the store; null when its runs do not come to an end. */
+  /** Mean time in milliseconds until what the pass looks for is in the store; null when its runs do not end. */
   stalenessMs: number | null;
   /** The longest run in milliseconds, waiting for the budget included. */
   longestRunMs: number;
-  /** Starts left out because the run before had not ended. */
+  /** Starts left out because the previous run had not ended. */
   skipped: number;
 }
 
 export interface ScheduleOutlook {
-  /** Requests asked for in a window, on average. */
+  /** Mean demand per window. */
   perWindow: number;
-  /** The window in which most are asked for; null when nothing starts. */
+  /** The window with the most demand; null when nothing starts. */
   fullest: { fromMs: number; requests: number } | null;
   /**
-   * Mean time in milliseconds until a new entry is in the store, over all entries of the projects with incremental
-   * passes; null without any, or when those of one do not come to an end.
+   * Mean time in milliseconds until a new entry is in the store, over all entries of projects with incremental passes;
+   * null without any, or when the runs of one do not end.
    */
   stalenessMs: number | null;
   /** In the order of the schedules given. */
@@ -45,20 +45,20 @@ export interface ScheduleOutlook {
 }
 
 export interface OutlookOptions {
-  /** With the organization part of the schedules' ids, by whose hash equal intervals are spread. */
+  /** Part of the schedules' ids, as is `org`; their hash spreads equal intervals. */
   taskQueue: string;
   org: string;
-  /** Requests a window that are ours. */
+  /** Requests per window for docferry. */
   available: number;
   windowMs: number;
-  /** The schedules are played from here on, in milliseconds since the epoch, for `horizonMs`. */
+  /** Begin of the simulation in milliseconds since the epoch; it lasts `horizonMs`. */
   fromMs: number;
   horizonMs: number;
 }
 
 const ranks: Readonly<Record<PassKind, number>> = { incremental: 0, review: 1, sweep: 2 };
 
-/** Plays schedules through the budget, each at the offset that it has on the server. */
+/** Simulates schedules in the budget, each with its offset on the server. */
 export function scheduleOutlook(scheduled: readonly ScheduledPass[], options: OutlookOptions): ScheduleOutlook {
   const { available, windowMs, fromMs, horizonMs } = options;
   const untilMs = fromMs + horizonMs;
@@ -74,7 +74,7 @@ export function scheduleOutlook(scheduled: readonly ScheduledPass[], options: Ou
       starts: starts.length,
       requestsPerRun: requests,
       perWindow: (requests * windowMs) / everyMs,
-      // Two runs that ended are needed to see it; of what starts that rarely, half of the interval says it.
+      // It takes two complete runs to see it; for rarer ones, half of the interval is a good estimate.
       stalenessMs: seen?.stalenessMs ?? (starts.length < 3 ? everyMs / 2 : null),
       longestRunMs: seen?.longestMs ?? 0,
       skipped: seen?.skipped ?? 0,
@@ -94,7 +94,7 @@ function startsOf({ project, pass, times }: ScheduledPass, options: OutlookOptio
   return schedule ? scheduledStarts(schedule.settings, fromMs, fromMs + horizonMs) : [];
 }
 
-/** Of cron times that are rarer than what is played, over a year. */
+/** Cron times rarer than the simulation are counted over a year. */
 function meanInterval(pass: ScheduledPass, starts: number, options: OutlookOptions): number {
   if (pass.times.everyMs !== undefined) return pass.times.everyMs;
   if (starts > 1) return options.horizonMs / starts;

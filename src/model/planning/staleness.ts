@@ -1,6 +1,6 @@
 /**
- * What a pass costs, in requests: `fixed` for each run, and `perMs` for each millisecond since the run before, for what
- * came in meanwhile. So a pass every T costs `fixed / T + perMs` a millisecond on average.
+ * Cost of a pass in requests: `fixed` per run, and `perMs` per millisecond since the previous run for new entries. A pass
+ * every T costs `fixed / T + perMs` per millisecond on average.
  */
 export interface RunCost {
   /** More than 0. */
@@ -11,35 +11,32 @@ export interface RunCost {
 /** A pass whose interval is to be found. */
 export interface Refreshed {
   cost: RunCost;
-  /** How much its delay counts, e.g. new entries a day; more than 0. */
+  /** Weight of its delay, e.g. new entries per day; more than 0. */
   weight: number;
-  /** The interval is never shorter, in milliseconds; more than 0. */
+  /** Shortest interval in milliseconds; more than 0. */
   shortestMs: number;
-  /** Nor longer; not less than `shortestMs`. */
+  /** Longest interval; at least `shortestMs`. */
   longestMs: number;
 }
 
-/** The longest interval that docferry.yaml takes. */
+/** The longest interval that docferry.yaml accepts. */
 export const longestEveryMs = 366 * 86_400_000;
 
-/** Requests a millisecond that passes of these intervals cost on average. */
+/** Mean requests per millisecond of passes with these intervals. */
 export function requestRate(passes: readonly { cost: RunCost; everyMs: number }[]): number {
   return passes.reduce((sum, { cost, everyMs }) => sum + cost.fixed / everyMs + cost.perMs, 0);
 }
 
-/**
- * Mean time in milliseconds until what happened is seen, over all that happens, with these intervals: what falls into an
- * interval at random waits for half of it. Null without passes.
- */
+/** Mean time in milliseconds until an event is seen: a random event waits for half of the interval. Null without passes. */
 export function meanStaleness(passes: readonly { weight: number; everyMs: number }[]): number | null {
   const weights = passes.reduce((sum, { weight }) => sum + weight, 0);
   return weights === 0 ? null : passes.reduce((sum, { weight, everyMs }) => sum + (weight * everyMs) / 2, 0) / weights;
 }
 
 /**
- * The intervals, in milliseconds, of least `meanStaleness` that cost at most `budget` requests a millisecond; null when
- * even the longest cost more. Exact: T is proportional to √(fixed / weight) (the multiplier of Lagrange,
- * docs/budget-plan.md), but held at a bound that it would cross.
+ * The intervals in milliseconds with the least `meanStaleness` that cost at most `budget` requests per millisecond; null
+ * when even the longest cost more. Exact: T is proportional to √(fixed / weight) (Lagrange multiplier, budget-plan.md),
+ * clamped to its bounds.
  */
 export function freshestIntervals(passes: readonly Refreshed[], budget: number): number[] | null {
   const spendable = budget - passes.reduce((sum, { cost }) => sum + cost.perMs, 0);
@@ -53,7 +50,7 @@ export function freshestIntervals(passes: readonly Refreshed[], budget: number):
     : shapes.map(({ root, shortestMs, longestMs }) => Math.min(longestMs, Math.max(shortestMs, scale * root)));
 }
 
-/** The interval is `scale · root` while the scale is between `from` and `to`, at a bound before and after. */
+/** The interval is `scale · root` for scales from `from` to `to`, and at a bound outside. */
 interface Shape {
   fixed: number;
   root: number;
@@ -63,7 +60,7 @@ interface Shape {
   to: number;
 }
 
-/** The smallest scale at which the passes cost no more than is spendable. The longer the intervals, the less they cost. */
+/** The smallest scale at which the passes are affordable. The longer the intervals, the less they cost. */
 function scaleFor(shapes: readonly Shape[], spendable: number): number | null {
   const corners = shapes.flatMap(({ from, to }) => [from, to]).sort((a, b) => a - b);
   let before = 0;
@@ -75,7 +72,7 @@ function scaleFor(shapes: readonly Shape[], spendable: number): number | null {
       else if (to <= before) left -= fixed / longestMs;
       else free += fixed / root;
     }
-    // Intervals that spend all exactly, as those of today may, are not refused for what rounding of numbers leaves.
+    // The tolerance keeps rounding errors from refusing intervals that spend exactly everything.
     if (free === 0 ? left >= -1e-9 * spendable : free <= left * corner * (1 + 1e-9))
       return free === 0 ? corner : free / left;
     before = corner;
@@ -84,12 +81,12 @@ function scaleFor(shapes: readonly Shape[], spendable: number): number | null {
 }
 
 /**
- * The interval rounded up to one that people write: whole minutes up to an hour, then steps of 5 minutes up to four hours,
- * a quarter of an hour up to twelve, an hour up to four days, then whole days.
+ * The interval rounded up to a common one: whole minutes up to an hour, then steps of 5 minutes up to four hours, 15
+ * minutes up to twelve, an hour up to four days, then whole days.
  */
 export function roundedUp(everyMs: number): number {
   const step = steps.find(({ upTo }) => everyMs <= upTo)?.step ?? day;
-  // What the rounding of numbers adds to an exact interval is not worth a step more.
+  // The tolerance keeps rounding errors from adding a step.
   return Math.min(longestEveryMs, Math.ceil(everyMs / step - 1e-9) * step);
 }
 

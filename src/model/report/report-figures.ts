@@ -1,12 +1,12 @@
 import type { TimeAxis } from './time-axis.ts';
 
-/** Which entries a report is about: those created within the bounds, UTC ISO 8601, `to` exclusive. */
+/** The entries of a report: those created within the bounds, UTC ISO 8601, `to` exclusive. */
 export interface ReportQuery {
   org: string;
   project: string;
   from?: string;
   to?: string;
-  /** At most so many recent comments; with 0 nothing of what was written is read at all. */
+  /** Most recent comments to read; with 0 no written text is read at all. */
   comments: number;
   now: Date;
 }
@@ -16,19 +16,19 @@ export interface Votes {
   no: number;
 }
 
-/** A source or status; `name` is null for all that are not among the most frequent. */
+/** A source or status; `name` is null for the sum of the less frequent ones. */
 export interface Series {
   name: string | null;
   entries: number;
-  /** Entries in each part of the axis; all the rest of `entries` lie outside of it. */
+  /** Entries in each part of the axis; the rest of `entries` is outside of it. */
   over: number[];
 }
 
-/** Time from an entry's creation to its closing, as far as it was watched. */
+/** Observed time from an entry's creation to its closing. */
 export interface Waits {
   closed: number;
   medianMs: number;
-  /** Nine in ten were closed within this time. */
+  /** 90th percentile. */
   p90Ms: number;
 }
 
@@ -36,16 +36,16 @@ export interface AgentPage {
   path: string;
   entries: number;
   open: number;
-  /** What is said most often. */
+  /** The most frequent complaints. */
   complaints: Complaint[];
 }
 
-/** Entries that say the same. */
+/** Entries with the same text. */
 export interface Complaint extends Excerpt {
   times: number;
 }
 
-/** The beginning of what somebody wrote. */
+/** The beginning of a written text. */
 export interface Excerpt {
   text: string;
   /** Characters left out at the end. */
@@ -57,42 +57,42 @@ export interface RecentComment extends Excerpt {
   source: string;
   status: string;
   helpful: boolean | null;
-  /** UTC ISO 8601; null when the date cannot be understood. */
+  /** UTC ISO 8601; null for an unreadable date. */
   createdAt: string | null;
 }
 
 /**
- * What a report says of a project (contracts.md `feedback report`): numbers, paths and comments, never contacts or code.
- * Entries the service no longer has are in none of it.
+ * Figures of a project (contracts.md `feedback report`): numbers, paths and comments, never contacts or code, and
+ * nothing of entries that the service no longer has.
  */
 export interface ReportFigures {
   entries: number;
-  /** Among them without a date that can be understood; with bounds none are. */
+  /** Those without a readable date; none with bounds. */
   undated: number;
-  /** Left out for having no date, while there are bounds. */
+  /** Entries without a readable date, left out because of bounds. */
   undatedLeftOut: number;
-  /** Null when nothing can be shown over time. */
+  /** Null when there is nothing to show over time. */
   axis: TimeAxis | null;
-  /** Dated entries outside of the axis. */
+  /** Dated entries outside the axis. */
   outsideAxis: number;
   /** Most entries first. */
   sources: Series[];
   statuses: Series[];
   open: { entries: number; oldest: string | null };
-  /** Of contextual entries: whether the page helped. */
+  /** Votes of contextual entries on whether the page helped. */
   helpful: Votes;
   helpfulOver: Votes[];
-  /** Paths with votes, how many of them there are, and two views of them. */
+  /** Number of paths with votes. */
   votedPages: number;
   mostVoted: (Votes & { path: string })[];
   /** Most votes against first. */
   worst: (Votes & { path: string })[];
-  /** Of what was closed within the bounds; null when no closing was watched. */
+  /** Entries closed within the bounds; null when none was observed. */
   waits: Waits | null;
-  /** By the part of the axis in which the entry was closed. */
+  /** By the part of the axis of the closing. */
   waitsOver: (Waits | null)[];
   agents: { entries: number; paths: number; pages: AgentPage[] };
-  /** Entries with a comment, and the newest of them. */
+  /** Number of entries with a comment; `recent` holds the newest. */
   commented: number;
   recent: RecentComment[];
 }

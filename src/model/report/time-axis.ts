@@ -1,11 +1,11 @@
-/** How a chart over time divides its span. Weeks begin on Monday; everything is UTC. */
+/** Unit of a time axis. Weeks begin on Monday; everything is UTC. */
 export type AxisUnit = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
 export interface TimeAxis {
   unit: AxisUnit;
-  /** Where each part begins, UTC ISO 8601 with milliseconds, oldest first; the first may begin before the data do. */
+  /** Start of each part, UTC ISO 8601 with milliseconds, oldest first; the first may be before the data. */
   starts: string[];
-  /** Exclusive end of the last part, which may be cut short by it. */
+  /** Exclusive end, which may cut the last part short. */
   end: string;
 }
 
@@ -13,19 +13,19 @@ export interface AxisSpan {
   /** Bounds a person asked for, UTC ISO 8601; `to` is exclusive. */
   from?: string;
   to?: string;
-  /** The oldest moment there is something to show of; null when there is nothing. */
+  /** The oldest moment with data; null without data. */
   oldest: string | null;
   now: Date;
 }
 
 const dayMs = 86_400_000;
-/** Without a wish, charts go back so far: one entry with an ancient date must not squeeze all others into a corner. */
+/** Default span of charts: one entry with an ancient date must not squeeze all others into a corner. */
 const shownMonths = 24;
 const mostParts = 60;
 
 /**
- * Divides a span into parts that a chart can show: days up to 45 of them, then weeks up to half a year, months up to
- * three years, quarters up to twelve, years. Null when nothing lies within.
+ * Divides a span into parts for a chart: up to 45 days, weeks up to half a year, months up to three years, quarters up to
+ * twelve, then years. Null without data in it.
  */
 export function timeAxis({ from, to, oldest, now }: AxisSpan): TimeAxis | null {
   if (oldest === null) return null;
@@ -44,7 +44,7 @@ export function timeAxis({ from, to, oldest, now }: AxisSpan): TimeAxis | null {
   };
 }
 
-/** True when the last part ends before its day, week, month, quarter or year does. */
+/** Whether the last part ends before its day, week, month, quarter or year. */
 export function isCutShort({ unit, starts, end }: TimeAxis): boolean {
   const last = starts.at(-1);
   return last !== undefined && addUnits(Date.parse(last), unit, 1) > Date.parse(end);

@@ -6,8 +6,8 @@ export interface ValueRange {
 }
 
 /**
- * Times at which a clock shows matching values in all fields, as Temporal's schedules mean it: a day must match both
- * `dayOfMonth` and `dayOfWeek`. Months are 1 to 12, days of the week 0 (Sunday) to 6.
+ * Times that match in all fields, as in Temporal's schedules: a day must match both `dayOfMonth` and `dayOfWeek`. Months
+ * are 1 to 12, days of the week 0 (Sunday) to 6.
  */
 export interface Calendar {
   minute: ValueRange[];
@@ -59,10 +59,7 @@ export function calendarOfCron(text: string): Calendar | null {
   return calendar;
 }
 
-/**
- * The calendar as a cron expression in one form: calendars that match the same times have the same text, however their
- * ranges are cut.
- */
+/** The calendar as a normalized cron expression: calendars that match the same times have the same text. */
 export function calendarText(calendar: Calendar): string {
   return fields.map((field) => fieldText(valuesOf(calendar[field.name]), field)).join(' ');
 }
@@ -80,7 +77,7 @@ function rangeOf(text: string, field: Field): ValueRange | null {
   const [start, end, ...rest] = range.split('-').map((value) => fieldValue(value, field));
   if (rest.length > 0 || start === undefined || start === null || end === null) return null;
   if (end !== undefined) return end >= start ? { start, end, step } : null;
-  // `5/10` counts from 5 on, `5` is 5 alone.
+  // `5/10` means every 10 from 5, `5` only 5.
   return { start, end: stepText === undefined ? start : field.max, step };
 }
 
@@ -92,7 +89,7 @@ function fieldValue(text: string, { name, min, max, names }: Field): number | nu
   return value >= min && value <= (name === 'dayOfWeek' ? 7 : max) ? value : null;
 }
 
-/** Sunday written as 7 becomes 0, which may need a range of its own. */
+/** Turns Sunday written as 7 into 0, if necessary as a separate range. */
 function sundayFirst(range: ValueRange, { max, name }: Field): ValueRange[] {
   if (name !== 'dayOfWeek' || range.end <= max) return [range];
   const sunday = (range.end - range.start) % range.step === 0 ? [{ start: 0, end: 0, step: 1 }] : [];

@@ -6,13 +6,13 @@ import { type Calendar, calendarOfCron } from './cron-calendar.ts';
 import { type ScheduleSettings, settingsDigest } from './schedule-settings.ts';
 import { type ScheduleTarget, scheduledRunId, scheduleId, targetSummary } from './schedule-target.ts';
 
-/** One schedule of the configuration: exactly one of `everyMs` and `cron`. */
+/** Times of a configured schedule: exactly one of `everyMs` and `cron`. */
 export type ConfiguredTimes = { jitterMs: number } & (
   | { everyMs: number; cron?: never }
   | { cron: string; timezone: string; everyMs?: never }
 );
 
-/** What the configuration says about schedules, organization by organization (contracts.md). */
+/** What the configuration says about an organization's schedules (contracts.md). */
 export interface ConfiguredOrganization {
   id: string;
   /** What is done with requests that would expire unused. */
@@ -26,18 +26,18 @@ export interface DesiredSchedule {
   id: string;
   target: ScheduleTarget;
   settings: ScheduleSettings;
-  /** Kept in the schedule, so that a change by hand can be told from one of the configuration. */
+  /** Stored in the schedule to tell changes by hand from changes of the configuration. */
   digest: string;
 }
 
 const passes: readonly PassKind[] = ['incremental', 'review', 'sweep'];
 const dayMs = 86_400_000;
-/** A round of re-reading begins once a window, unless the one before it still runs. */
+/** A verify pass begins once per window, unless the previous one is still running. */
 const defaultWindowMs = 3_600_000;
-/** The server takes no shorter catch-up window. */
+/** The server accepts no shorter catch-up window. */
 const shortestCatchupMs = 10_000;
 
-/** All schedules of the configuration; what has none never starts by itself (architecture.md). */
+/** All schedules of the configuration; work without one never starts on its own (architecture.md). */
 export function desiredSchedules(
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
@@ -47,9 +47,9 @@ export function desiredSchedules(
     const settings: ScheduleSettings = {
       ...timesOf(id, times),
       jitterMs: times.jitterMs,
-      // The scheduled run lives as long as the work, so a time that falls into it is left out.
+      // The scheduled run lasts as long as the work, so times during it are left out.
       overlap: 'SKIP',
-      // After an outage the latest missed time is made up for, once: of several the first runs, the others overlap it.
+      // After an outage one missed time is made up for: the first of several runs, the others overlap it.
       catchupMs: times.everyMs === undefined ? dayMs : Math.max(shortestCatchupMs, times.everyMs),
       pauseOnFailure: false,
       action: {
@@ -67,7 +67,7 @@ export function desiredSchedules(
   });
 }
 
-/** Whether the configuration still has the site or project, scheduled or not. */
+/** Whether the configuration has the site or project, scheduled or not. */
 export function isConfigured(organizations: readonly ConfiguredOrganization[], target: ScheduleTarget): boolean {
   const organization = organizations.find(({ id }) => id === target.org);
   if (!organization) return false;
@@ -96,7 +96,7 @@ function scheduledTargets(
   ]);
 }
 
-/** In whole seconds, as the server counts. */
+/** In whole seconds, as the server requires. */
 function roundsEvery(windowMs: number): ConfiguredTimes {
   return { everyMs: Math.max(1, Math.ceil(windowMs / 1_000)) * 1_000, jitterMs: 0 };
 }
@@ -109,7 +109,7 @@ function timesOf(id: string, times: ConfiguredTimes): Pick<ScheduleSettings, 'in
   return { intervals: [{ everyMs, offsetMs: offsetOf(id, everyMs) }], calendars: [], timezone: '' };
 }
 
-/** Spreads schedules of equal intervals over the interval, in whole seconds as the server counts them. */
+/** Spreads schedules of equal intervals over the interval, in whole seconds as the server requires. */
 function offsetOf(id: string, everyMs: number): number {
   const seconds = Math.max(1, Math.floor(everyMs / 1000));
   return Number(stableHash(id) % BigInt(seconds)) * 1000;

@@ -2,12 +2,12 @@ import type { DesiredSchedule } from './desired-schedules.ts';
 import { factChanges, type ScheduleSettings, settingsFacts } from './schedule-settings.ts';
 import type { ScheduleTarget } from './schedule-target.ts';
 
-/** A schedule of ours as it is on the server. */
+/** One of docferry's schedules as it is on the server. */
 export interface ExistingSchedule {
   id: string;
   target: ScheduleTarget;
   settings: ScheduleSettings;
-  /** Digest of the settings docferry gave it last; null when that mark is gone. */
+  /** Digest of the settings that docferry gave it last; null when it is gone. */
   digest: string | null;
   /** Scheduled runs that are running now. */
   running: string[];
@@ -15,7 +15,7 @@ export interface ExistingSchedule {
 
 export interface ScheduleUpdate {
   desired: DesiredSchedule;
-  /** Changed by hand since docferry applied it; else the configuration has changed. */
+  /** Changed by hand since docferry applied it; otherwise the configuration has changed. */
   drift: boolean;
   /** `name: before → after`. */
   changes: string[];
@@ -37,8 +37,8 @@ export interface FoundOnServer {
 }
 
 /**
- * What has to happen so that the server has exactly the desired schedules. Removing a site or project stops its work as
- * well; removing only a schedule lets running work finish (architecture.md).
+ * The changes that give the server exactly the desired schedules. Removing a site or project also stops its work;
+ * removing only a schedule lets running work finish (architecture.md).
  */
 export function planSchedules(
   desired: readonly DesiredSchedule[],

@@ -1,7 +1,7 @@
 import { stableHash } from '../stable-hash.ts';
 import { type Calendar, calendarText } from './cron-calendar.ts';
 
-/** When a schedule acts, how, and what it starts: as wanted, or as found on the server. */
+/** When a schedule acts, how, and what it starts: as desired, or as on the server. */
 export interface ScheduleSettings {
   intervals: { everyMs: number; offsetMs: number }[];
   calendars: Calendar[];
@@ -12,7 +12,7 @@ export interface ScheduleSettings {
   catchupMs: number;
   pauseOnFailure: boolean;
   action: ScheduleAction;
-  /** What docferry never sets, by name, as a person may have done: skipped times, limits, retries. */
+  /** Settings by name that docferry never makes but a person may have: skipped times, limits, retries. */
   extras: Readonly<Record<string, unknown>>;
 }
 
@@ -28,7 +28,7 @@ export interface ScheduleAction {
   attributes: Readonly<Record<string, string>>;
 }
 
-/** Settings as short texts by name: equal settings have equal texts, and people can read them. */
+/** Settings as readable texts by name: equal settings have equal texts. */
 export function settingsFacts(settings: ScheduleSettings): Record<string, string> {
   const { action } = settings;
   return {
@@ -62,14 +62,14 @@ export function whenText({
   return times.length === 0 ? 'never' : times.sort().join(' and ');
 }
 
-/** What differs, as `name: before → after`. */
+/** The differences as `name: before → after`. */
 export function factChanges(before: Record<string, string>, after: Record<string, string>): string[] {
   return Object.keys(after)
     .filter((name) => before[name] !== after[name])
     .map((name) => `${name}: ${before[name] ?? '-'} → ${after[name]}`);
 }
 
-/** 16 hex digits over all of the settings. */
+/** Digest of all settings, 16 hex digits. */
 export function settingsDigest(settings: ScheduleSettings): string {
   return stableHash(JSON.stringify(settingsFacts(settings)))
     .toString(16)
@@ -95,12 +95,12 @@ export function durationText(ms: number): string {
   return parts.length === 0 ? '0s' : parts.join(' ');
 }
 
-/** JSON with the keys of objects in order, without fields that are not set. */
+/** JSON with sorted keys, without undefined fields. */
 function sortedJson(value: unknown): string {
-  const sorted = (held: unknown): unknown => {
-    if (Array.isArray(held)) return held.map(sorted);
-    if (held === null || typeof held !== 'object' || held instanceof Date) return held;
-    const entries = Object.entries(held).sort(([a], [b]) => (a < b ? -1 : 1));
+  const sorted = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(sorted);
+    if (part === null || typeof part !== 'object' || part instanceof Date) return part;
+    const entries = Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
   };
   return JSON.stringify(sorted(value)) ?? '';

@@ -1,7 +1,7 @@
 import { type ReadingKind, readingKinds } from '../sync/pass-kind.ts';
 import { exportWorkflowId, syncWorkflowId } from '../workflow-ids.ts';
 
-/** What a schedule starts, and the input of `runScheduled` (architecture.md). */
+/** What a schedule starts; the input of `runScheduled` (architecture.md). */
 export type ScheduleTarget =
   | { kind: 'export'; org: string; domain: string }
   | { kind: 'sync'; org: string; project: string; pass: ReadingKind };
@@ -22,7 +22,7 @@ export function targetOfWorkflowId(id: string): ScheduleTarget | null {
   return null;
 }
 
-/** All schedules of a task queue are known, and told from those of others, by the beginning of their ids. */
+/** The prefix of the ids of a task queue's schedules, which tells them from all others. */
 export function schedulePrefix(taskQueue: string): string {
   return `docferry:${encodeURIComponent(taskQueue)}:`;
 }
@@ -43,12 +43,12 @@ export function scheduledRunId(target: ScheduleTarget): string {
   return `scheduled:${workflowIdOf(target)}`;
 }
 
-/** A target in few words: `docs.acme.example`, `prj_1 incremental`. */
+/** A short name of a target: `docs.acme.example`, `prj_1 incremental`. */
 export function targetName(target: ScheduleTarget): string {
   return target.kind === 'export' ? target.domain : `${target.project} ${target.pass}`;
 }
 
-/** One line for the Temporal UI. */
+/** A target in one line for the Temporal UI. */
 export function targetSummary(target: ScheduleTarget): string {
   return target.kind === 'export'
     ? `export of ${target.domain} (${target.org})`

@@ -4,12 +4,10 @@ import type { ExportResult } from '../export/site-export.ts';
 export interface ScheduledResult {
   /** The workflow that does the work, under its fixed id. */
   workflowId: string;
-  /** Its first run; null when it ran already. */
+  /** Its first run; null when it was already running. */
   runId: string | null;
-  /**
-   * `skipped`: the workflow ran already, started by a person; `cancelled`: somebody cancelled it; else how it ended.
-   */
+  /** `skipped`: a person had started the workflow already; `cancelled`: a person cancelled it; else its outcome. */
   outcome: 'skipped' | 'cancelled' | 'completed' | ExportResult['outcome'];
-  /** A few words: the version, counts, or why. */
+  /** The version, counts, or the reason. */
   detail: string;
 }

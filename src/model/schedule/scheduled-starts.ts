@@ -2,13 +2,13 @@ import type { Calendar, ValueRange } from './cron-calendar.ts';
 import type { ScheduleSettings } from './schedule-settings.ts';
 
 const minuteMs = 60_000;
-/** Clocks are set forward and back at full quarters of an hour of UTC. */
+/** Clock changes happen at full quarters of an hour of UTC. */
 const blockMs = 15 * minuteMs;
 
 /**
- * When a schedule starts its work in `fromMs` (inclusive) to `toMs` (exclusive), in milliseconds since the epoch, in
- * order and without jitter. As the server does it: intervals count from the epoch; a time that the clock skips is left
- * out, one that it shows twice is taken once (docs/decisions/0005).
+ * The starts of a schedule from `fromMs` (inclusive) to `toMs` (exclusive), in milliseconds since the epoch, in order and
+ * without jitter. As on the server, intervals count from the epoch; a time skipped by the clock is left out, one shown
+ * twice counts once (docs/decisions/0005).
  */
 export function scheduledStarts(
   { intervals, calendars, timezone }: Pick<ScheduleSettings, 'intervals' | 'calendars' | 'timezone'>,
@@ -33,7 +33,7 @@ function calendarStarts(calendar: Calendar, timezone: string, fromMs: number, to
     const offset = offsetAt(block);
     for (let at = block; at < block + blockMs; at += minuteMs) {
       const shown = at + offset;
-      if (at < fromMs || at >= toMs || taken.has(shown) || !shows(calendar, new Date(shown))) continue;
+      if (at < fromMs || at >= toMs || taken.has(shown) || !matches(calendar, new Date(shown))) continue;
       taken.add(shown);
       starts.push(at);
     }
@@ -41,22 +41,22 @@ function calendarStarts(calendar: Calendar, timezone: string, fromMs: number, to
   return starts;
 }
 
-/** `shown` has the clock's reading in its UTC fields. */
-function shows({ minute, hour, dayOfMonth, month, dayOfWeek }: Calendar, shown: Date): boolean {
+/** Whether the calendar matches a clock's reading, given in the UTC fields of `shown`. */
+function matches({ minute, hour, dayOfMonth, month, dayOfWeek }: Calendar, shown: Date): boolean {
   return (
-    holds(minute, shown.getUTCMinutes()) &&
-    holds(hour, shown.getUTCHours()) &&
-    holds(dayOfMonth, shown.getUTCDate()) &&
-    holds(month, shown.getUTCMonth() + 1) &&
-    holds(dayOfWeek, shown.getUTCDay())
+    includes(minute, shown.getUTCMinutes()) &&
+    includes(hour, shown.getUTCHours()) &&
+    includes(dayOfMonth, shown.getUTCDate()) &&
+    includes(month, shown.getUTCMonth() + 1) &&
+    includes(dayOfWeek, shown.getUTCDay())
   );
 }
 
-function holds(ranges: readonly ValueRange[], value: number): boolean {
+function includes(ranges: readonly ValueRange[], value: number): boolean {
   return ranges.some(({ start, end, step }) => value >= start && value <= end && (value - start) % step === 0);
 }
 
-/** What a time zone's clock is ahead of UTC at a moment, in milliseconds. An empty name means UTC. */
+/** Offset of a time zone from UTC at a moment, in milliseconds. An empty name means UTC. */
 function zoneOffset(timezone: string): (ms: number) => number {
   if (timezone === '' || timezone === 'UTC') return () => 0;
   const format = new Intl.DateTimeFormat('en-US', {

@@ -4,8 +4,9 @@ import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 
 /**
- * Saves the histories of all docferry workflows of a server, for the replay test of released workflows:
- * `node dist/test/tools/temporal/record-histories.js 127.0.0.1:7233 test/histories/<release>`. Record against the sandbox only.
+ * Saves the histories of all docferry workflows of a server for the replay test: `npm run build`, then
+ * `node dist/test/tools/temporal/record-histories.js 127.0.0.1:7233 FOLDER`. Record against the sandbox only; keep a few
+ * varied ones in test/histories, without paths of the machine. A budget's history may be cut before a workflow task.
  */
 async function record(address: string, folder: string): Promise<void> {
   const connection = await Connection.connect({ address });
