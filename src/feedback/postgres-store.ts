@@ -1,5 +1,4 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import { BytewiseText } from './database/bytewise-text.ts';
 import { migrate, migrationTable, type SchemaState, schemaState } from './database/migrations.ts';
 import type { PostgresPlace } from './database/postgres-place.ts';
 import { openPostgresPool } from './database/postgres-pool.ts';
@@ -31,9 +30,7 @@ export async function openPostgresFeedbackStore(
 ): Promise<FeedbackStore> {
   return await withDatabase(place, async (db) => {
     const sight = await look(place, db);
-    if (sight.state !== 'current') {
-      await migrate(db.withPlugin(new BytewiseText()), sight.schema);
-    }
+    if (sight.state !== 'current') await migrate(db, sight.schema);
     return await sqlFeedbackStore(db, { privacy, scrub: () => scrub(db) });
   });
 }
