@@ -1,4 +1,4 @@
-import type { ExportRunRow } from '../feedback/feedback-store.ts';
+import type { ExportRunRow } from '../feedback/runs/run-records.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 export const createRecordActivities = (deps: ActivityDependencies) => ({

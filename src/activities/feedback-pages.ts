@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { log } from '@temporalio/activity';
-import type { PageCommit, PassRow, PassSlice } from '../feedback/feedback-store.ts';
-import { CannotResume, GapInDates, RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
 import { digestOfIds } from '../feedback/pass/page-digest.ts';
+import type { PageUpsert, PassRow } from '../feedback/pass/pass-store.ts';
+import { StalePosition } from '../feedback/pass/pass-store.ts';
 import { maxLease, type PermitClass, type PermitWait } from '../model/budget/permits.ts';
 import { expectedDemand } from '../model/planning/expected-demand.ts';
 import type { EntryCounts } from '../model/sync/entry-counts.ts';
+import type { PassSlice } from '../model/sync/pass-slice.ts';
+import { CannotResume, GapInDates, RepeatedCursor } from '../model/sync/pass-slice.ts';
 import type { SyncState } from '../model/sync/sync.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
 import { BadRequest, ServiceError } from '../service/errors.ts';
@@ -255,9 +257,9 @@ class LeaseOfPages {
   async #store(
     row: PassRow,
     page: FeedbackPage,
-    how: Pick<PageCommit, 'rowsOnly' | 'isCheck' | 'mayCheck'>,
+    how: Pick<PageUpsert, 'rowsOnly' | 'isCheck' | 'mayCheck'>,
   ): Promise<void> {
-    await this.#deps.feedback.commitPage({
+    await this.#deps.feedback.upsertPage({
       passId: this.#input.passId,
       from: row.position,
       ...page,

@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
-import type { PassRow } from '../feedback/feedback-store.ts';
+import type { PassRow } from '../feedback/pass/pass-store.ts';
 import { type PlannedPass, planFor } from '../feedback/pass/plan-for.ts';
 import type { ReadingKind } from '../model/sync/pass-kind.ts';
-import type { PassBounds } from '../model/sync/pass-slices.ts';
+import type { PassBounds } from '../model/sync/plan-slices.ts';
 import type { SyncProgress } from '../model/sync/sync.ts';
 import { type ActivityDependencies, organizationOf, requireStore, toldOf } from './dependencies.ts';
 import { permanent } from './failures.ts';

@@ -158,7 +158,7 @@ describe('several writers', () => {
     try {
       await once(other.stdout, 'data');
       let committed = false;
-      const commit = at.store.commitPage(page('p', [entry('a')])).then(() => {
+      const commit = at.store.upsertPage(page('p', [entry('a')])).then(() => {
         committed = true;
       });
       await new Promise((resolve) => setTimeout(resolve, 200));

@@ -148,7 +148,7 @@ export const feedback: readonly Section[] = [
         sent,
         'model/pass-plan > planPass > puts the bounds that were asked for first in a %s',
         `${filters} > select $found by $query under $rules`,
-        'feedback/export-rows > exportRows > reads with %j: %j',
+        'feedback/export-rows > entryRecords > reads with %j: %j',
       ],
       [
         'feedback.get.source',

@@ -2,11 +2,12 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ReportFigures, Waits } from '../../model/report/report-figures.ts';
 import type { TimeAxis } from '../../model/report/time-axis.ts';
 import { closedStatuses, openStatuses } from '../../model/sync/feedback-values.ts';
+import { within } from '../database/date-range.ts';
 import { isPostgres } from '../database/is-postgres.ts';
 import { partOf, type ReportScope } from './report-scope.ts';
 
 /**
- * How long entries waited until somebody closed them: from their creation to the last change from an open to a closed
+ * How long entries waited until a person closed them: from their creation to the last change from an open to a closed
  * status that a sync saw (S5), of those that are closed now. Entries first seen closed are in no number, and a
  * change is as late as the sync that saw it.
  */
@@ -26,12 +27,10 @@ async function quantiles(
   part: RawBuilder<number | null>,
   parts: number,
 ): Promise<(Waits | null)[]> {
-  const { from, to } = scope.query;
   const waits = scope.db
     .selectFrom(closings(scope).as('closings'))
     .whereRef('closed_at', '>', 'opened_at')
-    .$if(from !== undefined, (rows) => rows.where('closed_at', '>=', from ?? ''))
-    .$if(to !== undefined, (rows) => rows.where('closed_at', '<', to ?? ''))
+    .where(within('closed_at', scope.query.from, scope.query.to))
     .select([part.as('part'), secondsBetween(scope, sql`opened_at`, sql`closed_at`).as('seconds')]);
   const ranked = scope.db
     .selectFrom(waits.as('waits'))

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
+import { rowsPerStatement } from '../database/batches.ts';
 import { isPostgres } from '../database/is-postgres.ts';
 import { lockAllProjects } from '../database/project-lock.ts';
-import { storeKey } from '../database/store-key.ts';
 import { storedText } from '../database/stored-text.ts';
 import type { FeedbackChangesTable, FeedbackDatabase } from '../database/tables.ts';
 import { upsertRows } from '../database/upsert-rows.ts';
-import type { Erasure, ErasureRequest } from '../feedback-store.ts';
 import { replaceReject, storedProjects } from './apply-privacy.ts';
 import { keyedHash } from './keyed-hash.ts';
 import { nameOf } from './person-names.ts';
 import { PersonalData, rejectNames, textsName } from './personal-data.ts';
 import { keepEverything, type Privacy } from './privacy.ts';
+import type { Erasure, ErasureRequest } from './privacy-store.ts';
+import { storeKey } from './store-key.ts';
 
 type Trx = Transaction<FeedbackDatabase>;
 
@@ -23,9 +24,6 @@ interface Person {
   pattern: string | null;
   storeKey: string;
 }
-
-/** Rows a statement. */
-const rowsPerBatch = 500;
 
 /** Columns that may name a person: those that `PersonalData` takes people out of. */
 const columns = [
@@ -101,12 +99,12 @@ async function eraseEntries(trx: Trx, project: string, person: Person): Promise<
         ]),
       )
       .orderBy('id')
-      .limit(rowsPerBatch)
+      .limit(rowsPerStatement)
       .execute();
-    const changed = rows.map((row) => personal.held(row)).filter((row, index) => row !== rows[index]);
+    const changed = rows.map((row) => personal.stored(row)).filter((row, index) => row !== rows[index]);
     await upsertRows(trx, changed);
     erased += changed.length;
-    if (rows.length < rowsPerBatch) return erased;
+    if (rows.length < rowsPerStatement) return erased;
     last = rows.at(-1)?.id ?? '';
   }
 }
@@ -147,12 +145,12 @@ async function eraseRejects(trx: Trx, project: string, person: Person): Promise<
       .where('project_id', '=', project)
       .where('id', '>', last)
       .orderBy('id')
-      .limit(rowsPerBatch)
+      .limit(rowsPerStatement)
       .execute();
     for (const row of rows) {
       if (rejectNames(row, person.names)) erased += (await replaceReject(trx, row, personal.reject(row))) ? 1 : 0;
     }
-    if (rows.length < rowsPerBatch) return erased;
+    if (rows.length < rowsPerStatement) return erased;
     last = rows.at(-1)?.id ?? '';
   }
 }

@@ -39,7 +39,7 @@ export class PersonalData {
   }
 
   /** A row as it was stored, perhaps under other settings, as it should be; the row itself when it is so already. */
-  held(row: FeedbackTable): FeedbackTable {
+  stored(row: FeedbackTable): FeedbackTable {
     const handled = (value: string, handling: Handling) =>
       handling === 'hash' && isKeyedHash(value) ? value : this.#handled(value, handling);
     const treated = this.#treated(row, row.first_seen_at, handled);

@@ -29,6 +29,11 @@ export function isRestricted({ contacts, comments }: Privacy): boolean {
   return contacts !== 'keep' || comments !== 'keep';
 }
 
+/** Whether nothing is ever removed. */
+export function keepsAll(privacy: Privacy): boolean {
+  return !isRestricted(privacy) && privacy.retentionMs === null;
+}
+
 /** Before this moment personal data is too old to be kept, UTC ISO 8601; null where it is never too old. */
 export function retentionStart({ retentionMs }: Privacy, now: Date): string | null {
   return retentionMs === null ? null : new Date(now.getTime() - retentionMs).toISOString();

@@ -41,7 +41,7 @@ async function filled(at: TemporaryStore): Promise<void> {
 async function write(at: TemporaryStore, encoder: RecordEncoder, file: string): Promise<void> {
   const handle = await open(file, 'w');
   try {
-    const records = at.store.exportRows({ org: 'acme', project: 'prj_1', includeDeleted: true });
+    const records = at.store.entryRecords({ org: 'acme', project: 'prj_1', includeDeleted: true });
     for await (const record of records) await handle.writeFile(encoder.add(record) ?? '');
     await handle.writeFile(encoder.end());
   } finally {

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { FeedbackEntry } from '../../../src/feedback/feedback-entry.ts';
-import {
-  CannotResume,
-  type FeedbackStore,
-  GapInDates,
-  type PageCommit,
-  RepeatedCursor,
-} from '../../../src/feedback/feedback-store.ts';
+import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
+import type { PageUpsert } from '../../../src/feedback/pass/pass-store.ts';
+import { CannotResume, GapInDates, RepeatedCursor } from '../../../src/model/sync/pass-slice.ts';
 import { everything, isoText, type PlannedSlice } from '../../../src/model/sync/slice.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
@@ -25,13 +21,13 @@ async function read(
   store: FeedbackStore,
   passId: string,
   entries: FeedbackEntry[],
-  over: Partial<PageCommit> = {},
+  over: Partial<PageUpsert> = {},
 ): Promise<void> {
   const row = await store.getPass(passId);
   if (row === null) throw new Error('no such pass');
   const seenAt = new Date(Date.parse(row.startedAt) + 60_000);
   const from = row.position;
-  await store.commitPage(page(passId, entries, { from, seenAt, ...over }));
+  await store.upsertPage(page(passId, entries, { from, seenAt, ...over }));
 }
 
 const more = (nextCursor: string) => ({ nextCursor, hasMore: true });

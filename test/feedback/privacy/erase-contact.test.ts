@@ -29,7 +29,7 @@ async function sync(store: FeedbackStore, project = 'prj_1', entries = [hers, na
   passes += 1;
   const passId = `pass-${passes}`;
   await begin(store, passId, { project });
-  await store.commitPage(page(passId, entries, { rejected: [reject, otherReject] }));
+  await store.upsertPage(page(passId, entries, { rejected: [reject, otherReject] }));
   return (await store.finishPass(passId, finished)).entries;
 }
 
@@ -173,7 +173,7 @@ describe('erase', () => {
     await using db = await temporaryStore(privacyWith({ comments: 'drop' }));
     await begin(db.store, 'restricted');
     const rejected = [{ id: 'jane.doe@mail.example', raw: '{"id":"jane.doe@mail.example"}', reason: 'x' }];
-    await db.store.commitPage(page('restricted', [], { rejected }));
+    await db.store.upsertPage(page('restricted', [], { rejected }));
     await db.store.finishPass('restricted', finished);
     expect(await db.store.erase({ contact, at })).toMatchObject({ rejects: 1 });
     expect(await db.rows('select id, raw from feedback_rejects')).toEqual([

@@ -63,8 +63,8 @@ describe('personal data', () => {
         const personal = new PersonalData(privacyWith(over), nobody);
         const content = entryContent(sent, 'acme', 'prj_1');
         const fromPage = { ...personal.sent(content, seen.first_seen_at), ...seen };
-        expect(personal.held(fromPage)).toBe(fromPage);
-        expect(personal.held({ ...content, ...seen })).toEqual(fromPage);
+        expect(personal.stored(fromPage)).toBe(fromPage);
+        expect(personal.stored({ ...content, ...seen })).toEqual(fromPage);
       }),
     );
   });

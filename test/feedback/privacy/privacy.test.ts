@@ -20,7 +20,7 @@ let passes = 0;
 async function sync(store: FeedbackStore, entries: ReturnType<typeof entry>[], rejected: RejectedEntry[] = []) {
   passes += 1;
   await begin(store, `pass-${passes}`);
-  await store.commitPage(page(`pass-${passes}`, entries, { rejected }));
+  await store.upsertPage(page(`pass-${passes}`, entries, { rejected }));
   return (await store.finishPass(`pass-${passes}`, finished)).entries;
 }
 
@@ -182,7 +182,7 @@ describe('retention', () => {
     await using at = await temporaryStore(privacyWith({ retentionMs: 10 * day }));
     await sync(at.store, [jane()]);
     await begin(at.store, 'later', { startedAt: tenDaysLater });
-    const { counts } = await at.store.commitPage(page('later', [jane()], { seenAt: tenDaysLater }));
+    const { counts } = await at.store.upsertPage(page('later', [jane()], { seenAt: tenDaysLater }));
     expect(counts).toMatchObject({ unchanged: 1, updated: 0 });
     expect(await at.rows(personal)).toEqual([{ contact: null, comment: null, code: null, extra: null }]);
   });

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { PrivacyConfig } from '../../../config/config.ts';
-import type { FeedbackStore, PassRow } from '../../../feedback/feedback-store.ts';
+import type { FeedbackStore } from '../../../feedback/feedback-store.ts';
+import type { PassRow } from '../../../feedback/pass/pass-store.ts';
 import { counted, countText } from '../../../model/quantities.ts';
 import { type ReadingKind, readingKinds } from '../../../model/sync/pass-kind.ts';
 import type { SyncState } from '../../../model/sync/sync.ts';

@@ -3,15 +3,14 @@ import type { PassKind } from './pass-kind.ts';
 import { affordable, coverRanks } from './rank-windows.ts';
 import { dateSlackMs, everything, type PlannedSlice, pagesOf, shifted } from './slice.ts';
 
-/** What the store knows of a project before a pass; entries that are gone are in no number. */
-export interface KnownEntries {
-  /** Entries held. */
-  held: number;
+/** What is stored of a project before a pass; tombstoned entries are in none of the numbers. */
+export interface StoredCounts {
+  stored: number;
   /** Of them, those within the dates of the pass. */
   inBounds: number;
-  /** Of them, those whose status is open. */
+  /** Of these, those whose status is open. */
   open: number;
-  /** Whether a sweep has completed, so that `held` tells how many there are. */
+  /** Whether a sweep has completed, so that `stored` tells how many there are. */
   everSwept: boolean;
 }
 
@@ -36,30 +35,30 @@ export interface FirstSlices {
  * open statuses, and what follows depends on what is missing there (`lookFor`); where all is open, or little is
  * held, reading everything costs no more and shows more.
  */
-export function firstSlices(pass: PassKind, bounds: PassBounds, known: KnownEntries): FirstSlices {
+export function firstSlices(pass: PassKind, bounds: PassBounds, counts: StoredCounts): FirstSlices {
   const walk = (reason: string, entries: number | null): FirstSlices => ({
     slices: [slice({ ...everything, ...bounds, stage: 'read' }, entries)],
     reason,
   });
-  if (pass === 'sweep') return walk('everything', known.everSwept ? known.inBounds : null);
+  if (pass === 'sweep') return walk('everything', counts.everSwept ? counts.inBounds : null);
   if (pass === 'incremental') {
-    const bounded = bounds.dateFrom !== null || known.everSwept;
-    return walk('what is new', bounded ? known.inBounds : null);
+    const bounded = bounds.dateFrom !== null || counts.everSwept;
+    return walk('what is new', bounded ? counts.inBounds : null);
   }
-  const openPages = pagesOf(known.open);
-  if (known.held === 0) return walk('everything: nothing is held yet', null);
-  const allPages = pagesOf(known.inBounds);
-  const closedPages = pagesOf(Math.max(0, known.inBounds - known.open));
+  const openPages = pagesOf(counts.open);
+  if (counts.stored === 0) return walk('everything: nothing is held yet', null);
+  const allPages = pagesOf(counts.inBounds);
+  const closedPages = pagesOf(Math.max(0, counts.inBounds - counts.open));
   const isSmall = allPages <= smallProject && openPages + closedPages > allPages;
   if (openPages >= allPages || isSmall) {
     return walk(
       openPages >= allPages
         ? 'everything: all is open, or nearly'
         : 'everything: of a small project that costs little more, and shows more',
-      known.inBounds,
+      counts.inBounds,
     );
   }
-  const open = slice({ ...everything, ...bounds, stage: 'open', statuses: openStatuses }, known.open);
+  const open = slice({ ...everything, ...bounds, stage: 'open', statuses: openStatuses }, counts.open);
   return { slices: [open], reason: 'the open statuses, then what vanished from them' };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ExportRunRow } from '../../../src/feedback/feedback-store.ts';
+import type { ExportRunRow } from '../../../src/feedback/runs/run-records.ts';
 import { temporaryStore } from '../../tools/feedback/temporary-store.ts';
 
 const run: ExportRunRow = {
