@@ -3,7 +3,7 @@ import { CancelledFailure } from '@temporalio/common';
 import type { ExportParameters } from '../model/export/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
 import { NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
-import { type ActivityDependencies, organizationOf, siteOf, toldOf } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, siteOf, webhooksFor } from './dependencies.ts';
 import { isTemporalFailure, permanent, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { serviceFailure } from './service-failures.ts';
@@ -40,9 +40,9 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       jobTimeoutMs: site.jobTimeoutMs,
       jobAttempts: site.jobAttempts,
       approvalTimeoutMs: site.approvalTimeoutMs,
-      usualJobsMs: await deps.feedback.jobDurations(org, domain, learntFrom),
+      usualJobsMs: await deps.runs.jobDurations(org, domain, learntFrom),
       targets: site.targets.map((target) => target.name),
-      ...toldOf(deps, org, 'export.finished'),
+      ...webhooksFor(deps, org, 'export.finished'),
     };
   },
 
