@@ -28,7 +28,7 @@ async function refused(place: PostgresPlace): Promise<FeedbackStoreUnavailable> 
 }
 
 describe.skipIf(!hasPostgres())('openPostgresFeedbackStore', () => {
-  it('makes the tables once, whoever comes at the same time, and keeps data and identity', async () => {
+  it('makes the tables once when several processes start together, and keeps data and identity', async () => {
     await using database = await createDatabase();
     expect(await examinePostgres(database.place)).toMatchObject({ state: 'empty', schema: 'public', mayCreate: true });
     const stores = await Promise.all([1, 2, 3, 4].map(() => openPostgresFeedbackStore(database.place)));
@@ -125,7 +125,7 @@ describe.skipIf(!hasPostgres())('refusals say what is wrong and how to mend it',
     expect(await examinePostgres(database.place)).toMatchObject({ state: 'empty', mayCreate: false });
   });
 
-  it('a database that cannot hold every character', async () => {
+  it('a database whose encoding lacks characters', async () => {
     await using database = await createDatabase(undefined, "encoding 'LATIN1' locale 'C' template template0");
     const error = await refused(database.place);
     expect(error.message).toContain('LATIN1');
@@ -159,7 +159,7 @@ describe.skipIf(!hasPostgres())('refusals say what is wrong and how to mend it',
     }
   });
 
-  it('a statement that fails otherwise, without what it held', async () => {
+  it('a statement that fails for another reason, without its content', async () => {
     await using at = await temporaryPostgresStore();
     await at.run("alter table feedback add constraint no_planted check (comment not like '%planted%')");
     await begin(at.store, 'p');
@@ -178,7 +178,7 @@ describe.skipIf(!hasPostgres())('a server that goes away', () => {
       const store = await openPostgresFeedbackStore(database.place);
       await begin(store, 'p');
       const { position } = await store.upsertPage(page('p', [entry('a')], { nextCursor: 'c', hasMore: true }));
-      // In the middle of an export, and with connections that nobody uses.
+      // In the middle of writing a file, and with idle connections.
       const rows = store.entryRecords({ org: 'acme', project: 'prj_1', includeDeleted: false });
       const reading = rows[Symbol.asyncIterator]();
       expect((await reading.next()).value).toMatchObject({ id: 'a' });
@@ -243,7 +243,7 @@ describe.skipIf(!hasPostgres())('a table that was just filled', () => {
     expect(known).toHaveLength(1);
   });
 
-  it('has none that hold an erased address or comment', async () => {
+  it('has none with an erased address or comment', async () => {
     await using at = await temporaryPostgresStore();
     await at.run('alter table feedback set (autovacuum_enabled = off)');
     const planted = Array.from({ length: 60 }, (_, n) =>

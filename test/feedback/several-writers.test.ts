@@ -65,8 +65,8 @@ describe('several writers', () => {
     // Every change of status is in the history, and each begins where the one before ended.
     const history = await at.rows('select id, old, new from feedback_changes');
     expect(history).toHaveLength(total('updated'));
-    const held = await at.rows('select id, status from feedback');
-    for (const { id, status } of held) {
+    const rows = await at.rows('select id, status from feedback');
+    for (const { id, status } of rows) {
       const own = history.filter((change) => change.id === id);
       const visits = (name: 'old' | 'new', value: unknown) => own.filter((change) => change[name] === value).length;
       // A walk: it leaves each status as often as it comes to it, but for where it begins and ends.

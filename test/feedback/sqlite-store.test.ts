@@ -41,7 +41,7 @@ describe('opening', () => {
     await second.close();
   });
 
-  it('gives every database an identity of its own', async () => {
+  it('gives every database another identity', async () => {
     await using one = await temporarySqliteStore();
     await using two = await temporarySqliteStore();
     expect(one.store.identity).toMatch(/^[0-9a-f-]{36}$/);

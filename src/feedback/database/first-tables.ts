@@ -39,7 +39,7 @@ const statements = [
     constraint feedback_key primary key (project_id, id))`,
   // The order of the records in files: without it every page of them would sort the whole table.
   'create index feedback_by_date on feedback (project_id, created_at_utc, id)',
-  // Entries that hold something personal, by age: without it every pass would look at all entries (`holdsPersonal`).
+  // Entries with something personal, by age: without it every pass would look at all entries (`holdsPersonal`).
   `create index feedback_personal_by_date on feedback (project_id, created_at_utc, first_seen_at)
     where contact is not null or comment is not null or code is not null or extra is not null`,
 

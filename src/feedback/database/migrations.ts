@@ -2,18 +2,18 @@ import { type Kysely, type Migration, Migrator } from 'kysely';
 import { firstTables } from './first-tables.ts';
 import type { FeedbackDatabase } from './tables.ts';
 
-/** Where the query builder's migrator keeps what it has done. */
+/** Where the query builder's migrator records the migrations it has applied. */
 export const migrationTable = 'kysely_migration';
 
 /** In the order of their names. A migration that was released is never changed again. */
 const migrations: Readonly<Record<string, Migration>> = { '0001-first-tables': firstTables };
 
-/** What a database holds before it is migrated. `behind`: our tables, without a migration of this version. */
+/** What is in a database before it is migrated. `behind`: our tables, without a migration of this version. */
 export type SchemaState = 'empty' | 'behind' | 'current' | 'newer' | 'foreign';
 
 /**
- * Tells our own database from one made by a later version of docferry or by another program, by the names of the tables
- * that are in the way. Writes nothing.
+ * Distinguishes our own database from one made by a later version of docferry or by another program, by the names of the
+ * tables in it. Writes nothing.
  */
 export async function schemaState(db: Kysely<FeedbackDatabase>, tables: ReadonlySet<string>): Promise<SchemaState> {
   if (tables.size === 0) return 'empty';

@@ -118,7 +118,7 @@ export interface SyncSlicesTable {
   verified: Generated<number>;
 }
 
-/** What was learnt of how a project's service behaves. */
+/** What was learnt about the service of a project. */
 export interface SyncTraitsTable {
   org_id: string;
   project_id: string;
@@ -137,7 +137,7 @@ export interface VerifiedRangesTable {
   verified_up_to: string | null;
 }
 
-/** Digests of the cursors and pages of a running pass's slices, to notice one that comes back (S3). */
+/** Digests of the cursors and pages of a running pass's slices, to notice one that repeats (S3). */
 export interface SyncCursorsTable {
   pass_id: string;
   digest: string;
@@ -161,7 +161,7 @@ export interface StoreKeyTable {
   key: string;
 }
 
-/** One row an erasure: what was removed, and a keyed hash of whom it keeps out. */
+/** One row an erasure: what was removed, and a keyed hash of the person it keeps out. */
 export interface ErasuresTable {
   erasure_id: string;
   contact: string;

@@ -15,11 +15,6 @@ export async function feedbackStats(db: Db, org: string, project: string): Promi
   const totals = await storedEntries(db, { org, project })
     .select((row) => [row.fn.countAll().as('stored'), row.fn.count('deleted_at').as('tombstones')])
     .executeTakeFirstOrThrow();
-  const { rejects } = await db
-    .selectFrom('feedback_rejects')
-    .select((row) => row.fn.countAll().as('rejects'))
-    .where('project_id', '=', project)
-    .executeTakeFirstOrThrow();
   const by = (column: 'source' | 'status') =>
     live
       .select((row) => [row.ref(column).as('name'), row.fn.countAll().as('entries')])
@@ -52,7 +47,7 @@ export async function feedbackStats(db: Db, org: string, project: string): Promi
   return {
     entries: Number(totals.stored) - Number(totals.tombstones),
     tombstones: Number(totals.tombstones),
-    rejects: Number(rejects),
+    rejects: await countRows(db.selectFrom('feedback_rejects').where('project_id', '=', project)),
     sources: counts(await by('source')),
     statuses: counts(await by('status')),
     helpful: { yes: Number(votes.yes), no: Number(votes.no) },

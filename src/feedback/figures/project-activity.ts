@@ -10,7 +10,7 @@ type Db = Kysely<FeedbackDatabase>;
 
 const observedRuns = 20;
 
-/** What has been seen of a project, in numbers and times, for `budget plan` (docs/budget-plan.md). */
+/** What was observed of a project, in numbers and times, for `budget plan` (budget-plan.md). */
 export async function projectActivity(db: Db, org: string, project: string): Promise<ProjectActivity> {
   const live = liveEntries(db, { org, project });
   const runs = {

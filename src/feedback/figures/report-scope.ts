@@ -24,9 +24,9 @@ export function countWhere(condition: Expression<unknown>): RawBuilder<number | 
 export const votedYes = countWhere(sql`helpful = 1`);
 export const votedNo = countWhere(sql`helpful = 0`);
 
-/** The number of the part of the axis that a moment lies in, counted from 0; null outside of the axis. */
-export function partOf(axis: TimeAxis, moment: RawBuilder<string>): RawBuilder<number | null> {
+/** The interval of the axis in which a moment lies, counted from 0; null outside of the axis. */
+export function intervalOf(axis: TimeAxis, moment: RawBuilder<string>): RawBuilder<number | null> {
   const ends = [...axis.starts.slice(1), axis.end];
-  const parts = ends.map((end, index) => sql`when ${moment} < ${end} then ${sql.lit(index)}`);
-  return sql`case when ${moment} < ${axis.starts[0]} then null ${sql.join(parts, sql` `)} end`;
+  const cases = ends.map((end, index) => sql`when ${moment} < ${end} then ${sql.lit(index)}`);
+  return sql`case when ${moment} < ${axis.starts[0]} then null ${sql.join(cases, sql` `)} end`;
 }

@@ -8,7 +8,7 @@ import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
 type Db = Kysely<FeedbackDatabase>;
 type Rows = SelectQueryBuilder<FeedbackDatabase, 'feedback', FeedbackTable>;
 
-/** Rows held in memory at a time: SQLite reads them in a few milliseconds. */
+/** Rows in memory at a time: SQLite reads them in a few milliseconds. */
 const rowsPerQuery = 500;
 
 /**

@@ -37,7 +37,7 @@ export interface PageContext {
  * of `privacy`, or a date that has become too old, rewrites rows but does not count them as updated.
  *
  * History keeps every change of `status` (S5) and the end of a deletion (`deleted_at`). Other fields are
- * replaced without history: they hold what people wrote, and old versions of it would outlive an erasure request.
+ * replaced without history: they are what people wrote, and old versions would outlive an erasure request.
  */
 export function pageChanges(
   entries: readonly FeedbackEntry[],

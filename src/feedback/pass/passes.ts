@@ -60,7 +60,7 @@ export async function countRequests(
 
 /**
  * Ends a pass; one that has ended already stays as it is. A pass whose last page was not committed can't be completed:
- * its watermark would cover entries nobody fetched (S3).
+ * its watermark would cover entries that were not read (S3).
  */
 export async function finishPass(
   db: Transaction<FeedbackDatabase>,

@@ -8,7 +8,7 @@ export interface PassQuestion {
   org: string;
   project: string;
   pass: PassKind;
-  /** Bounds a person asked for, checked by `boundsProblem`. */
+  /** Bounds given by a person, checked by `boundsProblem`. */
   from?: string;
   to?: string;
 }
@@ -18,7 +18,7 @@ export interface PlannedPass extends FirstSlices {
   bounds: PassBounds & { reason: string };
   /** Requests for what is planned; null while the store knows too little. */
   expectedRequests: number | null;
-  /** Requests it will not exceed but for failures and new entries; null where that cannot be told. */
+  /** Requests it will not exceed except for failures and new entries; null where that is unknown. */
   mostRequests: number | null;
 }
 

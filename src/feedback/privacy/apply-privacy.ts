@@ -19,8 +19,8 @@ type Where = ExpressionBuilder<FeedbackDatabase, 'feedback'>;
 export type Write = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>;
 
 /**
- * Takes out of everything stored what `privacy` does not let stay, in small transactions: safe to repeat, and to be cut
- * off anywhere. What was dropped cannot come back, and what was hashed under another key stays until the next sweep.
+ * Removes from everything stored what `privacy` does not let stay, in small transactions: safe to repeat and to
+ * interrupt. What was dropped cannot come back, and what was hashed under another key stays until the next sweep.
  */
 export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: Date): Promise<Treated> {
   const treated = { entries: 0, rejects: 0 };
@@ -34,7 +34,7 @@ export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: D
   return treated;
 }
 
-/** The same for what has become too old in one project, which an index finds. */
+/** Removes from one project what has become too old, which an index finds. */
 export async function expire(write: Write, project: string, privacy: Privacy, at: Date): Promise<Treated> {
   if (keepsAll(privacy)) return { entries: 0, rejects: 0 };
   const [since, now] = [retentionStart(privacy, at), at.toISOString()];
@@ -59,7 +59,7 @@ export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promis
   const personal = new PersonalData({ ...privacy, hashKey: () => 'any' }, { now: at, erased: new Set(), storeKey: '' });
   const counted = { entries: 0, rejects: 0 };
   if (keepsAll(privacy)) return counted;
-  const suspects = mayHaveToGo(privacy, retentionStart(privacy, at));
+  const suspects = mayHaveToChange(privacy, retentionStart(privacy, at));
   for (const project of await storedProjects(db)) {
     for (let last = ''; ; ) {
       const rows = await rowsOf(db, project).where(suspects).where('id', '>', last).orderBy('id').execute();
@@ -73,7 +73,7 @@ export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promis
   return counted;
 }
 
-/** The oldest date of an entry of the project that holds something personal; null where none with a date does. */
+/** The oldest date of an entry of the project with something personal; null where no dated entry has any. */
 export async function personalSince(db: Db, project: string): Promise<string | null> {
   const { oldest } = await db
     .selectFrom('feedback')
@@ -84,7 +84,7 @@ export async function personalSince(db: Db, project: string): Promise<string | n
   return oldest;
 }
 
-/** Projects of which anything is stored, whether they are still configured or not. */
+/** Projects with anything stored, whether they are still configured or not. */
 export async function storedProjects(db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('feedback')
@@ -105,7 +105,7 @@ function holdsPersonal({ eb }: Where) {
   ]);
 }
 
-/** One walk over the entries of a project that hold what hash or drop may not let stay. */
+/** One walk over the entries of a project with text that hash or drop may not let stay. */
 async function treatEntries(write: Write, project: string, privacy: Privacy, at: Date): Promise<number> {
   let last = '';
   let changed = 0;
@@ -121,8 +121,8 @@ async function treatEntries(write: Write, project: string, privacy: Privacy, at:
   }
 }
 
-/** A condition that all rows meet which are not as `privacy` asks for, and few others. */
-function mayHaveToGo(privacy: Privacy, since: string | null) {
+/** A condition that every row meets that is not as `privacy` asks for, and few others. */
+function mayHaveToChange(privacy: Privacy, since: string | null) {
   return (where: Where) => {
     const { eb } = where;
     const dates = since === null ? [] : [eb('created_at_utc', '<', since), eb('first_seen_at', '<', since)];
@@ -144,7 +144,7 @@ function isPlain({ contacts, comments }: Privacy) {
   };
 }
 
-/** `last`: id of the last row looked at; null when there are no more. */
+/** `last`: id of the last row treated; null when there are no more. */
 async function treatBatch(
   trx: Trx,
   project: string,

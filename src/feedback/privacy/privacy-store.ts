@@ -13,9 +13,9 @@ export interface Erasure {
   entries: number;
   changes: number;
   rejects: number;
-  /** Those that held anything of the person. */
+  /** Those in which there was anything of the person. */
   projects: { project: string; entries: number; changes: number; rejects: number }[];
-  /** Whether what was removed is gone from the database's files too, as far as the database itself holds them. */
+  /** Whether what was removed is gone from the database's files too, as far as they are the database's own. */
   scrubbed: boolean;
 }
 
@@ -38,6 +38,6 @@ export interface PrivacyStore {
   expire(project: string, at: Date): Promise<Treated>;
   /** Counts the rows that are not yet as `privacy` asks for. */
   countUntreated(at: Date): Promise<Treated>;
-  /** The oldest date of an entry that holds something personal; null where none with a date does. */
+  /** The oldest date of an entry with something personal; null where no dated entry has any. */
   personalSince(project: string): Promise<string | null>;
 }

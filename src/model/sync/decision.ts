@@ -4,7 +4,7 @@ import type { SliceQuery } from './slice.ts';
 
 type Dates = Pick<SliceQuery, 'dateFrom' | 'dateTo'>;
 
-/** What the store can tell a decision about a pass and its project. Tombstoned entries are in none of the numbers. */
+/** What the store can tell a decision about a pass and its project. No number includes tombstoned entries. */
 export interface StoreFacts {
   /** All slices of the pass in the order in which they were planned. */
   slices(): readonly PassSlice[];
@@ -40,8 +40,8 @@ export interface FactRequest {
 }
 
 /**
- * A decision: pure, and either done or at a fact it needs. Facts that matter rarely are so asked for only where they
- * matter.
+ * A pure decision: it either returns its result or names the fact it still needs. So the store is queried for rarely
+ * needed facts only where they matter.
  */
 export type Decision<Result> = Generator<FactRequest, Result, unknown>;
 
@@ -50,7 +50,7 @@ export function* ask<Name extends Fact>(fact: Name, ...about: Parameters<StoreFa
   return (yield { fact, about }) as Answer<Name>;
 }
 
-/** Where facts come from: the tables, inside of the transaction that carries the decision out. */
+/** Where facts come from: the tables, inside the transaction that carries out the decision. */
 export type FactSource = {
   [Name in Fact]: (...about: Parameters<StoreFacts[Name]>) => Promise<Answer<Name>>;
 };

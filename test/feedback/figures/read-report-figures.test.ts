@@ -14,7 +14,7 @@ const vote = (id: string, path: string, helpful: boolean, createdAt = '2026-11-2
   entry(id, { source: 'contextual', path, helpful, createdAt });
 
 describe('reportFigures', () => {
-  it('counts by part of the axis, source, status and vote', async () => {
+  it('counts by interval of the axis, source, status and vote', async () => {
     await using at = await temporaryStore();
     await wholePass(at.store, 'p', [
       vote('1', '/bad', false),

@@ -79,7 +79,7 @@ const formats: readonly { format: string; encoder: () => RecordEncoder; select: 
 ];
 
 describe('the files of an export', () => {
-  it.each(formats)('as $format are read by DuckDB as what the table holds, row by row', async ({ encoder, select }) => {
+  it.each(formats)('as $format are read by DuckDB as the rows of the table', async ({ encoder, select }) => {
     await using at = await temporaryStore();
     await using temporary = await temporaryFolder();
     await filled(at);

@@ -76,7 +76,7 @@ describe('entryRecords', () => {
     expect(await at.store.countUndated({ ...everything, project: 'other' })).toBe(0);
   });
 
-  it('is one snapshot, and keeps nobody from writing', async () => {
+  it('is one snapshot, and does not block writers', async () => {
     await using at = await temporaryStore();
     const entries = Array.from({ length: 1_200 }, (_, n) => entry(`e${String(n).padStart(4, '0')}`));
     await wholePass(at.store, 'p', entries);

@@ -70,7 +70,7 @@ describe('what a pass with spare requests reads', () => {
     expect(await here.store.getPass('v')).toMatchObject({ expectedPages: 3, position: { complete: false } });
   });
 
-  it('proves each window, and completes when none is left', async () => {
+  it('verifies each window, and completes when none is left', async () => {
     await using here = await temporaryStore();
     await wholePass(here.store, 's', entries(0, 200));
     await verify(here.store, 'v');

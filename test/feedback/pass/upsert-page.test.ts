@@ -145,7 +145,7 @@ describe('the rows of a page', () => {
     ]);
   });
 
-  it('stores emoji, a megabyte of text and what no database could hold as text', async () => {
+  it('stores emoji, a megabyte of text and what no database can store as text', async () => {
     await using at = await temporaryStore();
     const long = '👍🏽'.repeat(250_000);
     const odd = entry('odd \uD83D', { comment: 'a\u0000b\uDC00', path: long });
@@ -238,7 +238,7 @@ describe('history', () => {
     ]);
   });
 
-  it('brings an entry back that was held as deleted', async () => {
+  it('brings back an entry that was tombstoned', async () => {
     await using at = await temporaryStore();
     await wholePass(at.store, 'p1', [entry('e'), entry('gone')]);
     await at.run("update feedback set deleted_at = '2026-11-21T09:00:00.000Z'");

@@ -75,7 +75,7 @@ describe('erase', () => {
     expect(await sync(db.store, 'prj_1', [fromBob])).toMatchObject({ updated: 1 });
   });
 
-  it('keeps out one who was not there yet, and leaves a row of each erasure that tells nobody', async () => {
+  it('keeps out a person who was not there yet, and leaves a row of each erasure that names no person', async () => {
     await using db = await temporaryStore();
     const first = await db.store.erase({ contact: 'mailto:jane.doe@mail.example', at });
     expect(first).toMatchObject({ entries: 0, changes: 0, rejects: 0, projects: [] });

@@ -53,12 +53,12 @@ describe('firstSlices', () => {
 });
 
 describe('the windows of a review', () => {
-  /** Entries a minute apart, each open or closed as held, some of them closed since. */
+  /** Entries a minute apart, each stored as open or closed, some of them closed since. */
   const histories = fc
     .array(fc.record({ heldOpen: fc.boolean(), closedSince: fc.boolean() }), { minLength: 1, maxLength: 1_200 })
     .map((entries) => entries.map((entry, index) => ({ ...entry, at: base + index * 60_000 })));
 
-  it('hold every entry that has vanished from the open ones, and with those cost no more than everything', () => {
+  it('contain every entry that has vanished from the open ones, and with those cost no more than everything', () => {
     fc.assert(
       fc.property(histories, (entries) => {
         const isTarget = (entry: (typeof entries)[number]) => entry.heldOpen && entry.closedSince;
