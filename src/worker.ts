@@ -9,7 +9,7 @@ import { announceDownload, announcePhase } from './client/exports.ts';
 import { retryKey } from './client/retry-key.ts';
 import { connectClient, connectOptions, TemporalUnreachable } from './client/temporal-connection.ts';
 import type { Config } from './config/config.ts';
-import type { FeedbackStore } from './feedback/feedback-store.ts';
+import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
 import { proxyFor } from './service/proxy.ts';
 import { temporalLogger } from './wiring/log.ts';
 import { organizationsOf } from './wiring/organizations.ts';
@@ -78,7 +78,7 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
 }
 
 /** What was stored under other settings is treated before anything new is read. */
-async function applyPrivacy(feedback: FeedbackStore, log: Logger): Promise<void> {
+async function applyPrivacy(feedback: PrivacyStore, log: Logger): Promise<void> {
   const treated = await feedback.applyPrivacy(new Date());
   if (treated.entries + treated.rejects > 0) log.info(treated, 'personal data in the store is now as privacy asks for');
 }
@@ -97,6 +97,7 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
   const activities = createActivities({
     organizations: organizationsOf(config),
     feedback: stores.feedback,
+    runs: stores.feedback,
     bundles: stores.bundles,
     keepVersions: config.store.keep,
     permits,

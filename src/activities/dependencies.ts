@@ -2,7 +2,12 @@ import type { LinkPolicy } from '../bundle/download/link-policy.ts';
 import type { RenderRuleLevels } from '../bundle/rules/render-rules.ts';
 import type { SiteRuleLevels } from '../bundle/rules/site-rules.ts';
 import type { BundleStore } from '../bundle/store/bundle-store.ts';
+import type { EntryStore } from '../feedback/entry-store.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
+import type { FigureStore } from '../feedback/figures/figure-store.ts';
+import type { PassStore } from '../feedback/pass/pass-store.ts';
+import type { PrivacyStore } from '../feedback/privacy/privacy-store.ts';
+import type { RunRecords } from '../feedback/runs/run-records.ts';
 import type { ExportPhase } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
 import type { ScheduledDemand } from '../model/planning/expected-demand.ts';
@@ -52,10 +57,14 @@ export interface SpareUse {
   scheduled: readonly ScheduledDemand[];
 }
 
-/** Everything activities use; made once by the worker. */
+/** What a pass needs of the feedback store. */
+export type FeedbackRoles = PassStore & EntryStore & PrivacyStore & FigureStore & Pick<FeedbackStore, 'identity'>;
+
+/** Everything activities touch; made once by the worker. */
 export interface ActivityDependencies {
   organizations: readonly Organization[];
-  feedback: FeedbackStore;
+  feedback: FeedbackRoles;
+  runs: RunRecords;
   bundles: BundleStore;
   /** Newest versions of each site that are kept in the bundle store. */
   keepVersions: number;
@@ -77,6 +86,13 @@ export function organizationOf(deps: ActivityDependencies, org: string): Organiz
 export function webhooksFor({ organizations }: ActivityDependencies, org: string, type: WebhookEventType): string[] {
   const { webhooks = [] } = organizations.find((candidate) => candidate.id === org) ?? {};
   return subscribedTo(webhooks, type);
+}
+
+/** Throws when the configuration no longer has spare requests: a worker may be older than a schedule. */
+export function spareUseOf(deps: ActivityDependencies, org: string): SpareUse {
+  const { spare } = organizationOf(deps, org);
+  if (spare === null) throw permanent('InvalidInput', 'spare requests are not used: budget.spare is not configured');
+  return spare;
 }
 
 export function siteOf(deps: ActivityDependencies, org: string, domain: string): Site {

@@ -40,7 +40,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       jobTimeoutMs: site.jobTimeoutMs,
       jobAttempts: site.jobAttempts,
       approvalTimeoutMs: site.approvalTimeoutMs,
-      usualJobsMs: await deps.feedback.jobDurations(org, domain, learntFrom),
+      usualJobsMs: await deps.runs.jobDurations(org, domain, learntFrom),
       targets: site.targets.map((target) => target.name),
       webhooks: webhooksFor(deps, org, 'export.finished'),
     };

@@ -1,9 +1,9 @@
-import type { ExportRunRow } from '../feedback/feedback-store.ts';
+import type { ExportRunRow } from '../feedback/runs/run-records.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 export const createRecordActivities = (deps: ActivityDependencies) => ({
   /** Leaves the run's row in the store, which outlives Temporal's retention (X4). Safe to repeat. */
   async recordExportRun(row: ExportRunRow): Promise<void> {
-    await deps.feedback.recordExportRun(row);
+    await deps.runs.recordExportRun(row);
   },
 });

@@ -1,26 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { log } from '@temporalio/activity';
-import type { PageCommit, PassRow, PassSlice } from '../feedback/feedback-store.ts';
-import { CannotResume, GapInDates, RepeatedCursor, StalePosition } from '../feedback/feedback-store.ts';
 import { digestOfIds } from '../feedback/pass/page-digest.ts';
+import type { PageUpsert, PassRow } from '../feedback/pass/pass-store.ts';
+import { StalePosition } from '../feedback/pass/pass-store.ts';
 import { maxLease, type PermitClass, type PermitWait } from '../model/budget/permits.ts';
 import { expectedDemand } from '../model/planning/expected-demand.ts';
 import type { EntryCounts } from '../model/sync/entry-counts.ts';
+import type { PassSlice } from '../model/sync/pass-slice.ts';
+import { CannotResume, GapInDates, RepeatedCursor } from '../model/sync/pass-slice.ts';
 import type { SyncState } from '../model/sync/sync.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
 import { BadRequest, ServiceError } from '../service/errors.ts';
 import { refusalOf } from './answers.ts';
-import { type ActivityDependencies, organizationOf, requireStore, type SpareUse } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore, spareUseOf } from './dependencies.ts';
 import { permanent } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { askForLease, type Refusal, settleLease } from './lease-desk.ts';
+import { type Refusal, requestLease, settleLease } from './lease-desk.ts';
 import { Lease } from './leases.ts';
 import { BrokenPage, PageReader } from './page-reader.ts';
 import { serviceFailure } from './service-failures.ts';
 
-/** Leases of one page that one run takes. */
+/** Leases of one page each that one run takes. */
 const mostLeases = 20;
-/** No further one is taken after this time: with the last one a run must end well within the activity's five minutes. */
+/** No further lease after this time: with the last one a run has to end well within the activity's five minutes. */
 const furtherLeasesMs = 120_000;
 
 export interface FetchPagesInput {
@@ -29,7 +31,7 @@ export interface FetchPagesInput {
   class: PermitClass;
   passId: string;
   storeId: string;
-  /** Failed tries of the page that comes next, from the lease before. */
+  /** Failed tries of the next page, from the run before. */
   tries: number;
 }
 
@@ -40,30 +42,30 @@ export interface FetchPagesResult {
   requests: number;
   throttled: number;
   entries: EntryCounts;
-  /** Failed tries of the page that comes next. */
+  /** Failed tries of the next page. */
   tries: number;
   waiting: SyncState['waiting'];
-  /** When the pass will be done, as the budget sees it; null when it cannot tell. */
+  /** When the budget expects the pass to be done; null when it cannot tell. */
   forecast: SyncState['forecast'];
 }
 
 export const createPageActivities = (deps: ActivityDependencies) => ({
   /**
-   * Reads pages of a pass with one lease of the budget and commits each with the position after it (S2).
-   * Waiting for the budget is a normal result. A new attempt asks for a lease of its own; the old one stays charged.
+   * Reads pages of a pass under leases of the budget and stores each with the position after it (S2). Waiting for the
+   * budget is a normal result. A new attempt requests a new lease; that of the old one stays charged.
    */
   async fetchPages(input: FetchPagesInput): Promise<FetchPagesResult> {
     requireStore('feedback', input.storeId, deps.feedback.identity);
     const progress = { pages: 0 };
     return withHeartbeats(
       () => progress,
-      (signal) => new LeaseOfPages(deps, input, progress, signal).run(),
+      (signal) => new FetchPagesRun(deps, input, progress, signal).run(),
     );
   },
 });
 
 /** One run of `fetchPages`. */
-class LeaseOfPages {
+class FetchPagesRun {
   readonly #deps: ActivityDependencies;
   readonly #input: FetchPagesInput;
   readonly #progress: { pages: number };
@@ -83,22 +85,22 @@ class LeaseOfPages {
     this.#reader = new PageReader(service, input.project, signal, input.tries);
   }
 
-  /** Leases of one page follow each other while one is granted at once, so that waiting for the next ends the run. */
+  /** One lease; of spare requests, whose leases are of one page, as many as are granted without waiting. */
   async run(): Promise<FetchPagesResult> {
     const last = performance.now() + furtherLeasesMs;
     for (let leases = 1; ; leases += 1) {
-      const result = await this.#read();
+      const result = await this.#useLease();
       const isOver = leases >= mostLeases || performance.now() >= last;
       if (this.#input.class !== 'verify' || result.outcome !== 'more' || isOver) return result;
     }
   }
 
-  async #read(): Promise<FetchPagesResult> {
+  async #useLease(): Promise<FetchPagesResult> {
     let row = await this.#reload();
     if (row.position.complete) return this.#result('complete');
-    const lease = await this.#ask();
+    const lease = await this.#requestLease();
     if (!(lease instanceof Lease)) {
-      // A check is worth the request it needs, not a wait for the budget; with spare requests there is time.
+      // A check is worth its request, but no wait for the budget; with spare requests there is time.
       if (this.#input.class !== 'verify') row = await this.#endCheck(row, null);
       return row.position.complete ? this.#result('complete') : this.#waiting(lease);
     }
@@ -107,7 +109,7 @@ class LeaseOfPages {
     try {
       while (!row.position.complete && Number.isFinite(lease.untilNext())) {
         await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
-        row = await this.#step(lease, row);
+        row = await this.#sendRequest(lease, row);
       }
     } catch (error) {
       refusal = refusalOf(error);
@@ -128,53 +130,47 @@ class LeaseOfPages {
     this.#slice = await this.#deps.feedback.currentSlice(this.#input.passId);
     this.#progress.pages = row.pages;
     if (row.pass !== 'verify' || row.position.complete || this.#slice !== null) return row;
-    await this.#deps.feedback.planSpare(row.passId, { at: new Date(), restMs: this.#spare().windowMs });
+    const { windowMs: restMs } = spareUseOf(this.#deps, this.#input.org);
+    await this.#deps.feedback.planSpare(row.passId, { at: new Date(), restMs });
     return this.#reload();
   }
 
-  /** Throws when the configuration no longer asks for it: a worker may be older than the schedule. */
-  #spare(): SpareUse {
-    const { spare } = organizationOf(this.#deps, this.#input.org);
-    if (spare === null) throw permanent('InvalidInput', 'spare requests are not used: budget.spare is not configured');
-    return spare;
-  }
-
-  /** Requests that schedules are going to need, by what their latest runs have cost. */
-  async #notSpare(): Promise<number> {
-    const { windowMs, scheduled } = this.#spare();
+  /** Requests that schedules are going to need, by what their latest passes have cost. */
+  async #neededBySchedules(): Promise<number> {
+    const { windowMs, scheduled } = spareUseOf(this.#deps, this.#input.org);
     const costs = await this.#deps.feedback.latestCosts(this.#input.org);
     const demand = expectedDemand(scheduled, costs, { atMs: Date.now(), windowMs });
     return Math.min(demand, Number.MAX_SAFE_INTEGER);
   }
 
-  /** One request, and what it brought in the store. */
-  async #step(lease: Lease, row: PassRow): Promise<PassRow> {
+  /** Sends one request and stores what it brought. */
+  async #sendRequest(lease: Lease, row: PassRow): Promise<PassRow> {
     const slice = this.#slice;
     if (!slice) throw new Error('a pass that is not complete has a slice to read');
     if (slice.outcome === 'checking') return this.#check(lease, row, slice);
     const { cursor } = row.position;
     try {
       const page = await this.#reader.fetch(lease, slice, cursor);
-      return page ? await this.#commit(row, page) : await this.#reload();
+      return page ? await this.#storeOrRetry(row, page) : await this.#reload();
     } catch (error) {
-      if (error instanceof BrokenPage) throw await this.#badPage(error);
+      if (error instanceof BrokenPage) throw await this.#badPageFailure(error);
       if (!(error instanceof BadRequest) || cursor === null) throw error;
-      return this.#goOnByDate(cursor);
+      return this.#resumeByDate(cursor);
     }
   }
 
   /** The cursor is dead: the service refused it, or what it was made for. */
-  async #goOnByDate(cursor: string): Promise<PassRow> {
+  async #resumeByDate(cursor: string): Promise<PassRow> {
     try {
       await this.#deps.feedback.cutSlice(this.#input.passId, cursor);
     } catch (error) {
-      if (error instanceof CannotResume) throw permanent('OutOfReach', `${error.message} (${this.#stored()})`);
+      if (error instanceof CannotResume) throw permanent('OutOfReach', `${error.message} (${this.#whatIsStored()})`);
       throw error;
     }
     return this.#reload();
   }
 
-  /** The last page of a slice once more: nothing has shifted if it is the same. */
+  /** Requests the last page of a slice once more: no page has shifted if it is unchanged. */
   async #check(lease: Lease, row: PassRow, slice: PassSlice): Promise<PassRow> {
     try {
       const page = await this.#reader.fetch(lease, slice, slice.lastCursor);
@@ -183,7 +179,7 @@ class LeaseOfPages {
       await this.#store(row, page, { rowsOnly: true, isCheck: true });
       return await this.#endCheck(row, isSame);
     } catch (error) {
-      // Not worth more than one request, but a refusal or a cancellation concerns the whole pass.
+      // A check is worth one request; but a refusal or a cancellation is for the whole pass.
       const isOver = error instanceof BrokenPage || (error instanceof ServiceError && error.kind !== 'Aborted');
       if (!isOver || refusalOf(error)) throw error;
       this.#reader.succeeded();
@@ -197,7 +193,7 @@ class LeaseOfPages {
     return this.#reload();
   }
 
-  /** Requests that led to no page are part of what the pass cost; a worker that dies loses count of one at most. */
+  /** Requests that led to no page are part of the pass's cost; a worker that dies loses count of one at most. */
   async #countRequests(row: PassRow, throttled: number): Promise<PassRow> {
     try {
       const spent = { requests: this.#reader.uncounted, throttled };
@@ -205,20 +201,25 @@ class LeaseOfPages {
       this.#reader.counted();
       return this.#row;
     } catch (error) {
-      // What ended the lease matters more than its count.
+      // The error that ended the lease matters more than this count.
       log.warn('requests could not be counted', { error: error instanceof Error ? error.name : 'unknown' });
       return row;
     }
   }
 
-  async #ask(): Promise<Lease | PermitWait> {
+  async #requestLease(): Promise<Lease | PermitWait> {
     const { org, project, class: kind } = this.#input;
     if (kind === 'verify') {
-      return askForLease(this.#deps.permits, org, { project, class: kind, wants: 1, leave: await this.#notSpare() });
+      return requestLease(this.#deps.permits, org, {
+        project,
+        class: kind,
+        wants: 1,
+        leave: await this.#neededBySchedules(),
+      });
     }
     const expectedPages = this.#row?.expectedPages ?? null;
     const read = this.#row?.pages ?? 0;
-    return askForLease(this.#deps.permits, org, {
+    return requestLease(this.#deps.permits, org, {
       project,
       class: kind,
       wants: maxLease,
@@ -227,12 +228,12 @@ class LeaseOfPages {
     });
   }
 
-  /** Stores a page that was read; a broken one is asked for once more, then its rows are all that is stored of it. */
-  async #commit(row: PassRow, page: FeedbackPage): Promise<PassRow> {
+  /** Stores a page; a broken one is requested once more, then only its rows are stored. */
+  async #storeOrRetry(row: PassRow, page: FeedbackPage): Promise<PassRow> {
     try {
-      const reason = await this.#problemOf(row, page);
+      const reason = await this.#tryToStore(row, page);
       if (reason === null) this.#reader.succeeded();
-      else await this.#reader.broken(reason);
+      else await this.#reader.retryBroken(reason);
     } catch (error) {
       if (error instanceof BrokenPage) await this.#store(row, page, { rowsOnly: true });
       throw error;
@@ -240,8 +241,8 @@ class LeaseOfPages {
     return this.#reload();
   }
 
-  /** Stores a page, or says why the pass cannot go on from it. */
-  async #problemOf(row: PassRow, page: FeedbackPage): Promise<string | null> {
+  /** Stores a page, or tells why the pass cannot continue from it. */
+  async #tryToStore(row: PassRow, page: FeedbackPage): Promise<string | null> {
     if (page.hasMore && page.nextCursor === null) return 'the service said that more follows, but gave no cursor';
     try {
       await this.#store(row, page, { mayCheck: true });
@@ -255,9 +256,9 @@ class LeaseOfPages {
   async #store(
     row: PassRow,
     page: FeedbackPage,
-    how: Pick<PageCommit, 'rowsOnly' | 'isCheck' | 'mayCheck'>,
+    how: Pick<PageUpsert, 'rowsOnly' | 'isCheck' | 'mayCheck'>,
   ): Promise<void> {
-    await this.#deps.feedback.commitPage({
+    await this.#deps.feedback.upsertPage({
       passId: this.#input.passId,
       from: row.position,
       ...page,
@@ -269,21 +270,21 @@ class LeaseOfPages {
     this.#reader.counted();
   }
 
-  async #badPage({ message }: BrokenPage): Promise<Error> {
+  async #badPageFailure({ message }: BrokenPage): Promise<Error> {
     const { position } = await this.#reload();
     const page = `page ${position.page + 1} of project ${this.#input.project}`;
-    return permanent('BadPage', `${page} cannot be read: ${message} (${this.#stored()})`);
+    return permanent('BadPage', `${page} cannot be read: ${message} (${this.#whatIsStored()})`);
   }
 
-  /** What is there although the pass fails. */
-  #stored(): string {
+  /** For the message of a pass that fails. */
+  #whatIsStored(): string {
     const seen = this.#row?.entries.seen ?? 0;
     return `${seen} entries of this pass are stored, what follows them is missing`;
   }
 
-  /** The budget knows now that the window is full or the key refused: it says when to come back. */
+  /** The budget now knows that the window is full or the key was refused, and says when to come back. */
   async #waitAfterRefusal(): Promise<FetchPagesResult> {
-    const again = await this.#ask();
+    const again = await this.#requestLease();
     if (!(again instanceof Lease)) return this.#waiting(again);
     await settleLease(this.#deps.permits, this.#input.org, again);
     return this.#result('more');

@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
-import type { PassRow } from '../feedback/feedback-store.ts';
+import type { PassRow } from '../feedback/pass/pass-store.ts';
 import { type PlannedPass, planFor } from '../feedback/pass/plan-for.ts';
 import type { ReadingKind } from '../model/sync/pass-kind.ts';
-import type { PassBounds } from '../model/sync/pass-slices.ts';
+import type { PassBounds } from '../model/sync/plan-slices.ts';
 import type { SyncProgress } from '../model/sync/sync.ts';
 import { type ActivityDependencies, organizationOf, requireStore, webhooksFor } from './dependencies.ts';
 import { permanent } from './failures.ts';
@@ -32,7 +32,7 @@ export interface BegunPass {
   dateTo: string | null;
 }
 
-/** What a pass came to, from its row. */
+/** Totals of a pass, from its row. */
 export interface PassTotals extends Pick<PassRow, 'pages' | 'requests' | 'throttled' | 'entries'> {
   watermark: string | null;
   verifiedUpTo: string | null;
@@ -68,7 +68,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     return { storeId: deps.feedback.identity, dateFrom, dateTo };
   },
 
-  /** Closes the pass's row, lets personal data go that is too old, and tells the watermark. Safe to repeat. */
+  /** Closes the pass's row, removes personal data that is too old, and returns the totals. Safe to repeat. */
   async finishPass(input: FinishPassInput): Promise<PassTotals> {
     requireStore('feedback', input.storeId, deps.feedback.identity);
     const row = await deps.feedback.finishPass(input.passId, {
@@ -92,7 +92,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/** With spare requests nothing is planned ahead: what is read next is chosen when it can be read. */
+/** With spare requests nothing is planned ahead: what to read is chosen when a request is free. */
 async function firstPlan(
   deps: ActivityDependencies,
   { pass, ...question }: BeginPassInput,

@@ -3,18 +3,22 @@ import type { LeaseReport, PermitAnswer, PermitAsk, PermitWait } from '../model/
 import { transient } from './failures.ts';
 import { instant, Lease, type PermitSource, questionId } from './leases.ts';
 
-/** What an activity says of itself when it asks. */
-export type Wish = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt'>;
-/** What the service refused under a lease. */
+/** What an activity wants of the budget. */
+export type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt'>;
+/** How the service refused a request under a lease. */
 export type Refusal = Pick<LeaseReport, 'throttled' | 'unauthorized'>;
 
-/** Asks for a lease in the name of this attempt; waiting is a normal answer. Throws `Superseded`. */
-export async function askForLease(permits: PermitSource, org: string, wish: Wish): Promise<Lease | PermitWait> {
+/** Requests a lease for this attempt; waiting is a normal answer. Throws `Superseded`. */
+export async function requestLease(
+  permits: PermitSource,
+  org: string,
+  request: LeaseRequest,
+): Promise<Lease | PermitWait> {
   const info = activityInfo();
   const { workflowId = '' } = info.workflowExecution ?? {};
   const askedAt = instant();
   const answer = await askOnce(permits, org, {
-    ...wish,
+    ...request,
     id: questionId(),
     holder: workflowId,
     attemptAt: info.currentAttemptScheduledTimestampMs,
@@ -23,7 +27,7 @@ export async function askForLease(permits: PermitSource, org: string, wish: Wish
   return answer.kind === 'granted' ? new Lease(answer, askedAt, instant()) : answer;
 }
 
-/** An answer that is lost on the way may be a lease: it is given back unused, so that it holds no slots to its end. */
+/** A lost answer may be a lease: it is returned unused, so that it does not occupy slots until it ends. */
 async function askOnce(permits: PermitSource, org: string, question: PermitAsk): Promise<PermitAnswer> {
   try {
     return await permits.ask(org, question);
@@ -33,12 +37,12 @@ async function askOnce(permits: PermitSource, org: string, question: PermitAsk):
   }
 }
 
-/** A lost report costs time, never the promise: unreported permits count as sent. */
+/** A lost report costs time but breaks no promise: unreported permits count as sent. */
 export async function settleLease(permits: PermitSource, org: string, lease: Lease, refusal?: Refusal): Promise<void> {
   try {
     await permits.report(org, lease.settlement(refusal));
   } catch (error) {
-    log.warn('the budget could not be told what became of a lease; its permits count as sent', {
+    log.warn('the report of a lease did not reach the budget; its permits count as sent', {
       error: error instanceof Error ? error.name : 'unknown',
     });
   }

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import type { Forecast, LeaseReport, PermitAnswer, PermitAsk } from '../model/budget/permits.ts';
 
-/** The organization's budget as activities see it; the worker injects a Temporal client behind it. */
+/** The organization's budget as activities see it; the worker implements it with a Temporal client. */
 export interface PermitSource {
   ask(org: string, question: PermitAsk): Promise<PermitAnswer>;
   report(org: string, result: LeaseReport): Promise<void>;
 }
 
 /**
- * A name for one question to the budget, never used again (docs/budget.md): a repeated id would be answered with an old
- * lease whose slots may be free by now. Attempt numbers start anew when an operator resets an activity.
+ * A new id for one question to the budget (budget.md): a repeated id would be answered with an old lease whose slots may
+ * be free by now. Attempt numbers would repeat: they start over when an operator resets an activity.
  */
 export const questionId = (): string => randomUUID();
 
-/** A request must not leave any more: the lease's time is over. Nothing was sent. */
+/** The lease's time is over, so the request must not be sent. Nothing was sent. */
 export class LeaseOver extends Error {
   override readonly name = 'LeaseOver';
 }
 
 /**
  * A granted lease on this worker's clock. The budget's clock is never read here: it is bounded from both sides by the
- * monotonic time since the question was sent and since the answer came (docs/budget.md).
+ * monotonic time since the question was sent and since the answer came (budget.md).
  */
 export class Lease {
   readonly #granted: PermitAnswer & { kind: 'granted' };
@@ -51,7 +51,7 @@ export class Lease {
     this.#arrived.push(this.#latestNow() + this.#granted.arrivalMs);
   }
 
-  /** Marks the last request as written only now: the process may have been stopped since the check for more than D. */
+  /** Marks the last request as written only now: the process may have been suspended since the check for longer than D. */
   written(): void {
     if (this.#arrived.length > 0) this.#arrived[this.#arrived.length - 1] = this.#latestNow() + this.#granted.arrivalMs;
   }
@@ -72,7 +72,7 @@ export class Lease {
     };
   }
 
-  /** When the pass will be done, as the budget saw it when it granted. */
+  /** When the budget, granting this lease, expected the pass to be done. */
   get forecast(): Forecast | null {
     return this.#granted.forecast;
   }

@@ -6,16 +6,16 @@ import { MalformedResponse, NetworkError, ServerError } from '../service/errors.
 import { isAnswer, refusalOf } from './answers.ts';
 import { type Lease, LeaseOver } from './leases.ts';
 
-/** A page that came broken is asked for once more, soon: two requests at most are wasted (S3). */
+/** A broken page is requested once more, soon: at most two requests are wasted (S3). */
 const triesOfAPage = 2;
 const pauseBeforeRetryMs = 500;
 
-/** A page that cannot be read, however often it is asked for. The message says why, without content. */
+/** A page that cannot be read, however often it is requested. The message says why, without content. */
 export class BrokenPage extends Error {
   override readonly name = 'BrokenPage';
 }
 
-/** Asks for pages under a lease, one request at a time, and decides what is worth another one. */
+/** Requests pages under a lease, one at a time, and decides which failures are worth another request. */
 export class PageReader {
   readonly #service: DocumentationService;
   readonly #project: string;
@@ -25,7 +25,7 @@ export class PageReader {
   #uncounted = 0;
   #askedAt = new Date();
 
-  /** `tries`: failed tries of the page that comes next, from the lease before. */
+  /** `tries`: failed tries of the next page, from the run before. */
   constructor(service: DocumentationService, project: string, signal: AbortSignal, tries: number) {
     this.#service = service;
     this.#project = project;
@@ -47,20 +47,20 @@ export class PageReader {
     return this.#askedAt;
   }
 
-  /** The store has counted the requests. */
+  /** Call when the store has counted the requests. */
   counted(): void {
     this.#uncounted = 0;
   }
 
-  /** The page was good: the next one has all its tries. */
+  /** Call for a good page: the next one has all its tries. */
   succeeded(): void {
     this.#tries = 0;
     this.#failures = 0;
   }
 
   /**
-   * One request. Null when nothing was read: the lease is over, or the page came broken and is worth another try.
-   * Throws `BrokenPage` when it is not, and what the service threw for all else.
+   * Sends one request. Null when nothing was read: the lease is over, or the page was broken and is worth another try.
+   * Throws `BrokenPage` when it is not, and everything else that the service throws.
    */
   async fetch(lease: Lease, slice: SliceQuery, cursor: string | null): Promise<FeedbackPage | null> {
     try {
@@ -78,22 +78,22 @@ export class PageReader {
     } catch (error) {
       if (error instanceof LeaseOver) return null;
       if (isAnswer(error)) lease.answered(refusalOf(error) ? 'refused' : 'accepted');
-      if (error instanceof MalformedResponse) return this.broken(error.message);
-      if (error instanceof ServerError || error instanceof NetworkError) return this.#onceMore(error);
+      if (error instanceof MalformedResponse) return this.retryBroken(error.message);
+      if (error instanceof ServerError || error instanceof NetworkError) return this.#retry(error);
       throw error;
     }
   }
 
   /** Counts a broken page and waits a little; throws `BrokenPage` the second time. */
-  async broken(reason: string): Promise<null> {
+  async retryBroken(reason: string): Promise<null> {
     this.#tries += 1;
     if (this.#tries >= triesOfAPage) throw new BrokenPage(reason);
     await this.#pause();
     return null;
   }
 
-  /** A failure that may pass is tried once more here, with a permit of its own; after that Temporal tries again. */
-  async #onceMore(error: ServerError | NetworkError): Promise<null> {
+  /** A failure that may pass is retried once here, with another permit; after that Temporal retries. */
+  async #retry(error: ServerError | NetworkError): Promise<null> {
     this.#failures += 1;
     if (this.#failures >= triesOfAPage || activityInfo().attempt > 1) throw error;
     await this.#pause();

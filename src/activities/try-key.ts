@@ -4,7 +4,7 @@ import type { KeyCheck } from '../model/budget/key-check.ts';
 import { isAnswer, refusalOf } from './answers.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { askForLease, type Refusal, settleLease } from './lease-desk.ts';
+import { type Refusal, requestLease, settleLease } from './lease-desk.ts';
 import { Lease, LeaseOver } from './leases.ts';
 import { serviceFailure } from './service-failures.ts';
 
@@ -30,7 +30,7 @@ export const createKeyActivities = (deps: ActivityDependencies) => ({
 });
 
 async function askForOne(deps: ActivityDependencies, org: string, project: string): Promise<Lease | KeyCheck> {
-  const answer = await askForLease(deps.permits, org, { project, class: 'on-demand', wants: 1, mayWait: false });
+  const answer = await requestLease(deps.permits, org, { project, class: 'on-demand', wants: 1, mayWait: false });
   return answer instanceof Lease ? answer : { outcome: 'no-permit', until: answer.waitUntil };
 }
 

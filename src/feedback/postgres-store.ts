@@ -1,5 +1,4 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import { BytewiseText } from './database/bytewise-text.ts';
 import { migrate, migrationTable, type SchemaState, schemaState } from './database/migrations.ts';
 import type { PostgresPlace } from './database/postgres-place.ts';
 import { openPostgresPool } from './database/postgres-pool.ts';
@@ -9,8 +8,8 @@ import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';
 import { sqlFeedbackStore } from './sql-feedback-store.ts';
 
-/** What a database was found to be before anything is written to it. */
-interface Sight {
+/** What a database is found to be before anything is written to it. */
+interface Examined {
   state: SchemaState;
   /** Where tables are, or would be, made. */
   schema: string;
@@ -30,17 +29,15 @@ export async function openPostgresFeedbackStore(
   privacy: Privacy = keepEverything,
 ): Promise<FeedbackStore> {
   return await withDatabase(place, async (db) => {
-    const sight = await look(place, db);
-    if (sight.state !== 'current') {
-      await migrate(db.withPlugin(new BytewiseText()), sight.schema);
-    }
+    const examined = await examine(place, db);
+    if (examined.state !== 'current') await migrate(db, examined.schema);
     return await sqlFeedbackStore(db, { privacy, scrub: () => scrub(db) });
   });
 }
 
 /**
- * Old versions of rows go, though a page may hold their bytes until the room is used again (docs/privacy.md), and so do
- * the values that the planner's statistics took from them.
+ * Removes old versions of rows, whose bytes may stay in a page until the space is used again (privacy.md), and the values
+ * that the planner's statistics took from them.
  */
 async function scrub(db: Kysely<FeedbackDatabase>): Promise<boolean> {
   try {
@@ -52,12 +49,12 @@ async function scrub(db: Kysely<FeedbackDatabase>): Promise<boolean> {
   }
 }
 
-/** Looks at a database and writes nothing. Throws as `openPostgresFeedbackStore` does. */
-export async function examinePostgres(place: PostgresPlace): Promise<Sight> {
+/** Examines a database and writes nothing. Throws as `openPostgresFeedbackStore` does. */
+export async function examinePostgres(place: PostgresPlace): Promise<Examined> {
   return await withDatabase(place, async (db) => {
-    const sight = await look(place, db);
+    const examined = await examine(place, db);
     await db.destroy();
-    return sight;
+    return examined;
   });
 }
 
@@ -72,7 +69,7 @@ async function withDatabase<T>(place: PostgresPlace, work: (db: Kysely<FeedbackD
   }
 }
 
-async function look(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Promise<Sight> {
+async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Promise<Examined> {
   const refuse = (problem: string, fix: string): never => {
     throw new FeedbackStoreUnavailable(place.place, problem, fix);
   };
@@ -87,7 +84,7 @@ async function look(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Promise
   if (encoding !== 'UTF8') {
     const { database, user } = place;
     const make = `CREATE DATABASE "${database}" OWNER "${user}" ENCODING 'UTF8' TEMPLATE template0`;
-    return refuse(`it holds text as ${encoding}, which has no room for every character`, `Make another: ${make}.`);
+    return refuse(`its encoding is ${encoding}, which does not have every character`, `Make another: ${make}.`);
   }
   const state = await schemaState(db, await tablesIn(db, schema));
   if (state === 'newer') {
@@ -121,7 +118,7 @@ const ourTables: Record<keyof FeedbackDatabase | typeof migrationTable, true> = 
   verified_ranges: true,
 };
 
-/** Which names of ours are taken in the schema. Tables of other names belong to others and are left alone. */
+/** Which of our table names exist in the schema. Tables of other names are left alone. */
 async function tablesIn(db: Kysely<FeedbackDatabase>, schema: string): Promise<Set<string>> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_catalog.pg_class c

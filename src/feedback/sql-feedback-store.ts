@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
-import { jobDurations, listExportRuns, recordExportRun } from './database/export-runs.ts';
+import { countRows, storedEntries } from './database/stored-entries.ts';
 import type { FeedbackDatabase } from './database/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { feedbackStats } from './figures/count-feedback.ts';
 import { latestCosts, projectActivity } from './figures/project-activity.ts';
 import { reportFigures } from './figures/read-report-figures.ts';
-import { countUndated, exportRows } from './files/file-rows.ts';
-import { knownEntries } from './pass/known-entries.ts';
-import { verifiedRanges, verifiedUpTo } from './pass/noted-ranges.ts';
+import { countUndated, entryRecords } from './files/file-rows.ts';
+import { storedCounts } from './pass/pass-facts.ts';
 import {
   beginPass,
   countRequests,
@@ -19,13 +18,15 @@ import {
   lockedPass,
   watermark,
 } from './pass/passes.ts';
-import { cutSlice, endCheck } from './pass/read-slice.ts';
+import { cutSlice, endCheck } from './pass/slice-steps.ts';
 import { currentSlice, listSlices } from './pass/slices.ts';
 import { chooseSpare, planSpare } from './pass/spare-reading.ts';
 import { upsertPage } from './pass/upsert-page.ts';
+import { verifiedRanges, verifiedUpTo } from './pass/verified-dates.ts';
 import { applyPrivacy, countUntreated, expire, personalSince } from './privacy/apply-privacy.ts';
 import { eraseContact } from './privacy/erase-contact.ts';
 import type { Privacy } from './privacy/privacy.ts';
+import { jobDurations, listExportRuns, recordExportRun } from './runs/export-runs.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
@@ -35,9 +36,9 @@ export interface StoreSettings {
   scrub(how: 'all' | 'log'): Promise<boolean>;
 }
 
-/** The feedback store over a migrated database of any dialect. Everything that writes is one transaction. */
+/** The feedback store over a migrated database of any dialect. */
 export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
-  // Named, because a database may have another default under which transactions fail for others' sake.
+  // Named, because under another default of the database transactions may fail because of concurrent ones.
   const write = <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
     db.transaction().setIsolationLevel('read committed').execute(work);
   const identity = await write(storeIdentity);
@@ -45,7 +46,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     identity,
     beginPass: (pass) => write((trx) => beginPass(trx, pass)),
     getPass: (passId) => getPass(db, passId),
-    commitPage: (commit) => write((trx) => upsertPage(trx, commit, privacy)),
+    upsertPage: (page) => write((trx) => upsertPage(trx, page, privacy)),
     currentSlice: (passId) => currentSlice(db, passId),
     listSlices: (passId) => listSlices(db, passId),
     cutSlice: (passId, cursor) => write(async (trx) => cutSlice(trx, await lockedPass(trx, passId), cursor)),
@@ -54,7 +55,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
       const chosen = await chooseSpare(db, passId, how);
       await write(async (trx) => planSpare(trx, await lockedPass(trx, passId), chosen));
     },
-    knownEntries: (org, project, bounds) => knownEntries(db, org, project, bounds),
+    storedCounts: (org, project, bounds) => storedCounts(db, org, project, bounds),
     verifiedRanges: (org, project) => verifiedRanges(db, org, project),
     verifiedUpTo: (org, project) => verifiedUpTo(db, org, project),
     countRequests: (passId, spent) => write((trx) => countRequests(trx, passId, spent)),
@@ -63,7 +64,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     everSwept: (org, project) => everSwept(db, org, project),
     listPasses: (filter) => listPasses(db, filter),
     countEntries: (org, project) => countEntries(db, org, project),
-    exportRows: (filter) => exportRows(db, filter),
+    entryRecords: (filter) => entryRecords(db, filter),
     countUndated: (filter) => countUndated(db, filter),
     stats: (org, project) => feedbackStats(db, org, project),
     reportFigures: (query) => reportFigures(db, query),
@@ -110,18 +111,12 @@ async function countEntries(
   org: string,
   project: string,
 ): Promise<{ entries: number; rejects: number; tombstones: number }> {
-  const { all, deleted } = await db
-    .selectFrom('feedback')
-    .select((row) => [row.fn.countAll().as('all'), row.fn.count('deleted_at').as('deleted')])
-    .where('org_id', '=', org)
-    .where('project_id', '=', project)
-    .executeTakeFirstOrThrow();
-  const { rejects } = await db
-    .selectFrom('feedback_rejects')
-    .select((row) => row.fn.countAll().as('rejects'))
-    .where('project_id', '=', project)
-    .executeTakeFirstOrThrow();
-  return { entries: Number(all) - Number(deleted), rejects: Number(rejects), tombstones: Number(deleted) };
+  const stored = storedEntries(db, { org, project });
+  return {
+    entries: await countRows(stored.where('deleted_at', 'is', null)),
+    rejects: await countRows(db.selectFrom('feedback_rejects').where('project_id', '=', project)),
+    tombstones: await countRows(stored.where('deleted_at', 'is not', null)),
+  };
 }
 
 async function writeAndRemoveRow(trx: Transaction<FeedbackDatabase>): Promise<void> {

@@ -13,7 +13,7 @@ import { sqlFeedbackStore } from './sql-feedback-store.ts';
 
 /**
  * Opens the feedback store in a SQLite file, making the file, its folder and its tables where they are missing.
- * Several processes of one machine may have it open; the file has to be on a local disk. SQLite runs in the calling
+ * Several processes of one machine may open it; the file has to be on a local disk. SQLite runs in the calling
  * thread: a page of 100 entries blocks it for a few milliseconds. Throws `FeedbackStoreUnavailable`, and so do the
  * store's methods when the file becomes unusable later.
  */
@@ -27,7 +27,7 @@ export async function openSqliteFeedbackStore(file: string, privacy: Privacy = k
     const database = new BetterSqlite3(path, { timeout: 0 });
     try {
       const db = new Kysely<FeedbackDatabase>({ dialect: new ImmediateSqliteDialect(database, explain) });
-      await refuseStrangers(path, db);
+      await refuseOtherDatabases(path, db);
       await whileBusy(() => configure(database));
       await migrate(db);
       return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, how) });
@@ -54,14 +54,14 @@ function configure(database: BetterSqlite3.Database): void {
   database.pragma('secure_delete = ON');
 }
 
-/** Writes the file anew, so that no page holds what was removed, and empties the write-ahead log. */
+/** Rewrites the file, so that no page contains what was removed, and empties the write-ahead log. */
 async function scrub(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<boolean> {
   try {
     if (how === 'all') await sql`vacuum`.execute(db);
     const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
     return rows.every(({ busy }) => busy === 0);
   } catch {
-    // Another process is in the way, or there is no room for a second file.
+    // Another process has a lock, or there is no space for a second file.
     return false;
   }
 }
@@ -73,7 +73,7 @@ async function refuseFolder(path: string): Promise<void> {
   }
 }
 
-async function refuseStrangers(path: string, db: Kysely<FeedbackDatabase>): Promise<void> {
+async function refuseOtherDatabases(path: string, db: Kysely<FeedbackDatabase>): Promise<void> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
   const state = await schemaState(db, new Set(tables.map(({ name }) => name)));
   if (state === 'newer') {

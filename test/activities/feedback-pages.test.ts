@@ -109,7 +109,7 @@ describe('fetchPages', () => {
     expect((await scene.deps.feedback.getPass('pass-1'))?.requests).toBe(2);
   });
 
-  it('holds the slot of a reset request longer than that of an answered one', async () => {
+  it('occupies the slot of a reset request longer than that of an answered one', async () => {
     await begin({ entries: 50 }, { settings: { requests: 5, reserve: 0, windowMs: 500, arrivalMs: 60_000 } });
     scene.sandbox.setFaults({ resetsAfter: 1 });
     expect(await fetchPages()).toMatchObject({ outcome: 'complete', requests: 2 });
@@ -129,7 +129,7 @@ describe('fetchPages', () => {
     expect(analytics().length).toBeLessThanOrEqual(pagesBefore + 2);
   });
 
-  it('carries the tries of a broken page from lease to lease, so that it cannot go on for ever', async () => {
+  it('carries the tries of a broken page from lease to lease, so that they cannot continue for ever', async () => {
     await begin({ entries: 1_000 }, { settings: { requests: 2, reserve: 0, windowMs: 100, arrivalMs: 30_000 } });
     scene.sandbox.setFaults({ badJson: 5 });
     const first = await fetchPages();
@@ -170,7 +170,7 @@ describe('fetchPages', () => {
     expect(analytics()).toHaveLength(0);
   });
 
-  it('never asks the same question twice, not even when an operator starts its attempts anew (B1)', async () => {
+  it('never asks the same question twice, not even when an operator resets its attempts (B1)', async () => {
     await begin({ entries: 5_000 });
     await fetchPages();
     await fetchPages();
@@ -188,7 +188,7 @@ describe('fetchPages', () => {
     expect(scene.window()).toMatchObject({ used: 0, holders: [] });
   });
 
-  it('is told off when a newer attempt has asked', async () => {
+  it('is refused when a newer attempt has asked', async () => {
     await begin({ entries: 5_000 });
     attempts = 100;
     await fetchPages();

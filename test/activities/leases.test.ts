@@ -29,59 +29,59 @@ function lease(): Lease {
 
 describe('a lease on the worker', () => {
   it('lets every permit be used once, none before its moment', () => {
-    const held = lease();
-    held.take();
-    held.take();
-    expect(held.untilNext()).toBe(800);
-    expect(() => held.take()).toThrow(LeaseOver);
+    const current = lease();
+    current.take();
+    current.take();
+    expect(current.untilNext()).toBe(800);
+    expect(() => current.take()).toThrow(LeaseOver);
     vi.advanceTimersByTime(800);
-    held.take();
-    expect(held.untilNext()).toBe(Number.POSITIVE_INFINITY);
-    expect(() => held.take()).toThrow(LeaseOver);
+    current.take();
+    expect(current.untilNext()).toBe(Number.POSITIVE_INFINITY);
+    expect(() => current.take()).toThrow(LeaseOver);
   });
 
   it('counts the time of asking against the lease: it is over 15 s after the question, not after the answer', () => {
-    const held = lease();
+    const current = lease();
     vi.advanceTimersByTime(14_599);
-    expect(held.untilNext()).toBe(0);
+    expect(current.untilNext()).toBe(0);
     vi.advanceTimersByTime(1);
-    expect(() => held.take()).toThrow(LeaseOver);
+    expect(() => current.take()).toThrow(LeaseOver);
   });
 
   it('is over after the machine slept, though the monotonic clock stood still', () => {
-    const held = lease();
+    const current = lease();
     vi.setSystemTime(Date.now() + 60_000);
-    expect(() => held.take()).toThrow(LeaseOver);
+    expect(() => current.take()).toThrow(LeaseOver);
   });
 
   it('reports answered requests at the latest moment they can have arrived, unanswered ones D after their check', () => {
-    const held = lease();
-    held.take();
+    const current = lease();
+    current.take();
     vi.advanceTimersByTime(50);
-    held.answered();
-    held.take();
-    expect(held.settlement()).toEqual({ leaseId: 'l1', arrived: [t0 + 450, t0 + 450 + 30_000], accepted: true });
-    expect(held.settlement({ throttled: { retryAfterMs: 7 } })).toMatchObject({ throttled: { retryAfterMs: 7 } });
+    current.answered();
+    current.take();
+    expect(current.settlement()).toEqual({ leaseId: 'l1', arrived: [t0 + 450, t0 + 450 + 30_000], accepted: true });
+    expect(current.settlement({ throttled: { retryAfterMs: 7 } })).toMatchObject({ throttled: { retryAfterMs: 7 } });
   });
 
   it('says whether the service accepted anything: a refusal alone says nothing good of the key', () => {
-    const held = lease();
-    held.take();
-    held.answered('refused');
-    expect(held.settlement({ unauthorized: true })).toMatchObject({ accepted: false, unauthorized: true });
+    const current = lease();
+    current.take();
+    current.answered('refused');
+    expect(current.settlement({ unauthorized: true })).toMatchObject({ accepted: false, unauthorized: true });
   });
 
   it('reports an unanswered request D after it was written, if the process was stopped since the check', () => {
-    const held = lease();
-    held.take();
+    const current = lease();
+    current.take();
     vi.advanceTimersByTime(60_000);
-    held.written();
-    expect(held.settlement().arrived).toEqual([t0 + 400 + 60_000 + 30_000]);
+    current.written();
+    expect(current.settlement().arrived).toEqual([t0 + 400 + 60_000 + 30_000]);
   });
 
   it('reports nothing used when nothing was sent', () => {
-    const held = lease();
-    held.answered();
-    expect(held.settlement().arrived).toEqual([]);
+    const current = lease();
+    current.answered();
+    expect(current.settlement().arrived).toEqual([]);
   });
 });

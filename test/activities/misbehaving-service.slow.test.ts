@@ -24,7 +24,7 @@ interface Case {
   most?: number;
 }
 
-/** Large enough that nobody waits. */
+/** Large enough that no pass waits. */
 const plenty: WindowSettings = { requests: 1_000, reserve: 0, windowMs: 1_000, arrivalMs: 500 };
 /** Waits after every ten requests, long enough for cursors of `shortLife` to die. */
 const tight: WindowSettings = { requests: 10, reserve: 0, windowMs: 500, arrivalMs: 200 };

@@ -27,7 +27,7 @@ async function swept(sandbox: SandboxOptions): Promise<void> {
   age();
 }
 
-/** Makes everything that is held look as if it had been seen and proved a day ago. */
+/** Makes everything stored look as if it had been seen and complete a day ago. */
 function age(): void {
   const db = new Database(join(scene.folder, 'feedback.db'));
   const yesterday = new Date(Date.now() - 86_400_000).toISOString();
@@ -77,7 +77,7 @@ describe('a pass with spare requests', () => {
     for (const ask of asks) expect(ask).toMatchObject({ class: 'verify', wants: 1, leave: 0 });
   });
 
-  it('ends a run in time when the service is slow, and goes on with the next', async () => {
+  it('ends a run in time when the service is slow, and continues with the next', async () => {
     await swept({ entries: 500 });
     const { permits } = scene.deps;
     const now = performance.now.bind(performance);
@@ -117,7 +117,7 @@ describe('a pass with spare requests', () => {
     expect(await runPass(scene, 'verify')).toMatchObject({ failure: null, pages: 0, requests: 0 });
   });
 
-  it('reads and proves also where the service takes date-times for their dates', async () => {
+  it('reads and verifies also where the service takes date-times for their dates', async () => {
     await swept({ entries: 800, days: 30, dateTimes: 'as-dates', dateOffset: '-07:00', dateFrom: 'exclusive' });
     // The windows of a review show how the service understands bounds.
     scene.sandbox.changeEntries(

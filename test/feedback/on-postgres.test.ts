@@ -10,7 +10,7 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'privacy/erase-contact.test.ts': () => import('./privacy/erase-contact.test.ts'),
   'files/feedback-files.test.ts': () => import('./files/feedback-files.test.ts'),
   'files/file-rows.test.ts': () => import('./files/file-rows.test.ts'),
-  'database/export-runs.test.ts': () => import('./database/export-runs.test.ts'),
+  'runs/export-runs.test.ts': () => import('./runs/export-runs.test.ts'),
   'figures/count-feedback.test.ts': () => import('./figures/count-feedback.test.ts'),
   'pass/page-sequence.test.ts': () => import('./pass/page-sequence.test.ts'),
   'pass/passes.test.ts': () => import('./pass/passes.test.ts'),

@@ -28,7 +28,7 @@ async function refused(place: PostgresPlace): Promise<FeedbackStoreUnavailable> 
 }
 
 describe.skipIf(!hasPostgres())('openPostgresFeedbackStore', () => {
-  it('makes the tables once, whoever comes at the same time, and keeps data and identity', async () => {
+  it('makes the tables once when several processes start together, and keeps data and identity', async () => {
     await using database = await createDatabase();
     expect(await examinePostgres(database.place)).toMatchObject({ state: 'empty', schema: 'public', mayCreate: true });
     const stores = await Promise.all([1, 2, 3, 4].map(() => openPostgresFeedbackStore(database.place)));
@@ -125,7 +125,7 @@ describe.skipIf(!hasPostgres())('refusals say what is wrong and how to mend it',
     expect(await examinePostgres(database.place)).toMatchObject({ state: 'empty', mayCreate: false });
   });
 
-  it('a database that cannot hold every character', async () => {
+  it('a database whose encoding lacks characters', async () => {
     await using database = await createDatabase(undefined, "encoding 'LATIN1' locale 'C' template template0");
     const error = await refused(database.place);
     expect(error.message).toContain('LATIN1');
@@ -159,11 +159,11 @@ describe.skipIf(!hasPostgres())('refusals say what is wrong and how to mend it',
     }
   });
 
-  it('a statement that fails otherwise, without what it held', async () => {
+  it('a statement that fails for another reason, without its content', async () => {
     await using at = await temporaryPostgresStore();
     await at.run("alter table feedback add constraint no_planted check (comment not like '%planted%')");
     await begin(at.store, 'p');
-    const error = await at.store.commitPage(page('p', [entry('e', { comment: 'planted words' })])).catch((e) => e);
+    const error = await at.store.upsertPage(page('p', [entry('e', { comment: 'planted words' })])).catch((e) => e);
     expect(error).toBeInstanceOf(Error);
     expect(error.message).toMatch(/refused a statement \(23514, table feedback, constraint no_planted\)$/);
     expect(`${JSON.stringify(error)} ${error.stack} ${error.cause}`).not.toContain('planted words');
@@ -177,18 +177,18 @@ describe.skipIf(!hasPostgres())('a server that goes away', () => {
       await using database = await createDatabase(server.address);
       const store = await openPostgresFeedbackStore(database.place);
       await begin(store, 'p');
-      const { position } = await store.commitPage(page('p', [entry('a')], { nextCursor: 'c', hasMore: true }));
-      // In the middle of an export, and with connections that nobody uses.
-      const rows = store.exportRows({ org: 'acme', project: 'prj_1', includeDeleted: false });
+      const { position } = await store.upsertPage(page('p', [entry('a')], { nextCursor: 'c', hasMore: true }));
+      // In the middle of writing a file, and with idle connections.
+      const rows = store.entryRecords({ org: 'acme', project: 'prj_1', includeDeleted: false });
       const reading = rows[Symbol.asyncIterator]();
       expect((await reading.next()).value).toMatchObject({ id: 'a' });
       await server.crash();
       const rest = page('p', [entry('b')], { from: position });
-      await expect(store.commitPage(rest)).rejects.toBeInstanceOf(FeedbackStoreUnavailable);
+      await expect(store.upsertPage(rest)).rejects.toBeInstanceOf(FeedbackStoreUnavailable);
       await expect(store.getPass('p')).rejects.toThrow(/ECONNREFUSED/);
       await server.start();
       await expect(reading.next()).rejects.toBeInstanceOf(FeedbackStoreUnavailable);
-      await store.commitPage(rest);
+      await store.upsertPage(rest);
       expect(await store.countEntries('acme', 'prj_1')).toEqual({ entries: 2, rejects: 0, tombstones: 0 });
       expect((await store.getPass('p'))?.pages).toBe(2);
       await store.close();
@@ -202,7 +202,7 @@ describe.skipIf(!hasPostgres())('a server that goes away', () => {
     await begin(at.store, 'p');
     for (let time = 0; time < 3; time += 1) {
       const reading = at.store
-        .exportRows({ org: 'acme', project: 'prj_1', includeDeleted: false })
+        .entryRecords({ org: 'acme', project: 'prj_1', includeDeleted: false })
         [Symbol.asyncIterator]();
       await wholePass(at.store, `q${time}`, [entry('a'), entry('b')]);
       await reading.next();
@@ -232,7 +232,7 @@ describe.skipIf(!hasPostgres())('a table that was just filled', () => {
         entry(`e${number}-${n}`, n < 100 ? { createdAt: null } : {}),
       );
       const next = { nextCursor: `c${number}`, hasMore: true };
-      position = (await at.store.commitPage(page('p', entries, { from: position, ...next }))).position;
+      position = (await at.store.upsertPage(page('p', entries, { from: position, ...next }))).position;
     }
     return at;
   }
@@ -243,7 +243,7 @@ describe.skipIf(!hasPostgres())('a table that was just filled', () => {
     expect(known).toHaveLength(1);
   });
 
-  it('has none that hold an erased address or comment', async () => {
+  it('has none with an erased address or comment', async () => {
     await using at = await temporaryPostgresStore();
     await at.run('alter table feedback set (autovacuum_enabled = off)');
     const planted = Array.from({ length: 60 }, (_, n) =>
@@ -270,7 +270,7 @@ describe.skipIf(!hasPostgres())('a table that was just filled', () => {
     const store = await at.open();
     await at.run('select pg_stat_reset()');
     let exported = 0;
-    for await (const _ of store.exportRows({ org: 'acme', project: 'prj_1', includeDeleted: false })) exported += 1;
+    for await (const _ of store.entryRecords({ org: 'acme', project: 'prj_1', includeDeleted: false })) exported += 1;
     expect(exported).toBe(3_000);
     await store.close();
     const read = async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StalePosition } from '../../src/feedback/feedback-store.ts';
+import { StalePosition } from '../../src/feedback/pass/pass-store.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../tools/feedback/temporary-store.ts';
 
 describe('checkWritable', () => {
@@ -16,7 +16,7 @@ describe('several writers', () => {
     const other = await at.open();
     await begin(at.store, 'p');
     const commit = page('p', [entry('a'), entry('b')]);
-    const results = await Promise.allSettled([at.store.commitPage(commit), other.commitPage(commit)]);
+    const results = await Promise.allSettled([at.store.upsertPage(commit), other.upsertPage(commit)]);
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const failure = results.find((result) => result.status === 'rejected');
     expect(failure?.reason).toBeInstanceOf(StalePosition);
@@ -32,7 +32,7 @@ describe('several writers', () => {
         for (let number = 0; number < 10; number += 1) {
           const entries = [entry(`own ${writer} ${number}`), entry(`shared ${number}`)];
           const next = number < 9 ? { nextCursor: `c${number}`, hasMore: true } : {};
-          position = (await store.commitPage(page(`p${writer}`, entries, { from: position, ...next }))).position;
+          position = (await store.upsertPage(page(`p${writer}`, entries, { from: position, ...next }))).position;
         }
       }),
     );
@@ -53,7 +53,7 @@ describe('several writers', () => {
           // Each writer in an order of its own.
           const entries = [...ids.slice(writer * 9), ...ids.slice(0, writer * 9)].map((id) => entry(id, { status }));
           const next = number < 5 ? { nextCursor: `c${number}`, hasMore: true } : {};
-          position = (await store.commitPage(page(`p${writer}`, entries, { from: position, ...next }))).position;
+          position = (await store.upsertPage(page(`p${writer}`, entries, { from: position, ...next }))).position;
         }
       }),
     );
@@ -65,8 +65,8 @@ describe('several writers', () => {
     // Every change of status is in the history, and each begins where the one before ended.
     const history = await at.rows('select id, old, new from feedback_changes');
     expect(history).toHaveLength(total('updated'));
-    const held = await at.rows('select id, status from feedback');
-    for (const { id, status } of held) {
+    const rows = await at.rows('select id, status from feedback');
+    for (const { id, status } of rows) {
       const own = history.filter((change) => change.id === id);
       const visits = (name: 'old' | 'new', value: unknown) => own.filter((change) => change[name] === value).length;
       // A walk: it leaves each status as often as it comes to it, but for where it begins and ends.
@@ -84,7 +84,7 @@ describe('several writers', () => {
     for (let number = 0; number < 10; number += 1) {
       const passId = `p${number}`;
       await begin(at.store, passId);
-      await at.store.commitPage(page(passId, [entry('a')]));
+      await at.store.upsertPage(page(passId, [entry('a')]));
       const results = await Promise.all([
         at.store.finishPass(passId, finished),
         other.finishPass(passId, { ...finished, outcome: 'cancelled' }),

@@ -41,7 +41,7 @@ describe('opening', () => {
     await second.close();
   });
 
-  it('gives every database an identity of its own', async () => {
+  it('gives every database another identity', async () => {
     await using one = await temporarySqliteStore();
     await using two = await temporarySqliteStore();
     expect(one.store.identity).toMatch(/^[0-9a-f-]{36}$/);
@@ -158,7 +158,7 @@ describe('several writers', () => {
     try {
       await once(other.stdout, 'data');
       let committed = false;
-      const commit = at.store.commitPage(page('p', [entry('a')])).then(() => {
+      const commit = at.store.upsertPage(page('p', [entry('a')])).then(() => {
         committed = true;
       });
       await new Promise((resolve) => setTimeout(resolve, 200));

@@ -69,6 +69,7 @@ export async function activityScene(
       },
     ],
     feedback,
+    runs: feedback,
     bundles,
     keepVersions: 10,
     linkPolicy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },

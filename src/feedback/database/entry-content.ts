@@ -26,6 +26,6 @@ export function entryContent(entry: FeedbackEntry, org: string, project: string)
   };
 }
 
-export function sameContent(held: Content, content: Content): boolean {
-  return (Object.keys(content) as (keyof Content)[]).every((column) => held[column] === content[column]);
+export function sameContent(a: Content, b: Content): boolean {
+  return (Object.keys(b) as (keyof Content)[]).every((column) => a[column] === b[column]);
 }

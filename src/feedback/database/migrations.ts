@@ -1,31 +1,19 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
-import { firstTables } from './migrations/0001-first-tables.ts';
-import { feedbackByDate } from './migrations/0002-feedback-by-date.ts';
-import { slices } from './migrations/0004-slices.ts';
-import { erasures } from './migrations/0007-erasures.ts';
-import { personalByDate } from './migrations/0008-personal-by-date.ts';
-import { jobDurationColumn } from './migrations/0009-job-durations.ts';
+import { firstTables } from './first-tables.ts';
 import type { FeedbackDatabase } from './tables.ts';
 
-/** Where the query builder's migrator keeps what it has done. */
+/** Where the query builder's migrator records the migrations it has applied. */
 export const migrationTable = 'kysely_migration';
 
 /** In the order of their names. A migration that was released is never changed again. */
-const migrations: Readonly<Record<string, Migration>> = {
-  '0001-first-tables': firstTables,
-  '0002-feedback-by-date': feedbackByDate,
-  '0004-slices': slices,
-  '0007-erasures': erasures,
-  '0008-personal-by-date': personalByDate,
-  '0009-job-durations': jobDurationColumn,
-};
+const migrations: Readonly<Record<string, Migration>> = { '0001-first-tables': firstTables };
 
-/** What a database holds before it is migrated. `behind`: tables of ours that lack a migration of this version. */
+/** What is in a database before it is migrated. `behind`: our tables, without a migration of this version. */
 export type SchemaState = 'empty' | 'behind' | 'current' | 'newer' | 'foreign';
 
 /**
- * Tells our own database from one made by a later version of docferry or by another program, by the names of the tables
- * that are in the way. Writes nothing.
+ * Distinguishes our own database from one made by a later version of docferry or by another program, by the names of the
+ * tables in it. Writes nothing.
  */
 export async function schemaState(db: Kysely<FeedbackDatabase>, tables: ReadonlySet<string>): Promise<SchemaState> {
   if (tables.size === 0) return 'empty';

@@ -10,8 +10,8 @@ const mostConnections = 4;
 /** To connect, or to get one of the connections while all are in use. */
 const connectWithinMs = 15_000;
 /**
- * How long a statement may take. A host that vanished leaves a connection open for good; heartbeats go on meanwhile, so
- * that nobody else would notice.
+ * How long a statement may take. A host that vanished leaves a connection open for good, and heartbeats continue
+ * meanwhile, so nothing else would notice.
  */
 const answerWithinMs = 120_000;
 /** Until the system looks whether the other side of a silent connection is still there. */
@@ -39,7 +39,7 @@ export async function openPostgresPool(place: PostgresPlace): Promise<PostgresPo
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
   });
-  // Without listeners the loss of a connection that nobody uses at the moment would end the process.
+  // Without listeners the loss of an idle connection would end the process.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return {

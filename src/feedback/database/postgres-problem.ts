@@ -4,8 +4,8 @@ import type { PostgresPlace } from './postgres-place.ts';
 
 type Words = readonly [problem: string, fix: string];
 
-const start = 'Start the server, or correct host and port in store.feedback; the work goes on when it answers.';
-const soon = 'Wait until it answers again: what was committed is kept, and the work goes on from there.';
+const start = 'Start the server, or correct host and port in store.feedback; the work continues when it answers.';
+const soon = 'Wait until it answers again: what was committed is kept, and the work continues from there.';
 const trust = 'Name the authority that signed it with sslrootcert=FILE in store.feedback, or by NODE_EXTRA_CA_CERTS.';
 
 /** By SQLSTATE, or by the code of the system or of TLS. The longest beginning that fits counts. */
@@ -51,7 +51,10 @@ const byCode: Readonly<Record<string, (place: PostgresPlace) => Words>> = {
   '25006': () => ['it takes no writes: a copy, or set to read only', 'Name the primary server in store.feedback.'],
   '53100': () => ['the disk of the server is full', 'Free some space: nothing half-written was kept.'],
   '53300': () => ['it has no connection left', 'Raise max_connections, or run fewer workers: each uses at most 4.'],
-  '53': () => ['the server lacks memory or another resource', 'Look at its log; the work goes on when there is room.'],
+  '53': () => [
+    'the server lacks memory or another resource',
+    'Look at its log; the work continues when there is room.',
+  ],
   '40': () => ['another transaction was in the way', 'Nothing: it is tried again.'],
   '55P03': () => ['a lock was not to be had', 'End the transaction that a person or a program left open.'],
   '57014': () => ['a statement was cancelled', 'Look at statement_timeout of the role and at who cancels.'],
@@ -62,13 +65,13 @@ const byCode: Readonly<Record<string, (place: PostgresPlace) => Words>> = {
     'its certificate is for another host',
     'Name the host that the certificate names, or write sslmode=verify-ca into store.feedback.',
   ],
-  DEPTH_ZERO_SELF_SIGNED_CERT: () => ['its certificate is signed by nobody known', trust],
-  SELF_SIGNED_CERT_IN_CHAIN: () => ['its certificate is signed by nobody known', trust],
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: () => ['its certificate is signed by nobody known', trust],
-  UNABLE_TO_GET_ISSUER_CERT: () => ['its certificate is signed by nobody known', trust],
+  DEPTH_ZERO_SELF_SIGNED_CERT: () => ['its certificate is signed by an unknown authority', trust],
+  SELF_SIGNED_CERT_IN_CHAIN: () => ['its certificate is signed by an unknown authority', trust],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: () => ['its certificate is signed by an unknown authority', trust],
+  UNABLE_TO_GET_ISSUER_CERT: () => ['its certificate is signed by an unknown authority', trust],
 };
 
-/** What the library says without a code, for lack of an answer of the server. */
+/** What the library says without a code, because the server did not answer. */
 const byMessage: readonly (readonly [RegExp, (place: PostgresPlace) => Words])[] = [
   [
     /does not support SSL/,
@@ -82,9 +85,9 @@ const byMessage: readonly (readonly [RegExp, (place: PostgresPlace) => Words])[]
 ];
 
 /**
- * An error of PostgreSQL or of the way to it in words for a person. What the server refuses for another reason becomes
- * an error with the code and the names of table and constraint only: its own words may quote what was to be stored.
- * Neither carries the original error. Errors of other kinds come back as they are.
+ * An error of PostgreSQL or of the connection to it in words for a person. What the server refuses for another reason
+ * becomes an error with only the code and the names of table and constraint: its own words may quote what was to be
+ * stored. Neither carries the original error. Errors of other kinds are returned unchanged.
  */
 export function explainPostgresProblem(place: PostgresPlace, error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -101,7 +104,7 @@ export function explainPostgresProblem(place: PostgresPlace, error: unknown): un
   return new Error(`PostgreSQL at ${place.place} refused a statement (${what})`);
 }
 
-/** Whether the connection may be used again after this error: an open transaction must not go back into the pool. */
+/** Whether this error ends the connection: one with an open transaction must not return to the pool. */
 export function isConnectionLost(error: unknown): boolean {
   return !(error instanceof DatabaseError) || error.severity === 'FATAL' || error.severity === 'PANIC';
 }

@@ -7,7 +7,7 @@ export async function postgresTls({ host, tls }: PostgresPlace): Promise<Connect
   if (tls.mode === 'disable') return false;
   const [ca, cert, key] = await Promise.all([tls.rootCert, tls.cert, tls.key].map(textOf));
   return {
-    // Without a name of its own Node would compare an IP address with the certificate of "localhost".
+    // Without a name, Node would compare an IP address with the certificate of "localhost".
     host,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),

@@ -6,12 +6,11 @@ import type { FeedbackDatabase } from './tables.ts';
 const allProjects = 7_301_180_744;
 
 /**
- * Keeps other transactions that change entries of the project out until this one has ended: what is inserted, changed
- * or unchanged can then be told by looking first. To be called before the first look, and after the row of a pass if
- * that is written too: always in this order, so that nobody waits in a circle. On SQLite a transaction that writes is
- * the only one anyway.
+ * Locks the entries of the project against other transactions until this one ends, so that reading first tells what will
+ * be inserted, changed or unchanged. Call it before the first read, and after writing the row of the pass if both are
+ * needed: always in this order, so that transactions cannot deadlock. On SQLite only one transaction writes at a time.
  *
- * An advisory lock, because the rows that two passes are about to insert cannot be locked before they exist. It goes
+ * An advisory lock, because the rows that two passes are about to insert cannot be locked before they exist. It ends
  * with the transaction, also when the process is killed.
  */
 export async function lockProject(db: Transaction<FeedbackDatabase>, project: string): Promise<void> {
@@ -20,7 +19,7 @@ export async function lockProject(db: Transaction<FeedbackDatabase>, project: st
   await sql`select pg_advisory_xact_lock(hashtextextended(${project}, 0))`.execute(db);
 }
 
-/** Keeps all that change entries of any project out until the transaction has ended. Never together with `lockProject`. */
+/** Locks the entries of all projects until the transaction ends. Never together with `lockProject`. */
 export async function lockAllProjects(db: Transaction<FeedbackDatabase>): Promise<void> {
   if (isPostgres(db)) await sql`select pg_advisory_xact_lock(${allProjects})`.execute(db);
 }

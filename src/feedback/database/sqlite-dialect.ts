@@ -15,9 +15,9 @@ const longestWaitMs = 10_000;
 
 /**
  * SQLite whose transactions begin as writers (`begin immediate`): one that begins as a reader and writes later fails
- * at once when another process wrote in between, however long it was ready to wait. Those that are `read only` begin as
- * readers: in WAL mode they see one snapshot and keep nobody from writing. Waiting for a lock does not block
- * the event loop (SQLite's own `busy_timeout` would): heartbeats go on. Errors pass through `explain`.
+ * at once when another process wrote in between, however long it was ready to wait. `read only` transactions begin as
+ * readers: in WAL mode they see one snapshot and do not block writers. Waiting for a lock does not block the event loop
+ * (SQLite's own `busy_timeout` would), so heartbeats continue. Errors pass through `explain`.
  */
 export class ImmediateSqliteDialect extends SqliteDialect {
   readonly #database: BetterSqlite3.Database;
@@ -67,7 +67,7 @@ class ImmediateSqliteDriver extends SqliteDriver {
     await connection.executeQuery(CompiledQuery.raw(`begin ${kind}`));
   }
 
-  /** SQLite ends a transaction by itself after some errors; rolling back again would hide the error. */
+  /** After some errors SQLite has already ended the transaction; rolling back again would hide the error. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.#database.inTransaction) await super.rollbackTransaction(connection);
   }

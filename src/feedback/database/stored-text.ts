@@ -1,8 +1,8 @@
 /// <reference lib="es2024.string" />
 
 /**
- * Text as every database can hold it: lone surrogates and U+0000 become U+FFFD. SQLite would keep U+0000, PostgreSQL
- * refuses it; replacing it here makes both stores hold the same text (contracts.md "database").
+ * Text as every database can store it: lone surrogates and U+0000 become U+FFFD. SQLite would keep U+0000, PostgreSQL
+ * refuses it; replacing it here makes both store the same text (contracts.md "database").
  */
 export function storedText(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '\uFFFD');

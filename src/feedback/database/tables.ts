@@ -1,7 +1,10 @@
 import type { Generated } from 'kysely';
 import type { ReadingKind } from '../../model/sync/pass-kind.ts';
-import type { EntryOrder, SliceStage } from '../../model/sync/slice.ts';
-import type { ExportRunRow, PassRow, PassSlice } from '../feedback-store.ts';
+import type { PassSlice } from '../../model/sync/pass-slice.ts';
+import type { SliceStage } from '../../model/sync/slice.ts';
+import type { PassRow } from '../pass/pass-store.ts';
+import type { ExportRunRow } from '../runs/run-records.ts';
+import type { Columns } from './row-fields.ts';
 
 /*
  * The tables as the query builder sees them (contracts.md "database"). Times are UTC ISO 8601 text with milliseconds,
@@ -102,7 +105,7 @@ export interface SyncSlicesTable {
   repeats: Generated<number>;
   /** Pages in a row that brought nothing new. */
   barren_pages: Generated<number>;
-  entry_order: EntryOrder | null;
+  entry_order: PassSlice['order'];
   oldest_seen: string | null;
   newest_seen: string | null;
   reached: string | null;
@@ -115,7 +118,7 @@ export interface SyncSlicesTable {
   verified: Generated<number>;
 }
 
-/** What was learnt of how a project's service behaves. */
+/** What was learnt about the service of a project. */
 export interface SyncTraitsTable {
   org_id: string;
   project_id: string;
@@ -134,26 +137,14 @@ export interface VerifiedRangesTable {
   verified_up_to: string | null;
 }
 
-/** Digests of the cursors and pages of a running pass's slices, to notice one that comes back (S3). */
+/** Digests of the cursors and pages of a running pass's slices, to notice one that repeats (S3). */
 export interface SyncCursorsTable {
   pass_id: string;
   digest: string;
 }
 
-export interface ExportRunsTable {
-  workflow_id: string;
-  run_id: string;
+export interface ExportRunsTable extends Columns<Omit<ExportRunRow, 'org' | 'jobMs'>> {
   org_id: string;
-  domain: string;
-  started_at: string;
-  finished_at: string;
-  outcome: ExportRunRow['outcome'];
-  job_id: string | null;
-  jobs_started: number;
-  version: string | null;
-  content_digest: string | null;
-  polls: number;
-  detail: string;
   /** A `bigint` column: PostgreSQL hands it out as text. */
   job_ms: number | string | null;
 }
@@ -170,7 +161,7 @@ export interface StoreKeyTable {
   key: string;
 }
 
-/** One row an erasure: what was removed, and a keyed hash of whom it keeps out. */
+/** One row an erasure: what was removed, and a keyed hash of the person it keeps out. */
 export interface ErasuresTable {
   erasure_id: string;
   contact: string;

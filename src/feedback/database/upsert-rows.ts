@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { FeedbackDatabase, FeedbackTable } from './tables.ts';
 
-/** Inserts rows, or replaces those of the same key but for `first_seen_at`. At most 500: see `upsertPage`. */
+/** Inserts rows, or replaces those of the same key except for `first_seen_at`. At most `rowsPerStatement`. */
 export async function upsertRows(db: Transaction<FeedbackDatabase>, rows: readonly FeedbackTable[]): Promise<void> {
   if (rows.length === 0) return;
   await db

@@ -2,34 +2,29 @@ import { type Kysely, sql } from 'kysely';
 import { type ObservedRun, observedDays, type ProjectActivity } from '../../model/planning/observed-load.ts';
 import { openStatuses } from '../../model/sync/feedback-values.ts';
 import type { PassKind } from '../../model/sync/pass-kind.ts';
-import { heldEntries, storedEntries } from '../database/held-entries.ts';
+import { countRows, liveEntries, storedEntries } from '../database/stored-entries.ts';
 import type { FeedbackDatabase } from '../database/tables.ts';
-import type { LatestCost } from '../feedback-store.ts';
+import type { LatestCost } from './figure-store.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
 const observedRuns = 20;
 
-/** What has been seen of a project, in numbers and times, for `budget plan` (docs/budget-plan.md). */
+/** What was observed of a project, in numbers and times, for `budget plan` (budget-plan.md). */
 export async function projectActivity(db: Db, org: string, project: string): Promise<ProjectActivity> {
-  const live = heldEntries(db, { org, project });
+  const live = liveEntries(db, { org, project });
   const runs = {
     incremental: await runsOf(db, org, project, 'incremental'),
     review: await runsOf(db, org, project, 'review'),
     sweep: await runsOf(db, org, project, 'sweep'),
   };
   const readUpTo = await lastRead(db, org, project);
-  const { entries } = await live.select((row) => row.fn.countAll().as('entries')).executeTakeFirstOrThrow();
-  const { open } = await live
-    .where('status', 'in', openStatuses)
-    .select((row) => row.fn.countAll().as('open'))
-    .executeTakeFirstOrThrow();
   const { oldest } = await storedEntries(db, { org, project })
     .select((row) => row.fn.min('created_at_utc').as('oldest'))
     .executeTakeFirstOrThrow();
   return {
-    entries: Number(entries),
-    open: Number(open),
+    entries: await countRows(live),
+    open: await countRows(live.where('status', 'in', openStatuses)),
     readUpTo,
     oldest,
     recent: readUpTo === null ? 0 : await countBefore(db, org, project, readUpTo),
@@ -37,7 +32,7 @@ export async function projectActivity(db: Db, org: string, project: string): Pro
   };
 }
 
-/** What the latest completed run of each kind has cost, for each project of an organization. */
+/** What the latest completed pass of each kind has cost, for each project of an organization. */
 export async function latestCosts(db: Db, org: string): Promise<LatestCost[]> {
   const runs = db
     .selectFrom('sync_passes')
@@ -58,18 +53,14 @@ export async function latestCosts(db: Db, org: string): Promise<LatestCost[]> {
   return rows.map(({ project_id, pass, requests }) => ({ project: project_id, pass, requests: Number(requests) }));
 }
 
-/** Entries that came in the days before a moment, those that are gone since included. */
+/** Entries created in the days before a moment, those that are gone since included. */
 async function countBefore(db: Db, org: string, project: string, until: string): Promise<number> {
   const since = new Date(Date.parse(until) - observedDays * 86_400_000).toISOString();
-  const { recent } = await storedEntries(db, { org, project })
-    .select((row) => row.fn.countAll().as('recent'))
-    .where('created_at_utc', '>', since)
-    .where('created_at_utc', '<=', until)
-    .executeTakeFirstOrThrow();
-  return Number(recent);
+  const stored = storedEntries(db, { org, project });
+  return await countRows(stored.where('created_at_utc', '>', since).where('created_at_utc', '<=', until));
 }
 
-/** Entries that came later than this may not be stored yet. Other passes read a part only. */
+/** Entries created later than this may not be stored yet. Other kinds of pass read only some entries. */
 async function lastRead(db: Db, org: string, project: string): Promise<string | null> {
   const { last } = await completed(db, org, project)
     .where('pass', 'in', ['incremental', 'sweep'])
@@ -92,7 +83,7 @@ async function runsOf(db: Db, org: string, project: string, pass: PassKind): Pro
   return rows.map(({ started_at, requests }) => ({ startedAt: started_at, requests: Number(requests) }));
 }
 
-/** Passes that ended well and that nobody gave an end. */
+/** Passes that completed, without an upper bound given by a person. */
 function completed(db: Db, org: string, project: string) {
   return db
     .selectFrom('sync_passes')

@@ -2,11 +2,12 @@ import { type Kysely, sql } from 'kysely';
 import type { ReportFigures, ReportQuery } from '../../model/report/report-figures.ts';
 import { timeAxis } from '../../model/report/time-axis.ts';
 import { openStatuses } from '../../model/sync/feedback-values.ts';
+import { countRows, liveEntries } from '../database/stored-entries.ts';
 import type { FeedbackDatabase } from '../database/tables.ts';
 import { recentComments } from './report-comments.ts';
 import { reportOverTime } from './report-over-time.ts';
 import { agentPages, votedPages } from './report-paths.ts';
-import { countWhere, heldRows, type ReportScope, reportRows, votedNo, votedYes } from './report-scope.ts';
+import { countWhere, type ReportScope, reportRows, votedNo, votedYes } from './report-scope.ts';
 import { reportWaits } from './report-waits.ts';
 
 /**
@@ -54,7 +55,9 @@ async function figures(scope: ReportScope): Promise<ReportFigures> {
   return {
     entries,
     undated: entries - dated,
-    undatedLeftOut: bounded ? await countUndated(scope) : 0,
+    undatedLeftOut: bounded
+      ? await countRows(liveEntries(scope.db, scope.query).where('created_at_utc', 'is', null))
+      : 0,
     axis,
     outsideAxis: dated - overTime.onAxis,
     sources: overTime.sources,
@@ -67,12 +70,4 @@ async function figures(scope: ReportScope): Promise<ReportFigures> {
     agents: await agentPages(scope),
     ...(await recentComments(scope)),
   };
-}
-
-async function countUndated(scope: ReportScope): Promise<number> {
-  const { rows } = await heldRows(scope)
-    .where('created_at_utc', 'is', null)
-    .select((row) => row.fn.countAll().as('rows'))
-    .executeTakeFirstOrThrow();
-  return Number(rows);
 }

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import type { Excerpt, RecentComment, ReportFigures } from '../../model/report/report-figures.ts';
 import { type ReportScope, reportRows } from './report-scope.ts';
 
-/** Characters shown of a comment; some hold megabytes. */
+/** Characters shown of a comment; some have megabytes. */
 export const excerptLength = 1_200;
 
-/** `text` is the beginning of a comment of so many characters, as the database counts them. */
+/** `text` is the beginning of a comment; the database counts `characters` in all. */
 export function excerptOf(text: string, characters: number): Excerpt {
   return { text, cut: Math.max(0, characters - excerptLength) };
 }

@@ -1,7 +1,8 @@
 import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
 import type { ReportQuery } from '../../model/report/report-figures.ts';
 import type { TimeAxis } from '../../model/report/time-axis.ts';
-import { heldEntries } from '../database/held-entries.ts';
+import { within } from '../database/date-range.ts';
+import { liveEntries } from '../database/stored-entries.ts';
 import type { FeedbackDatabase } from '../database/tables.ts';
 
 export interface ReportScope {
@@ -10,17 +11,9 @@ export interface ReportScope {
   query: ReportQuery;
 }
 
-/** The project's entries that the service still has, whatever their date. */
-export function heldRows({ db, query }: ReportScope) {
-  return heldEntries(db, query);
-}
-
 /** The entries the report is about. */
-export function reportRows(scope: ReportScope) {
-  const { from, to } = scope.query;
-  return heldRows(scope)
-    .$if(from !== undefined, (rows) => rows.where('created_at_utc', '>=', from ?? ''))
-    .$if(to !== undefined, (rows) => rows.where('created_at_utc', '<', to ?? ''));
+export function reportRows({ db, query }: ReportScope) {
+  return liveEntries(db, query).where(within('created_at_utc', query.from, query.to));
 }
 
 /** How many rows satisfy a condition. */
@@ -31,9 +24,9 @@ export function countWhere(condition: Expression<unknown>): RawBuilder<number | 
 export const votedYes = countWhere(sql`helpful = 1`);
 export const votedNo = countWhere(sql`helpful = 0`);
 
-/** The number of the part of the axis that a moment lies in, counted from 0; null outside of the axis. */
-export function partOf(axis: TimeAxis, moment: RawBuilder<string>): RawBuilder<number | null> {
+/** The interval of the axis in which a moment lies, counted from 0; null outside of the axis. */
+export function intervalOf(axis: TimeAxis, moment: RawBuilder<string>): RawBuilder<number | null> {
   const ends = [...axis.starts.slice(1), axis.end];
-  const parts = ends.map((end, index) => sql`when ${moment} < ${end} then ${sql.lit(index)}`);
-  return sql`case when ${moment} < ${axis.starts[0]} then null ${sql.join(parts, sql` `)} end`;
+  const cases = ends.map((end, index) => sql`when ${moment} < ${end} then ${sql.lit(index)}`);
+  return sql`case when ${moment} < ${axis.starts[0]} then null ${sql.join(cases, sql` `)} end`;
 }

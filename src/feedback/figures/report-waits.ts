@@ -2,11 +2,12 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ReportFigures, Waits } from '../../model/report/report-figures.ts';
 import type { TimeAxis } from '../../model/report/time-axis.ts';
 import { closedStatuses, openStatuses } from '../../model/sync/feedback-values.ts';
+import { within } from '../database/date-range.ts';
 import { isPostgres } from '../database/is-postgres.ts';
-import { partOf, type ReportScope } from './report-scope.ts';
+import { intervalOf, type ReportScope } from './report-scope.ts';
 
 /**
- * How long entries waited until somebody closed them: from their creation to the last change from an open to a closed
+ * How long entries waited until a person closed them: from their creation to the last change from an open to a closed
  * status that a sync saw (S5), of those that are closed now. Entries first seen closed are in no number, and a
  * change is as late as the sync that saw it.
  */
@@ -17,40 +18,38 @@ export async function reportWaits(
   const [waits = null] = await quantiles(scope, sql`0`, 1);
   if (axis === null) return { waits, waitsOver: [] };
   const closedAt = sql<string>`closed_at`;
-  return { waits, waitsOver: await quantiles(scope, partOf(axis, closedAt), axis.starts.length) };
+  return { waits, waitsOver: await quantiles(scope, intervalOf(axis, closedAt), axis.starts.length) };
 }
 
-/** Nearest-rank quantiles of the waits of each part. */
+/** Nearest-rank quantiles of the waits of each interval. */
 async function quantiles(
   scope: ReportScope,
-  part: RawBuilder<number | null>,
-  parts: number,
+  interval: RawBuilder<number | null>,
+  intervals: number,
 ): Promise<(Waits | null)[]> {
-  const { from, to } = scope.query;
   const waits = scope.db
     .selectFrom(closings(scope).as('closings'))
     .whereRef('closed_at', '>', 'opened_at')
-    .$if(from !== undefined, (rows) => rows.where('closed_at', '>=', from ?? ''))
-    .$if(to !== undefined, (rows) => rows.where('closed_at', '<', to ?? ''))
-    .select([part.as('part'), secondsBetween(scope, sql`opened_at`, sql`closed_at`).as('seconds')]);
+    .where(within('closed_at', scope.query.from, scope.query.to))
+    .select([interval.as('interval'), secondsBetween(scope, sql`opened_at`, sql`closed_at`).as('seconds')]);
   const ranked = scope.db
     .selectFrom(waits.as('waits'))
-    .where('part', 'is not', null)
+    .where('interval', 'is not', null)
     .select([
-      'part',
+      'interval',
       'seconds',
-      sql<number>`row_number() over (partition by part order by seconds)`.as('place'),
-      sql<number>`count(*) over (partition by part)`.as('closed'),
+      sql<number>`row_number() over (partition by interval order by seconds)`.as('place'),
+      sql<number>`count(*) over (partition by interval)`.as('closed'),
     ]);
   const rows = await scope.db
     .selectFrom(ranked.as('ranked'))
     .selectAll()
     .where(({ eb, or }) => or([eb('place', '=', rank(50)), eb('place', '=', rank(90))]))
-    .orderBy('part')
+    .orderBy('interval')
     .orderBy('place')
     .execute();
-  return Array.from({ length: parts }, (_, index) => {
-    const [median, p90 = median] = rows.filter((row) => Number(row.part) === index);
+  return Array.from({ length: intervals }, (_, index) => {
+    const [median, p90 = median] = rows.filter((row) => Number(row.interval) === index);
     if (median === undefined || p90 === undefined) return null;
     const ms = (seconds: number | string) => Math.round(Number(seconds) * 1000);
     return { closed: Number(median.closed), medianMs: ms(median.seconds), p90Ms: ms(p90.seconds) };

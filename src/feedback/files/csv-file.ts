@@ -13,7 +13,7 @@ const needsQuotes = /[",\r\n]|^\s|\s$/u;
 /**
  * CSV by RFC 4180: CRLF, a header, UTF-8 without a byte order mark. `extra` is JSON text. Null is nothing, an empty text
  * is `""`: PostgreSQL's COPY and DuckDB tell them apart. With `formulaSafe`, cells that a spreadsheet would run get an
- * apostrophe in front, which changes what they hold.
+ * apostrophe in front, which changes their text.
  */
 export function csv({ formulaSafe }: { formulaSafe: boolean }): LineFormat {
   const cell = (text: string | null): string => {

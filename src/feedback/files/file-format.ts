@@ -8,13 +8,13 @@ export interface LineFormat {
   line(record: FeedbackRecord): string;
 }
 
-/** A part of a file; text goes there as UTF-8. */
+/** A piece of a file; text is written as UTF-8. */
 export type Piece = string | Uint8Array;
 
-/** Turns records into the parts of one file, in their order. */
+/** Turns records into the pieces of one file, in their order. */
 export interface RecordEncoder {
-  /** Takes a record, and hands out the next part when it is large enough to be worth writing. */
+  /** Takes a record; returns the next piece when it is large enough to be worth writing. */
   add(record: FeedbackRecord): Piece | null;
-  /** The last part. */
+  /** The last piece. */
   end(): Piece;
 }

@@ -1,13 +1,14 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely';
-import { storedEntries } from '../database/held-entries.ts';
+import { within } from '../database/date-range.ts';
 import { preferIndexes } from '../database/query-plans.ts';
+import { countRows, storedEntries } from '../database/stored-entries.ts';
 import type { FeedbackDatabase, FeedbackTable } from '../database/tables.ts';
 import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 type Rows = SelectQueryBuilder<FeedbackDatabase, 'feedback', FeedbackTable>;
 
-/** Rows held in memory at a time: SQLite reads them in a few milliseconds. */
+/** Rows in memory at a time: SQLite reads them in a few milliseconds. */
 const rowsPerQuery = 500;
 
 /**
@@ -15,7 +16,7 @@ const rowsPerQuery = 500;
  * behind the last key, each page from the index `feedback_by_date`: memory and time per row stay the same however many
  * there are.
  */
-export async function* exportRows(db: Db, filter: RecordFilter): AsyncGenerator<FeedbackRecord, void, undefined> {
+export async function* entryRecords(db: Db, filter: RecordFilter): AsyncGenerator<FeedbackRecord, void, undefined> {
   const snapshot = await db
     .startTransaction()
     .setIsolationLevel('repeatable read')
@@ -37,12 +38,7 @@ export async function* exportRows(db: Db, filter: RecordFilter): AsyncGenerator<
 
 /** How many entries pass the filter but for having no date. */
 export async function countUndated(db: Db, filter: RecordFilter): Promise<number> {
-  const { rows } = await undatedRows(db, filter)
-    .clearSelect()
-    .clearOrderBy()
-    .select((row) => row.fn.countAll().as('rows'))
-    .executeTakeFirstOrThrow();
-  return Number(rows);
+  return await countRows(undatedRows(db, filter));
 }
 
 async function* pages(
@@ -60,11 +56,9 @@ async function* pages(
 }
 
 function datedRows(db: Db, filter: RecordFilter): Rows {
-  const { from, to } = filter;
   return matching(db, filter)
     .where('created_at_utc', 'is not', null)
-    .$if(from !== undefined, (rows) => rows.where('created_at_utc', '>=', from ?? ''))
-    .$if(to !== undefined, (rows) => rows.where('created_at_utc', '<', to ?? ''))
+    .where(within('created_at_utc', filter.from, filter.to))
     .orderBy('created_at_utc')
     .orderBy('id');
 }

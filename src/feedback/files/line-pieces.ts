@@ -1,6 +1,6 @@
 import type { LineFormat, RecordEncoder } from './file-format.ts';
 
-/** Characters of a piece, or a little more: enough to make writing cheap; larger ones only cost memory. */
+/** Characters of a piece, roughly: enough to make writing cheap; larger ones only cost memory. */
 const pieceLength = 64 * 1024;
 
 /** A file of lines of text, one a record. */

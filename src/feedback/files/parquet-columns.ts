@@ -1,14 +1,14 @@
 import type { SchemaElement } from 'hyparquet-writer';
 import { type FeedbackRecord, recordColumns } from './feedback-record.ts';
-import { HeldFlags, HeldInstants, HeldTexts, type HeldValues } from './parquet-values.ts';
+import { type ColumnValues, FlagValues, InstantValues, TextValues } from './parquet-values.ts';
 
 /** A column of the table in a Parquet file, and its values in the row group that is being filled. */
 export interface ParquetColumn {
   name: keyof FeedbackRecord;
   type: Omit<SchemaElement, 'name'>;
-  /** True when the least and the greatest value of each group are told, by which readers skip groups. */
+  /** Whether the least and the greatest value of each group are written, by which readers skip groups. */
   bounds: boolean;
-  held: Pick<HeldValues<never>, 'values' | 'clear'>;
+  values: Pick<ColumnValues<never>, 'decoded' | 'clear'>;
   /** Takes the value of a record; returns how many characters of text it has. */
   add(record: FeedbackRecord): number;
 }
@@ -48,46 +48,46 @@ export function parquetColumns(): ParquetColumn[] {
 }
 
 function text({ bounds, ...repetition }: Facts, read: Read<string>): Unnamed {
-  const held = new HeldTexts();
+  const values = new TextValues();
   return {
     type: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' }, ...repetition },
     bounds,
-    held,
+    values,
     add(record) {
       const value = read(record);
-      held.add(value);
+      values.add(value);
       return value?.length ?? 0;
     },
   };
 }
 
 function instant({ bounds, ...repetition }: Facts, read: Read<string>): Unnamed {
-  const held = new HeldInstants();
+  const values = new InstantValues();
   const timestamp = { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' } as const;
   return {
     type: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', logical_type: timestamp, ...repetition },
     bounds,
-    held,
+    values,
     add(record) {
       const value = read(record);
       const ms = value === null ? null : Date.parse(value);
       if (Number.isNaN(ms)) {
-        throw new Error(`entry ${record.id} of project ${record.project_id} holds ${value} where a UTC time has to be`);
+        throw new Error(`entry ${record.id} of project ${record.project_id} has ${value} where a UTC time has to be`);
       }
-      held.add(ms);
+      values.add(ms);
       return 0;
     },
   };
 }
 
 function flag({ bounds, ...repetition }: Facts, read: Read<boolean>): Unnamed {
-  const held = new HeldFlags();
+  const values = new FlagValues();
   return {
     type: { type: 'BOOLEAN', ...repetition },
     bounds,
-    held,
+    values,
     add(record) {
-      held.add(read(record));
+      values.add(read(record));
       return 0;
     },
   };

@@ -3,14 +3,14 @@ import type { RecordEncoder } from './file-format.ts';
 import { parquetColumns } from './parquet-columns.ts';
 
 /**
- * A row group ends at so many rows or so many characters of text, whichever comes first: it is held in memory until it
- * is encoded, whatever people wrote. Readers skip whole groups by the dates they hold.
+ * A row group ends at this many rows or characters of text, whichever comes first: it stays in memory until it is
+ * encoded, however much people wrote. Readers skip whole groups by their dates.
  */
 const rowsOfGroup = 10_000;
 const charactersOfGroup = 8 * 1024 * 1024;
 
 /**
- * Parquet with the columns of the table (docs/feedback-files.md), compressed with Snappy, which every reader has. `add`
+ * Parquet with the columns of the table (feedback-files.md), compressed with Snappy, which every reader has. `add`
  * throws an Error naming the entry where a time cannot be understood.
  */
 export function parquet(): RecordEncoder {
@@ -22,18 +22,18 @@ export function parquet(): RecordEncoder {
   let rows = 0;
   let characters = 0;
 
-  // Nothing is awaited: the library's writer is in memory, and what it holds is taken from it after each group.
+  // Nothing is awaited: the library writes to memory, from which the bytes are taken after each group.
   const endGroup = (): void => {
-    const columnData = columns.map(({ name, bounds, held }) => ({
+    const columnData = columns.map(({ name, bounds, values }) => ({
       name,
       statistics: bounds,
-      // Asked for by one column after the other, so that only one is there as values at a time.
+      // The library reads one column after the other, so only one is decoded at a time.
       get data() {
-        return held.values();
+        return values.decoded();
       },
     }));
     void file.write({ columnData, rowGroupSize: rows });
-    for (const { held } of columns) held.clear();
+    for (const { values } of columns) values.clear();
     rows = 0;
     characters = 0;
   };

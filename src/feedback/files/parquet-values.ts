@@ -1,11 +1,11 @@
 /** What the Parquet library takes for a value. */
 export type ParquetValue = string | boolean | bigint | null;
 
-/** The values of one column of a row group, held until the group is encoded. */
-export interface HeldValues<Value> {
+/** The values of one column, collected until the row group is encoded. */
+export interface ColumnValues<Value> {
   add(value: Value | null): void;
-  /** The values in their order, made anew. */
-  values(): ParquetValue[];
+  /** The values in their order, in a new list. */
+  decoded(): ParquetValue[];
   clear(): void;
 }
 
@@ -16,7 +16,7 @@ const firstBytes = 16 * 1024;
  * Texts as UTF-8 in one buffer. Tens of thousands of strings would outlive the collections of the young heap, and the
  * old one grows to several times what is alive before it is collected.
  */
-export class HeldTexts implements HeldValues<string> {
+export class TextValues implements ColumnValues<string> {
   #bytes = Buffer.allocUnsafeSlow(firstBytes);
   #used = 0;
   /** Where each text ends in the buffer; `none` for null. */
@@ -30,7 +30,7 @@ export class HeldTexts implements HeldValues<string> {
     this.#ends.push(text === null ? none : this.#used);
   }
 
-  values(): (string | null)[] {
+  decoded(): (string | null)[] {
     let start = 0;
     return this.#ends.map((end) => {
       if (end === none) return null;
@@ -56,14 +56,14 @@ export class HeldTexts implements HeldValues<string> {
 }
 
 /** Milliseconds since the epoch. */
-export class HeldInstants implements HeldValues<number> {
+export class InstantValues implements ColumnValues<number> {
   readonly #ms: number[] = [];
 
   add(ms: number | null): void {
     this.#ms.push(ms ?? Number.NaN);
   }
 
-  values(): (bigint | null)[] {
+  decoded(): (bigint | null)[] {
     return this.#ms.map((ms) => (Number.isNaN(ms) ? null : BigInt(ms)));
   }
 
@@ -72,14 +72,14 @@ export class HeldInstants implements HeldValues<number> {
   }
 }
 
-export class HeldFlags implements HeldValues<boolean> {
+export class FlagValues implements ColumnValues<boolean> {
   readonly #flags: (boolean | null)[] = [];
 
   add(flag: boolean | null): void {
     this.#flags.push(flag);
   }
 
-  values(): (boolean | null)[] {
+  decoded(): (boolean | null)[] {
     return [...this.#flags];
   }
 

@@ -1,19 +1,17 @@
 import { type Kysely, sql } from 'kysely';
 import { closedStatuses, openStatuses } from '../../model/sync/feedback-values.ts';
-import { type DatedList, edgesOf, type Target } from '../../model/sync/pass-slices.ts';
-import { heldEntries, type ProjectKey } from '../database/held-entries.ts';
+import { type DatedList, edgesOf, type Target } from '../../model/sync/plan-slices.ts';
+import { batchesOf } from '../database/batches.ts';
+import { countRows, liveEntries, type ProjectKey } from '../database/stored-entries.ts';
 import type { FeedbackDatabase } from '../database/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
-/** Places a statement. */
-const placesPerStatement = 500;
-
 /** Which entries are missing, and of which list they have their places. */
 export interface MissingQuestion extends ProjectKey {
-  /** Those last seen before; the start of the pass. */
+  /** The start of the pass: entries last seen before it are missing. */
   unseenSince: string;
-  /** Only those held as open. */
+  /** Only those stored as open. */
   open: boolean;
   /** The list: the closed entries and the missing ones, or all. */
   among: 'closed' | 'all';
@@ -21,14 +19,19 @@ export interface MissingQuestion extends ProjectKey {
 
 /**
  * The dated entries that no reading since has seen, by date, each with its place in the list that windows of `lookFor`
- * would read, and the moments at those windows' edges. Nothing but moments and places is held in memory.
+ * would read, and the moments at those windows' edges. Only moments and places are in memory.
  */
 export async function missingEntries(
   db: Db,
   question: MissingQuestion,
 ): Promise<{ targets: Target[]; list: DatedList }> {
-  const missing = await countMissing(db, question);
-  if (missing === 0) return { targets: [], list: { total: 0, momentAt: (place) => momentOf(new Map(), place) } };
+  // Places are worked out only where something is missing: that takes the whole list.
+  const missing = liveEntries(db, question)
+    .where('created_at_utc', 'is not', null)
+    .where('last_seen_at', '<', question.unseenSince)
+    .$if(question.open, (query) => query.where('status', 'in', openStatuses));
+  if ((await countRows(missing)) === 0)
+    return { targets: [], list: { total: 0, momentAt: (place) => momentOf(new Map(), place) } };
   const rows = await ranked(db, question)
     .where('last_seen_at', '<', question.unseenSince)
     .$if(question.open, (query) => query.where('status', 'in', openStatuses))
@@ -41,42 +44,16 @@ export async function missingEntries(
     .executeTakeFirstOrThrow();
   const moments = new Map<number, string>();
   const places = [...new Set(edgesOf(targets, Number(total)))];
-  for (let start = 0; start < places.length; start += placesPerStatement) {
-    const part = places.slice(start, start + placesPerStatement).map((place) => place + 1);
-    const edges = await ranked(db, question).where('place', 'in', part).execute();
+  for (const batch of batchesOf(places.map((place) => place + 1))) {
+    const edges = await ranked(db, question).where('place', 'in', batch).execute();
     for (const { created_at_utc, place } of edges) moments.set(Number(place) - 1, created_at_utc ?? '');
   }
   return { targets, list: { total: Number(total), momentAt: (place) => momentOf(moments, place) } };
 }
 
-/** How many entries held have a date within the bounds. */
-export async function countDated(
-  db: Db,
-  key: ProjectKey,
-  { dateFrom, dateTo }: { dateFrom: string | null; dateTo: string | null },
-): Promise<number> {
-  const { rows } = await heldEntries(db, key)
-    .select((row) => row.fn.countAll().as('rows'))
-    .$if(dateFrom !== null, (query) => query.where('created_at_utc', '>=', dateFrom ?? ''))
-    .$if(dateTo !== null, (query) => query.where('created_at_utc', '<', dateTo ?? ''))
-    .executeTakeFirstOrThrow();
-  return Number(rows);
-}
-
-/** Places are worked out only where something is missing: that takes the whole list. */
-async function countMissing(db: Db, question: MissingQuestion): Promise<number> {
-  const { rows } = await heldEntries(db, question)
-    .select((row) => row.fn.countAll().as('rows'))
-    .where('created_at_utc', 'is not', null)
-    .where('last_seen_at', '<', question.unseenSince)
-    .$if(question.open, (query) => query.where('status', 'in', openStatuses))
-    .executeTakeFirstOrThrow();
-  return Number(rows);
-}
-
 function ranked(db: Db, question: MissingQuestion) {
   const { unseenSince, open, among } = question;
-  const list = heldEntries(db, question)
+  const list = liveEntries(db, question)
     .select([
       'created_at_utc',
       'status',

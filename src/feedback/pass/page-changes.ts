@@ -1,4 +1,4 @@
-import type { EntryCounts } from '../../model/sync/entry-counts.ts';
+import { type EntryCounts, noEntries } from '../../model/sync/entry-counts.ts';
 import { type Content, entryContent, sameContent } from '../database/entry-content.ts';
 import { storedText } from '../database/stored-text.ts';
 import type { FeedbackChangesTable, FeedbackTable } from '../database/tables.ts';
@@ -24,76 +24,73 @@ export interface PageContext {
   seenAt: string;
   /** A `createdAt` after this moment never moves the watermark. */
   latestBelievable: string;
-  /** The rows held for the ids of this page. */
-  held: ReadonlyMap<string, FeedbackTable>;
+  /** The rows stored for the ids of this page. */
+  stored: ReadonlyMap<string, FeedbackTable>;
   /** Takes out what must not be stored. */
   personal: PersonalData;
 }
 
 /**
- * Compares the entries of a page with the rows held, in the order they were sent: an id that occurs twice is handled
- * twice, so that `seen = inserted + updated + unchanged + rejected` always holds. An entry that cannot be understood
- * leaves the last version that could be. What is held is compared as it would be stored today, so that another setting
+ * Compares the entries of a page with the stored rows, in the order they were sent: an id that occurs twice is handled
+ * twice, so that `seen = inserted + updated + unchanged + rejected` is always true. An entry that cannot be understood
+ * leaves the last version that could be. A stored row is compared as it would be stored today, so that another setting
  * of `privacy`, or a date that has become too old, rewrites rows but does not count them as updated.
  *
  * History keeps every change of `status` (S5) and the end of a deletion (`deleted_at`). Other fields are
- * replaced without history: they hold what people wrote, and old versions of it would outlive an erasure request.
+ * replaced without history: they are what people wrote, and old versions would outlive an erasure request.
  */
 export function pageChanges(
   entries: readonly FeedbackEntry[],
   rejected: readonly RejectedEntry[],
   page: PageContext,
 ): PageChanges {
-  const rows = new Map(page.held);
+  const rows = new Map(page.stored);
   const written = new Set<string>();
   const seenAgain = new Set<string>();
   const history: FeedbackChangesTable[] = [];
   const counts: EntryCounts = {
+    ...noEntries,
     seen: entries.length + rejected.length,
-    inserted: 0,
-    updated: 0,
-    unchanged: 0,
     rejected: rejected.length,
-    tombstoned: 0,
   };
   let greatestCreatedAt: string | null = null;
 
-  const write = (content: Content, held: FeedbackTable | undefined): void => {
+  const write = (content: Content, before: FeedbackTable | undefined): void => {
     const { seenAt } = page;
     rows.set(content.id, {
       ...content,
-      first_seen_at: held?.first_seen_at ?? seenAt,
+      first_seen_at: before?.first_seen_at ?? seenAt,
       last_seen_at: seenAt,
       deleted_at: null,
     });
     written.add(content.id);
-    if (held !== undefined) history.push(...observed(held, content, seenAt));
+    if (before !== undefined) history.push(...historyOf(before, content, seenAt));
   };
 
   for (const entry of entries) {
     const sent = entryContent(entry, page.org, page.project);
     const stored = rows.get(sent.id);
     const content = page.personal.sent(sent, stored?.first_seen_at ?? page.seenAt);
-    const held = stored && page.personal.held(stored);
+    const allowed = stored && page.personal.stored(stored);
     const createdAt = content.created_at_utc;
     if (createdAt !== null && createdAt <= page.latestBelievable && createdAt > (greatestCreatedAt ?? '')) {
       greatestCreatedAt = createdAt;
     }
-    if (held !== undefined && held.deleted_at === null && sameContent(held, content)) {
+    if (allowed !== undefined && allowed.deleted_at === null && sameContent(allowed, content)) {
       counts.unchanged += 1;
-      if (held === stored) seenAgain.add(content.id);
-      else write(content, held);
+      if (allowed === stored) seenAgain.add(content.id);
+      else write(content, allowed);
       continue;
     }
-    counts[held === undefined ? 'inserted' : 'updated'] += 1;
-    write(content, held);
+    counts[allowed === undefined ? 'inserted' : 'updated'] += 1;
+    write(content, allowed);
   }
 
   for (const { id } of rejected) {
-    const held = rows.get(storedText(id));
-    if (held === undefined) continue;
-    if (held.deleted_at === null) seenAgain.add(held.id);
-    else write(page.personal.held(held), held);
+    const stored = rows.get(storedText(id));
+    if (stored === undefined) continue;
+    if (stored.deleted_at === null) seenAgain.add(stored.id);
+    else write(page.personal.stored(stored), stored);
   }
 
   return {
@@ -105,10 +102,11 @@ export function pageChanges(
   };
 }
 
-function observed(held: FeedbackTable, content: Content, seenAt: string): FeedbackChangesTable[] {
+function historyOf(before: FeedbackTable, content: Content, seenAt: string): FeedbackChangesTable[] {
   const key = { project_id: content.project_id, id: content.id, seen_at: seenAt };
   const changes: FeedbackChangesTable[] = [];
-  if (held.deleted_at !== null) changes.push({ ...key, field: 'deleted_at', old: held.deleted_at, new: null });
-  if (held.status !== content.status) changes.push({ ...key, field: 'status', old: held.status, new: content.status });
+  const { deleted_at, status } = before;
+  if (deleted_at !== null) changes.push({ ...key, field: 'deleted_at', old: deleted_at, new: null });
+  if (status !== content.status) changes.push({ ...key, field: 'status', old: status, new: content.status });
   return changes;
 }

@@ -1,18 +1,16 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { everything, type PlannedSlice } from '../../model/sync/slice.ts';
 import { createdAtUtc } from '../database/created-at.ts';
+import { fieldsOf } from '../database/row-fields.ts';
 import { storedTextOrNull } from '../database/stored-text.ts';
 import type { FeedbackDatabase, SyncPassesTable } from '../database/tables.ts';
-import type { FeedbackStore, PassRow } from '../feedback-store.ts';
+import type { NewPass, PassResult, PassRow } from './pass-store.ts';
 import { listSlices, planSlices } from './slices.ts';
 
 type Db = Kysely<FeedbackDatabase>;
-type BeginPass = Parameters<FeedbackStore['beginPass']>[0];
-type PassResult = Parameters<FeedbackStore['finishPass']>[1];
-type Row = Selectable<SyncPassesTable>;
 
-/** Inserts the row of a pass and its first slices unless it exists: whoever comes second joins it at its position. */
-export async function beginPass(db: Transaction<FeedbackDatabase>, pass: BeginPass): Promise<PassRow> {
+/** Inserts the row of a pass and its first slices unless it exists: a second attempt joins it at its position. */
+export async function beginPass(db: Transaction<FeedbackDatabase>, pass: NewPass): Promise<PassRow> {
   await db
     .insertInto('sync_passes')
     .values({
@@ -35,11 +33,11 @@ export async function beginPass(db: Transaction<FeedbackDatabase>, pass: BeginPa
     const walk: PlannedSlice = { ...everything, dateFrom, dateTo, stage: 'read', expectedPages: null };
     await planSlices(db, pass.passId, pass.slices ?? [walk]);
   }
-  return passRow(await existingPass(db, pass.passId));
+  return await existingPass(db, pass.passId);
 }
 
 export async function getPass(db: Db, passId: string): Promise<PassRow | null> {
-  const row = await findPass(db, passId);
+  const row = await db.selectFrom('sync_passes').selectAll().where('pass_id', '=', passId).executeTakeFirst();
   return row === undefined ? null : passRow(row);
 }
 
@@ -57,24 +55,24 @@ export async function countRequests(
     }))
     .where('pass_id', '=', passId)
     .execute();
-  return passRow(await existingPass(db, passId));
+  return await existingPass(db, passId);
 }
 
 /**
  * Ends a pass; one that has ended already stays as it is. A pass whose last page was not committed can't be completed:
- * its watermark would cover entries nobody fetched (S3).
+ * its watermark would cover entries that were not read (S3).
  */
 export async function finishPass(
   db: Transaction<FeedbackDatabase>,
   passId: string,
   result: PassResult,
 ): Promise<PassRow> {
-  const row = await existingPass(db, passId);
-  if (row.outcome !== 'running') return passRow(row);
-  if (result.outcome === 'completed' && row.complete === 0) {
-    throw new Error(`pass ${passId} cannot be completed: page ${row.pages + 1} was not committed`);
+  const pass = await existingPass(db, passId);
+  if (pass.outcome !== 'running') return pass;
+  if (result.outcome === 'completed' && !pass.position.complete) {
+    throw new Error(`pass ${passId} cannot be completed: page ${pass.pages + 1} was not committed`);
   }
-  const held = await watermark(db, row.org_id, row.project_id);
+  const before = await watermark(db, pass.org, pass.project);
   await db
     .updateTable('sync_passes')
     .set({
@@ -82,16 +80,16 @@ export async function finishPass(
       error: storedTextOrNull(result.error),
       waited_ms: result.waitedMs,
       finished_at: result.finishedAt.toISOString(),
-      watermark: result.outcome === 'completed' ? watermarkAfter(row, held) : null,
+      watermark: result.outcome === 'completed' ? watermarkAfter(pass, before) : null,
     })
     .where('pass_id', '=', passId)
-    // Somebody else may have ended it since it was looked at.
+    // Another attempt may have ended it in the meantime.
     .where('outcome', '=', 'running')
     .execute();
   for (const table of ['sync_cursors', 'sync_slices'] as const) {
     await db.deleteFrom(table).where('pass_id', '=', passId).execute();
   }
-  return passRow(await existingPass(db, passId));
+  return await existingPass(db, passId);
 }
 
 /**
@@ -110,14 +108,14 @@ export async function watermark(db: Db, org: string, project: string): Promise<s
 }
 
 /**
- * A pass moves the watermark only from where it joins on to what was read before: one that began later than the
- * watermark (`--from`) leaves a gap, a review reads some statuses only, and a `verify` some dates.
+ * A pass moves the watermark only from where it joins what was read before: one that began later than the watermark
+ * (`--from`) leaves a gap, a review reads some statuses only, and a `verify` some dates.
  */
-function watermarkAfter(row: Row, held: string | null): string | null {
-  const from = createdAtUtc(row.date_from);
-  const joins = row.date_from === null || (from !== null && held !== null && from <= held);
-  if (row.pass === 'review' || row.pass === 'verify' || !joins) return null;
-  return (row.greatest_created_at ?? '') > (held ?? '') ? row.greatest_created_at : held;
+function watermarkAfter({ pass, dateFrom, greatestCreatedAt }: PassRow, before: string | null): string | null {
+  const from = createdAtUtc(dateFrom);
+  const joins = dateFrom === null || (from !== null && before !== null && from <= before);
+  if (pass === 'review' || pass === 'verify' || !joins) return null;
+  return (greatestCreatedAt ?? '') > (before ?? '') ? greatestCreatedAt : before;
 }
 
 /** Only a sweep without bounds has swept a project. */
@@ -153,14 +151,14 @@ export async function listPasses(
   return rows.map(passRow);
 }
 
-async function existingPass(db: Db, passId: string): Promise<Row> {
-  const row = await findPass(db, passId);
-  if (row === undefined) throw new Error(`no sync pass ${passId} in this store`);
-  return row;
+async function existingPass(db: Db, passId: string): Promise<PassRow> {
+  const pass = await getPass(db, passId);
+  if (pass === null) throw new Error(`no sync pass ${passId} in this store`);
+  return pass;
 }
 
-/** The row of a pass, held against everybody else until the transaction ends: on every database, a write does that. */
-export async function lockedPass(db: Transaction<FeedbackDatabase>, passId: string): Promise<Row> {
+/** The row of a pass, locked until the transaction ends: on every database, a write does that. */
+export async function lockedPass(db: Transaction<FeedbackDatabase>, passId: string): Promise<PassRow> {
   await db
     .updateTable('sync_passes')
     .set((row) => ({ pages: row.ref('pages') }))
@@ -169,32 +167,20 @@ export async function lockedPass(db: Transaction<FeedbackDatabase>, passId: stri
   return await existingPass(db, passId);
 }
 
-async function findPass(db: Db, passId: string): Promise<Row | undefined> {
-  return await db.selectFrom('sync_passes').selectAll().where('pass_id', '=', passId).executeTakeFirst();
+/** Nothing is left to read: the pass can be finished. */
+export async function completePass(db: Transaction<FeedbackDatabase>, passId: string): Promise<void> {
+  await db.updateTable('sync_passes').set({ complete: 1 }).where('pass_id', '=', passId).execute();
 }
 
-function passRow(row: Row): PassRow {
-  const { seen, inserted, updated, unchanged, rejected, tombstoned } = row;
+export function passRow(row: Selectable<SyncPassesTable>): PassRow {
+  const { orgId: org, projectId: project, nextCursor, complete, watermark: _, waitedMs, ...fields } = fieldsOf(row);
+  const { seen, inserted, updated, unchanged, rejected, tombstoned, ...pass } = fields;
   return {
-    passId: row.pass_id,
-    org: row.org_id,
-    project: row.project_id,
-    pass: row.pass,
-    workflowId: row.workflow_id,
-    runId: row.run_id,
-    dateFrom: row.date_from,
-    dateTo: row.date_to,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    outcome: row.outcome,
-    error: row.error,
-    pages: row.pages,
-    requests: row.requests,
-    throttled: row.throttled,
-    waitedMs: Number(row.waited_ms),
+    ...pass,
+    org,
+    project,
+    waitedMs: Number(waitedMs),
     entries: { seen, inserted, updated, unchanged, rejected, tombstoned },
-    greatestCreatedAt: row.greatest_created_at,
-    expectedPages: row.expected_pages,
-    position: { page: row.pages, cursor: row.next_cursor, complete: row.complete === 1 },
+    position: { page: pass.pages, cursor: nextCursor, complete: complete === 1 },
   };
 }

@@ -1,14 +1,14 @@
 import type { PassKind } from '../../model/sync/pass-kind.ts';
 import { planPass } from '../../model/sync/pass-plan.ts';
-import { expectedPagesOf, type FirstSlices, firstSlices, type PassBounds } from '../../model/sync/pass-slices.ts';
+import { expectedPagesOf, type FirstSlices, firstSlices, type PassBounds } from '../../model/sync/plan-slices.ts';
 import { pagesOf } from '../../model/sync/slice.ts';
-import type { FeedbackStore } from '../feedback-store.ts';
+import type { EntryStore } from '../entry-store.ts';
 
 export interface PassQuestion {
   org: string;
   project: string;
   pass: PassKind;
-  /** Bounds a person asked for, checked by `boundsProblem`. */
+  /** Bounds given by a person, checked by `boundsProblem`. */
   from?: string;
   to?: string;
 }
@@ -18,13 +18,13 @@ export interface PlannedPass extends FirstSlices {
   bounds: PassBounds & { reason: string };
   /** Requests for what is planned; null while the store knows too little. */
   expectedRequests: number | null;
-  /** Requests it will not exceed but for failures and new entries; null where that cannot be told. */
+  /** Requests it will not exceed except for failures and new entries; null where that is unknown. */
   mostRequests: number | null;
 }
 
 /** Plans a pass from what the store knows. */
 export async function planFor(
-  store: Pick<FeedbackStore, 'watermark' | 'knownEntries'>,
+  store: Pick<EntryStore, 'watermark' | 'storedCounts'>,
   { org, project, pass, from, to }: PassQuestion,
 ): Promise<PlannedPass> {
   const bounds = planPass({
@@ -33,13 +33,13 @@ export async function planFor(
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
   });
-  const known = await store.knownEntries(org, project, bounds);
-  const first = firstSlices(pass, bounds, known);
+  const counts = await store.storedCounts(org, project, bounds);
+  const first = firstSlices(pass, bounds, counts);
   const isReview = first.slices.some(({ stage }) => stage === 'open');
   return {
     ...first,
     bounds,
     expectedRequests: expectedPagesOf(first.slices),
-    mostRequests: isReview ? pagesOf(known.held) : null,
+    mostRequests: isReview ? pagesOf(counts.stored) : null,
   };
 }

@@ -1,109 +1,77 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
-import { isCovered, type PlannedSlice } from '../../model/sync/slice.ts';
+import type { PassSlice } from '../../model/sync/pass-slice.ts';
+import type { PlannedSlice } from '../../model/sync/slice.ts';
 import {
   changesCountedSince,
   type DatedWindow,
   entriesPerWindow,
   worthReading,
 } from '../../model/sync/spare-slices.ts';
+import { batchesOf } from '../database/batches.ts';
+import { liveEntries, type ProjectKey } from '../database/stored-entries.ts';
 import type { FeedbackDatabase } from '../database/tables.ts';
-import type { PassSlice } from '../feedback-store.ts';
-import { coverageOfSlice, type Pass } from './advance-pass.ts';
-import { verifiedRanges } from './noted-ranges.ts';
+import type { PassRow } from './pass-store.ts';
+import { completePass, getPass } from './passes.ts';
+import { datesAreCoarse } from './service-traits.ts';
 import { currentSlice, listSlices, planSlices } from './slices.ts';
-import { datesAreCoarse } from './sync-traits.ts';
-import { tombstoneDated } from './tombstones.ts';
+import { verifiedRanges } from './verified-dates.ts';
 
-type Db = Transaction<FeedbackDatabase>;
+type Db = Kysely<FeedbackDatabase>;
 
-/** Windows planned together: looking for them takes the whole list of entries. */
+/** Windows planned at once: choosing them takes the whole list of entries. */
 const plannedAtOnce = 25;
 /** Entries a statement: whole windows, and few enough for the parameters of a statement that names them. */
 const entriesPerStatement = 50 * entriesPerWindow;
-const idsPerStatement = 500;
-/** A round ends after so many slices, or so long: its row then tells what it has found. */
+/** A round ends after this many slices, or this long: its row then tells what it has found. */
 const slicesPerRound = 1_000;
 const roundMs = 86_400_000;
 
 /**
- * What a pass of kind `verify` reads next, when it has nothing left to read: the windows most worth it. What was read
- * within `restMs` is left alone. Looks through all entries held, apart from any transaction and part by part, so that the
- * thread is free in between.
+ * Chooses what a pass of kind `verify` reads next when it has nothing left to read: the windows most worth it. What was
+ * read within `restMs` is left alone. Looks through all stored entries in batches, outside of any transaction, so that
+ * the thread is free in between.
  */
 export async function chooseSpare(
-  db: Kysely<FeedbackDatabase>,
+  db: Db,
   passId: string,
   { at, restMs }: { at: Date; restMs: number },
 ): Promise<PlannedSlice[]> {
-  const pass = await db.selectFrom('sync_passes').selectAll().where('pass_id', '=', passId).executeTakeFirst();
-  if (pass === undefined || !(await isAwaiting(db, pass))) return [];
+  const pass = await getPass(db, passId);
+  if (pass === null || !(await isAwaiting(db, pass))) return [];
   const slices = await listSlices(db, passId);
-  const isLong = slices.length >= slicesPerRound || at.getTime() - Date.parse(pass.started_at) >= roundMs;
+  const isLong = slices.length >= slicesPerRound || at.getTime() - Date.parse(pass.startedAt) >= roundMs;
   return isLong ? [] : await spareSlices(db, pass, slices, at.toISOString(), restMs);
 }
 
-/** Plans what was chosen; nothing completes the pass. Safe to repeat. */
-export async function planSpare(db: Db, pass: Pass, chosen: readonly PlannedSlice[]): Promise<void> {
+/** Plans what was chosen; completes the pass if that is nothing. Safe to repeat. */
+export async function planSpare(
+  db: Transaction<FeedbackDatabase>,
+  pass: PassRow,
+  chosen: readonly PlannedSlice[],
+): Promise<void> {
   if (!(await isAwaiting(db, pass))) return;
-  if (chosen.length > 0) await planSlices(db, pass.pass_id, chosen);
-  else await db.updateTable('sync_passes').set({ complete: 1 }).where('pass_id', '=', pass.pass_id).execute();
+  if (chosen.length > 0) await planSlices(db, pass.passId, chosen);
+  else await completePass(db, pass.passId);
 }
 
-async function isAwaiting(db: Kysely<FeedbackDatabase>, pass: Pass): Promise<boolean> {
-  if (pass.pass !== 'verify' || pass.outcome !== 'running' || pass.complete === 1) return false;
-  return (await currentSlice(db, pass.pass_id)) === null;
+async function isAwaiting(db: Db, { passId, pass, outcome, position }: PassRow): Promise<boolean> {
+  if (pass !== 'verify' || outcome !== 'running' || position.complete) return false;
+  return (await currentSlice(db, passId)) === null;
 }
 
-/**
- * After a slice of such a pass was read: a window in which something is missing is read a second time, and what is
- * missing then too is gone (S4). `at` is when it is noted.
- */
-export async function confirmMissing(db: Db, pass: Pass, slice: PassSlice, at: Date): Promise<void> {
-  const covered = coverageOfSlice(slice);
-  if (covered === null || slice.startedAt === null) return;
-  const { org_id: org, project_id: project } = pass;
-  if (slice.stage === 'again') {
-    const earlier = await listSlices(db, pass.pass_id);
-    const first = earlier.findLast(
-      ({ stage, outcome, dateFrom, dateTo }) =>
-        stage === 'read' && outcome === 'read' && dateFrom === slice.dateFrom && dateTo === slice.dateTo,
-    );
-    const before = first === undefined ? null : coverageOfSlice(first);
-    if (before === null || !first?.startedAt) return;
-    const missing = { passId: pass.pass_id, org, project, unseenSince: first.startedAt, at: at.toISOString() };
-    return tombstoneDated(db, missing, [before, covered]);
-  }
-  const unseen = await db
-    .selectFrom('feedback')
-    .select('created_at_utc')
-    .where('project_id', '=', project)
-    .where('org_id', '=', org)
-    .where('deleted_at', 'is', null)
-    .where('created_at_utc', 'is not', null)
-    .where('last_seen_at', '<', slice.startedAt)
-    .$if(slice.dateFrom !== null, (query) => query.where('created_at_utc', '>=', slice.dateFrom ?? ''))
-    .$if(slice.dateTo !== null, (query) => query.where('created_at_utc', '<', slice.dateTo ?? ''))
-    .execute();
-  if (!unseen.some(({ created_at_utc: moment }) => moment !== null && isCovered(covered, moment))) return;
-  const { dateFrom, dateTo, source, statuses } = slice;
-  const again = { dateFrom, dateTo, source, statuses, stage: 'again' as const, expectedPages: slice.pages };
-  await planSlices(db, pass.pass_id, [again]);
-}
-
-/** None while a project was never swept: what is missing then is a sweep's business. */
+/** None while a project was never swept: what is missing then is for a sweep to find. */
 async function spareSlices(
-  db: Kysely<FeedbackDatabase>,
-  pass: Pass,
+  db: Db,
+  { org, project }: PassRow,
   slices: readonly PassSlice[],
   at: string,
   restMs: number,
 ): Promise<PlannedSlice[]> {
-  const { org_id: org, project_id: project } = pass;
   const firstSweep = await firstSweepOf(db, org, project);
   if (firstSweep === null) return [];
   const { since, observedMs } = changesCountedSince(at, firstSweep);
-  const windows = await datedWindows(db, org, project, since);
+  const windows = await datedWindows(db, { org, project }, since);
   const { ranges } = await verifiedRanges(db, org, project);
   const rested = new Date(Date.parse(at) - restMs).toISOString();
   const read = slices.filter(({ startedAt }) => startedAt !== null && startedAt > rested);
@@ -111,7 +79,7 @@ async function spareSlices(
   return worthReading({ windows, ranges, at, restMs, observedMs, read, coarse }, plannedAtOnce);
 }
 
-async function firstSweepOf(db: Kysely<FeedbackDatabase>, org: string, project: string): Promise<string | null> {
+async function firstSweepOf(db: Db, org: string, project: string): Promise<string | null> {
   const { first } = await db
     .selectFrom('sync_passes')
     .select((row) => row.fn.min('started_at').as('first'))
@@ -125,22 +93,17 @@ async function firstSweepOf(db: Kysely<FeedbackDatabase>, org: string, project: 
   return first;
 }
 
-/** The dated entries held, cut into windows of a page, with the changes seen since. */
-async function datedWindows(
-  db: Kysely<FeedbackDatabase>,
-  org: string,
-  project: string,
-  since: string,
-): Promise<DatedWindow[]> {
+/** The dated entries, cut into windows of a page, with the changes seen since. */
+async function datedWindows(db: Db, key: ProjectKey, since: string): Promise<DatedWindow[]> {
   const windows: DatedWindow[] = [];
   for (let after: Dated | undefined, isLast = false; !isLast; ) {
-    const part = await nextEntries(db, org, project, after);
-    const changes = await changesOf(db, project, part, since);
-    for (let start = 0; start < part.length; start += entriesPerWindow) {
-      windows.push(windowOf(part.slice(start, start + entriesPerWindow), changes));
+    const batch = await nextEntries(db, key, after);
+    const changes = await changesOf(db, key.project, batch, since);
+    for (let start = 0; start < batch.length; start += entriesPerWindow) {
+      windows.push(windowOf(batch.slice(start, start + entriesPerWindow), changes));
     }
-    after = part.at(-1);
-    isLast = part.length < entriesPerStatement;
+    after = batch.at(-1);
+    isLast = batch.length < entriesPerStatement;
     await letOthersRun();
   }
   return windows;
@@ -152,18 +115,9 @@ interface Dated {
   seen: string;
 }
 
-async function nextEntries(
-  db: Kysely<FeedbackDatabase>,
-  org: string,
-  project: string,
-  after: Dated | undefined,
-): Promise<Dated[]> {
-  const rows = await db
-    .selectFrom('feedback')
+async function nextEntries(db: Db, key: ProjectKey, after: Dated | undefined): Promise<Dated[]> {
+  const rows = await liveEntries(db, key)
     .select(['id', 'created_at_utc', 'last_seen_at'])
-    .where('project_id', '=', project)
-    .where('org_id', '=', org)
-    .where('deleted_at', 'is', null)
     .where('created_at_utc', 'is not', null)
     .$if(after !== undefined, (query) =>
       query.where((row) =>
@@ -179,14 +133,13 @@ async function nextEntries(
 
 /** How often each of these entries has changed; those that have not are left out. */
 async function changesOf(
-  db: Kysely<FeedbackDatabase>,
+  db: Db,
   project: string,
   entries: readonly Dated[],
   since: string,
 ): Promise<Map<string, number>> {
   const found = new Map<string, number>();
-  for (let start = 0; start < entries.length; start += idsPerStatement) {
-    const ids = entries.slice(start, start + idsPerStatement).map(({ id }) => id);
+  for (const ids of batchesOf(entries.map(({ id }) => id))) {
     const rows = await db
       .selectFrom('feedback_changes')
       .select((row) => ['id', row.fn.countAll().as('changes')])

@@ -1,12 +1,14 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Transaction } from 'kysely';
+import { rowsPerStatement } from '../database/batches.ts';
 import { lockProject } from '../database/project-lock.ts';
-import { storeKey } from '../database/store-key.ts';
 import type { FeedbackDatabase, FeedbackRejectsTable, FeedbackTable } from '../database/tables.ts';
 import { upsertRows } from '../database/upsert-rows.ts';
 import { hashLength, hashPrefix } from './keyed-hash.ts';
 import { namesOnlyPrefix, PersonalData } from './personal-data.ts';
-import { isRestricted, type Privacy, retentionStart } from './privacy.ts';
+import { isRestricted, keepsAll, type Privacy, retentionStart } from './privacy.ts';
+import type { Treated } from './privacy-store.ts';
+import { storeKey } from './store-key.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 type Trx = Transaction<FeedbackDatabase>;
@@ -16,18 +18,9 @@ type Where = ExpressionBuilder<FeedbackDatabase, 'feedback'>;
 /** Runs work in a transaction that writes. */
 export type Write = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>;
 
-/** Rows that were changed because they were not as `privacy` asks for. */
-export interface Treated {
-  entries: number;
-  rejects: number;
-}
-
-/** Rows a transaction. */
-const rowsPerBatch = 500;
-
 /**
- * Takes out of everything stored what `privacy` does not let stay, in small transactions: safe to repeat, and to be cut
- * off anywhere. What was dropped cannot come back, and what was hashed under another key stays until the next sweep.
+ * Removes from everything stored what `privacy` does not let stay, in small transactions: safe to repeat and to
+ * interrupt. What was dropped cannot come back, and what was hashed under another key stays until the next sweep.
  */
 export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: Date): Promise<Treated> {
   const treated = { entries: 0, rejects: 0 };
@@ -41,7 +34,7 @@ export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: D
   return treated;
 }
 
-/** The same for what has become too old in one project, which an index finds. */
+/** Removes from one project what has become too old, which an index finds. */
 export async function expire(write: Write, project: string, privacy: Privacy, at: Date): Promise<Treated> {
   if (keepsAll(privacy)) return { entries: 0, rejects: 0 };
   const [since, now] = [retentionStart(privacy, at), at.toISOString()];
@@ -66,12 +59,12 @@ export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promis
   const personal = new PersonalData({ ...privacy, hashKey: () => 'any' }, { now: at, erased: new Set(), storeKey: '' });
   const counted = { entries: 0, rejects: 0 };
   if (keepsAll(privacy)) return counted;
-  const suspects = mayHaveToGo(privacy, retentionStart(privacy, at));
+  const suspects = mayHaveToChange(privacy, retentionStart(privacy, at));
   for (const project of await storedProjects(db)) {
     for (let last = ''; ; ) {
       const rows = await rowsOf(db, project).where(suspects).where('id', '>', last).orderBy('id').execute();
-      counted.entries += rows.filter((row) => personal.held(row) !== row).length;
-      if (rows.length < rowsPerBatch) break;
+      counted.entries += rows.filter((row) => personal.stored(row) !== row).length;
+      if (rows.length < rowsPerStatement) break;
       last = rows.at(-1)?.id ?? '';
     }
     const rejects = await plainRejects(db, project, '', Number.MAX_SAFE_INTEGER);
@@ -80,7 +73,7 @@ export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promis
   return counted;
 }
 
-/** The oldest date of an entry of the project that holds something personal; null where none with a date does. */
+/** The oldest date of an entry of the project with something personal; null where no dated entry has any. */
 export async function personalSince(db: Db, project: string): Promise<string | null> {
   const { oldest } = await db
     .selectFrom('feedback')
@@ -91,7 +84,7 @@ export async function personalSince(db: Db, project: string): Promise<string | n
   return oldest;
 }
 
-/** Projects of which anything is stored, whether they are still configured or not. */
+/** Projects with anything stored, whether they are still configured or not. */
 export async function storedProjects(db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('feedback')
@@ -112,7 +105,7 @@ function holdsPersonal({ eb }: Where) {
   ]);
 }
 
-/** One walk over the entries of a project that hold what hash or drop may not let stay. */
+/** One walk over the entries of a project with text that hash or drop may not let stay. */
 async function treatEntries(write: Write, project: string, privacy: Privacy, at: Date): Promise<number> {
   let last = '';
   let changed = 0;
@@ -128,13 +121,8 @@ async function treatEntries(write: Write, project: string, privacy: Privacy, at:
   }
 }
 
-/** Nothing is ever taken out. */
-function keepsAll(privacy: Privacy): boolean {
-  return !isRestricted(privacy) && privacy.retentionMs === null;
-}
-
-/** A condition that all rows meet which are not as `privacy` asks for, and few others. */
-function mayHaveToGo(privacy: Privacy, since: string | null) {
+/** A condition that every row meets that is not as `privacy` asks for, and few others. */
+function mayHaveToChange(privacy: Privacy, since: string | null) {
   return (where: Where) => {
     const { eb } = where;
     const dates = since === null ? [] : [eb('created_at_utc', '<', since), eb('first_seen_at', '<', since)];
@@ -147,16 +135,16 @@ function isPlain({ contacts, comments }: Privacy) {
   return ({ eb, fn }: Where) => {
     const column = (name: 'contact' | 'comment' | 'code', handling: Privacy['contacts']) => {
       if (handling === 'keep') return [];
-      const held = eb(name, 'is not', null);
+      const isThere = eb(name, 'is not', null);
       const isHashed = eb.and([eb(name, 'like', `${hashPrefix}%`), eb(fn<number>('length', [name]), '=', hashLength)]);
-      return [handling === 'drop' ? held : eb.and([held, eb.not(isHashed)])];
+      return [handling === 'drop' ? isThere : eb.and([isThere, eb.not(isHashed)])];
     };
     const columns = [...column('contact', contacts), ...column('comment', comments), ...column('code', comments)];
     return eb.or([...columns, eb('extra', 'is not', null)]);
   };
 }
 
-/** `last`: id of the last row looked at; null when there are no more. */
+/** `last`: id of the last row treated; null when there are no more. */
 async function treatBatch(
   trx: Trx,
   project: string,
@@ -167,9 +155,9 @@ async function treatBatch(
   await lockProject(trx, project);
   const found = await rows.execute();
   const personal = new PersonalData(privacy, { now: at, erased: new Set(), storeKey: '' });
-  const changed = found.map((row) => personal.held(row)).filter((row, index) => row !== found[index]);
+  const changed = found.map((row) => personal.stored(row)).filter((row, index) => row !== found[index]);
   await upsertRows(trx, changed);
-  return { changed: changed.length, last: found.length < rowsPerBatch ? null : (found.at(-1)?.id ?? null) };
+  return { changed: changed.length, last: found.length < rowsPerStatement ? null : (found.at(-1)?.id ?? null) };
 }
 
 async function treatRejects(write: Write, project: string, privacy: Privacy, at: Date): Promise<number> {
@@ -178,12 +166,12 @@ async function treatRejects(write: Write, project: string, privacy: Privacy, at:
   for (;;) {
     const batch = await write(async (trx) => {
       await lockProject(trx, project);
-      const found = await plainRejects(trx, project, last, rowsPerBatch);
+      const found = await plainRejects(trx, project, last, rowsPerStatement);
       const about = { now: at, erased: new Set<string>(), storeKey: found.length > 0 ? await storeKey(trx) : '' };
       const personal = new PersonalData(privacy, about);
       let count = 0;
       for (const reject of found) count += (await replaceReject(trx, reject, personal.reject(reject))) ? 1 : 0;
-      return { count, last: found.length < rowsPerBatch ? null : (found.at(-1)?.id ?? null) };
+      return { count, last: found.length < rowsPerStatement ? null : (found.at(-1)?.id ?? null) };
     });
     changed += batch.count;
     if (batch.last === null) return changed;
@@ -195,14 +183,14 @@ async function treatRejects(write: Write, project: string, privacy: Privacy, at:
 /** True when the reject had to change. */
 export async function replaceReject(
   trx: Trx,
-  held: FeedbackRejectsTable,
+  stored: FeedbackRejectsTable,
   reject: FeedbackRejectsTable,
 ): Promise<boolean> {
-  if (reject === held) return false;
+  if (reject === stored) return false;
   await trx
     .deleteFrom('feedback_rejects')
-    .where('project_id', '=', held.project_id)
-    .where('id', '=', held.id)
+    .where('project_id', '=', stored.project_id)
+    .where('id', '=', stored.id)
     .execute();
   await trx
     .insertInto('feedback_rejects')
@@ -225,7 +213,7 @@ async function plainRejects(db: Db, project: string, after: string, limit: numbe
 }
 
 function rowsOf(db: Db, project: string): Rows {
-  return db.selectFrom('feedback').selectAll().where('project_id', '=', project).limit(rowsPerBatch);
+  return db.selectFrom('feedback').selectAll().where('project_id', '=', project).limit(rowsPerStatement);
 }
 
 /** Until a batch is not full: what was treated no longer meets the condition. */

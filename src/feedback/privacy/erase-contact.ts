@@ -1,21 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
+import { rowsPerStatement } from '../database/batches.ts';
 import { isPostgres } from '../database/is-postgres.ts';
 import { lockAllProjects } from '../database/project-lock.ts';
-import { storeKey } from '../database/store-key.ts';
 import { storedText } from '../database/stored-text.ts';
 import type { FeedbackChangesTable, FeedbackDatabase } from '../database/tables.ts';
 import { upsertRows } from '../database/upsert-rows.ts';
-import type { Erasure, ErasureRequest } from '../feedback-store.ts';
 import { replaceReject, storedProjects } from './apply-privacy.ts';
 import { keyedHash } from './keyed-hash.ts';
 import { nameOf } from './person-names.ts';
 import { PersonalData, rejectNames, textsName } from './personal-data.ts';
 import { keepEverything, type Privacy } from './privacy.ts';
+import type { Erasure, ErasureRequest } from './privacy-store.ts';
+import { storeKey } from './store-key.ts';
 
 type Trx = Transaction<FeedbackDatabase>;
 
-/** Whom to look for, and how. */
+/** The person to look for, and how. */
 interface Person {
   /** As `nameOf` writes it, and as `contacts: hash` stores it. */
   names: ReadonlySet<string>;
@@ -23,9 +24,6 @@ interface Person {
   pattern: string | null;
   storeKey: string;
 }
-
-/** Rows a statement. */
-const rowsPerBatch = 500;
 
 /** Columns that may name a person: those that `PersonalData` takes people out of. */
 const columns = [
@@ -42,8 +40,8 @@ const columns = [
 ] as const;
 
 /**
- * Removes a person from the feedback tables, and notes a keyed hash by which the next syncs keep them out: one
- * transaction. Entries stay without anything that tells who wrote them or what, so that counts stay true.
+ * Removes a person from the feedback tables, and stores a keyed hash by which later syncs keep them out: one transaction.
+ * Entries stay, without anything that shows who wrote them or what, so that counts stay true.
  */
 export async function eraseContact(
   trx: Trx,
@@ -101,17 +99,17 @@ async function eraseEntries(trx: Trx, project: string, person: Person): Promise<
         ]),
       )
       .orderBy('id')
-      .limit(rowsPerBatch)
+      .limit(rowsPerStatement)
       .execute();
-    const changed = rows.map((row) => personal.held(row)).filter((row, index) => row !== rows[index]);
+    const changed = rows.map((row) => personal.stored(row)).filter((row, index) => row !== rows[index]);
     await upsertRows(trx, changed);
     erased += changed.length;
-    if (rows.length < rowsPerBatch) return erased;
+    if (rows.length < rowsPerStatement) return erased;
     last = rows.at(-1)?.id ?? '';
   }
 }
 
-/** History is kept of statuses, which anybody may name as they like. */
+/** History is kept of statuses, which may be any text. */
 async function eraseChanges(trx: Trx, project: string, person: Person): Promise<number> {
   const { pattern } = person;
   const rows = await trx
@@ -136,7 +134,7 @@ async function eraseChanges(trx: Trx, project: string, person: Person): Promise<
   return named.length;
 }
 
-/** All are looked at: JSON can write an address in many ways. */
+/** All are examined: JSON can write an address in many ways. */
 async function eraseRejects(trx: Trx, project: string, person: Person): Promise<number> {
   const personal = personalWithout(person);
   let erased = 0;
@@ -147,17 +145,17 @@ async function eraseRejects(trx: Trx, project: string, person: Person): Promise<
       .where('project_id', '=', project)
       .where('id', '>', last)
       .orderBy('id')
-      .limit(rowsPerBatch)
+      .limit(rowsPerStatement)
       .execute();
     for (const row of rows) {
       if (rejectNames(row, person.names)) erased += (await replaceReject(trx, row, personal.reject(row))) ? 1 : 0;
     }
-    if (rows.length < rowsPerBatch) return erased;
+    if (rows.length < rowsPerStatement) return erased;
     last = rows.at(-1)?.id ?? '';
   }
 }
 
-/** Takes out the person and nothing else. */
+/** Removes the person and nothing else. */
 function personalWithout({ names, storeKey: key }: Person): PersonalData {
   return new PersonalData(keepEverything, { now: new Date(0), erased: names, storeKey: key });
 }
@@ -166,12 +164,12 @@ function textsOfChange({ old, new: value }: FeedbackChangesTable): string[] {
   return [old, value].filter((text) => text !== null);
 }
 
-/** The configuration takes a key with either only. Contacts may be hashed from before `contacts` was another. */
+/** The configuration has a key only with either. Contacts may have been hashed before `contacts` changed. */
 function hasHashKey({ contacts, comments }: Privacy): boolean {
   return contacts === 'hash' || comments === 'hash';
 }
 
-/** Both compare letters of ASCII whatever their case, and others by their bytes: a name of those is not looked for so. */
+/** Both databases ignore the case of ASCII letters, and compare others by their bytes: such names have no pattern. */
 function patternOf(name: string): string | null {
   return /^[ -~]+$/.test(name) ? `%${name.replace(/[^a-z0-9]+/g, '%')}%` : null;
 }

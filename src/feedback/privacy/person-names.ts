@@ -3,10 +3,10 @@
  * in proportion to their length.
  */
 
-/** Names looked for in one text. Nobody writes as many: a text beyond that was made to keep us busy. */
+/** Names looked for in one text. Only a text made to keep the worker busy has more. */
 const mostNames = 1_000;
 
-/** Longer ones are no name and address. */
+/** Longer ones are not a name and address. */
 const longestContact = 1_000;
 
 const longestLocalPart = 64;
@@ -14,7 +14,7 @@ const longestDomain = 253;
 
 const localCharacter = /[\w.!#$%&'*+/=?^`{|}~\u0080-\uFFFF-]/;
 const domainCharacter = /[\w.\u0080-\uFFFF-]/;
-/** May be a part of an address or stand before one, as in `?mail=jane@a.example`. */
+/** May belong to an address or stand before one, as in `?mail=jane@a.example`. */
 const cut = /[!#$%&'*/=?^`{|}~\u0080-\uFFFF]/g;
 
 /** Where a domain ends, perhaps before the dot of a sentence. */

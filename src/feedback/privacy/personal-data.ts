@@ -7,13 +7,13 @@ import { isKeyedHash, keyedHash } from './keyed-hash.ts';
 import { nameOf, namesIn, namesOneOf, stringsIn } from './person-names.ts';
 import { type Handling, isRestricted, type Privacy, retentionStart } from './privacy.ts';
 
-/** What stands where an erased person was named and the column cannot be empty. */
+/** Replaces a text that names an erased person where the column cannot be empty. */
 const erasedText = 'erased';
 
-/** Begins what is left of a reject; `raw` is JSON text otherwise, which never begins so. */
+/** Begins what is left of a reject; otherwise `raw` is JSON text, which never begins like this. */
 export const namesOnlyPrefix = 'field names: ';
 
-/** Takes what must not be stored out of entries and rejects (docs/privacy.md). Pure: who was erased is told to it. */
+/** Removes from entries and rejects what must not be stored (privacy.md). Pure: it is given the people who were erased. */
 export class PersonalData {
   readonly #privacy: Privacy;
   readonly #now: string;
@@ -22,8 +22,8 @@ export class PersonalData {
   readonly #storeKey: string;
 
   /**
-   * `erased`: the names (`nameOf`) of people whose data must not be stored. `storeKey`: for ids that are a digest of
-   * what a reject held.
+   * `erased`: the names (`nameOf`) of people whose data must not be stored. `storeKey`: for ids that are a digest of the
+   * text of a reject.
    */
   constructor(privacy: Privacy, about: { now: Date; erased: ReadonlySet<string>; storeKey: string }) {
     this.#privacy = privacy;
@@ -38,8 +38,8 @@ export class PersonalData {
     return this.#treated(content, firstSeenAt, (value, handling) => this.#handled(value, handling));
   }
 
-  /** A row as it was stored, perhaps under other settings, as it should be; the row itself when it is so already. */
-  held(row: FeedbackTable): FeedbackTable {
+  /** A stored row, perhaps of other settings, as it should be; the row itself when it is so already. */
+  stored(row: FeedbackTable): FeedbackTable {
     const handled = (value: string, handling: Handling) =>
       handling === 'hash' && isKeyedHash(value) ? value : this.#handled(value, handling);
     const treated = this.#treated(row, row.first_seen_at, handled);
@@ -99,13 +99,13 @@ export class PersonalData {
     return this.#keptSince !== null && since < this.#keptSince;
   }
 
-  /** It is stored anew at each sight: one that tells no date would never grow old, so it counts as old at once. */
+  /** A reject is stored again each time it is seen: without a date it would never grow old, so it counts as old at once. */
   #isYoung(createdAtUtc: string | null): boolean {
     if (this.#keptSince === null) return true;
     return createdAtUtc !== null && createdAtUtc <= this.#now && createdAtUtc >= this.#keptSince;
   }
 
-  /** What an erased person wrote goes with their contact; of others' entries only what names them. */
+  /** Removes what an erased person wrote with their contact, and from the entries of others what names the person. */
   #withoutErased<Row extends Content>(row: Row): Row {
     const { contact } = row;
     const isTheirs = contact !== null && (this.#erased.has(nameOf(contact)) || this.#isErased(contact));
@@ -136,12 +136,12 @@ const withoutText = { contact: null, comment: null, code: null, extra: null };
 /** Names looked for in one entry, however many texts it has. */
 const mostNames = 5_000;
 
-/** By what people may be named in an entry, its contact first. */
+/** The names by which an entry may mention people, its contact first. */
 export function namesOfEntry(row: Content): Iterable<string> {
   return upTo(mostNames, namesOf(row.contact, textsOfEntry(row)));
 }
 
-/** By what people may be named in an entry that cannot be understood. */
+/** The names by which an entry that cannot be understood may mention people. */
 export function namesOfReject(reject: Pick<RejectedEntry, 'id' | 'raw'>): Iterable<string> {
   return upTo(mostNames, namesOf(contactOfReject(reject), textsOfReject(reject)));
 }
@@ -214,7 +214,7 @@ function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** Names that look like names: anybody can send anything for one. */
+/** Only names that look like names: a field may be called anything. */
 function fieldNames(value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'none';
   const names = Object.keys(value).map((name) => (/^[A-Za-z_][\w-]{0,63}$/.test(name) ? name : '…'));

@@ -3,7 +3,7 @@ import type { PassKind } from './pass-kind.ts';
 
 /**
  * How far an incremental pass reads back behind the watermark, in milliseconds: a service may take a date-time for its
- * date, in a time zone of its own, and entries may appear late.
+ * date, in its own time zone, and entries may appear late.
  */
 export const defaultOverlapMs = 24 * 3_600_000;
 
@@ -12,7 +12,7 @@ export interface PassPlanInput {
   /** UTC ISO 8601, from the store; null when no pass has completed yet. */
   watermark: string | null;
   overlapMs?: number;
-  /** Bounds a person asked for, checked by `boundsProblem`: they stand instead of the planned ones. */
+  /** Bounds given by a person, checked by `boundsProblem`: they replace the planned ones. */
   from?: string;
   to?: string;
 }
@@ -50,7 +50,7 @@ export function planPass({ pass, watermark, overlapMs = defaultOverlapMs, from, 
 /** What is wrong with the bounds of a pass. */
 export interface BoundsProblem {
   field: 'from' | 'to';
-  /** What the field held. */
+  /** The text of the field. */
   held: string;
   /** What is allowed. */
   problem: string;

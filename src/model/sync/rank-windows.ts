@@ -4,7 +4,7 @@ import { pageSize, pagesOf } from './slice.ts';
 export interface RankWindow {
   first: number;
   last: number;
-  /** How many of the targets it holds. */
+  /** How many of the targets it contains. */
   targets: number;
 }
 
@@ -12,7 +12,7 @@ export interface RankWindow {
 const filledUpTo = 90;
 
 /**
- * The cheapest windows that hold all `targets`: places, in ascending order, in a list of `total` entries sorted by date.
+ * The cheapest windows that contain all `targets`: places, in ascending order, in a list of `total` entries sorted by date.
  * Each window of up to a page costs one request, so the first target not yet covered begins a window of a page, which
  * is the furthest any cover could get with that request; windows that touch are read as one. The total is never more
  * than reading the whole list. A window with room is filled on both sides, so that what surrounds its targets shows

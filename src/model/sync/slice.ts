@@ -10,8 +10,8 @@ export const pagesOf = (entries: number): number => Math.max(1, Math.ceil(entrie
  * What a slice of a pass is for, in the order in which a pass may take them:
  * - `read`: what the pass is about;
  * - `open`: the open statuses of a review;
- * - `look`: windows among the closed statuses, for entries held as open that were not among the open ones;
- * - `undated`: one source and status without dates, for entries without `createdAt` that a walk did not come to;
+ * - `look`: windows among the closed statuses, for entries stored as open that were not among the open ones;
+ * - `undated`: one source and status without dates, for entries without `createdAt` that a walk did not reach;
  * - `again`: windows of all statuses, for what is still missing: the second reading;
  * - `wide`: the same with margins that no reading of the bounds can exceed.
  */
@@ -45,7 +45,7 @@ export const everything: SliceQuery = { dateFrom: null, dateTo: null, source: nu
  */
 export const dateSlackMs = 48 * 3_600_000;
 
-/** Neighbours looked at for the order, and for where a page ends: one odd date among them misleads nobody. */
+/** Neighbours looked at for the order, and for where a page ends: one odd date among them does not mislead. */
 const lastEntries = 10;
 
 /** The order of a page's dates, null where too few differ to tell. */
@@ -79,7 +79,7 @@ export function reachOf(dates: readonly string[], order: EntryOrder | null): str
 }
 
 /**
- * The query that goes on where a walk with a dead cursor has come to (S3), or null when that cannot be told.
+ * The query that continues where a walk with a dead cursor has come to (S3), or null when that is unknown.
  * Its first page has to meet an entry at `reached` or on this side of it, which shows that nothing lies between
  * (`isMet`); if it does not, the same with `dateSlackMs` has to.
  */
@@ -128,7 +128,7 @@ export function isoText(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** A moment in the form of `created_at_utc`, so many milliseconds later. */
+/** A moment in the form of `created_at_utc`, `byMs` milliseconds later. */
 export function shifted(moment: string, byMs: number): string {
   const ms = isoInstant(moment);
   if (ms === null) throw new RangeError(`not a date-time: ${moment.slice(0, 40)}`);

@@ -5,7 +5,7 @@ import type { VerifiedRange } from './verified-ranges.ts';
 /** Entries a window is cut to: a page has room for its neighbours and for what has come since. */
 export const entriesPerWindow = 90;
 
-/** Changes are counted over so many days. */
+/** Days over which changes are counted. */
 const changesCountedDays = 28;
 
 /** A stretch of dated entries that one page shows, oldest first; in the order of dates, none is left out. */
@@ -14,7 +14,7 @@ export interface DatedWindow {
   oldest: string;
   newest: string;
   entries: number;
-  /** When the entry was last seen that was not seen for longest. */
+  /** The earliest `last_seen_at` of its entries. */
   leastSeen: string;
   /** Changes of its entries within `observedMs`. */
   changes: number;
@@ -24,15 +24,15 @@ type Bounds = Pick<SliceQuery, 'dateFrom' | 'dateTo'>;
 
 export interface SpareQuestion {
   windows: readonly DatedWindow[];
-  /** Since when which dates are proved. */
+  /** As of when which dates are complete. */
   ranges: readonly VerifiedRange[];
   /** Now, UTC ISO 8601. */
   at: string;
-  /** What was read within so many milliseconds is left alone. */
+  /** What was read within this many milliseconds is left alone. */
   restMs: number;
   /** Time over which changes were counted, in milliseconds. */
   observedMs: number;
-  /** Windows that were read within `restMs` already, proved or not. */
+  /** Windows that were already read within `restMs`, complete or not. */
   read: readonly Bounds[];
   /** The service takes date-times for their dates: bounds need margins. */
   coarse: boolean;
@@ -40,14 +40,14 @@ export interface SpareQuestion {
 
 /**
  * The windows most worth a spare request, best first, at most `count` (S4 "the slices that change most first").
- * Each reaches to the entries beside it, so that what a page proves joins on to what its neighbours prove.
+ * Each reaches to the entries beside it, so that the dates a page covers join those its neighbours cover.
  */
 export function worthReading(question: SpareQuestion, count: number): PlannedSlice[] {
   const { windows, at, restMs, observedMs, coarse } = question;
   const now = isoInstant(at) ?? 0;
   return windows
     .map((window, index) => ({ query: queryOf(windows, index, coarse), window }))
-    .filter(({ query }) => !question.read.some((slice) => holds(slice, query)))
+    .filter(({ query }) => !question.read.some((slice) => contains(slice, query)))
     .map(({ query, window }) => ({ query, window, ageMs: now - (isoInstant(checkedAt(window, question.ranges)) ?? 0) }))
     .filter(({ ageMs }) => ageMs >= restMs)
     .sort((a, b) => worthOf(b.window, b.ageMs, observedMs) - worthOf(a.window, a.ageMs, observedMs))
@@ -77,16 +77,16 @@ function shareOf(x: number): number {
   return x < 1e-3 ? x ** 2 * (1 / 2 - x / 3 + x ** 2 / 8) : 1 - (1 + x) * Math.exp(-x);
 }
 
-/** As of when all of a window was checked: proved, or at least each entry seen. */
+/** As of when all of a window was checked: complete, or at least each entry seen. */
 function checkedAt({ oldest, newest, leastSeen }: DatedWindow, ranges: readonly VerifiedRange[]): string {
   let checked: string | null = null;
   for (const { from, to, verifiedUpTo } of ranges) {
     if ((from !== null && from > newest) || (to !== null && to <= oldest)) continue;
-    // Not proved: the entries held tell when they were seen.
+    // Not complete: only the entries tell when they were seen.
     if (verifiedUpTo === null) return leastSeen;
     if (checked === null || verifiedUpTo < checked) checked = verifiedUpTo;
   }
-  // An entry that was not seen when its surroundings were proved is missing.
+  // An entry that was not seen when its surroundings were complete is missing.
   return checked === null || leastSeen < checked ? leastSeen : checked;
 }
 
@@ -105,7 +105,7 @@ function queryOf(windows: readonly DatedWindow[], index: number, coarse: boolean
   };
 }
 
-function holds(outer: Bounds, inner: Bounds): boolean {
+function contains(outer: Bounds, inner: Bounds): boolean {
   const fromBefore = outer.dateFrom === null || (inner.dateFrom !== null && outer.dateFrom <= inner.dateFrom);
   const toAfter = outer.dateTo === null || (inner.dateTo !== null && inner.dateTo <= outer.dateTo);
   return fromBefore && toAfter;

@@ -8,7 +8,7 @@ export interface SyncInput {
   project: string;
   pass: ReadingKind;
   class: PermitClass;
-  /** Bounds asked for by a person: ISO 8601 date-time or date. */
+  /** Bounds given by a person: ISO 8601 date-time or date. */
   from?: string;
   to?: string;
   /** Set by continue-as-new only. */
@@ -53,19 +53,6 @@ export interface SyncState {
   progress: SyncProgress | null;
   /** Set while waiting for the budget: until when, in milliseconds since the epoch, behind whom, and why. */
   waiting: { until: number; place: number; behind: string[]; reason: WaitReason } | null;
-  /** When the pass will be done; null when that cannot be told. */
+  /** When the pass is expected to be done; null when that is unknown. */
   forecast: Forecast | null;
-}
-
-export const noEntries: EntryCounts = { seen: 0, inserted: 0, updated: 0, unchanged: 0, rejected: 0, tombstoned: 0 };
-
-export function addCounts(a: EntryCounts, b: EntryCounts): EntryCounts {
-  return {
-    seen: a.seen + b.seen,
-    inserted: a.inserted + b.inserted,
-    updated: a.updated + b.updated,
-    unchanged: a.unchanged + b.unchanged,
-    rejected: a.rejected + b.rejected,
-    tombstoned: a.tombstoned + b.tombstoned,
-  };
 }

@@ -1,43 +1,43 @@
 /**
- * Since when a stretch of dates is known to be in the store as it was at the service. Stretches of a project follow
- * each other without a gap; the one of entries without a date stands apart.
+ * A range of dates, and as of when its entries in the store are complete. The ranges of a project follow each other
+ * without a gap; entries without a date are kept separately.
  */
 export interface VerifiedRange {
   /** Included; null: from the beginning of time. */
   from: string | null;
   /** Excluded; null: to the end of time. */
   to: string | null;
-  /** Start of the latest reading that proved it; null when none has. */
+  /** Start of the latest reading that showed it complete; null when none has. */
   verifiedUpTo: string | null;
 }
 
 /** More are merged, the older moment standing for both. */
 const mostRanges = 200;
 
-/** A project nothing has been proved of. */
+/** A project of which nothing is complete yet. */
 export const unverified: readonly VerifiedRange[] = [{ from: null, to: null, verifiedUpTo: null }];
 
-/** The ranges after a reading that proved everything from `from` to before `to`, begun at `at` (S4). */
+/** The ranges after a reading begun at `at` that showed everything from `from` to before `to` (S4). */
 export function markVerified(
   ranges: readonly VerifiedRange[],
   { from, to, at }: { from: string | null; to: string | null; at: string },
 ): VerifiedRange[] {
   if (from !== null && to !== null && from >= to) return [...ranges];
   const marked = ranges.flatMap((range) => {
-    const parts: VerifiedRange[] = [];
+    const split: VerifiedRange[] = [];
     const start = from === null || (range.from !== null && range.from > from) ? range.from : from;
     const end = to === null || (range.to !== null && range.to < to) ? range.to : to;
     if (start !== null && end !== null && start >= end) return [range];
-    if (start !== range.from) parts.push({ ...range, to: start });
+    if (start !== range.from) split.push({ ...range, to: start });
     const newer = range.verifiedUpTo === null || range.verifiedUpTo < at ? at : range.verifiedUpTo;
-    parts.push({ from: start, to: end, verifiedUpTo: newer });
-    if (end !== range.to) parts.push({ ...range, from: end });
-    return parts;
+    split.push({ from: start, to: end, verifiedUpTo: newer });
+    if (end !== range.to) split.push({ ...range, from: end });
+    return split;
   });
   return merged(marked);
 }
 
-/** The moment as of which all ranges were proved; null while one is not. */
+/** The moment as of which all ranges are complete; null while one is not. */
 export function leastVerified(ranges: readonly Pick<VerifiedRange, 'verifiedUpTo'>[]): string | null {
   let least: string | null = null;
   for (const { verifiedUpTo } of ranges) {

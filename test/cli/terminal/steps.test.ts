@@ -4,7 +4,8 @@ import { exportStep } from '../../../src/cli/commands/export/export-step.ts';
 import { syncStep } from '../../../src/cli/commands/feedback/sync-step.ts';
 import { bar } from '../../../src/cli/terminal/bar.ts';
 import type { ExportProgress, ExportState } from '../../../src/model/export/site-export.ts';
-import { noEntries, type SyncState } from '../../../src/model/sync/sync.ts';
+import { noEntries } from '../../../src/model/sync/entry-counts.ts';
+import type { SyncState } from '../../../src/model/sync/sync.ts';
 
 const plain = createColors(false);
 const now = Date.UTC(2026, 10, 21, 4, 0, 0);

@@ -52,7 +52,7 @@ describe('stats', () => {
       entry(`${n}`, { source: 'contextual', path: `/${n}`, helpful: false }),
     );
     await begin(at.store, 'p');
-    await at.store.commitPage(page('p', entries, { rejected: [{ id: 'r', raw: '{}', reason: 'path is missing' }] }));
+    await at.store.upsertPage(page('p', entries, { rejected: [{ id: 'r', raw: '{}', reason: 'path is missing' }] }));
     await at.store.finishPass('p', finished);
     await wholePass(at.store, 'q', [entry('else', { source: 'agent' })], { project: 'prj_2' });
     const stats = await at.store.stats('acme', 'prj_1');

@@ -32,7 +32,7 @@ describe('projectActivity', () => {
     const incremental = { pass: 'incremental', dateFrom: '2026-11-20T08:00:00.000Z' } as const;
     const pass = async (id: string, startedAt: string, requests: number, over: Parameters<typeof begin>[2]) => {
       await begin(at.store, id, { ...over, startedAt: new Date(startedAt) });
-      await at.store.commitPage(page(id, [], { requests }));
+      await at.store.upsertPage(page(id, [], { requests }));
       await at.store.finishPass(id, finished);
     };
     await pass('first, of everything', '2026-11-20T08:00:00Z', 250, { pass: 'incremental' });

@@ -14,7 +14,7 @@ const vote = (id: string, path: string, helpful: boolean, createdAt = '2026-11-2
   entry(id, { source: 'contextual', path, helpful, createdAt });
 
 describe('reportFigures', () => {
-  it('counts by part of the axis, source, status and vote', async () => {
+  it('counts by interval of the axis, source, status and vote', async () => {
     await using at = await temporaryStore();
     await wholePass(at.store, 'p', [
       vote('1', '/bad', false),
@@ -107,7 +107,7 @@ describe('reportFigures', () => {
     const open = ids.map((id) => entry(id, { createdAt: id === 'future' ? '2027-01-01' : created }));
     const startedAt = new Date(created);
     await begin(at.store, 'first', { startedAt });
-    await at.store.commitPage(
+    await at.store.upsertPage(
       page('first', [...open, entry('closed before', { createdAt: created, status: 'resolved' })], {
         seenAt: startedAt,
       }),
@@ -115,7 +115,7 @@ describe('reportFigures', () => {
     const close = async (passId: string, seenAt: string, changed: string[], status = 'resolved') => {
       await begin(at.store, passId, { pass: 'incremental', startedAt: new Date(Date.parse(seenAt) - 1) });
       const entries = open.filter(({ id }) => changed.includes(id)).map((one) => ({ ...one, status }));
-      await at.store.commitPage(page(passId, entries, { seenAt: new Date(seenAt) }));
+      await at.store.upsertPage(page(passId, entries, { seenAt: new Date(seenAt) }));
       await at.store.finishPass(passId, finished);
     };
     await close('a', '2026-11-02T00:00:00Z', ['1', 'reopened']);

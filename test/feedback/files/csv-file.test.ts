@@ -61,7 +61,7 @@ function record(over: Partial<FeedbackRecord>): FeedbackRecord {
 }
 
 describe('CSV', () => {
-  it('reads back as what was written, by a strict reader of RFC 4180, whatever the texts hold', () => {
+  it('reads back as what was written, by a strict reader of RFC 4180, whatever the texts are', () => {
     fc.assert(
       fc.property(fc.array(anyRecord, { maxLength: 5 }), (written) => {
         const [header, ...rows] = parseCsv(plain.header + written.map((one) => plain.line(one)).join(''));

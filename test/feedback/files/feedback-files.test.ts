@@ -41,7 +41,7 @@ async function filled(at: TemporaryStore): Promise<void> {
 async function write(at: TemporaryStore, encoder: RecordEncoder, file: string): Promise<void> {
   const handle = await open(file, 'w');
   try {
-    const records = at.store.exportRows({ org: 'acme', project: 'prj_1', includeDeleted: true });
+    const records = at.store.entryRecords({ org: 'acme', project: 'prj_1', includeDeleted: true });
     for await (const record of records) await handle.writeFile(encoder.add(record) ?? '');
     await handle.writeFile(encoder.end());
   } finally {
@@ -79,7 +79,7 @@ const formats: readonly { format: string; encoder: () => RecordEncoder; select: 
 ];
 
 describe('the files of an export', () => {
-  it.each(formats)('as $format are read by DuckDB as what the table holds, row by row', async ({ encoder, select }) => {
+  it.each(formats)('as $format are read by DuckDB as the rows of the table', async ({ encoder, select }) => {
     await using at = await temporaryStore();
     await using temporary = await temporaryFolder();
     await filled(at);

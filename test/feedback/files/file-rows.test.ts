@@ -8,13 +8,13 @@ const everything: RecordFilter = { org: 'acme', project: 'prj_1', includeDeleted
 
 async function read(store: FeedbackStore, filter: Partial<RecordFilter> = {}): Promise<FeedbackRecord[]> {
   const records: FeedbackRecord[] = [];
-  for await (const record of store.exportRows({ ...everything, ...filter })) records.push(record);
+  for await (const record of store.entryRecords({ ...everything, ...filter })) records.push(record);
   return records;
 }
 
 const idsOf = (records: readonly FeedbackRecord[]) => records.map(({ id }) => id);
 
-describe('exportRows', () => {
+describe('entryRecords', () => {
   it('hands out exactly the columns, booleans and unknown fields as what they are', async () => {
     await using at = await temporaryStore();
     await wholePass(at.store, 'p', [
@@ -76,13 +76,13 @@ describe('exportRows', () => {
     expect(await at.store.countUndated({ ...everything, project: 'other' })).toBe(0);
   });
 
-  it('is one snapshot, and keeps nobody from writing', async () => {
+  it('is one snapshot, and does not block writers', async () => {
     await using at = await temporaryStore();
     const entries = Array.from({ length: 1_200 }, (_, n) => entry(`e${String(n).padStart(4, '0')}`));
     await wholePass(at.store, 'p', entries);
     const other = await at.open();
     const seen: FeedbackRecord[] = [];
-    for await (const record of at.store.exportRows(everything)) {
+    for await (const record of at.store.entryRecords(everything)) {
       seen.push(record);
       if (seen.length !== 10) continue;
       await wholePass(other, 'q', [entry('e0005', { createdAt: '2026-11-21T00:00:00Z' }), entry('zzz')]);
@@ -94,7 +94,7 @@ describe('exportRows', () => {
   it('gives the store back when the reader stops early', async () => {
     await using at = await temporaryStore();
     await wholePass(at.store, 'p', [entry('a'), entry('b')]);
-    for await (const record of at.store.exportRows(everything)) {
+    for await (const record of at.store.entryRecords(everything)) {
       expect(record.id).toBe('a');
       break;
     }

@@ -33,7 +33,7 @@ it('is one object a line with exactly the columns in order, and no header', () =
   expect(parsed).toMatchObject({ comment: record.comment });
 });
 
-it('holds nothing but the columns, whatever a row carries', () => {
+it('has nothing but the columns, whatever else a row has', () => {
   const more = { ...record, secret: 'x' };
   expect(jsonLines.line(more)).toBe(jsonLines.line(record));
 });

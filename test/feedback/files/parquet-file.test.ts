@@ -41,7 +41,7 @@ function some(over: Partial<FeedbackRecord> = {}): FeedbackRecord {
 }
 
 describe('Parquet', () => {
-  it('is read by DuckDB as what was written, whatever the texts and times hold', async () => {
+  it('is read by DuckDB as what was written, whatever the texts and times are', async () => {
     await using temporary = await temporaryFolder();
     const file = join(temporary.folder, 'out.parquet');
     await fc.assert(
@@ -121,7 +121,7 @@ describe('Parquet', () => {
     expect(new Set(groups.slice(1).map(({ size }) => size)).size).toBe(1);
   });
 
-  it('tells no bounds of what people wrote: the end of the file holds none of it', async () => {
+  it('writes no bounds of what people wrote: nothing of it is in the end of the file', async () => {
     await using temporary = await temporaryFolder();
     const file = join(temporary.folder, 'out.parquet');
     const words = { comment: 'words', contact: 'a@b.example', code: 'x = 1', extra: { note: 'words' } };
@@ -137,7 +137,7 @@ describe('Parquet', () => {
   it('refuses a time that is none, naming the entry', () => {
     const encoder = parquet();
     expect(() => encoder.add(some({ id: 'odd', last_seen_at: 'lately' }))).toThrow(
-      'entry odd of project prj_1 holds lately where a UTC time has to be',
+      'entry odd of project prj_1 has lately where a UTC time has to be',
     );
   });
 });

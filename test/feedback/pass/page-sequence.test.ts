@@ -32,7 +32,7 @@ it('any sequence of pages ends with the last version of each id, exact counts an
         const hasMore = index < sequence.length - 1;
         const commit = page(passId, sent.entries, { from: position, rejected: sent.rejected });
         const next = hasMore ? { hasMore, nextCursor: `cursor ${index}` } : {};
-        position = (await at.store.commitPage({ ...commit, ...next })).position;
+        position = (await at.store.upsertPage({ ...commit, ...next })).position;
       }
       const pass = await at.store.finishPass(passId, finished);
 

@@ -29,12 +29,12 @@ describe('a pass', () => {
     expect(await at.store.getPass('unknown')).toBeNull();
   });
 
-  it('is joined where it stands by whoever begins it again', async () => {
+  it('is joined at its position by an attempt that begins it again', async () => {
     await using at = await temporaryStore();
     await begin(at.store, 'p');
-    await at.store.commitPage(page('p', [entry('a')], { nextCursor: 'c', hasMore: true }));
-    const held = await at.store.getPass('p');
-    expect(await begin(at.store, 'p', { runId: 'another run', startedAt: new Date('2027-01-01') })).toEqual(held);
+    await at.store.upsertPage(page('p', [entry('a')], { nextCursor: 'c', hasMore: true }));
+    const before = await at.store.getPass('p');
+    expect(await begin(at.store, 'p', { runId: 'another run', startedAt: new Date('2027-01-01') })).toEqual(before);
   });
 
   it('ends once: the first result stays', async () => {
@@ -58,7 +58,7 @@ describe('a pass', () => {
   it('is never completed before its last page was committed', async () => {
     await using at = await temporaryStore();
     await begin(at.store, 'p');
-    await at.store.commitPage(page('p', [entry('a')], { nextCursor: 'c', hasMore: true }));
+    await at.store.upsertPage(page('p', [entry('a')], { nextCursor: 'c', hasMore: true }));
     await expect(at.store.finishPass('p', finished)).rejects.toThrow('page 2 was not committed');
     expect((await at.store.getPass('p'))?.outcome).toBe('running');
   });
@@ -87,9 +87,9 @@ describe('the watermark', () => {
     const watermark = () => at.store.watermark('acme', 'prj_1');
     expect(await watermark()).toBeNull();
     await begin(at.store, 'running');
-    await at.store.commitPage(page('running', [on('20')]));
+    await at.store.upsertPage(page('running', [on('20')]));
     await begin(at.store, 'failed');
-    await at.store.commitPage(page('failed', [on('19')]));
+    await at.store.upsertPage(page('failed', [on('19')]));
     await at.store.finishPass('failed', { ...finished, outcome: 'failed' });
     await wholePass(at.store, 'other project', [on('18')], { project: 'prj_2' });
     await wholePass(at.store, 'other org', [on('18')], { org: 'globex' });
@@ -110,7 +110,7 @@ describe('the watermark', () => {
     expect(await at.store.watermark('acme', 'prj_1')).toBe('2026-11-16T00:00:00.000Z');
   });
 
-  it('does not jump over a gap that nobody has read', async () => {
+  it('does not jump over a gap that was not read', async () => {
     await using at = await temporaryStore();
     const late = { pass: 'incremental', dateFrom: '2026-11-18T00:00:00.000Z' } as const;
     await wholePass(at.store, 'before anything', [on('18')], late);

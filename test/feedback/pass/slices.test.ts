@@ -1,19 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { FeedbackEntry } from '../../../src/feedback/feedback-entry.ts';
-import {
-  CannotResume,
-  type FeedbackStore,
-  GapInDates,
-  type PageCommit,
-  RepeatedCursor,
-} from '../../../src/feedback/feedback-store.ts';
+import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
+import type { PageUpsert } from '../../../src/feedback/pass/pass-store.ts';
+import { CannotResume, GapInDates, RepeatedCursor } from '../../../src/model/sync/pass-slice.ts';
 import { everything, isoText, type PlannedSlice } from '../../../src/model/sync/slice.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const base = Date.parse('2026-11-20T00:00:00Z');
-/** An entry so many days before 20 November. */
+/** An entry `days` days before 20 November. */
 const aged = (id: string, days: number, over: Partial<FeedbackEntry> = {}) =>
   entry(id, { createdAt: isoText(base - days * day), ...over });
 const walk: PlannedSlice = { ...everything, stage: 'read', expectedPages: null };
@@ -25,13 +21,13 @@ async function read(
   store: FeedbackStore,
   passId: string,
   entries: FeedbackEntry[],
-  over: Partial<PageCommit> = {},
+  over: Partial<PageUpsert> = {},
 ): Promise<void> {
   const row = await store.getPass(passId);
   if (row === null) throw new Error('no such pass');
   const seenAt = new Date(Date.parse(row.startedAt) + 60_000);
   const from = row.position;
-  await store.commitPage(page(passId, entries, { from, seenAt, ...over }));
+  await store.upsertPage(page(passId, entries, { from, seenAt, ...over }));
 }
 
 const more = (nextCursor: string) => ({ nextCursor, hasMore: true });
@@ -108,13 +104,13 @@ describe('a slice whose cursor died', () => {
     );
   };
 
-  it('is gone on with by date, from the last entry seen', async () => {
+  it('is continued by date from the last entry seen', async () => {
     await using at = await temporaryStore();
     await begun(at.store, [1, 2, 3]);
     await at.store.cutSlice('p', 'another cursor');
     expect(await current(at.store, 'p')).toBe(1);
     await at.store.cutSlice('p', 'c');
-    // A page ends where its last ten entries begin: one odd date among them misleads nobody.
+    // A page ends where its last ten entries begin: one odd date among them does not mislead.
     const joinsAt = isoText(base - day);
     expect(await at.store.currentSlice('p')).toMatchObject({
       slice: 2,
@@ -128,7 +124,7 @@ describe('a slice whose cursor died', () => {
     expect(await at.store.currentSlice('p')).toMatchObject({ stage: 'undated', dateFrom: null, dateTo: null });
   });
 
-  it('is gone on with upwards where the oldest come first', async () => {
+  it('is continued upwards where the oldest come first', async () => {
     await using at = await temporaryStore();
     await begun(at.store, [9, 8, 7], [{ ...walk, dateTo: isoText(base) }]);
     await at.store.cutSlice('p', 'c');
@@ -156,14 +152,14 @@ describe('a slice whose cursor died', () => {
     expect(await current(at.store, 'p')).toBe(3);
   });
 
-  it('cannot be gone on with where entries are not in the order of their dates', async () => {
+  it('cannot be continued where entries are not in the order of their dates', async () => {
     await using at = await temporaryStore();
     await begun(at.store, [5, 1, 7, 2, 9, 3]);
     await expect(at.store.cutSlice('p', 'c')).rejects.toThrow(CannotResume);
     expect(await at.store.currentSlice('p')).toMatchObject({ slice: 1, outcome: 'reading' });
   });
 
-  it('cannot be gone on with for ever without coming further', async () => {
+  it('cannot be continued for ever without getting further', async () => {
     await using at = await temporaryStore();
     await begun(at.store, [1, 2, 3]);
     await at.store.cutSlice('p', 'c');
@@ -174,11 +170,11 @@ describe('a slice whose cursor died', () => {
 
 describe('entries that are gone', () => {
   const tombstones = async (store: FeedbackStore) => (await store.countEntries('acme', 'prj_1')).tombstones;
-  const held = [aged('a', 1), aged('b', 2), aged('c', 3)];
+  const stored = [aged('a', 1), aged('b', 2), aged('c', 3)];
 
   it('are tombstoned after a second reading that covers them, with their history', async () => {
     await using at = await temporaryStore();
-    await wholePass(at.store, 'first', held);
+    await wholePass(at.store, 'first', stored);
     await begin(at.store, 'second', { startedAt: later });
     await read(at.store, 'second', [aged('a', 1), aged('c', 3)]);
     expect(await tombstones(at.store)).toBe(0);
@@ -196,7 +192,7 @@ describe('entries that are gone', () => {
     await using at = await temporaryStore();
     const rest = [aged('a', 1), aged('c', 3)];
     const nameless = { rejected: [{ id: `sha256:${'0'.repeat(32)}`, raw: '{"id":7}', reason: 'id: expected string' }] };
-    await wholePass(at.store, 'first', held);
+    await wholePass(at.store, 'first', stored);
     for (const [passId, startedAt, over] of [
       ['second', later, nameless],
       ['third', latest, {}],
@@ -211,32 +207,32 @@ describe('entries that are gone', () => {
   });
 
   it.each([
-    ['of an entry that is held', 'b', false],
+    ['of an entry that is stored', 'b', false],
     ['without an id', `sha256:${'0'.repeat(32)}`, false],
-    ['of an entry that was never held', 'x', true],
-  ])('are not proved to be as held by a reading with a reject %s', async (_what, id, isProved) => {
+    ['of an entry that was never stored', 'x', true],
+  ])('are not complete after a reading with a reject %s', async (_what, id, isComplete) => {
     await using at = await temporaryStore();
-    await wholePass(at.store, 'first', held);
+    await wholePass(at.store, 'first', stored);
     await begin(at.store, 'second', { startedAt: later });
     const rejected = [{ id, raw: '{}', reason: 'createdAt: expected string, got number' }];
-    await read(at.store, 'second', held, { rejected });
+    await read(at.store, 'second', stored, { rejected });
     await at.store.finishPass('second', finished);
-    expect((await at.store.verifiedUpTo('acme', 'prj_1')) === later.toISOString()).toBe(isProved);
+    expect((await at.store.verifiedUpTo('acme', 'prj_1')) === later.toISOString()).toBe(isComplete);
   });
 
   it('are not gone when the second reading finds them', async () => {
     await using at = await temporaryStore();
-    await wholePass(at.store, 'first', held);
+    await wholePass(at.store, 'first', stored);
     await begin(at.store, 'second', { startedAt: later });
     await read(at.store, 'second', [aged('a', 1), aged('c', 3)]);
-    await read(at.store, 'second', held);
+    await read(at.store, 'second', stored);
     expect((await at.store.finishPass('second', finished)).outcome).toBe('completed');
     expect(await tombstones(at.store)).toBe(0);
   });
 
   it('are looked for with wide margins when the second reading does not cover them', async () => {
     await using at = await temporaryStore();
-    await wholePass(at.store, 'first', held);
+    await wholePass(at.store, 'first', stored);
     await begin(at.store, 'second', { startedAt: later });
     await read(at.store, 'second', [aged('a', 1), aged('b', 2)]);
     await read(at.store, 'second', [aged('a', 1)]);
@@ -247,9 +243,9 @@ describe('entries that are gone', () => {
     expect(await at.rows('select id from feedback where deleted_at is not null')).toEqual([{ id: 'c' }]);
   });
 
-  it('are none of a pass that read only a part, but those of that part', async () => {
+  it('are none of the whole for a pass that read some dates, but those within them', async () => {
     await using at = await temporaryStore();
-    await wholePass(at.store, 'first', [...held, aged('d', 30), aged('e', 31), aged('f', 32)]);
+    await wholePass(at.store, 'first', [...stored, aged('d', 30), aged('e', 31), aged('f', 32)]);
     const dates = { dateFrom: isoText(base - 33 * day), dateTo: isoText(base - 29 * day) };
     await begin(at.store, 'second', { ...dates, startedAt: later });
     await read(at.store, 'second', [aged('d', 30), aged('f', 32)]);
@@ -273,7 +269,7 @@ describe('entries that are gone', () => {
   it('are never noted by a review or an incremental pass', async () => {
     await using at = await temporaryStore();
     const others = Array.from({ length: 400 }, (_, index) => aged(`z${index}`, 10 + index, { status: 'resolved' }));
-    await wholePass(at.store, 'first', [...held, ...others]);
+    await wholePass(at.store, 'first', [...stored, ...others]);
     await begin(at.store, 'review', { pass: 'review', startedAt: later, slices: [{ ...walk, stage: 'open' }] });
     await read(at.store, 'review', []);
     for (const stage of ['look', 'again']) {
@@ -294,7 +290,7 @@ describe('entries that are gone', () => {
   });
 });
 
-describe('what is proved', () => {
+describe('what is complete', () => {
   const proved = (store: FeedbackStore) => store.verifiedUpTo('acme', 'prj_1');
 
   it('is everything after a walk of one page, as of its start', async () => {
@@ -368,7 +364,7 @@ describe('what is proved', () => {
 });
 
 describe('an incremental pass', () => {
-  it('begins earlier when it does not come upon what was read before', async () => {
+  it('begins earlier when it does not reach what was read before', async () => {
     await using at = await temporaryStore();
     await wholePass(at.store, 'first', [aged('a', 1), aged('b', 1.2)]);
     await begin(at.store, 'next', { pass: 'incremental', dateFrom: isoText(base - 2 * day), startedAt: later });

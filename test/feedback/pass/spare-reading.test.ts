@@ -31,7 +31,7 @@ async function read(
   const row = await store.getPass(passId);
   if (row === null) throw new Error('no such pass');
   const askedAt = new Date(seenAt.getTime() - 10);
-  await store.commitPage(page(passId, sent, { from: row.position, seenAt, askedAt, mayCheck: true }));
+  await store.upsertPage(page(passId, sent, { from: row.position, seenAt, askedAt, mayCheck: true }));
 }
 
 const isComplete = async (store: FeedbackStore, passId: string) => (await store.getPass(passId))?.position.complete;
@@ -70,7 +70,7 @@ describe('what a pass with spare requests reads', () => {
     expect(await here.store.getPass('v')).toMatchObject({ expectedPages: 3, position: { complete: false } });
   });
 
-  it('proves each window, and completes when none is left', async () => {
+  it('verifies each window, and completes when none is left', async () => {
     await using here = await temporaryStore();
     await wholePass(here.store, 's', entries(0, 200));
     await verify(here.store, 'v');
@@ -127,7 +127,7 @@ describe('latestCosts', () => {
     await using here = await temporaryStore();
     const pass = async (id: string, hours: number, requests: number, over: Parameters<typeof begin>[2]) => {
       await begin(here.store, id, { ...over, startedAt: new Date(base + hours * hour) });
-      await here.store.commitPage(page(id, [], { requests }));
+      await here.store.upsertPage(page(id, [], { requests }));
       await here.store.finishPass(id, finished);
     };
     const incremental = { pass: 'incremental', dateFrom: '2026-10-31T00:00:00.000Z' } as const;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { RepeatedCursor, StalePosition } from '../../../src/feedback/feedback-store.ts';
+import { StalePosition } from '../../../src/feedback/pass/pass-store.ts';
+import { RepeatedCursor } from '../../../src/model/sync/pass-slice.ts';
 import {
   begin,
   entry,
@@ -16,7 +17,7 @@ describe('the rows of a page', () => {
   it('holds every field as sent, and the time in UTC beside it', async () => {
     await using at = await temporaryStore();
     await begin(at.store, 'p');
-    await at.store.commitPage(
+    await at.store.upsertPage(
       page('p', [
         entry('c', {
           comment: 'great',
@@ -81,7 +82,7 @@ describe('the rows of a page', () => {
     await using at = await temporaryStore();
     await wholePass(at.store, 'first', [entry('same'), entry('edited'), entry('other')]);
     await begin(at.store, 'second');
-    const { counts } = await at.store.commitPage(
+    const { counts } = await at.store.upsertPage(
       page('second', [entry('same'), entry('edited', { comment: 'more' }), entry('new')], {
         seenAt: new Date('2026-11-22T00:00:00Z'),
       }),
@@ -144,7 +145,7 @@ describe('the rows of a page', () => {
     ]);
   });
 
-  it('stores emoji, a megabyte of text and what no database could hold as text', async () => {
+  it('stores emoji, a megabyte of text and what no database can store as text', async () => {
     await using at = await temporaryStore();
     const long = '👍🏽'.repeat(250_000);
     const odd = entry('odd \uD83D', { comment: 'a\u0000b\uDC00', path: long });
@@ -166,7 +167,7 @@ describe('the rows of a page', () => {
     const sent = [entry(noise(1)), entry(noise(2), { createdAt: null })];
     await begin(at.store, 'p');
     const reject = { id: noise(3), raw: '{}', reason: 'path: missing' };
-    await at.store.commitPage(page('p', sent, { rejected: [reject] }));
+    await at.store.upsertPage(page('p', sent, { rejected: [reject] }));
     expect(await at.store.countEntries('acme', 'prj_1')).toEqual({ entries: 2, rejects: 1, tombstones: 0 });
   });
 
@@ -185,7 +186,7 @@ describe('the rows of a page', () => {
       running = setImmediate(turn);
     };
     let running = setImmediate(turn);
-    const { counts } = await at.store.commitPage(page('p', [...many, entry('e7')], { rejected }));
+    const { counts } = await at.store.upsertPage(page('p', [...many, entry('e7')], { rejected }));
     clearImmediate(running);
     expect(turns).toBeGreaterThanOrEqual(7);
     expect(counts).toEqual({ ...none, seen: 3_903, inserted: 3_201, updated: 1, rejected: 701 });
@@ -199,7 +200,7 @@ describe('the rows of a page', () => {
     await begin(at.store, 'p');
     const many = Array.from({ length: 1_201 }, (_, index) => entry(`e${index}`));
     await at.run('alter table sync_passes rename column seen to gone');
-    await expect(at.store.commitPage(page('p', many))).rejects.toThrow(/no such column|42703/);
+    await expect(at.store.upsertPage(page('p', many))).rejects.toThrow(/no such column|42703/);
     await at.run('alter table sync_passes rename column gone to seen');
     expect(await at.rows('select id from feedback')).toEqual([]);
     expect((await at.store.getPass('p'))?.position).toEqual({ page: 0, cursor: null, complete: false });
@@ -214,7 +215,7 @@ describe('history', () => {
       entry('e', { status: 'in_progress', comment: 'private', contact: 'a@b.example' }),
     ]);
     await begin(at.store, 'p3');
-    await at.store.commitPage(
+    await at.store.upsertPage(
       page('p3', [entry('e', { status: 'resolved' })], { seenAt: new Date('2026-12-01T00:00:00Z') }),
     );
     expect(await at.rows('select * from feedback_changes order by seen_at, old')).toEqual([
@@ -237,7 +238,7 @@ describe('history', () => {
     ]);
   });
 
-  it('brings an entry back that was held as deleted', async () => {
+  it('brings back an entry that was tombstoned', async () => {
     await using at = await temporaryStore();
     await wholePass(at.store, 'p1', [entry('e'), entry('gone')]);
     await at.run("update feedback set deleted_at = '2026-11-21T09:00:00.000Z'");
@@ -261,11 +262,11 @@ describe('rejects', () => {
   it('keeps what cannot be understood, replaces it when sent again and drops it once it can be', async () => {
     await using at = await temporaryStore();
     await begin(at.store, 'p1');
-    const first = await at.store.commitPage(page('p1', [entry('good')], { rejected: [reject] }));
+    const first = await at.store.upsertPage(page('p1', [entry('good')], { rejected: [reject] }));
     expect(first.counts).toEqual({ ...none, seen: 2, inserted: 1, rejected: 1 });
     await begin(at.store, 'p2');
     const twice = [reject, { ...reject, reason: 'status: boolean' }];
-    await at.store.commitPage(page('p2', [], { rejected: twice, seenAt: new Date('2026-11-22T00:00:00Z') }));
+    await at.store.upsertPage(page('p2', [], { rejected: twice, seenAt: new Date('2026-11-22T00:00:00Z') }));
     expect(await at.rows('select * from feedback_rejects')).toEqual([
       {
         project_id: 'prj_1',
@@ -287,7 +288,7 @@ describe('rejects', () => {
     await at.run("update feedback set deleted_at = '2026-11-21T09:00:00.000Z'");
     await begin(at.store, 'p2');
     const seenAt = new Date('2026-11-22T00:00:00Z');
-    const { counts } = await at.store.commitPage(page('p2', [], { rejected: [reject], seenAt }));
+    const { counts } = await at.store.upsertPage(page('p2', [], { rejected: [reject], seenAt }));
     expect(counts).toEqual({ ...none, seen: 1, rejected: 1 });
     expect(await at.rows('select comment, last_seen_at, deleted_at from feedback')).toEqual([
       { comment: 'kept', last_seen_at: '2026-11-22T00:00:00.000Z', deleted_at: null },
@@ -299,10 +300,10 @@ describe('the position', () => {
   it('moves with the page, and counters add up over pages', async () => {
     await using at = await temporaryStore();
     await begin(at.store, 'p');
-    const first = await at.store.commitPage(page('p', [entry('a')], { nextCursor: 'c1', hasMore: true }));
+    const first = await at.store.upsertPage(page('p', [entry('a')], { nextCursor: 'c1', hasMore: true }));
     expect(first.position).toEqual({ page: 1, cursor: 'c1', complete: false });
     expect((await at.store.getPass('p'))?.position).toEqual(first.position);
-    const last = await at.store.commitPage(page('p', [entry('a'), entry('b')], { from: first.position }));
+    const last = await at.store.upsertPage(page('p', [entry('a'), entry('b')], { from: first.position }));
     expect(last.position).toEqual({ page: 2, cursor: null, complete: true });
     expect(await at.store.getPass('p')).toMatchObject({
       pages: 2,
@@ -314,7 +315,7 @@ describe('the position', () => {
   it('refuses a page read from anywhere else', async () => {
     await using at = await temporaryStore();
     await begin(at.store, 'p');
-    const from = (await at.store.commitPage(page('p', [], { nextCursor: 'c1', hasMore: true }))).position;
+    const from = (await at.store.upsertPage(page('p', [], { nextCursor: 'c1', hasMore: true }))).position;
     const others = [
       { page: 0, cursor: null, complete: false },
       { ...from, page: 2 },
@@ -323,26 +324,26 @@ describe('the position', () => {
       { ...from, complete: true },
     ];
     for (const other of others) {
-      await expect(at.store.commitPage(page('p', [entry('x')], { from: other }))).rejects.toThrow(StalePosition);
+      await expect(at.store.upsertPage(page('p', [entry('x')], { from: other }))).rejects.toThrow(StalePosition);
     }
     expect(await at.rows('select * from feedback')).toEqual([]);
-    const { position } = await at.store.commitPage(page('p', [], { from }));
-    await expect(at.store.commitPage(page('p', [entry('x')], { from: position }))).rejects.toThrow(StalePosition);
+    const { position } = await at.store.upsertPage(page('p', [], { from }));
+    await expect(at.store.upsertPage(page('p', [entry('x')], { from: position }))).rejects.toThrow(StalePosition);
   });
 
   it('refuses a page for a pass that has ended, and for one that never began', async () => {
     await using at = await temporaryStore();
     await begin(at.store, 'p');
     await at.store.finishPass('p', { ...finished, outcome: 'cancelled' });
-    await expect(at.store.commitPage(page('p', [entry('x')]))).rejects.toThrow('has ended (cancelled)');
-    await expect(at.store.commitPage(page('unknown', [entry('x')]))).rejects.toThrow('no sync pass unknown');
+    await expect(at.store.upsertPage(page('p', [entry('x')]))).rejects.toThrow('has ended (cancelled)');
+    await expect(at.store.upsertPage(page('unknown', [entry('x')]))).rejects.toThrow('no sync pass unknown');
     expect(await at.rows('select * from feedback')).toEqual([]);
   });
 
   it('never takes a page without a cursor for the last one when more is promised', async () => {
     await using at = await temporaryStore();
     await begin(at.store, 'p');
-    await expect(at.store.commitPage(page('p', [entry('x')], { hasMore: true }))).rejects.toThrow('has no cursor');
+    await expect(at.store.upsertPage(page('p', [entry('x')], { hasMore: true }))).rejects.toThrow('has no cursor');
     expect((await at.store.getPass('p'))?.position).toEqual({ page: 0, cursor: null, complete: false });
   });
 
@@ -351,22 +352,22 @@ describe('the position', () => {
     await begin(at.store, 'p');
     let from = (await begin(at.store, 'p')).position;
     for (const cursor of ['a', 'b', 'c']) {
-      from = (await at.store.commitPage(page('p', [], { from, nextCursor: cursor, hasMore: true }))).position;
+      from = (await at.store.upsertPage(page('p', [], { from, nextCursor: cursor, hasMore: true }))).position;
     }
     for (const cursor of ['a', 'c']) {
       const repeated = page('p', [entry('x')], { from, nextCursor: cursor, hasMore: true });
-      await expect(at.store.commitPage(repeated)).rejects.toThrow(RepeatedCursor);
+      await expect(at.store.upsertPage(repeated)).rejects.toThrow(RepeatedCursor);
     }
     expect(await at.rows('select * from feedback')).toEqual([]);
     expect((await at.store.getPass('p'))?.position).toEqual(from);
-    await at.store.commitPage(page('p', [], { from, nextCursor: 'd', hasMore: true }));
+    await at.store.upsertPage(page('p', [], { from, nextCursor: 'd', hasMore: true }));
   });
 
   it('lets another pass use the same cursors, and forgets those of a pass that has ended', async () => {
     await using at = await temporaryStore();
     for (const passId of ['p', 'q']) {
       await begin(at.store, passId);
-      await at.store.commitPage(page(passId, [], { nextCursor: 'a', hasMore: true }));
+      await at.store.upsertPage(page(passId, [], { nextCursor: 'a', hasMore: true }));
     }
     await at.store.finishPass('p', { ...finished, outcome: 'failed', error: 'ServerError: 500' });
     expect(await at.rows('select pass_id from sync_cursors')).toEqual([{ pass_id: 'q' }]);
@@ -389,10 +390,10 @@ describe('a transaction that fails in the middle', () => {
       nextCursor: 'c',
       hasMore: true,
     });
-    await expect(at.store.commitPage(commit)).rejects.toThrow(/no such column|42703/);
+    await expect(at.store.upsertPage(commit)).rejects.toThrow(/no such column|42703/);
     await at.run('alter table sync_passes rename column gone to seen');
     expect(await everything()).toEqual(before);
-    const { counts } = await at.store.commitPage(commit);
+    const { counts } = await at.store.upsertPage(commit);
     expect(counts).toEqual({ ...none, seen: 3, inserted: 1, updated: 1, rejected: 1 });
   });
 });
@@ -418,11 +419,11 @@ describe('the greatest createdAt', () => {
     await using at = await temporaryStore();
     await begin(at.store, 'p');
     const from = (
-      await at.store.commitPage(
+      await at.store.upsertPage(
         page('p', [entry('a', { createdAt: '2026-11-20T00:00:00Z' })], { nextCursor: 'c', hasMore: true }),
       )
     ).position;
-    await at.store.commitPage(page('p', [entry('b', { createdAt: '2026-11-19T00:00:00Z' })], { from }));
+    await at.store.upsertPage(page('p', [entry('b', { createdAt: '2026-11-19T00:00:00Z' })], { from }));
     expect((await at.store.getPass('p'))?.greatestCreatedAt).toBe('2026-11-20T00:00:00.000Z');
     const other = await wholePass(at.store, 'q', [entry('n', { createdAt: null })]);
     expect(other.greatestCreatedAt).toBeNull();

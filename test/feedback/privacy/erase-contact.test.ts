@@ -29,7 +29,7 @@ async function sync(store: FeedbackStore, project = 'prj_1', entries = [hers, na
   passes += 1;
   const passId = `pass-${passes}`;
   await begin(store, passId, { project });
-  await store.commitPage(page(passId, entries, { rejected: [reject, otherReject] }));
+  await store.upsertPage(page(passId, entries, { rejected: [reject, otherReject] }));
   return (await store.finishPass(passId, finished)).entries;
 }
 
@@ -75,7 +75,7 @@ describe('erase', () => {
     expect(await sync(db.store, 'prj_1', [fromBob])).toMatchObject({ updated: 1 });
   });
 
-  it('keeps out one who was not there yet, and leaves a row of each erasure that tells nobody', async () => {
+  it('keeps out a person who was not there yet, and leaves a row of each erasure that names no person', async () => {
     await using db = await temporaryStore();
     const first = await db.store.erase({ contact: 'mailto:jane.doe@mail.example', at });
     expect(first).toMatchObject({ entries: 0, changes: 0, rejects: 0, projects: [] });
@@ -173,7 +173,7 @@ describe('erase', () => {
     await using db = await temporaryStore(privacyWith({ comments: 'drop' }));
     await begin(db.store, 'restricted');
     const rejected = [{ id: 'jane.doe@mail.example', raw: '{"id":"jane.doe@mail.example"}', reason: 'x' }];
-    await db.store.commitPage(page('restricted', [], { rejected }));
+    await db.store.upsertPage(page('restricted', [], { rejected }));
     await db.store.finishPass('restricted', finished);
     expect(await db.store.erase({ contact, at })).toMatchObject({ rejects: 1 });
     expect(await db.rows('select id, raw from feedback_rejects')).toEqual([

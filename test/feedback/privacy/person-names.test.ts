@@ -80,7 +80,7 @@ describe('namesOneOf', () => {
     'jane@sub.mail.example',
     'jane',
     '',
-  ])('takes %j for somebody else', (text) => {
+  ])('takes %j for another person', (text) => {
     expect(namesOneOf(`${lockFile}\n${text}`, jane)).toBe(false);
   });
 

@@ -9,7 +9,7 @@ import { entry } from '../../tools/feedback/temporary-store.ts';
 
 const now = new Date('2026-11-21T08:00:00Z');
 const marker = 'PLANTED';
-const nobody = { now, erased: new Set<string>(), storeKey: 'k' };
+const nothingErased = { now, erased: new Set<string>(), storeKey: 'k' };
 
 /** Texts that all contain the marker, or nothing at all. */
 const text = fc.option(fc.string().map((more) => `${more}${marker}${more}`));
@@ -36,7 +36,10 @@ describe('personal data', () => {
     fc.assert(
       fc.property(anyEntry, handling, handling, (sent, contacts, comments) => {
         const content = entryContent(sent, 'acme', 'prj_1');
-        const row = new PersonalData(privacyWith({ contacts, comments }), nobody).sent(content, seen.first_seen_at);
+        const row = new PersonalData(privacyWith({ contacts, comments }), nothingErased).sent(
+          content,
+          seen.first_seen_at,
+        );
         for (const [column, how] of [
           ['contact', contacts],
           ['comment', comments],
@@ -60,18 +63,18 @@ describe('personal data', () => {
     });
     fc.assert(
       fc.property(anyEntry, settings, (sent, over) => {
-        const personal = new PersonalData(privacyWith(over), nobody);
+        const personal = new PersonalData(privacyWith(over), nothingErased);
         const content = entryContent(sent, 'acme', 'prj_1');
         const fromPage = { ...personal.sent(content, seen.first_seen_at), ...seen };
-        expect(personal.held(fromPage)).toBe(fromPage);
-        expect(personal.held({ ...content, ...seen })).toEqual(fromPage);
+        expect(personal.stored(fromPage)).toBe(fromPage);
+        expect(personal.stored({ ...content, ...seen })).toEqual(fromPage);
       }),
     );
   });
 
   it('of an erased person is gone wherever the address stands, and of others it stays', () => {
     const erased = new Set(['jane@mail.example']);
-    const personal = new PersonalData(privacyWith({}), { ...nobody, erased });
+    const personal = new PersonalData(privacyWith({}), { ...nothingErased, erased });
     const place = fc.constantFrom('comment', 'contact', 'code', 'filename', 'lang', 'path', 'source', 'status');
     fc.assert(
       fc.property(anyEntry, place, fc.constantFrom(' ', '<', ': ', '\n'), (sent, field, before) => {
@@ -87,7 +90,7 @@ describe('personal data', () => {
   });
 
   it('of a reject is its raw text: any JSON leaves names of fields only', () => {
-    const personal = new PersonalData(privacyWith({ comments: 'drop' }), nobody);
+    const personal = new PersonalData(privacyWith({ comments: 'drop' }), nothingErased);
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const { raw } = personal.reject({ id: 'r', raw: JSON.stringify(value), reason: 'x' });
@@ -98,7 +101,7 @@ describe('personal data', () => {
   });
 
   it('is recognised by what an entry has, not by where it came from', () => {
-    const personal = new PersonalData(privacyWith({}), { ...nobody, erased: new Set(['@jane']) });
+    const personal = new PersonalData(privacyWith({}), { ...nothingErased, erased: new Set(['@jane']) });
     expect(personal.sent(entryContent(entry('1', { contact: ' @Jane' }), 'a', 'p'), '').contact).toBeNull();
     expect(personal.sent(entryContent(entry('1', { comment: '@jane' }), 'a', 'p'), '').comment).toBe('@jane');
   });

@@ -20,7 +20,7 @@ let passes = 0;
 async function sync(store: FeedbackStore, entries: ReturnType<typeof entry>[], rejected: RejectedEntry[] = []) {
   passes += 1;
   await begin(store, `pass-${passes}`);
-  await store.commitPage(page(`pass-${passes}`, entries, { rejected }));
+  await store.upsertPage(page(`pass-${passes}`, entries, { rejected }));
   return (await store.finishPass(`pass-${passes}`, finished)).entries;
 }
 
@@ -79,7 +79,7 @@ describe('drop', () => {
 });
 
 describe.each(['hash', 'drop'] as const)('rejects with %s', (comments) => {
-  it('keep reason and field names only, and no digest of what they held', async () => {
+  it('keep only reason and field names, and no digest of their text', async () => {
     await using at = await temporaryStore(privacyWith({ comments }));
     const digest = 'sha256:0123456789abcdef0123456789abcdef';
     await sync(at.store, [], [reject, { id: digest, raw: '"jane@mail.example"', reason: 'no object' }]);
@@ -95,7 +95,7 @@ describe.each(['hash', 'drop'] as const)('rejects with %s', (comments) => {
 });
 
 describe('another setting than before', () => {
-  it('is applied to all that is stored, also of projects nobody syncs any more, once', async () => {
+  it('is applied once to everything stored, also of projects that are no longer synced', async () => {
     await using at = await temporaryStore();
     const many = Array.from({ length: 1_200 }, (_, n) => jane(`${n}`.padStart(4, '0')));
     await sync(at.store, many, [reject]);
@@ -130,7 +130,7 @@ describe('another setting than before', () => {
     ]);
   });
 
-  it('back to keep takes what the next sync brings, and changes nothing by itself', async () => {
+  it('set back to keep changes nothing until the next sync brings the data', async () => {
     await using at = await temporaryStore(privacyWith({ contacts: 'hash', comments: 'drop' }));
     await sync(at.store, [jane()]);
     const keeping = await at.open();
@@ -182,7 +182,7 @@ describe('retention', () => {
     await using at = await temporaryStore(privacyWith({ retentionMs: 10 * day }));
     await sync(at.store, [jane()]);
     await begin(at.store, 'later', { startedAt: tenDaysLater });
-    const { counts } = await at.store.commitPage(page('later', [jane()], { seenAt: tenDaysLater }));
+    const { counts } = await at.store.upsertPage(page('later', [jane()], { seenAt: tenDaysLater }));
     expect(counts).toMatchObject({ unchanged: 1, updated: 0 });
     expect(await at.rows(personal)).toEqual([{ contact: null, comment: null, code: null, extra: null }]);
   });

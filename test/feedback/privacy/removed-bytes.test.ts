@@ -20,7 +20,7 @@ describe('the bytes of what was removed are in no file of SQLite', () => {
     await using db = await temporarySqliteStore();
     await begin(db.store, 'p');
     const raw = '{"id":"r","contact":"jane@planted.example","comment":"PLANTED-JANE"}';
-    await db.store.commitPage(page('p', many, { rejected: [{ id: 'r', raw, reason: 'x' }] }));
+    await db.store.upsertPage(page('p', many, { rejected: [{ id: 'r', raw, reason: 'x' }] }));
     await db.store.finishPass('p', finished);
     expect(bytesIn(db.folder)).toContain('PLANTED-JANE');
     const result = await db.store.erase({ contact: 'jane@planted.example', at });

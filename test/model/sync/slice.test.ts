@@ -19,7 +19,7 @@ const moments = fc.integer({ min: base, max: base + 60 * day });
 
 /** How a service may understand the bounds of a date filter (service-interface.md: "not shown"). */
 interface Rules {
-  /** Takes date-times for their dates, at midnight of a zone so many minutes from UTC. */
+  /** Takes date-times for their dates, at midnight of a zone that many minutes from UTC. */
   coarse: boolean;
   zoneMinutes: number;
   fromIsExclusive: boolean;
@@ -49,7 +49,7 @@ function returned(entries: readonly number[], query: { dateFrom: string | null; 
 }
 
 describe('the order of a page', () => {
-  it('is told by its dates, also when one of them is odd', () => {
+  it('is learnt from its dates, also when one of them is odd', () => {
     const dates = Array.from({ length: 40 }, (_, index) => isoText(base + index * day));
     expect(orderOf(dates)).toBe('oldest');
     expect(orderOf([...dates].reverse())).toBe('newest');

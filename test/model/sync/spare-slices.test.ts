@@ -15,7 +15,7 @@ const at = '2026-11-21T12:00:00.000Z';
 const ago = (ms: number) => isoText(Date.parse(at) - ms);
 const observedMs = 28 * day;
 
-/** A window of 90 entries of the day so many days ago, seen last an hour later. */
+/** A window of 90 entries of the day that many days ago, last seen an hour later. */
 function dayWindow(days: number, more: Partial<DatedWindow> = {}): DatedWindow {
   const oldest = ago(days * day);
   const newest = ago(days * day - 20 * hour);
@@ -40,7 +40,7 @@ describe('which windows are read again first', () => {
     expect(chosen(question(windows))).toEqual([2, 1, 0]);
   });
 
-  it('those that were proved longest ago, of equally changing ones', () => {
+  it('those that were complete longest ago, of equally changing ones', () => {
     const ranges = [
       { from: null, to: middle.oldest, verifiedUpTo: ago(3 * day) },
       { from: middle.oldest, to: recent.oldest, verifiedUpTo: ago(9 * day) },
@@ -50,20 +50,20 @@ describe('which windows are read again first', () => {
     expect(chosen(question(windows, { ranges }))).toEqual([1, 2, 0]);
   });
 
-  it('takes a window that was never proved for as old as its entry that was not seen for longest', () => {
+  it('takes a window that was never complete for as old as its entry that was seen longest ago', () => {
     const ranges = [{ from: null, to: null, verifiedUpTo: null }];
     const windows = [{ ...old, leastSeen: ago(hour / 2) }, { ...middle, leastSeen: ago(2 * hour) }, recent];
     expect(chosen(question([windows[0] ?? old, windows[1] ?? middle], { ranges }))).toEqual([1]);
   });
 
-  it('leaves alone what was checked within the rest, or read within it without being proved', () => {
+  it('leaves alone what was checked within the rest time, or read within it without becoming complete', () => {
     expect(chosen(question([old], { restMs: 3 * day }))).toEqual([]);
     expect(
       chosen(question([old, middle], { read: [{ dateFrom: null, dateTo: isoText(Date.parse(middle.oldest) + 1) }] })),
     ).toEqual([1]);
   });
 
-  it('takes at most so many', () => {
+  it('takes at most as many as asked', () => {
     expect(worthReading(question([old, middle, recent]), 2)).toHaveLength(2);
   });
 });

@@ -15,7 +15,7 @@ const holds = ({ from, to }: Pick<VerifiedRange, 'from' | 'to'>, at: string) =>
   (from === null || from <= at) && (to === null || at < to);
 
 describe('markVerified', () => {
-  it('keeps the ranges without gap or overlap, and for each day the latest reading that held it', () => {
+  it('keeps the ranges without gap or overlap, and for each day the latest reading that covered it', () => {
     fc.assert(
       fc.property(readings, (all) => {
         const ranges = all.reduce<readonly VerifiedRange[]>(markVerified, unverified);
@@ -45,7 +45,7 @@ describe('markVerified', () => {
   });
 });
 
-it('what is proved is as old as the oldest proof of a part', () => {
+it('the whole is complete as of its oldest range', () => {
   expect(leastVerified([{ verifiedUpTo: day(3) }, { verifiedUpTo: day(1) }])).toBe(day(1));
   expect(leastVerified([{ verifiedUpTo: day(3) }, { verifiedUpTo: null }])).toBeNull();
 });

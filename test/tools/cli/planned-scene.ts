@@ -29,7 +29,7 @@ export async function storeStories(folder: string, stories: readonly ProjectStor
         const workflow = { workflowId: `sync:acme:${project}:${pass}`, runId: passId };
         const dateFrom = pass === 'incremental' ? new Date(startedAt.getTime() - dayMs).toISOString() : null;
         await store.beginPass({ passId, org: 'acme', project, pass, ...workflow, dateFrom, dateTo: null, startedAt });
-        await store.commitPage({
+        await store.upsertPage({
           passId,
           from: { page: 0, cursor: null, complete: false },
           // An incremental pass finds what came in on its day, which was read before.

@@ -82,13 +82,13 @@ function isSame(entry: Fields, row: Fields): boolean {
   };
   if (Object.entries(expected).some(([column, value]) => row[column] !== value)) return false;
   const extra = Object.entries(entry).filter(([name]) => !known.includes(name));
-  const held = typeof row.extra === 'string' ? Object.entries(JSON.parse(row.extra) as Fields) : [];
+  const stored = typeof row.extra === 'string' ? Object.entries(JSON.parse(row.extra) as Fields) : [];
   const sorted = (fields: [string, unknown][]) =>
     JSON.stringify(
       fields.sort(([a], [b]) => (a < b ? -1 : 1)),
       sortKeys,
     );
-  return sorted(extra) === sorted(held);
+  return sorted(extra) === sorted(stored);
 }
 
 function sortKeys(_name: string, value: unknown): unknown {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import type { FeedbackEntry } from '../../../src/feedback/feedback-entry.ts';
-import type { FeedbackStore, PageCommit, PassRow } from '../../../src/feedback/feedback-store.ts';
+import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
+import type { PageUpsert, PassRow } from '../../../src/feedback/pass/pass-store.ts';
 import { openPostgresFeedbackStore } from '../../../src/feedback/postgres-store.ts';
 import type { Privacy } from '../../../src/feedback/privacy/privacy.ts';
 import { openSqliteFeedbackStore } from '../../../src/feedback/sqlite-store.ts';
@@ -144,7 +145,7 @@ export async function begin(
 }
 
 /** A page read from the beginning, the last one unless told otherwise. */
-export function page(passId: string, entries: FeedbackEntry[], over: Partial<PageCommit> = {}): PageCommit {
+export function page(passId: string, entries: FeedbackEntry[], over: Partial<PageUpsert> = {}): PageUpsert {
   return {
     passId,
     from: { page: 0, cursor: null, complete: false },
@@ -173,6 +174,6 @@ export async function wholePass(
   over: Partial<Parameters<FeedbackStore['beginPass']>[0]> = {},
 ): Promise<PassRow> {
   await begin(store, passId, over);
-  await store.commitPage(page(passId, entries));
+  await store.upsertPage(page(passId, entries));
   return await store.finishPass(passId, finished);
 }

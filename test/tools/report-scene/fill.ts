@@ -133,7 +133,7 @@ async function commitDay(
     startedAt: now,
   });
   const from = { page: 0, cursor: null, complete: false };
-  await store.commitPage({
+  await store.upsertPage({
     passId,
     from,
     entries,

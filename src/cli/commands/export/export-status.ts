@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { SiteHold } from '../../../bundle/store/site-holds.ts';
 import type { Config } from '../../../config/config.ts';
-import type { ExportRunRow } from '../../../feedback/feedback-store.ts';
+import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
 import { clockTime, spanText } from '../../../model/details-text.ts';
 import { changesText } from '../../../model/export/content-changes.ts';
 import type { ExportProgress, ExportState } from '../../../model/export/site-export.ts';

@@ -1,6 +1,6 @@
 import { text as textOfStream } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import type { Erasure } from '../../../feedback/feedback-store.ts';
+import type { Erasure } from '../../../feedback/privacy/privacy-store.ts';
 import { counted } from '../../../model/quantities.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
 import { CliFailure, usageFailure } from '../../failures/cli-failure.ts';

@@ -72,7 +72,7 @@ async function exportFeedback(
     const undated = byDate
       ? await Promise.all(projects.map((project) => store.countUndated({ ...project, ...filter })))
       : [];
-    const pieces = recordPieces(projects, (project) => store.exportRows({ ...project, ...filter }), encoder, tally);
+    const pieces = recordPieces(projects, (project) => store.entryRecords({ ...project, ...filter }), encoder, tally);
     const bytes = await writeShowing(context, flags.out, pieces, tally);
     if (bytes === null) return exitCodes.done;
     for (const warning of unmetValues(filter, tally.met)) output.warn(warning);

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { FeedbackStore } from '../../../feedback/feedback-store.ts';
+import type { EntryStore } from '../../../feedback/entry-store.ts';
+import type { FigureStore } from '../../../feedback/figures/figure-store.ts';
 import { counted, sizeText } from '../../../model/quantities.ts';
 import type { ReportProject } from '../../../report/project-part.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
@@ -78,7 +79,7 @@ async function report(context: CommandContext, name: string | undefined, flags: 
 }
 
 async function* readProjects(
-  store: FeedbackStore,
+  store: EntryStore & FigureStore,
   names: readonly { org: string; project: string }[],
   query: { from?: string; to?: string; comments: number; now: Date },
   reported: ReportedProject[],

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { PassRow } from '../../../feedback/feedback-store.ts';
-import type { Count, FeedbackStats } from '../../../feedback/figures/count-feedback.ts';
+import type { Count, FeedbackStats } from '../../../feedback/figures/figure-store.ts';
+import type { PassRow } from '../../../feedback/pass/pass-store.ts';
 import { barText } from '../../../model/details-text.ts';
 import { counted, countText } from '../../../model/quantities.ts';
 import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';

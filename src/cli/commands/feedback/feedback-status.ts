@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { PrivacyConfig } from '../../../config/config.ts';
-import type { FeedbackStore, PassRow } from '../../../feedback/feedback-store.ts';
+import type { EntryStore } from '../../../feedback/entry-store.ts';
+import type { PassRow, PassStore } from '../../../feedback/pass/pass-store.ts';
+import type { PrivacyStore } from '../../../feedback/privacy/privacy-store.ts';
 import { counted, countText } from '../../../model/quantities.ts';
 import { type ReadingKind, readingKinds } from '../../../model/sync/pass-kind.ts';
 import type { SyncState } from '../../../model/sync/sync.ts';
@@ -34,7 +36,7 @@ interface ProjectStatus {
   /** As of when everything stored is proved to have been as at the service; null while it is not. */
   verifiedUpTo: string | null;
   /** The same for each stretch of dates, and for entries without a date. */
-  verified: Awaited<ReturnType<FeedbackStore['verifiedRanges']>>;
+  verified: Awaited<ReturnType<EntryStore['verifiedRanges']>>;
   everSwept: boolean;
   /** The oldest date of an entry that holds something personal; null where none with a date does. */
   personalSince: string | null;
@@ -73,7 +75,7 @@ async function status(context: CommandContext, name: string | undefined): Promis
 
 async function readStatus(
   session: Session,
-  store: FeedbackStore,
+  store: PassStore & EntryStore & PrivacyStore,
   ids: { org: string; project: string },
 ): Promise<ProjectStatus> {
   const { org, project } = ids;

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../../../config/config.ts';
-import type { FeedbackStore } from '../../../feedback/feedback-store.ts';
+import type { EntryStore } from '../../../feedback/entry-store.ts';
 import type { PassKind } from '../../../model/sync/pass-kind.ts';
 import { boundsProblem } from '../../../model/sync/pass-plan.ts';
 import type { SyncInput, SyncState } from '../../../model/sync/sync.ts';
@@ -110,7 +110,7 @@ async function plan(
   });
 }
 
-async function defaultPass(store: FeedbackStore, org: string, project: string): Promise<PassKind> {
+async function defaultPass(store: EntryStore, org: string, project: string): Promise<PassKind> {
   return (await store.everSwept(org, project)) ? 'incremental' : 'sweep';
 }
 

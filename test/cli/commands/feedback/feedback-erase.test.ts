@@ -20,7 +20,7 @@ async function scene(privacy = ''): Promise<string> {
     const entries = [entry('1', { contact, comment: 'PLANTED' }), entry('2', { contact: 'bob@kept.example' })];
     await begin(store, project, { project });
     const rejected = [{ id: 'r', raw: JSON.stringify({ id: 'r', contact }), reason: 'path is missing' }];
-    await store.commitPage(page(project, entries, { rejected }));
+    await store.upsertPage(page(project, entries, { rejected }));
     await store.finishPass(project, finished);
   }
   await store.close();

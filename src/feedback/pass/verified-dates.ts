@@ -4,7 +4,7 @@ import type { FeedbackDatabase } from '../database/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
-/** Since when which dates of a project are proved; `undated` of entries without a date. */
+/** As of when which dates of a project are complete; `undated` for the entries without a date. */
 export async function verifiedRanges(
   db: Db,
   org: string,
@@ -27,35 +27,35 @@ export async function verifiedRanges(
   };
 }
 
-/** As of when everything held is proved to have been as at the service (S4); null while something is not. */
+/** As of when all stored entries are complete (S4); null while some are not. */
 export async function verifiedUpTo(db: Db, org: string, project: string): Promise<string | null> {
   const { ranges, undated } = await verifiedRanges(db, org, project);
   return leastVerified([...ranges, { verifiedUpTo: undated }]);
 }
 
-/** Notes what a reading begun at `at` has proved. */
+/** Notes what a reading begun at `at` has shown to be complete. */
 export async function noteVerified(
   db: Transaction<FeedbackDatabase>,
-  { org, project }: { org: string; project: string },
-  proved: { from: string | null; to: string | null; undated: boolean; at: string },
+  org: string,
+  project: string,
+  shown: { from: string | null; to: string | null; undated: boolean; at: string },
 ): Promise<void> {
-  const held = await verifiedRanges(db, org, project);
-  const ranges = markVerified(held.ranges, proved);
-  const undated = proved.undated && proved.at > (held.undated ?? '') ? proved.at : held.undated;
+  const before = await verifiedRanges(db, org, project);
+  const undated = shown.undated && shown.at > (before.undated ?? '') ? shown.at : before.undated;
+  const ranges = markVerified(before.ranges, shown);
   await db.deleteFrom('verified_ranges').where('org_id', '=', org).where('project_id', '=', project).execute();
-  const key = { org_id: org, project_id: project };
   await db
     .insertInto('verified_ranges')
-    .values([
-      { ...key, place: 0, undated: 1, date_from: null, date_to: null, verified_up_to: undated },
-      ...ranges.map(({ from, to, verifiedUpTo: at }, index) => ({
-        ...key,
-        place: index + 1,
-        undated: 0,
+    .values(
+      [{ from: null, to: null, verifiedUpTo: undated }, ...ranges].map(({ from, to, verifiedUpTo }, place) => ({
+        org_id: org,
+        project_id: project,
+        place,
+        undated: place === 0 ? 1 : 0,
         date_from: from,
         date_to: to,
-        verified_up_to: at,
+        verified_up_to: verifiedUpTo,
       })),
-    ])
+    )
     .execute();
 }

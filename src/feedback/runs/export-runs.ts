@@ -1,14 +1,18 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { ExportRunRow } from '../feedback-store.ts';
-import { storedText } from './stored-text.ts';
-import type { ExportRunsTable, FeedbackDatabase } from './tables.ts';
+import { columnsOf, fieldsOf } from '../database/row-fields.ts';
+import { storedText } from '../database/stored-text.ts';
+import type { FeedbackDatabase } from '../database/tables.ts';
+import type { ExportRunRow } from './run-records.ts';
 
 /** Inserts or replaces the row of a run (X4). */
-export async function recordExportRun(db: Transaction<FeedbackDatabase>, run: ExportRunRow): Promise<void> {
-  const { workflow_id, run_id, ...values } = tableRow(run);
+export async function recordExportRun(
+  db: Transaction<FeedbackDatabase>,
+  { workflowId, runId, org, ...run }: ExportRunRow,
+): Promise<void> {
+  const values = { ...columnsOf(run), org_id: org, detail: storedText(run.detail) };
   await db
     .insertInto('export_runs')
-    .values({ workflow_id, run_id, ...values })
+    .values({ workflow_id: workflowId, run_id: runId, ...values })
     .onConflict((conflict) => conflict.columns(['workflow_id', 'run_id']).doUpdateSet(values))
     .execute();
 }
@@ -27,7 +31,10 @@ export async function listExportRuns(
     .orderBy('run_id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
     .execute();
-  return rows.map(exportRun);
+  return rows.map((row) => {
+    const { orgId: org, jobMs, ...run } = fieldsOf(row);
+    return { ...run, org, jobMs: jobMs === null ? null : Number(jobMs) };
+  });
 }
 
 /** How long the latest jobs took whose exports tell it, in milliseconds, the latest first. */
@@ -47,42 +54,4 @@ export async function jobDurations(
     .limit(limit)
     .execute();
   return rows.map(({ job_ms }) => Number(job_ms));
-}
-
-function tableRow(run: ExportRunRow): ExportRunsTable {
-  return {
-    workflow_id: run.workflowId,
-    run_id: run.runId,
-    org_id: run.org,
-    domain: run.domain,
-    started_at: run.startedAt,
-    finished_at: run.finishedAt,
-    outcome: run.outcome,
-    job_id: run.jobId,
-    jobs_started: run.jobsStarted,
-    version: run.version,
-    content_digest: run.contentDigest,
-    polls: run.polls,
-    detail: storedText(run.detail),
-    job_ms: run.jobMs,
-  };
-}
-
-function exportRun(row: ExportRunsTable): ExportRunRow {
-  return {
-    workflowId: row.workflow_id,
-    runId: row.run_id,
-    org: row.org_id,
-    domain: row.domain,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    outcome: row.outcome,
-    jobId: row.job_id,
-    jobsStarted: row.jobs_started,
-    version: row.version,
-    contentDigest: row.content_digest,
-    polls: row.polls,
-    detail: row.detail,
-    jobMs: row.job_ms === null ? null : Number(row.job_ms),
-  };
 }

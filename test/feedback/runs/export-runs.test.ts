@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ExportRunRow } from '../../../src/feedback/feedback-store.ts';
+import type { ExportRunRow } from '../../../src/feedback/runs/run-records.ts';
 import { temporaryStore } from '../../tools/feedback/temporary-store.ts';
 
 const run: ExportRunRow = {
@@ -20,7 +20,7 @@ const run: ExportRunRow = {
 };
 
 describe('export runs', () => {
-  it('holds the row of a run, and replaces it when it is recorded again', async () => {
+  it('stores the row of a run, and replaces it when it is recorded again', async () => {
     await using at = await temporaryStore();
     await at.store.recordExportRun(run);
     const published: ExportRunRow = {

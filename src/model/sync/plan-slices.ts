@@ -3,15 +3,14 @@ import type { PassKind } from './pass-kind.ts';
 import { affordable, coverRanks } from './rank-windows.ts';
 import { dateSlackMs, everything, type PlannedSlice, pagesOf, shifted } from './slice.ts';
 
-/** What the store knows of a project before a pass; entries that are gone are in no number. */
-export interface KnownEntries {
-  /** Entries held. */
-  held: number;
+/** What is stored of a project before a pass; tombstoned entries are in none of the numbers. */
+export interface StoredCounts {
+  stored: number;
   /** Of them, those within the dates of the pass. */
   inBounds: number;
-  /** Of them, those whose status is open. */
+  /** Of these, those whose status is open. */
   open: number;
-  /** Whether a sweep has completed, so that `held` tells how many there are. */
+  /** Whether a sweep has completed, so that `stored` tells how many there are. */
   everSwept: boolean;
 }
 
@@ -21,7 +20,7 @@ export interface PassBounds {
   dateTo: string | null;
 }
 
-/** Pages up to which a review reads everything if the open and the closed statuses, each by itself, have more. */
+/** Pages up to which a review reads everything if the open and the closed statuses, separately, have more. */
 const smallProject = 10;
 
 /** What a pass begins with, and why, in short words for people. */
@@ -32,34 +31,34 @@ export interface FirstSlices {
 
 /**
  * The first slices of a pass (S4). A sweep, and an incremental pass, is one walk: it needs no more requests than
- * it has pages, and is cut into slices by date only where its cursor dies (docs/decisions/0040). A review reads the
+ * it has pages, and is cut into slices by date only where its cursor dies (decisions/0040). A review reads the
  * open statuses, and what follows depends on what is missing there (`lookFor`); where all is open, or little is
- * held, reading everything costs no more and shows more.
+ * stored, reading everything costs no more and shows more.
  */
-export function firstSlices(pass: PassKind, bounds: PassBounds, known: KnownEntries): FirstSlices {
+export function firstSlices(pass: PassKind, bounds: PassBounds, counts: StoredCounts): FirstSlices {
   const walk = (reason: string, entries: number | null): FirstSlices => ({
     slices: [slice({ ...everything, ...bounds, stage: 'read' }, entries)],
     reason,
   });
-  if (pass === 'sweep') return walk('everything', known.everSwept ? known.inBounds : null);
+  if (pass === 'sweep') return walk('everything', counts.everSwept ? counts.inBounds : null);
   if (pass === 'incremental') {
-    const bounded = bounds.dateFrom !== null || known.everSwept;
-    return walk('what is new', bounded ? known.inBounds : null);
+    const bounded = bounds.dateFrom !== null || counts.everSwept;
+    return walk('what is new', bounded ? counts.inBounds : null);
   }
-  const openPages = pagesOf(known.open);
-  if (known.held === 0) return walk('everything: nothing is held yet', null);
-  const allPages = pagesOf(known.inBounds);
-  const closedPages = pagesOf(Math.max(0, known.inBounds - known.open));
+  const openPages = pagesOf(counts.open);
+  if (counts.stored === 0) return walk('everything: nothing is stored yet', null);
+  const allPages = pagesOf(counts.inBounds);
+  const closedPages = pagesOf(Math.max(0, counts.inBounds - counts.open));
   const isSmall = allPages <= smallProject && openPages + closedPages > allPages;
   if (openPages >= allPages || isSmall) {
     return walk(
       openPages >= allPages
         ? 'everything: all is open, or nearly'
         : 'everything: of a small project that costs little more, and shows more',
-      known.inBounds,
+      counts.inBounds,
     );
   }
-  const open = slice({ ...everything, ...bounds, stage: 'open', statuses: openStatuses }, known.open);
+  const open = slice({ ...everything, ...bounds, stage: 'open', statuses: openStatuses }, counts.open);
   return { slices: [open], reason: 'the open statuses, then what vanished from them' };
 }
 
@@ -72,7 +71,7 @@ export interface Target {
 /** The list that windows read: how many entries it has and the moments at some of its places. */
 export interface DatedList {
   total: number;
-  /** Moment of the entry at a place. Throws for a place that was not asked for. */
+  /** Moment of the entry at a place. Throws for a place that is not among `edgesOf`. */
   momentAt(place: number): string;
 }
 
@@ -85,7 +84,7 @@ export function edgesOf(targets: readonly Target[], total: number): number[] {
 }
 
 /**
- * The cheapest date windows that hold all targets, newest first: `look` reads the closed statuses only, `again` all of
+ * The cheapest date windows that contain all targets, newest first: `look` reads the closed statuses only, `again` all of
  * them. Never more requests than reading the whole list, nor than `atMost`: what does not fit is left to a later pass.
  */
 export function lookFor(
@@ -123,7 +122,7 @@ export function lookWide(moments: readonly string[]): PlannedSlice[] {
 
 /**
  * One query for each source and status, without dates: each is short enough to be read in one go where everything is
- * not, and has its entries without `createdAt` too. `entriesOf` counts what is held.
+ * not, and has its entries without `createdAt` too. `entriesOf` counts the stored entries.
  */
 export function undatedSlices(entriesOf: (source: string, status: string) => number): PlannedSlice[] {
   return knownSources.flatMap((source) =>

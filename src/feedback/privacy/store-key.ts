@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from 'kysely';
-import type { FeedbackDatabase } from './tables.ts';
+import type { FeedbackDatabase } from '../database/tables.ts';
 
 /**
- * The store's own key, made when it is first needed: what is hashed under it can be recognised in this store, whatever
- * `privacy.hashKey` becomes (docs/decisions/0044).
+ * The store's own key, made when it is first needed: what is hashed under it is recognised in this store, whatever
+ * becomes of `privacy.hashKey` (decisions/0044).
  */
 export async function storeKey(trx: Transaction<FeedbackDatabase>): Promise<string> {
   const find = () => trx.selectFrom('store_key').select('key').executeTakeFirst();

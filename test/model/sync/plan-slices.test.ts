@@ -7,16 +7,16 @@ import {
   lookFor,
   lookWide,
   undatedSlices,
-} from '../../../src/model/sync/pass-slices.ts';
+} from '../../../src/model/sync/plan-slices.ts';
 import { dateSlackMs, isoText } from '../../../src/model/sync/slice.ts';
 
-const known = { held: 25_000, inBounds: 25_000, open: 750, everSwept: true };
+const counts = { stored: 25_000, inBounds: 25_000, open: 750, everSwept: true };
 const unbounded = { dateFrom: null, dateTo: null };
 const base = Date.UTC(2026, 0, 1);
 
 describe('firstSlices', () => {
   it('is one walk for a sweep, whose cost is known once one has completed', () => {
-    const [slice, ...more] = firstSlices('sweep', unbounded, known).slices;
+    const [slice, ...more] = firstSlices('sweep', unbounded, counts).slices;
     expect(more).toEqual([]);
     expect(slice).toEqual({
       stage: 'read',
@@ -26,39 +26,39 @@ describe('firstSlices', () => {
       statuses: null,
       expectedPages: 250,
     });
-    expect(firstSlices('sweep', unbounded, { ...known, everSwept: false }).slices[0]?.expectedPages).toBeNull();
+    expect(firstSlices('sweep', unbounded, { ...counts, everSwept: false }).slices[0]?.expectedPages).toBeNull();
   });
 
   it('is what is new for an incremental pass', () => {
     const bounds = { dateFrom: isoText(base), dateTo: null };
-    expect(firstSlices('incremental', bounds, { ...known, inBounds: 130 }).slices).toMatchObject([
+    expect(firstSlices('incremental', bounds, { ...counts, inBounds: 130 }).slices).toMatchObject([
       { stage: 'read', ...bounds, expectedPages: 2 },
     ]);
   });
 
   it('is the open statuses for a review', () => {
-    expect(firstSlices('review', unbounded, known).slices).toMatchObject([
+    expect(firstSlices('review', unbounded, counts).slices).toMatchObject([
       { stage: 'open', statuses: ['pending', 'in_progress'], expectedPages: 8 },
     ]);
   });
 
   it('is everything for a review of a project whose entries are all open, are few, or are none', () => {
-    const allOpen = firstSlices('review', unbounded, { ...known, open: 24_950 });
+    const allOpen = firstSlices('review', unbounded, { ...counts, open: 24_950 });
     expect(allOpen.slices).toMatchObject([{ stage: 'read', statuses: null, expectedPages: 250 }]);
-    const small = firstSlices('review', unbounded, { held: 195, inBounds: 195, open: 6, everSwept: true });
+    const small = firstSlices('review', unbounded, { stored: 195, inBounds: 195, open: 6, everSwept: true });
     expect(small.slices).toMatchObject([{ stage: 'read', statuses: null, expectedPages: 2 }]);
-    const empty = firstSlices('review', unbounded, { held: 0, inBounds: 0, open: 0, everSwept: false });
+    const empty = firstSlices('review', unbounded, { stored: 0, inBounds: 0, open: 0, everSwept: false });
     expect(empty.slices).toMatchObject([{ stage: 'read', expectedPages: null }]);
   });
 });
 
 describe('the windows of a review', () => {
-  /** Entries a minute apart, each open or closed as held, some of them closed since. */
+  /** Entries a minute apart, each stored as open or closed, some of them closed since. */
   const histories = fc
     .array(fc.record({ heldOpen: fc.boolean(), closedSince: fc.boolean() }), { minLength: 1, maxLength: 1_200 })
     .map((entries) => entries.map((entry, index) => ({ ...entry, at: base + index * 60_000 })));
 
-  it('hold every entry that has vanished from the open ones, and with those cost no more than everything', () => {
+  it('contain every entry that has vanished from the open ones, and with those cost no more than everything', () => {
     fc.assert(
       fc.property(histories, (entries) => {
         const isTarget = (entry: (typeof entries)[number]) => entry.heldOpen && entry.closedSince;

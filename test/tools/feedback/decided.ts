@@ -1,0 +1,51 @@
+import type { Decision, StoreFacts } from '../../../src/model/sync/decision.ts';
+import type { PassOutline, PassSlice } from '../../../src/model/sync/pass-slice.ts';
+import { everything } from '../../../src/model/sync/slice.ts';
+
+/** Runs a decision with these facts: its result, and the facts it needed. Throws for one that is not among them. */
+export function decided<Result>(
+  decision: Decision<Result>,
+  facts: Partial<StoreFacts> = {},
+): { result: Result; needed: string[] } {
+  const needed: string[] = [];
+  for (let step = decision.next(); ; ) {
+    if (step.done) return { result: step.value, needed };
+    const { fact, about } = step.value;
+    const answer: ((...about: never[]) => unknown) | undefined = facts[fact];
+    if (answer === undefined) throw new Error(`the decision needed ${fact}`);
+    needed.push(fact);
+    step = decision.next(answer(...(about as never[])));
+  }
+}
+
+export const passStart = '2026-11-21T08:00:00.000Z';
+
+export function outline(over: Partial<PassOutline>): PassOutline {
+  return { pass: 'sweep', dateFrom: null, dateTo: null, startedAt: passStart, pages: 1, ...over };
+}
+
+/** A slice that was read to its end, one page of a walk over everything unless told otherwise. */
+export function readSlice(over: Partial<PassSlice> = {}): PassSlice {
+  return {
+    ...everything,
+    stage: 'read',
+    expectedPages: null,
+    slice: 1,
+    outcome: 'read',
+    startedAt: passStart,
+    pages: 1,
+    entries: 2,
+    repeats: 0,
+    order: 'newest',
+    oldestSeen: '2026-11-01T00:00:00.000Z',
+    newestSeen: '2026-11-20T00:00:00.000Z',
+    reached: '2026-11-01T00:00:00.000Z',
+    undatedPlace: 'first',
+    joinsAt: null,
+    slackMs: 0,
+    lastCursor: null,
+    lastDigest: 'd',
+    barrenPages: 0,
+    ...over,
+  };
+}
