@@ -1,5 +1,6 @@
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { ExplainedError } from '../model/explained-error.ts';
 
 /** Where Temporal is, as docferry.yaml says it. */
 export interface TemporalSettings {
@@ -15,8 +16,10 @@ export interface TemporalSettings {
 }
 
 /** Temporal did not answer in time. */
-export class TemporalUnreachable extends Error {
+export class TemporalUnreachable extends ExplainedError {
   override readonly name = 'TemporalUnreachable';
+  readonly code = 'TemporalUnreachable';
+  readonly hint = 'start one with `docferry up`, or correct temporal.address in the configuration';
   readonly address: string;
 
   constructor(address: string, options?: ErrorOptions) {
@@ -26,8 +29,10 @@ export class TemporalUnreachable extends Error {
 }
 
 /** Temporal's own variables or configuration file cannot be used. Quotes nothing of them: they may hold an API key. */
-export class TemporalSettingsInvalid extends Error {
+export class TemporalSettingsInvalid extends ExplainedError {
   override readonly name = 'TemporalSettingsInvalid';
+  readonly code = 'TemporalSettingsInvalid';
+  readonly hint = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the files that TEMPORAL_TLS_… name';
 }
 
 const connectTimeoutMs = 5_000;

@@ -1,16 +1,20 @@
+import { ExplainedError } from '../../model/explained-error.ts';
+
 const full = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 
 /** The store's folder cannot be used: missing rights, read-only, full. */
-export class StoreNotWritable extends Error {
+export class StoreNotWritable extends ExplainedError {
   override readonly name = 'StoreNotWritable';
+  readonly code = 'StoreUnavailable';
+  readonly hint = null;
   readonly folder: string;
   /** Code of the system error, e.g. `EACCES`, `ENOSPC`. */
-  readonly code: string;
+  readonly systemCode: string;
 
-  constructor(folder: string, code: string) {
-    super(whyNot(folder, code));
+  constructor(folder: string, systemCode: string) {
+    super(whyNot(folder, systemCode));
     this.folder = folder;
-    this.code = code;
+    this.systemCode = systemCode;
   }
 }
 
@@ -22,29 +26,33 @@ function whyNot(folder: string, code: string): string {
   return `cannot write to the bundle store ${folder} (${code}): check that it is a folder, its owner and free space`;
 }
 
-/** The object store refuses what we ask of it, for a reason that a person mends; never holds a key or an answer. */
-export class StoreRefused extends Error {
+/** The object store refuses a request for a reason that a person can fix; never holds a key or an answer. */
+export class StoreRefused extends ExplainedError {
   override readonly name = 'StoreRefused';
-  readonly fix: string;
-  /** It may pass without a person: credentials that expire are renewed by whoever gave them. */
+  readonly code = 'StoreUnavailable';
+  readonly hint: string;
+  /** True when it may pass without a person, as when expired credentials are renewed by their issuer. */
   readonly mayPass: boolean;
 
-  constructor(problem: string, fix: string, mayPass = false) {
+  constructor(problem: string, hint: string, mayPass = false) {
     super(problem);
-    this.fix = fix;
+    this.hint = hint;
     this.mayPass = mayPass;
   }
 }
 
-/** The object store does not answer, or has too much to do; it may work later. */
-export class StoreUnreachable extends Error {
+/** The object store does not answer or is overloaded; it may work later. */
+export class StoreUnreachable extends ExplainedError {
   override readonly name = 'StoreUnreachable';
+  readonly code = 'StoreUnavailable';
+  readonly hint = 'check store.bundles.s3.endpoint and the network, or try later';
 }
 
-/** Nothing can be published as the key to sign it with cannot be used; never holds a part of the key. */
-export class SigningKeyUnusable extends Error {
+/** Nothing can be published because the signing key cannot be used; never holds a part of the key. */
+export class SigningKeyUnusable extends ExplainedError {
   override readonly name = 'SigningKeyUnusable';
-  readonly fix = 'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
+  readonly code = 'SigningKeyUnusable';
+  readonly hint = 'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
 
   constructor(keyFile: string, problem: string) {
     super(`the signing key ${keyFile} ${problem}`);
@@ -56,7 +64,7 @@ export class VersionConflict extends Error {
   override readonly name = 'VersionConflict';
 }
 
-/** A version in the store that is not, or not any more, what its manifest says; the message says in which way. */
+/** A version in the store no longer matches its manifest; the message says in which way. */
 export class VersionDamaged extends Error {
   override readonly name = 'VersionDamaged';
 }
@@ -66,7 +74,7 @@ export class StagedChanged extends Error {
   override readonly name = 'StagedChanged';
 }
 
-/** Another process holds the store's lock for too long; it may work later. */
+/** Another process kept the store's lock for too long; it may work later. */
 export class StoreBusy extends Error {
   override readonly name = 'StoreBusy';
 }
@@ -74,7 +82,7 @@ export class StoreBusy extends Error {
 const notWritable =
   /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|EFBIG|ENOTDIR|EEXIST|ELOOP|ENOENT|EXDEV|SQLITE_(CANTOPEN|READONLY|FULL).*)$/;
 
-/** Runs a change of the store; errors of the file system that a person must mend become `StoreNotWritable`. */
+/** Runs a change of the store; file system errors that a person must fix become `StoreNotWritable`. */
 export async function changing<T>(folder: string, change: () => Promise<T>): Promise<T> {
   try {
     return await change();
