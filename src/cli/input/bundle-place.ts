@@ -1,7 +1,7 @@
 import { placeText } from '../../bundle/store/s3/s3-place.ts';
 import type { BundleStoreConfig } from '../../config/config.ts';
 
-/** Where the configured bundle store lies, for people. */
+/** Where the configured bundle store is, for people. */
 export function bundlePlace(bundles: BundleStoreConfig): string {
   return bundles.kind === 'directory' ? bundles.directory : placeText(bundles);
 }

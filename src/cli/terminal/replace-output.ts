@@ -4,9 +4,9 @@ import { syncPath, tempName } from '../../bundle/files/durable-file.ts';
 import { usageFailure } from '../failures/cli-failure.ts';
 
 /**
- * Writes a file whole or not at all: under a temporary name beside it, renamed at the end. A file that is there keeps
- * its place behind a symlink and its permissions. Text is written as UTF-8. Returns the bytes written. Throws a usage failure, naming
- * `flag`, where no file can be.
+ * Writes a file whole or not at all: under a temporary name beside it, renamed at the end. An existing file keeps its
+ * place behind a symlink and its permissions. Text is written as UTF-8. Returns the bytes written. Throws a usage failure
+ * that names `flag` where no file can be written.
  */
 export async function replaceFile(
   flag: string,
@@ -44,16 +44,16 @@ async function writeAll(handle: FileHandle, chunks: AsyncIterable<string | Uint8
   return bytes;
 }
 
-/** The file behind symlinks and its permissions; a device or pipe must never be replaced by a file. */
+/** The file behind symlinks, and its permissions; a device or pipe is never replaced by a file. */
 async function placeFor(flag: string, path: string): Promise<{ file: string; mode: number | null }> {
   const found = await stat(path).catch(ignoreMissing);
   if (found === null) {
     const folder = await stat(dirname(resolve(path))).catch(ignoreMissing);
     if (folder?.isDirectory()) return { file: path, mode: null };
-    throw usageFailure(`${flag} held ${path}: there is no folder ${dirname(path)}`, 'make the folder first');
+    throw usageFailure(`${flag} names ${path}: there is no folder ${dirname(path)}`, 'create the folder first');
   }
-  if (found.isDirectory()) throw usageFailure(`${flag} held ${path}: it is a folder`, 'name a file');
-  if (!found.isFile()) throw usageFailure(`${flag} held ${path}: it is no regular file`, 'write to stdout with -');
+  if (found.isDirectory()) throw usageFailure(`${flag} names ${path}: it is a folder`, 'name a file');
+  if (!found.isFile()) throw usageFailure(`${flag} names ${path}: it is not a regular file`, 'write to stdout with -');
   return { file: await realpath(path), mode: found.mode & 0o777 };
 }
 
