@@ -18,7 +18,7 @@ export function publishFailure(error: unknown, domain: string): Error {
 /** The failure a workflow sees for an error on the way from a job to a published version. */
 export function bundleFailure(error: unknown): Error {
   if (isTemporalFailure(error)) return error;
-  if (error instanceof BrowserUnusable) return permanent('InvalidInput', `${error.message}: ${error.fix}`);
+  if (error instanceof BrowserUnusable) return permanent('InvalidInput', `${error.message}: ${error.hint}`);
   if (error instanceof LinkRefused) return permanent('LinkRefused', error.message);
   if (error instanceof ArchiveTooLarge) return permanent('ArchiveTooLarge', error.message);
   if (error instanceof NoRoom) return transient('StoreUnavailable', error.message);

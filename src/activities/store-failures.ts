@@ -20,10 +20,10 @@ export function storeFailure(error: unknown): ApplicationFailure | null {
   if (error instanceof VersionConflict || error instanceof StagedChanged || error instanceof VersionDamaged) {
     return permanent('PublishRefused', error.message);
   }
-  if (error instanceof SigningKeyUnusable) return permanent('StoreUnavailable', `${error.message}: ${error.fix}`);
+  if (error instanceof SigningKeyUnusable) return permanent('StoreUnavailable', `${error.message}: ${error.hint}`);
   if (error instanceof NoSuchVersion) return permanent('NotFound', error.message);
   if (error instanceof StoreRefused) {
-    const message = `${error.message}: ${error.fix}`;
+    const message = `${error.message}: ${error.hint}`;
     return error.mayPass ? transient('StoreUnavailable', message) : permanent('StoreUnavailable', message);
   }
   if (error instanceof StoreUnreachable || error instanceof StoreNotWritable || error instanceof StoreBusy) {

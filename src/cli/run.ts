@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
+import { ExplainedError } from '../model/explained-error.ts';
 import type { CommandContext } from './context.ts';
-import { type Failure, usageFailure } from './failures/cli-failure.ts';
+import { explainedFailure, type Failure, failureOf, usageFailure } from './failures/cli-failure.ts';
 import { exitCodes } from './failures/exit-codes.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
 import { Output } from './terminal/output.ts';
@@ -36,7 +37,7 @@ export async function runDocferry(argv: readonly string[]): Promise<number> {
       return exitCodes.done;
     }
     if (!(error instanceof CommanderError)) return reportFailure(output(), error);
-    // A command that lacks its subcommand shows its help; scripts need no page of text.
+    // A command without its subcommand shows its help; scripts need no page of text.
     if (error.code === 'commander.help') output().help(printed);
     const complaint = usageOf(error);
     output().failure(complaint, null);
@@ -56,7 +57,7 @@ async function reportFailure(output: Output, error: unknown): Promise<number> {
   return failure.exitCode;
 }
 
-/** What a library throws where nobody can catch it ends the process with one message, not with a page of stack. */
+/** Errors that a library throws outside of any call end the process with one message, not with a page of stack. */
 function reportUncaught(output: () => Output): void {
   const end = async (error: unknown) => process.exit(await reportFailure(output(), error));
   process.on('uncaughtException', (error) => void end(error));
@@ -69,23 +70,19 @@ function usageOf(error: CommanderError): Failure {
   return usageFailure(message, 'see `docferry --help`, or --help after a command');
 }
 
-/** What explains failures knows Temporal and the stores: it is loaded when there is something to explain. */
+/** Other errors need Temporal's client to be explained, which is loaded only then. */
 async function explain(error: unknown): Promise<Failure> {
+  if (error instanceof ExplainedError) return explainedFailure(error);
   try {
     const { explainFailure } = await import('./failures/failure.ts');
     return explainFailure(error);
   } catch {
     const message = error instanceof Error ? error.message : String(error);
-    return {
-      code: 'Failed',
-      message,
-      hint: 'this installation is damaged: install it again',
-      exitCode: exitCodes.failed,
-    };
+    return failureOf('Failed', message, 'this installation is damaged: reinstall it');
   }
 }
 
-/** `docferry … | head` closes our stdout: what nobody reads any more is left out. */
+/** `docferry … | head` closes our stdout: what is written after that is dropped. */
 function ignoreClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {

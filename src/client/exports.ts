@@ -1,4 +1,5 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
+import { ExplainedError } from '../model/explained-error.ts';
 import { type ExportInput, type ExportPhase, type ExportState, sameParameters } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
 import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
@@ -11,8 +12,10 @@ import { downloadNow } from './download-now.ts';
 export type ExportHandle = WorkflowHandle<typeof exportSite>;
 
 /** An export of the domain is running, and this request cannot join it (E1). */
-export class ExportRunning extends Error {
+export class ExportRunning extends ExplainedError {
   override readonly name = 'ExportRunning';
+  readonly code = 'ExportRunning';
+  readonly hint = 'wait for it, or cancel it with `docferry export cancel`';
 }
 
 /**

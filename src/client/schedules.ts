@@ -1,4 +1,5 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
+import { ExplainedError } from '../model/explained-error.ts';
 import {
   type ConfiguredOrganization,
   type DesiredSchedule,
@@ -13,8 +14,10 @@ import { callsAtOnce, ownedSchedules } from './owned-schedules.ts';
 import { existingSchedule, scheduleOptions } from './schedule-spec.ts';
 
 /** The server refused a schedule; the message says which and why. */
-export class ScheduleRefused extends Error {
+export class ScheduleRefused extends ExplainedError {
   override readonly name = 'ScheduleRefused';
+  readonly code = 'ScheduleRefused';
+  readonly hint = 'correct it in the configuration';
 }
 
 /** The changes that would give the server exactly the schedules of the configuration; makes none. */

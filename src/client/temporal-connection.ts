@@ -1,5 +1,6 @@
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { ExplainedError } from '../model/explained-error.ts';
 import { isLoopback } from '../model/loopback.ts';
 
 /** Where Temporal is, according to docferry.yaml. */
@@ -16,8 +17,10 @@ export interface TemporalSettings {
 }
 
 /** Temporal did not answer in time. */
-export class TemporalUnreachable extends Error {
+export class TemporalUnreachable extends ExplainedError {
   override readonly name = 'TemporalUnreachable';
+  readonly code = 'TemporalUnreachable';
+  readonly hint = 'start one with `docferry up`, or correct temporal.address in the configuration';
   readonly address: string;
 
   constructor(address: string, options?: ErrorOptions) {
@@ -27,8 +30,10 @@ export class TemporalUnreachable extends Error {
 }
 
 /** Temporal's own variables or configuration file are unusable. Quotes nothing of them: they may hold an API key. */
-export class TemporalSettingsInvalid extends Error {
+export class TemporalSettingsInvalid extends ExplainedError {
   override readonly name = 'TemporalSettingsInvalid';
+  readonly code = 'TemporalSettingsInvalid';
+  readonly hint = 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the files that TEMPORAL_TLS_… name';
 }
 
 const connectTimeoutMs = 5_000;

@@ -1,3 +1,5 @@
+import { ExplainedError } from '../model/explained-error.ts';
+
 /** One thing that is wrong with the configuration (X3). */
 export interface ConfigProblem {
   /** Path of the field, e.g. `organizations[0].budget.requests`; empty for the file as a whole. */
@@ -9,10 +11,10 @@ export interface ConfigProblem {
 }
 
 /** The configuration cannot be used. The message lists every problem; it never holds a secret. */
-export class ConfigError extends Error {
+export class ConfigError extends ExplainedError {
   override readonly name = 'ConfigError';
+  readonly code = 'InvalidConfiguration';
   readonly problems: readonly ConfigProblem[];
-  /** What to do next; null where the problems say it. */
   readonly hint: string | null;
 
   constructor(title: string, problems: readonly ConfigProblem[] = [], hint: string | null = null) {

@@ -1,8 +1,8 @@
 import { errorCode } from '../files/error-code.ts';
+import { ExplainedError } from '../model/explained-error.ts';
 
-/** A failure of the embedded Temporal server that a person can fix: what happened, and in `hint` what to do about it. */
-export class EmbeddedError extends Error {
-  /** Stable name for scripts: the `code` of `{error: {code, message, hint}}` (contracts.md). */
+/** A failure of the embedded Temporal server that a person can fix. */
+export class EmbeddedError extends ExplainedError {
   readonly code: string;
   readonly hint: string;
 

@@ -1,14 +1,17 @@
+import { ExplainedError } from '../model/explained-error.ts';
+
 /** The database cannot be used as it is: names the place, what is wrong and what to do about it. */
-export class FeedbackStoreUnavailable extends Error {
+export class FeedbackStoreUnavailable extends ExplainedError {
   override readonly name = 'FeedbackStoreUnavailable';
+  readonly code = 'StoreUnavailable';
   /** The file, or the address without password. */
   readonly place: string;
-  /** The next step for a person. */
-  readonly fix: string;
+  /** Ends the message too, for logs that show the message alone. */
+  readonly hint: string;
 
-  constructor(place: string, problem: string, fix: string, options?: { cause: unknown }) {
-    super(`feedback store ${place}: ${problem}. ${fix}`, options);
+  constructor(place: string, problem: string, hint: string, options?: { cause: unknown }) {
+    super(`feedback store ${place}: ${problem}. ${hint}`, options);
     this.place = place;
-    this.fix = fix;
+    this.hint = hint;
   }
 }

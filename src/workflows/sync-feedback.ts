@@ -12,8 +12,8 @@ import {
 import type { Activities } from '../activities/index.ts';
 import { waitText } from '../model/budget/budget-text.ts';
 import { clockTime, factsTable, forecastText, spanText } from '../model/details-text.ts';
-import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from '../model/sync/sync.ts';
 import { noEntries } from '../model/sync/entry-counts.ts';
+import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from '../model/sync/sync.ts';
 import { pageOptions, recordOptions } from './activity-options.ts';
 import { announce } from './announce.ts';
 import { permitsFreedSignal, syncStateQuery } from './definitions.ts';

@@ -92,7 +92,7 @@ describe.skipIf(program === null)('an export with a bucket as store', { timeout:
       });
       const Key = `${folder}/versions/${version}/bundle.tar.gz`;
       await s3.client.send(new PutObjectCommand({ Bucket: s3.bucket, Key, Body: 'something else entirely' }));
-      const back = await docferry('export', 'roll-out', scene.domain, `${version}`);
+      const back = await docferry('export', 'deploy-local', scene.domain, `${version}`);
       expect(back).toMatchObject({ exitCode: 1, document: { error: { code: 'VersionDamaged' } } });
       const spoilt = await docferry('store', 'verify', scene.domain);
       expect(spoilt.exitCode).toBe(1);

@@ -21,7 +21,7 @@ async function refused(place: PostgresPlace): Promise<FeedbackStoreUnavailable> 
   const error = await openPostgresFeedbackStore(place).catch((reason: unknown) => reason);
   if (!(error instanceof FeedbackStoreUnavailable)) throw new Error(`expected FeedbackStoreUnavailable, got ${error}`);
   expect(error.message).toContain(place.place);
-  expect(error.message).toContain(error.fix);
+  expect(error.message).toContain(error.hint);
   expect(JSON.stringify([error.message, error.stack, error])).not.toContain('planted');
   expect(error.cause).toBeUndefined();
   return error;
@@ -72,7 +72,7 @@ describe.skipIf(!hasPostgres())('openPostgresFeedbackStore', () => {
       ).toContainEqual({ ssl: true });
       await store.close();
     }
-    expect((await refused({ ...place, tls: { ...tls, rootCert: null } })).fix).toContain('sslrootcert');
+    expect((await refused({ ...place, tls: { ...tls, rootCert: null } })).hint).toContain('sslrootcert');
     await using temporary = await temporaryFolder();
     const missing = join(temporary.folder, 'none.pem');
     expect((await refused({ ...place, tls: { ...tls, rootCert: missing } })).message).toContain('certificate');
@@ -87,7 +87,7 @@ describe.skipIf(!hasPostgres())('openPostgresFeedbackStore', () => {
     await store.close();
     expect(await database.rows('select id from apart.feedback')).toEqual([{ id: 'e' }]);
     const nowhere = await refused({ ...database.place, options: '-c search_path=nowhere' });
-    expect(nowhere.fix).toContain('search_path');
+    expect(nowhere.hint).toContain('search_path');
   });
 
   it("leaves other programs' tables of other names alone", async () => {
@@ -113,7 +113,7 @@ describe.skipIf(!hasPostgres())('refusals say what is wrong and how to mend it',
     await using database = await createDatabase();
     const error = await refused(change(database.place));
     expect(error.message).toMatch(problem);
-    expect(error.fix).toMatch(fix);
+    expect(error.hint).toMatch(fix);
   });
 
   it('a role that may not make tables', async () => {
@@ -121,7 +121,7 @@ describe.skipIf(!hasPostgres())('refusals say what is wrong and how to mend it',
     await database.run(`alter database ${database.name} owner to current_user`);
     const error = await refused(database.place);
     expect(error.message).toMatch(/lacks a permission \(42501\)/);
-    expect(error.fix).toContain(`ALTER DATABASE "${database.name}" OWNER TO "${database.user}"`);
+    expect(error.hint).toContain(`ALTER DATABASE "${database.name}" OWNER TO "${database.user}"`);
     expect(await examinePostgres(database.place)).toMatchObject({ state: 'empty', mayCreate: false });
   });
 
@@ -129,7 +129,7 @@ describe.skipIf(!hasPostgres())('refusals say what is wrong and how to mend it',
     await using database = await createDatabase(undefined, "encoding 'LATIN1' locale 'C' template template0");
     const error = await refused(database.place);
     expect(error.message).toContain('LATIN1');
-    expect(error.fix).toContain("ENCODING 'UTF8'");
+    expect(error.hint).toContain("ENCODING 'UTF8'");
   });
 
   it('a database that a newer version has changed', async () => {
@@ -143,7 +143,7 @@ describe.skipIf(!hasPostgres())('refusals say what is wrong and how to mend it',
     await at.run(`alter role ${at.database.user} set default_transaction_read_only = on`);
     const error = await refused(at.database.place);
     expect(error.message).toContain('25006');
-    expect(error.fix).toContain('primary');
+    expect(error.hint).toContain('primary');
   });
 
   it('a server without TLS that is asked for it', async () => {
@@ -153,7 +153,7 @@ describe.skipIf(!hasPostgres())('refusals say what is wrong and how to mend it',
       const tls = { mode: 'verify-full', rootCert: null, cert: null, key: null } as const;
       const error = await refused({ ...database.place, tls });
       expect(error.message).toContain('does not offer TLS');
-      expect(error.fix).toContain('sslmode=disable');
+      expect(error.hint).toContain('sslmode=disable');
     } finally {
       await server.stop();
     }

@@ -24,7 +24,7 @@ async function refused(file: string): Promise<FeedbackStoreUnavailable> {
   if (!(store instanceof FeedbackStoreUnavailable)) throw new Error('expected FeedbackStoreUnavailable');
   expect(store.place).toBe(file);
   expect(store.message).toContain(file);
-  expect(store.message).toContain(store.fix);
+  expect(store.message).toContain(store.hint);
   return store;
 }
 
@@ -105,9 +105,9 @@ describe('opening', () => {
     await chmod(readOnly, 0o555);
     await chmod(folder, 0o555);
     await withoutPrivileges(async () => {
-      expect((await refused(join(readOnly, 'feedback.db'))).fix).toContain('write access');
-      expect((await refused(join(readOnly, 'deeper', 'feedback.db'))).fix).toContain('write access');
-      expect((await refused(file)).fix).toContain('write access');
+      expect((await refused(join(readOnly, 'feedback.db'))).hint).toContain('write access');
+      expect((await refused(join(readOnly, 'deeper', 'feedback.db'))).hint).toContain('write access');
+      expect((await refused(file)).hint).toContain('write access');
     });
     await chmod(folder, 0o755);
     await chmod(readOnly, 0o755);

@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
+import { ExplainedError } from '../../model/explained-error.ts';
 import type { BundleStore, ByteRange } from '../store/bundle-store.ts';
 import { StoreUnreachable } from '../store/store-errors.ts';
 import { isStoreName } from '../store/store-names.ts';
@@ -40,8 +41,10 @@ export interface BundleServer {
 }
 
 /** Another program uses the port. */
-export class PortTaken extends Error {
+export class PortTaken extends ExplainedError {
   override readonly name = 'PortTaken';
+  readonly code = 'PortTaken';
+  readonly hint = 'choose another with --bundle-port';
   readonly port: number;
 
   constructor(host: string, port: number) {

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { ExplainedError } from '../../model/explained-error.ts';
 import type { ArchiveFacts } from '../../model/export/archive-facts.ts';
 import type { SiteHolds } from './site-holds.ts';
 
@@ -117,6 +118,8 @@ export class PointerMoved extends Error {
   override readonly name = 'PointerMoved';
 }
 
-export class NoSuchVersion extends Error {
+export class NoSuchVersion extends ExplainedError {
   override readonly name = 'NoSuchVersion';
+  readonly code = 'NoSuchVersion';
+  readonly hint = 'see `docferry export versions`';
 }

@@ -1,18 +1,21 @@
 import { errorCode } from '../../files/error-code.ts';
+import { ExplainedError } from '../../model/explained-error.ts';
 
 const full = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 
 /** The store's folder cannot be used: missing rights, read-only, full. */
-export class StoreNotWritable extends Error {
+export class StoreNotWritable extends ExplainedError {
   override readonly name = 'StoreNotWritable';
+  readonly code = 'StoreUnavailable';
+  readonly hint = null;
   readonly folder: string;
   /** Code of the system error, e.g. `EACCES`, `ENOSPC`. */
-  readonly code: string;
+  readonly systemCode: string;
 
-  constructor(folder: string, code: string) {
-    super(whyNot(folder, code));
+  constructor(folder: string, systemCode: string) {
+    super(whyNot(folder, systemCode));
     this.folder = folder;
-    this.code = code;
+    this.systemCode = systemCode;
   }
 }
 
@@ -24,29 +27,33 @@ function whyNot(folder: string, code: string): string {
   return `cannot write to the bundle store ${folder} (${code}): check that it is a folder, its owner and free space`;
 }
 
-/** The object store refuses a request for a reason that a person must fix; never contains a key or an answer. */
-export class StoreRefused extends Error {
+/** The object store refuses a request for a reason that a person can fix; never holds a key or an answer. */
+export class StoreRefused extends ExplainedError {
   override readonly name = 'StoreRefused';
-  readonly fix: string;
-  /** It may pass by itself: expiring credentials are renewed by the service that issued them. */
+  readonly code = 'StoreUnavailable';
+  readonly hint: string;
+  /** True when it may pass without a person, as when expired credentials are renewed by their issuer. */
   readonly mayPass: boolean;
 
-  constructor(problem: string, fix: string, mayPass = false) {
+  constructor(problem: string, hint: string, mayPass = false) {
     super(problem);
-    this.fix = fix;
+    this.hint = hint;
     this.mayPass = mayPass;
   }
 }
 
 /** The object store does not answer or is overloaded; it may work later. */
-export class StoreUnreachable extends Error {
+export class StoreUnreachable extends ExplainedError {
   override readonly name = 'StoreUnreachable';
+  readonly code = 'StoreUnavailable';
+  readonly hint = 'check store.bundles.s3.endpoint and the network, or try later';
 }
 
-/** Nothing can be published because the signing key cannot be used; never contains any of the key. */
-export class SigningKeyUnusable extends Error {
+/** Nothing can be published because the signing key cannot be used; never holds a part of the key. */
+export class SigningKeyUnusable extends ExplainedError {
   override readonly name = 'SigningKeyUnusable';
-  readonly fix = 'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
+  readonly code = 'SigningKeyUnusable';
+  readonly hint = 'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
 
   constructor(keyFile: string, problem: string) {
     super(`the signing key ${keyFile} ${problem}`);

@@ -1,6 +1,16 @@
-import type { Command } from 'commander';
-import type { CommandContext, RunCommand } from '../context.ts';
+import type { CommandContext } from '../context.ts';
 import { type Check, skipped } from '../doctor/check.ts';
+import { checkBrowsers } from '../doctor/check-browsers.ts';
+import { certificateAuthoritiesCheck } from '../doctor/check-certificate-authorities.ts';
+import { checkConfiguration } from '../doctor/check-configuration.ts';
+import { installationCheck } from '../doctor/check-installation.ts';
+import { askService, keyCheck } from '../doctor/check-keys.ts';
+import { linksCheck } from '../doctor/check-links.ts';
+import { proxyCheck } from '../doctor/check-proxy.ts';
+import { checkTargets } from '../doctor/check-rollout-targets.ts';
+import { checkStores } from '../doctor/check-stores.ts';
+import { checkTemporal } from '../doctor/check-temporal.ts';
+import { webhookChecks } from '../doctor/check-webhooks.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
 import { packageVersion } from '../input/package-file.ts';
 import type { Paint } from '../terminal/output.ts';
@@ -8,20 +18,9 @@ import { printable } from '../terminal/text.ts';
 
 const longestText = 1_000;
 
-interface DoctorFlags {
-  key?: boolean;
-}
-
-export function addDoctor(parent: Command, run: RunCommand): void {
-  parent
-    .command('doctor')
-    .description('Check this set-up, and say how to mend what is wrong; run it where the workers run')
-    .option('--key', 'have a worker try each API key, for at most one request of the budget an organization')
-    .action((flags: DoctorFlags) => run((context) => examine(context, flags)));
-}
-
-async function examine(context: CommandContext, { key }: DoctorFlags): Promise<ExitCode> {
-  const checks = await allChecks(context, key === true);
+/** Health checks of this installation, each with its verdict and fix. */
+export default async function examine(context: CommandContext, { key = false }: { key?: boolean }): Promise<ExitCode> {
+  const checks = await allChecks(context, key);
   const ok = checks.every(({ level }) => level !== 'error');
   const document = {
     ok,
@@ -30,24 +29,12 @@ async function examine(context: CommandContext, { key }: DoctorFlags): Promise<E
   const width = Math.max(...checks.map(({ name }) => name.length));
   const lines = checks.map((check) => lineOf(check, width, context.output.paint));
   context.output.result(document, lines.join('\n'));
-  if (!key) context.output.note('the service was not asked; `docferry doctor --key` tries the API keys');
+  if (!key) context.output.note('the service was not contacted; `docferry doctor --key` tries the API keys');
   return ok ? exitCodes.done : exitCodes.failed;
 }
 
 async function allChecks(context: CommandContext, askTheService: boolean): Promise<Check[]> {
   const { env } = context;
-  const { installationCheck } = await import('../doctor/check-installation.ts');
-  const { checkConfiguration } = await import('../doctor/check-configuration.ts');
-  const { certificateAuthoritiesCheck } = await import('../doctor/check-certificate-authorities.ts');
-  const { proxyCheck } = await import('../doctor/check-proxy.ts');
-  const { linksCheck } = await import('../doctor/check-links.ts');
-  const { askService, keyCheck } = await import('../doctor/check-keys.ts');
-  const { webhookChecks } = await import('../doctor/check-webhooks.ts');
-  const { checkStores } = await import('../doctor/check-stores.ts');
-  const { checkTargets } = await import('../doctor/check-rollout-targets.ts');
-  const { checkBrowsers } = await import('../doctor/check-browsers.ts');
-  const { checkTemporal } = await import('../doctor/check-temporal.ts');
-
   const { config, check: configuration } = await checkConfiguration(context);
   const service = config?.service ?? null;
   const temporal = await checkTemporal(config);

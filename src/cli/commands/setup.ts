@@ -1,76 +1,62 @@
 import type { Client } from '@temporalio/client';
-import type { Command } from 'commander';
-import type { SearchAttributeState } from '../../client/namespace.ts';
+import {
+  createNamespace,
+  describeNamespace,
+  type SearchAttributeState,
+  searchAttributeState,
+} from '../../client/namespace.ts';
+import { connectOptions } from '../../client/temporal-connection.ts';
+import { registerSearchAttributes } from '../../embedded/prepare-namespace.ts';
 import { retentionDays } from '../../model/temporal-terms.ts';
 import { searchAttributes } from '../../model/workflow-ids.ts';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../context.ts';
-import { CliFailure } from '../failures/cli-failure.ts';
+import { type CommandContext, loadContextConfig } from '../context.ts';
+import { noSuchThing, operationFailure } from '../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
+import { grpc, grpcStatus } from '../failures/grpc-failure.ts';
 import { cloudCommands, isCloud } from '../temporal/cloud-commands.ts';
 import { withTemporal } from '../temporal/session.ts';
 import { indent } from '../terminal/text.ts';
 
-interface SetupFlags {
-  createNamespace?: boolean;
-}
-
 /** A cluster's frontends learn of something new within this time. */
 const knownWithinMs = 30_000;
 
-export function addSetup(parent: Command, run: RunCommand): void {
-  parent
-    .command('setup')
-    .description('Prepare a Temporal cluster: namespace and search attributes; on Cloud, print the commands that do it')
-    .option('--create-namespace', 'create the namespace when the cluster does not know it')
-    .action((flags: SetupFlags) => run((context) => setUp(context, flags)));
-}
-
-async function setUp(context: CommandContext, { createNamespace }: SetupFlags): Promise<ExitCode> {
+export default async function setUp(context: CommandContext, flags: { createNamespace?: boolean }): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const { connectOptions } = await import('../../client/temporal-connection.ts');
   const { address } = connectOptions(config.temporal).connection;
   return withTemporal(config, async ({ client }) => {
     const { namespace } = client.options;
     if (isCloud(address)) return tellCloudCommands(context, client, address);
-    const created = await ensureNamespace(client, createNamespace === true);
+    const created = await ensureNamespace(client, flags.createNamespace === true);
     const { registered, present } = await register(client);
     const document = { ready: true, address, namespace, created, registered, present, missing: [], commands: [] };
     const lines = [
-      `namespace ${namespace}: ${created ? `created, closed workflows stay for ${retentionDays} days` : 'was there'}`,
-      `search attributes: ${registered.length === 0 ? 'were there' : `registered ${registered.join(', ')}`}`,
+      `namespace ${namespace}: ${created ? `created, closed workflows stay for ${retentionDays} days` : 'exists'}`,
+      `search attributes: ${registered.length === 0 ? 'all registered already' : `registered ${registered.join(', ')}`}`,
     ];
     context.output.result(document, lines.join('\n'));
     return exitCodes.done;
   });
 }
 
-/** Whether it had to be created. Throws a failure when it is missing and may not be. */
+/** Returns whether it was created. Throws a failure when it is missing and may not be created. */
 async function ensureNamespace(client: Client, mayCreate: boolean): Promise<boolean> {
-  const { createNamespace, describeNamespace } = await import('../../client/namespace.ts');
   if (await describeNamespace(client)) return false;
   if (!mayCreate) {
-    throw new CliFailure({
-      code: 'NoNamespace',
-      message: `Temporal does not know the namespace ${client.options.namespace}`,
-      hint: 'correct temporal.namespace, or create it with --create-namespace',
-      exitCode: exitCodes.noSuchThing,
-    });
+    const message = `Temporal does not know the namespace ${client.options.namespace}`;
+    throw noSuchThing('NoNamespace', message, 'correct temporal.namespace, or create it with --create-namespace');
   }
   await createNamespace(client, retentionDays);
   return true;
 }
 
 async function register(client: Client): Promise<{ registered: string[]; present: string[] }> {
-  const { searchAttributeState } = await import('../../client/namespace.ts');
-  const { registerSearchAttributes } = await import('../../embedded/prepare-namespace.ts');
   const { present, missing, mistyped } = await patiently(() => searchAttributeState(client));
   if (mistyped.length > 0) {
-    throw new CliFailure({
-      code: 'SearchAttributeMistyped',
-      message: `these search attributes are not of the type Keyword: ${mistyped.join(', ')}`,
-      hint: 'remove them with `temporal operator search-attribute remove`, then run this again',
-      exitCode: exitCodes.failed,
-    });
+    throw operationFailure(
+      'SearchAttributeMistyped',
+      `these search attributes are not of the type Keyword: ${mistyped.join(', ')}`,
+      'remove them with `temporal operator search-attribute remove`, then run this again',
+    );
   }
   const wanted = Object.fromEntries(missing.map((name) => [name, 'Keyword'] as const));
   await patiently(() => registerSearchAttributes(client.connection, client.options.namespace, wanted));
@@ -81,9 +67,8 @@ async function register(client: Client): Promise<{ registered: string[]; present
   return { registered: missing, present };
 }
 
-/** What was created just now is unknown to parts of a cluster for some seconds. */
+/** For some seconds parts of a cluster do not know what was just created. */
 async function patiently<Result>(work: () => Promise<Result>, enough = (_: Result) => true): Promise<Result> {
-  const { grpc, grpcStatus } = await import('../failures/grpc-failure.ts');
   const giveUpAt = Date.now() + knownWithinMs;
   for (;;) {
     try {
@@ -96,7 +81,7 @@ async function patiently<Result>(work: () => Promise<Result>, enough = (_: Resul
   }
 }
 
-/** On Cloud search attributes are not registered through the namespace's own address. */
+/** On Cloud, search attributes cannot be registered through the namespace's own address. */
 async function tellCloudCommands({ output }: CommandContext, client: Client, address: string): Promise<ExitCode> {
   const { namespace } = client.options;
   const { present, missing } = await stateOnCloud(client);
@@ -104,16 +89,14 @@ async function tellCloudCommands({ output }: CommandContext, client: Client, add
   const ready = missing.length === 0;
   const document = { ready, address, namespace, created: false, registered: [], present, missing, commands };
   const text = ready
-    ? `namespace ${namespace}: all search attributes are there`
+    ? `namespace ${namespace}: all search attributes are registered`
     : `namespace ${namespace} is on Temporal Cloud: register the search attributes with\n${indent(commands.join('\n'))}`;
   output.result(document, text);
   return ready ? exitCodes.done : exitCodes.failed;
 }
 
-/** All count as missing where the account may not list them. */
+/** If the account may not list them, all count as missing. */
 async function stateOnCloud(client: Client): Promise<Pick<SearchAttributeState, 'present' | 'missing'>> {
-  const { searchAttributeState } = await import('../../client/namespace.ts');
-  const { grpc, grpcStatus } = await import('../failures/grpc-failure.ts');
   try {
     return await searchAttributeState(client);
   } catch (error) {

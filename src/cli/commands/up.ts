@@ -1,21 +1,24 @@
 import { dirname, join, resolve } from 'node:path';
-import type { Command } from 'commander';
 import type { Sandbox } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
 import type { DevServer } from '../../embedded/dev-server.ts';
-import type { CommandContext, RunCommand } from '../context.ts';
+import type { CommandContext } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import { portOf } from '../input/port-option.ts';
+import { startBundlePart } from '../processes/bundle-server-part.ts';
+import { startEmbedded } from '../processes/embedded-part.ts';
 import { type RunningParts, withParts } from '../processes/running-parts.ts';
+import { startSandboxPart } from '../processes/sandbox-part.ts';
 import { loadUpConfig, sandboxOptionsFor, withEmbedded } from '../processes/up-config.ts';
+import { applySchedulesAtStart } from '../processes/up-schedules.ts';
 import { warnOfSurprises } from '../processes/up-warnings.ts';
+import { startWorkerPart } from '../processes/worker-part.ts';
 import { factLines } from '../terminal/text.ts';
 
 interface UpFlags {
   sandbox?: boolean;
-  port: string;
-  uiPort: string;
-  bundlePort: string;
+  port: number;
+  uiPort: number;
+  bundlePort: number;
   db: string;
   /** False for `--no-server`. */
   server: boolean;
@@ -29,44 +32,24 @@ interface Addresses {
   workerLog: string;
 }
 
-export function addUp(parent: Command, run: RunCommand): void {
-  parent
-    .command('up')
-    .description('Temporal with its UI, a worker and the bundle server on this machine, until SIGINT or SIGTERM')
-    .option('--sandbox', 'start the stand-in of the documentation service too; needs no configuration')
-    .option('--port <port>', 'port of Temporal', '7233')
-    .option('--ui-port <port>', "port of Temporal's UI", '8233')
-    .option('--bundle-port <port>', 'port of the bundle server', '8090')
-    .option('--db <file>', "Temporal's database", './data/temporal.db')
-    .option('--no-server', 'use the Temporal of the configuration instead of an embedded one')
-    .action((flags: UpFlags) => run((context) => up(context, flags)));
-}
-
-async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
+export default async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
   const { output } = context;
-  const ports = {
-    port: portOf('--port', flags.port),
-    uiPort: portOf('--ui-port', flags.uiPort),
-    bundlePort: portOf('--bundle-port', flags.bundlePort),
-  };
+  const { port, uiPort, bundlePort } = flags;
   return withParts(output, async (parts, interrupted) => {
-    const configured = await loadUpConfig(context, { sandbox: flags.sandbox === true, ...ports });
-    const temporalPort = flags.server ? ports.port : null;
+    const configured = await loadUpConfig(context, { sandbox: flags.sandbox === true, port, bundlePort });
+    const temporalPort = flags.server ? port : null;
     const dbFile = resolve(context.cwd, flags.db);
     const server = flags.server
-      ? await startServer(context, parts, configured, { ...ports, dbFile }, interrupted)
+      ? await startServer(context, parts, configured, { port, uiPort, dbFile }, interrupted)
       : null;
     interrupted.throwIfAborted();
     const sandbox = flags.sandbox ? await startSandbox(configured, parts) : null;
-    warnOfSurprises(output, configured, { temporalPort, bundlePort: ports.bundlePort, sandbox });
+    warnOfSurprises(output, configured, { temporalPort, bundlePort, sandbox });
     const config = server ? withEmbedded(configured, server.address) : configured;
-    const { startBundlePart } = await import('../processes/bundle-server-part.ts');
-    const bundles = await startBundlePart(config.store.bundles, ports.bundlePort, '--bundle-port');
+    const bundles = await startBundlePart(config.store.bundles, bundlePort, '--bundle-port');
     parts.add(bundles.part);
     const workerLog = join(dirname(dbFile), 'worker.log');
-    const { startWorkerPart } = await import('../processes/worker-part.ts');
     parts.add(await startWorkerPart(config, { file: workerLog }, 'info'));
-    const { applySchedulesAtStart } = await import('../processes/up-schedules.ts');
     await parts.during(applySchedulesAtStart(output, config));
     announce(context, {
       temporal: config.temporal.address,
@@ -82,7 +65,6 @@ async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
 }
 
 async function startSandbox(config: Config, parts: RunningParts): Promise<Sandbox> {
-  const { startSandboxPart } = await import('../processes/sandbox-part.ts');
   const flag = '`docferry sandbox --port … --storage-port …`, and use `up` without --sandbox';
   const { sandbox, part } = await startSandboxPart(sandboxOptionsFor(config), { port: flag, storagePort: flag });
   parts.add(part);
@@ -96,7 +78,6 @@ async function startServer(
   places: { port: number; uiPort: number; dbFile: string },
   interrupted: AbortSignal,
 ): Promise<DevServer> {
-  const { startEmbedded } = await import('../processes/embedded-part.ts');
   const { namespace } = config.temporal;
   const { server, part } = await startEmbedded(context, { ...places, namespace }, interrupted);
   parts.add(part);
@@ -111,6 +92,6 @@ function announce({ output }: CommandContext, addresses: Addresses): void {
   if (sandbox !== null) facts.push(['sandbox', sandbox]);
   facts.push(['worker log', workerLog]);
   output.say(factLines(facts));
-  if (ui !== null) output.note('this is for evaluation and small single-host use; Ctrl-C stops it');
+  if (ui !== null) output.note('for evaluation and small single-host use; Ctrl-C stops it');
   output.result({ ready: true, addresses }, 'docferry: ready');
 }

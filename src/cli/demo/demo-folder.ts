@@ -1,11 +1,13 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseInUse } from '../../embedded/embedded-errors.ts';
+import { tryLock } from '../../files/file-lock.ts';
 import { usageFailure } from '../failures/cli-failure.ts';
 
-/** Says that the folder's contents may be thrown away. */
+/** Marks a folder whose contents may be deleted. */
 const marker = '.docferry-demo';
 const databaseFile = 'temporal.db';
-/** By these a server that a killed demo left is found and ended, and a demo that still runs is noticed. */
+/** With these a demo finds the server of a killed demo, or notices a demo that is still running. */
 const serverFiles: ReadonlySet<string> = new Set([`${databaseFile}.lock`, `${databaseFile}.server.json`]);
 
 export interface DemoFolder {
@@ -16,8 +18,8 @@ export interface DemoFolder {
 }
 
 /**
- * Makes the demo's folder anew; what an earlier demo left in it is removed. Throws a usage failure when the folder is
- * somebody else's, `DatabaseInUse` when a demo still runs in it.
+ * Creates the demo's folder, without what an earlier demo left in it. Throws a usage failure when the folder is not a
+ * demo's, `DatabaseInUse` when a demo is still running in it.
  */
 export async function prepareDemoFolder(folder: string): Promise<DemoFolder> {
   await mkdir(folder, { recursive: true });
@@ -34,8 +36,6 @@ export async function prepareDemoFolder(folder: string): Promise<DemoFolder> {
 }
 
 async function requireUnused(dbFile: string): Promise<void> {
-  const { DatabaseInUse } = await import('../../embedded/embedded-errors.ts');
-  const { tryLock } = await import('../../files/file-lock.ts');
   const lock = tryLock(`${dbFile}.lock`);
   if (!lock) throw new DatabaseInUse(dbFile, undefined);
   lock.release();

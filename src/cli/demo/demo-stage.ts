@@ -13,12 +13,12 @@ import { withEmbedded } from '../processes/up-config.ts';
 import { startWorkerPart } from '../processes/worker-part.ts';
 import type { DemoFolder } from './demo-folder.ts';
 
-/** Some 12 pages at 5 requests in 5 s: small enough for a minute, large enough to see the budget at work. */
+/** About 12 pages at 5 requests in 5 s: takes a minute at most, and shows the budget at work. */
 const budget = { requests: 5, windowMs: 5_000, window: '5s' };
 const entries = 1_150;
 const jobSeconds = 8;
 
-/** Everything the demo's story plays on. */
+/** Everything that runs during the demo. */
 export interface Stage extends DemoFolder {
   config: Config;
   sandbox: Sandbox;
@@ -27,7 +27,7 @@ export interface Stage extends DemoFolder {
   workerLog: string;
 }
 
-/** Starts server, sandbox, bundle server and worker on ports that are free. */
+/** Starts server, sandbox, bundle server and worker on free ports. */
 export async function setStage(
   context: CommandContext,
   parts: RunningParts,

@@ -15,19 +15,19 @@ import type { Stage } from './demo-stage.ts';
 
 const { id: org, project, domain } = sandboxOrganization;
 
-/** What came of the demo. */
+/** The results of the demo. */
 export interface Told {
   export: ExportResult;
   feedback: SyncResult;
-  /** A second export of the same site: nothing changed, so nothing is published. */
+  /** A second export of the same site, which publishes nothing because nothing changed. */
   again: ExportResult;
-  /** Entries the sandbox holds and would serve. */
+  /** Entries that the sandbox serves. */
   served: number;
-  /** Entries in the store. */
+  /** Entries in the feedback store. */
   stored: number;
 }
 
-/** Exports a site and reads its feedback side by side, then exports it again. */
+/** Exports a site while reading its feedback, then exports it again. */
 export async function tellStory(output: Output, stage: Stage, interrupted: AbortSignal): Promise<Told> {
   const { config, sandbox } = stage;
   return withTemporal(config, async (session) => {
@@ -105,5 +105,5 @@ async function syncOnce({ output, session, live, interrupted }: Show): Promise<S
   return result;
 }
 
-/** A demo that is interrupted stops its own Temporal too: there is nothing to follow. */
+/** An interrupted demo stops its Temporal too, so there is nothing to follow. */
 const whileDemoRuns = { follow: 'docferry demo', cancel: 'Ctrl-C' };

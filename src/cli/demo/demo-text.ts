@@ -37,7 +37,7 @@ export function demoText(stage: Stage, told: Told, { keep, paint }: { keep: bool
   const { most, refused } = trafficOf(stage);
   const { requests, windowMs } = budgetOf(stage);
   const rollouts = first.rollouts.map(({ target, outcome }) => `${outcome} to ${target}`);
-  const verdict = isWhole(stage, told) ? paint.green('Done.') : paint.red('Not as it should be: see below.');
+  const verdict = isWhole(stage, told) ? paint.green('Done.') : paint.red('Something went wrong: see below.');
   const files = addressesOf(stage, told);
   return [
     verdict,
@@ -59,11 +59,11 @@ export function demoText(stage: Stage, told: Told, { keep, paint }: { keep: bool
     paint.bold(`Feedback of ${feedback.project}`),
     indent(
       factLines([
-        ['entries', `${countText(told.stored)} stored of ${countText(told.served)} that the sandbox holds`],
+        ['entries', `${countText(told.stored)} stored of ${countText(told.served)} in the sandbox`],
         ['requests', `${countText(feedback.requests)} for ${counted(feedback.pages, 'page')}`],
         [
           'budget',
-          `${requests} requests in ${spanText(windowMs)}: at most ${most} in any, ${refused} refused with 429`,
+          `${requests} requests in ${spanText(windowMs)}: at most ${most} in any window, ${refused} refused with 429`,
         ],
         ['waited', `${spanText(feedback.waitedMs)} for the budget`],
       ]),
@@ -78,7 +78,7 @@ function budgetOf({ config }: Stage): { requests: number; windowMs: number } {
   return { requests: budget?.requests ?? 0, windowMs: budget?.windowMs ?? 0 };
 }
 
-/** What the sandbox saw: the most analytics requests in any window, and how many it refused. */
+/** What the sandbox received: the most analytics requests in any window, and how many it refused. */
 function trafficOf({ sandbox }: Stage): { most: number; refused: number } {
   const seen = sandbox.stats().organizations[org];
   return { most: seen?.maxInAnyWindow ?? 0, refused: seen?.throttled ?? 0 };

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { browsersOf } from '../../wiring/require-browsers.ts';
 import { bad, type Check, good } from './check.ts';
 
-/** The browsers in which pages are opened, if any site asks for it; to be looked at where the workers run. */
+/** The browsers that render pages, if any site wants that; meaningful where the workers run. */
 export async function checkBrowsers(config: Config): Promise<Check[]> {
   const checks: Check[] = [];
   for (const choice of browsersOf(config)) {
@@ -12,7 +12,7 @@ export async function checkBrowsers(config: Config): Promise<Check[]> {
       checks.push(good('browser', `pages are rendered by ${await findBrowser(choice)}`));
     } catch (error) {
       if (!(error instanceof BrowserUnusable)) throw error;
-      checks.push(bad('browser', error.message, error.fix));
+      checks.push(bad('browser', error.message, error.hint));
     }
   }
   return checks;

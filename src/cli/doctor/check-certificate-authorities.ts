@@ -6,7 +6,7 @@ const name = 'certificate-authorities';
 const pem = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
 const setIt = 'set NODE_EXTRA_CA_CERTS to a readable PEM file before the process starts, or unset it';
 
-/** Certificate authorities of one's own: Node goes on without them, and tells nobody, when the file is unusable. */
+/** Extra certificate authorities: when their file is unusable, Node silently goes on without them. */
 export function certificateAuthoritiesCheck(file: string | undefined, now: Date): Check {
   if (!file) return good(name, "those that come with Node (NODE_EXTRA_CA_CERTS isn't set)");
   let text: string;
@@ -17,14 +17,15 @@ export function certificateAuthoritiesCheck(file: string | undefined, now: Date)
     return bad(name, `NODE_EXTRA_CA_CERTS names ${file}, which cannot be read (${code})`, setIt);
   }
   const certificates = text.match(pem) ?? [];
-  if (certificates.length === 0) return bad(name, `NODE_EXTRA_CA_CERTS names ${file}, which holds none in PEM`, setIt);
+  if (certificates.length === 0)
+    return bad(name, `NODE_EXTRA_CA_CERTS names ${file}, which contains none in PEM`, setIt);
   const parsed = certificates.map(parse);
   if (parsed.includes(null)) return bad(name, `a certificate in ${file} cannot be read`, setIt);
   const old = parsed.filter((certificate) => certificate && new Date(certificate.validTo) < now);
-  // Bundles of public authorities carry some that are past.
+  // Bundles of public authorities include expired ones.
   const expired = old.length === 0 ? '' : `, ${old.length} of them expired`;
   const detail = `those of Node and ${certificates.length} in ${file}${expired}`;
-  return old.length < parsed.length ? good(name, detail) : warning(name, detail, 'replace them by their successors');
+  return old.length < parsed.length ? good(name, detail) : warning(name, detail, 'replace them with their successors');
 }
 
 function parse(text: string): X509Certificate | null {

@@ -3,7 +3,7 @@ import { ConfigError } from '../../config/config-error.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { bad, type Check, good } from './check.ts';
 
-/** The configuration, if it can be used; keys are looked at apart. */
+/** The configuration, if it is usable; keys have checks of their own. */
 export async function checkConfiguration(context: CommandContext): Promise<{ config: Config | null; check: Check }> {
   try {
     const config = await loadContextConfig(context);

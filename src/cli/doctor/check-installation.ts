@@ -1,6 +1,6 @@
 import { bad, type Check, good } from './check.ts';
 
-/** Node's oldest version that docferry runs on, as in package.json. */
+/** The oldest version of Node that docferry supports, as in package.json. */
 const oldestNode = [20, 19] as const;
 
 /** Versions of this installation. */

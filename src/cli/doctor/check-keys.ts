@@ -8,7 +8,7 @@ import { explainFailure } from '../failures/failure.ts';
 import { workflowHint } from '../failures/workflow-hints.ts';
 import { bad, type Check, failed, good, skipped, warning } from './check.ts';
 
-/** Clocks that differ by more make the times in logs and histories misleading. */
+/** A greater difference makes times in logs and histories misleading. */
 const tolerableSkewMs = 30_000;
 
 /** Whether the organization's key can be read here; never what it is. */
@@ -17,7 +17,7 @@ export function keyCheck({ id, apiKey }: OrganizationConfig): Check {
   try {
     const key = apiKey.read();
     if (/^[\x21-\x7e]+$/.test(key)) return good(name, `from ${apiKey.describe()}`);
-    return bad(name, `${apiKey.describe()} holds characters that no key has`, 'put the key there and nothing else');
+    return bad(name, `${apiKey.describe()} contains characters that no key has`, 'put only the key there');
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return bad(
@@ -28,7 +28,7 @@ export function keyCheck({ id, apiKey }: OrganizationConfig): Check {
   }
 }
 
-/** What the service says to the workers' keys: one request at most for each organization. */
+/** What the service says to the workers' keys; at most one request for each organization. */
 export async function askService(
   config: Config,
   { client, worker }: { client: Client | null; worker: boolean },
@@ -37,7 +37,9 @@ export async function askService(
   for (const { id } of config.organizations) {
     const name = `key-accepted:${id}`;
     if (!client || !worker) {
-      checks.push(skipped(name, 'a worker asks, so that the request counts in the budget, and none can be reached'));
+      checks.push(
+        skipped(name, 'a worker has to ask, so that the request counts in the budget, and none can be reached'),
+      );
       continue;
     }
     try {
@@ -49,23 +51,23 @@ export async function askService(
   return checks;
 }
 
-/** What a worker's question came to: the key, and the clocks where the service told its own. */
+/** The verdicts on a worker's request: on the key, and on the clocks if the service sent its own. */
 export function verdictsOn(org: string, check: KeyCheck): Check[] {
   const name = `key-accepted:${org}`;
   switch (check.outcome) {
     case 'no-project':
-      return [skipped(name, 'the organization has no project to ask for')];
+      return [skipped(name, 'the organization has no project to read')];
     case 'no-permit':
       return [warning(name, `not asked: the budget is used up until ${clockTime(check.until)}`, 'run it again later')];
     case 'accepted':
-      return [good(name, `the service gave an entry of ${check.project}`), ...clockVerdicts(org, check)];
+      return [good(name, `the service returned an entry of ${check.project}`), ...clockVerdicts(org, check)];
     case 'refused':
       return [refusal(name, check), ...clockVerdicts(org, check)];
   }
 }
 
 function refusal(name: string, { type, message, project }: KeyCheck & { outcome: 'refused' }): Check {
-  // The service knew the organization, or it would not count its requests.
+  // The key is accepted: the service counts the requests of the organization.
   if (type === 'RateLimited') return warning(name, message, 'run it again later');
   const fix = workflowHint(type) ?? 'see the message';
   return bad(name, type === 'NotFound' ? `${project}: ${message}` : message, fix);
@@ -75,7 +77,7 @@ function clockVerdicts(org: string, { clockAheadMs }: { clockAheadMs: number | n
   if (clockAheadMs === null) return [];
   const name = `clock:${org}`;
   const skew = Math.abs(clockAheadMs);
-  if (skew <= tolerableSkewMs) return [good(name, "the worker's and the service's agree")];
-  const detail = `the worker's is ${spanText(skew)} ${clockAheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
-  return [warning(name, detail, 'set the clock of the worker by NTP')];
+  if (skew <= tolerableSkewMs) return [good(name, "the worker's and the service's clocks agree")];
+  const detail = `the worker's clock is ${spanText(skew)} ${clockAheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
+  return [warning(name, detail, 'set the clock of the worker with NTP')];
 }

@@ -6,9 +6,9 @@ import { ValuesRefused } from '../../rollout/helm-values-document.ts';
 import { bad, type Check, good } from './check.ts';
 import { codeOf, nearestFolder, whyNotWritable } from './writable.ts';
 
-const giveAccess = 'give the user that runs docferry write access to it, or correct rollout of the site';
+const giveAccess = 'give the user that runs docferry write access to it, or correct the rollout of the site';
 
-/** Whether each of the site's targets could take a version now. Nothing is changed. */
+/** Whether each of the site's targets could take a version now; changes nothing. */
 export async function checkTargets({ domain, rollout }: SiteConfig): Promise<Check[]> {
   return Promise.all(
     rollout.map((target) => {
@@ -38,7 +38,7 @@ async function checkHelmValues(name: string, { file }: RolloutConfig & { kind: '
     editHelmValues(text, { bundleUrl: 'http://localhost/', version: 'x' });
   } catch (error) {
     if (error instanceof ValuesRefused) return bad(name, `${file} ${error.message}`, 'correct the values file');
-    const fix = 'create it (it may be empty), or correct rollout of the site';
+    const fix = 'create it (it may be empty), or correct the rollout of the site';
     return bad(name, `${file} cannot be read (${codeOf(error)})`, fix);
   }
   const problem = await whyNotWritable(dirname(await realpath(file)));

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { BundleStoreConfig, Config, FeedbackStoreConfig, PrivacyConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
-import { FeedbackStoreUnavailable } from '../../feedback/feedback-store-unavailable.ts';
 import { openFeedbackStore } from '../../feedback/open-feedback-store.ts';
 import { feedbackPrivacy } from '../../wiring/feedback-privacy.ts';
 import { openBundleStore } from '../../wiring/open-bundle-store.ts';
@@ -11,7 +10,7 @@ import { isThere, nearestFolder, whyNotWritable } from './writable.ts';
 
 const giveAccess = 'give the user that runs docferry write access, or name another place in store';
 
-/** The stores as this machine has them: to be looked at where the workers run. */
+/** The stores as seen from this machine; meaningful where the workers run. */
 export async function checkStores({ store: { feedback, bundles }, privacy }: Config): Promise<Check[]> {
   return [await checkFeedback(feedback, privacy), await checkBundles(bundles)];
 }
@@ -20,7 +19,7 @@ async function checkFeedback(feedback: FeedbackStoreConfig, privacy: PrivacyConf
   const name = 'feedback-store';
   if (feedback.kind === 'sqlite' && !(await isThere(feedback.file))) return checkFuture(name, feedback.file);
   try {
-    // Only a store that is one already is opened: looking must not make it.
+    // A store that does not exist is not opened, because that would create it.
     const server = feedback.kind === 'postgres' ? await lookAtServer(feedback) : null;
     if (server?.future) return server.future;
     const store = await openFeedbackStore(feedback, feedbackPrivacy(privacy));
@@ -29,37 +28,37 @@ async function checkFeedback(feedback: FeedbackStoreConfig, privacy: PrivacyConf
       const { entries, rejects } = await store.countUntreated(new Date());
       const detail = `${feedback.place} can be written${server?.detail ?? ''}`;
       if (entries + rejects === 0) return good(name, detail);
-      const plain = `${entries} entries and ${rejects} rejects hold personal data that privacy does not let stay`;
-      return warning(name, `${detail}; ${plain}`, 'restart the workers: they treat what is stored when they start');
+      const plain = `${entries} entries and ${rejects} rejects contain personal data that the privacy settings forbid`;
+      return warning(name, `${detail}; ${plain}`, 'restart the workers: they remove it when they start');
     } finally {
       await store.close();
     }
   } catch (error) {
-    if (error instanceof ConfigError) return bad(name, error.message, 'set it, as the one of store.feedback');
-    if (!(error instanceof FeedbackStoreUnavailable)) return failed(name, explainFailure(error));
-    return bad(name, error.message.replace(` ${error.fix}`, ''), error.fix);
+    if (error instanceof ConfigError) return bad(name, error.message, 'set it to the password of store.feedback');
+    return failed(name, explainFailure(error));
   }
 }
 
-/** What kind of server it is, and the whole check if the first worker has yet to make the tables. */
+/** What kind of server it is; the whole check if the first worker has yet to create the tables. */
 async function lookAtServer(
   feedback: FeedbackStoreConfig & { kind: 'postgres' },
 ): Promise<{ detail: string; future: Check | null }> {
+  // SQLite does without its client.
   const { examinePostgres } = await import('../../feedback/postgres-store.ts');
   const { state, schema, version, mayCreate } = await examinePostgres(feedback);
   const { place, user, database, tls } = feedback;
   const detail = `: PostgreSQL ${version}, ${tls.mode === 'disable' ? 'without TLS' : `TLS by sslmode ${tls.mode}`}`;
   if (state !== 'empty') return { detail, future: null };
   if (mayCreate) {
-    return { detail, future: good('feedback-store', `${place} has no tables yet, and they can be made${detail}`) };
+    return { detail, future: good('feedback-store', `${place} has no tables yet, and they can be created${detail}`) };
   }
   const fix = `allow it: ALTER DATABASE "${database}" OWNER TO "${user}", or GRANT CREATE ON SCHEMA "${schema}" TO "${user}"`;
-  return { detail, future: bad('feedback-store', `${place}: ${user} may not make tables in schema ${schema}`, fix) };
+  return { detail, future: bad('feedback-store', `${place}: ${user} may not create tables in schema ${schema}`, fix) };
 }
 
 async function checkBundles(bundles: BundleStoreConfig): Promise<Check> {
   const name = 'bundle-store';
-  // Only a folder that is a store already is opened: looking must not make it.
+  // A folder that is not yet a store is not opened, because that would make it one.
   if (bundles.kind === 'directory' && !(await isThere(join(bundles.directory, '.store.json')))) {
     return checkFuture(name, bundles.directory);
   }
@@ -73,9 +72,9 @@ async function checkBundles(bundles: BundleStoreConfig): Promise<Check> {
   }
 }
 
-/** What is not there yet is made by the first worker, if its folder can be. */
+/** The first worker creates what does not exist yet, if it can create the folder. */
 async function checkFuture(name: string, path: string): Promise<Check> {
   const problem = await whyNotWritable(await nearestFolder(path));
-  if (problem !== null) return bad(name, `${path} cannot be made: ${problem}`, giveAccess);
-  return good(name, `${path} is not there yet and can be made`);
+  if (problem !== null) return bad(name, `${path} cannot be created: ${problem}`, giveAccess);
+  return good(name, `${path} does not exist yet and can be created`);
 }

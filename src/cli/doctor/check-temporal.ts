@@ -19,9 +19,9 @@ import { bad, type Check, failed, good, skipped, warning } from './check.ts';
 import { whyUnreachable } from './why-unreachable.ts';
 
 export interface TemporalSight {
-  /** For further checks; to be closed by the caller. Null when Temporal cannot be reached. */
+  /** For further checks; the caller closes it. Null when Temporal cannot be reached. */
   client: Client | null;
-  /** Where commands look for Temporal; null when that cannot be told. */
+  /** Where commands look for Temporal; null when that is unknown. */
   address: string | null;
   /** Whether a worker polls the task queue. */
   worker: boolean;
@@ -43,7 +43,7 @@ export async function checkTemporal(config: Config | null): Promise<TemporalSigh
     options = connectOptions(config.temporal);
   } catch (error) {
     if (!(error instanceof TemporalSettingsInvalid)) throw error;
-    return blind(failed('temporal', explainFailure(error)), null, 'there are no settings to reach Temporal with');
+    return blind(failed('temporal', explainFailure(error)), null, 'there are no usable settings for Temporal');
   }
   const { address, tls } = options.connection;
   const secure = tls !== undefined && tls !== false && tls !== null;
@@ -80,7 +80,7 @@ async function lookAround(
   return { checks: [server, place, attributes, workerCheck(taskQueue, polls)], worker: polls === true };
 }
 
-/** The verdict, or what kept us from one. */
+/** The verdict, or the failure that prevented it. */
 async function looking(name: string, look: () => Promise<Check>): Promise<Check> {
   try {
     return await look();
@@ -89,7 +89,7 @@ async function looking(name: string, look: () => Promise<Check>): Promise<Check>
   }
 }
 
-/** Cloud and development builds name no version that could be compared; they are taken as new enough. */
+/** Cloud and development builds have no comparable version; they count as new enough. */
 export function serverCheck(version: string, where: string): Check {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   const detail = `server ${version === '' ? 'of unknown version' : version} ${where}`;
@@ -123,7 +123,7 @@ export function searchAttributesCheck({ present, missing, mistyped }: SearchAttr
 }
 
 function workerCheck(taskQueue: string, polls: boolean | null): Check {
-  if (polls === null) return warning('worker', 'whether a worker polls cannot be found out', 'run it again');
+  if (polls === null) return warning('worker', 'whether a worker polls is unknown', 'run it again');
   if (polls) return good('worker', `one polls the task queue ${taskQueue}`);
   const fix = 'start one with `docferry worker` or `docferry up`, with the same temporal.taskQueue';
   return bad('worker', `none polls the task queue ${taskQueue}`, fix);

@@ -2,7 +2,7 @@ import type { OrganizationConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { bad, type Check, good } from './check.ts';
 
-/** Whether address and secret of each webhook can be read here and are of the right form; nobody is called. */
+/** Whether address and secret of each webhook can be read here and are well-formed; no webhook is called. */
 export function webhookChecks({ id, webhooks }: OrganizationConfig): Check[] {
   return webhooks.map(({ name, url, secret, events }) => {
     const check = `webhook:${id}:${name}`;
@@ -11,7 +11,7 @@ export function webhookChecks({ id, webhooks }: OrganizationConfig): Check[] {
       secret.read();
       return good(
         check,
-        `told of ${events.join(', ')}; address from ${url.describe()}, secret from ${secret.describe()}`,
+        `sent on ${events.join(', ')}; address from ${url.describe()}, secret from ${secret.describe()}`,
       );
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;

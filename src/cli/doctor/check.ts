@@ -1,14 +1,14 @@
-/** `skipped`: could not be looked at, because of another check that is bad. */
+/** `skipped`: not possible, because another check failed. */
 export type Level = 'ok' | 'warning' | 'error' | 'skipped';
 
-/** One thing that `docferry doctor` looked at. */
+/** One verdict of `docferry doctor`. */
 export interface Check {
   /** Stable name for scripts, e.g. `temporal` or `api-key:acme`. */
   name: string;
   level: Level;
   /** One line. */
   detail: string;
-  /** What to do about it; null when there is nothing to do here. */
+  /** What to do about it; null when there is nothing to do. */
   fix: string | null;
 }
 
@@ -25,7 +25,7 @@ export const skipped = (name: string, because: string): Check => ({
   fix: null,
 });
 
-/** A check whose looking itself failed, e.g. because the system or Temporal refused. */
+/** A check that could not reach a verdict, e.g. because the system or Temporal refused. */
 export function failed(name: string, { message, hint }: { message: string; hint: string | null }): Check {
   return bad(name, message, hint ?? 'see the message');
 }

@@ -2,13 +2,13 @@ import { createConnection } from 'node:net';
 
 const connectWithinMs = 3_000;
 
-/** What a bare connection to `host:port` says, for an address at which no Temporal answers. */
+/** Why no Temporal answers at an address, found out with a bare connection. */
 export async function whyUnreachable(address: string, tls: boolean): Promise<{ detail: string; fix: string }> {
   const [, host = address, port = '7233'] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(address) ?? [];
   const code = await connect(host, Number(port));
   switch (code) {
     case null: {
-      const detail = `something listens there, but it is no Temporal ${tls ? 'with' : 'without'} TLS that lets us in`;
+      const detail = `something listens there, but not a Temporal ${tls ? 'with' : 'without'} TLS that accepts us`;
       const fix = tls
         ? 'check TEMPORAL_API_KEY, or the certificates that TEMPORAL_TLS_… or the profile name'
         : 'set TEMPORAL_TLS=true (or the profile) if the server wants TLS, else correct temporal.address';
@@ -18,9 +18,9 @@ export async function whyUnreachable(address: string, tls: boolean): Promise<{ d
       return { detail: 'nothing listens there', fix: 'start Temporal (`docferry up`), or correct temporal.address' };
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return { detail: 'its name is not known', fix: 'correct temporal.address or TEMPORAL_ADDRESS' };
+      return { detail: 'its name is unknown', fix: 'correct temporal.address or TEMPORAL_ADDRESS' };
     default:
-      return { detail: `there is no way to it (${code})`, fix: 'check the address, the network and its firewalls' };
+      return { detail: `it cannot be reached (${code})`, fix: 'check the address, the network and its firewalls' };
   }
 }
 

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Why a folder cannot be written, or null when it can; nothing is written to find out. */
+/** Why a folder cannot be written, or null when it can; writes nothing. */
 export async function whyNotWritable(folder: string): Promise<string | null> {
   try {
     if (!(await stat(folder)).isDirectory()) return `${folder} is not a folder`;
@@ -13,7 +13,7 @@ export async function whyNotWritable(folder: string): Promise<string | null> {
   }
 }
 
-/** The folder itself, or the nearest one around it that is there. */
+/** The folder itself, or the nearest one around it that exists. */
 export async function nearestFolder(path: string): Promise<string> {
   for (let folder = path; ; folder = dirname(folder)) {
     if (folder === dirname(folder) || (await isThere(folder))) return folder;

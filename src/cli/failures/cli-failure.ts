@@ -1,4 +1,5 @@
-import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { ExplainedError } from '../../model/explained-error.ts';
+import { type ExitCode, exitCodeOf, exitCodes } from './exit-codes.ts';
 
 /** How a command failed, as people and scripts are told (contracts.md `{error: {code, message, hint}}`). */
 export interface Failure {
@@ -11,7 +12,7 @@ export interface Failure {
 }
 
 /** A failure that the command line itself found. */
-export class CliFailure extends Error implements Failure {
+export class CliFailure extends ExplainedError implements Failure {
   override readonly name = 'CliFailure';
   readonly code: string;
   readonly hint: string | null;
@@ -25,7 +26,17 @@ export class CliFailure extends Error implements Failure {
   }
 }
 
-/** Something in the command's own words is wrong; names the flag or argument. */
+/** A failure with the exit code that belongs to its code. */
+export function failureOf(code: string, message: string, hint: string | null = null): Failure {
+  return { code, message, hint, exitCode: exitCodeOf(code) };
+}
+
+/** The operation failed. */
+export function operationFailure(code: string, message: string, hint: string | null = null): CliFailure {
+  return new CliFailure({ code, message, hint, exitCode: exitCodes.failed });
+}
+
+/** The command line is wrong; the message names the flag or argument. */
 export function usageFailure(message: string, hint: string | null = null): CliFailure {
   return new CliFailure({ code: 'Usage', message, hint, exitCode: exitCodes.usage });
 }
@@ -33,4 +44,11 @@ export function usageFailure(message: string, hint: string | null = null): CliFa
 /** What was named does not exist. */
 export function noSuchThing(code: string, message: string, hint: string | null = null): CliFailure {
   return new CliFailure({ code, message, hint, exitCode: exitCodes.noSuchThing });
+}
+
+/** What an error says about itself. A message may end with the hint, which is then said once. */
+export function explainedFailure(error: ExplainedError): Failure {
+  if (error instanceof CliFailure) return error;
+  const { code, message, hint } = error;
+  return failureOf(code, hint === null ? message : message.replace(` ${hint}`, ''), hint);
 }

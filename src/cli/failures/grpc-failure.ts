@@ -1,8 +1,7 @@
 import { isGrpcServiceError } from '@temporalio/client';
-import type { Failure } from './cli-failure.ts';
-import { exitCodes } from './exit-codes.ts';
+import { type Failure, failureOf } from './cli-failure.ts';
 
-/** Status codes of gRPC that say something to a person. */
+/** gRPC status codes that mean something to an operator. */
 export const grpc = {
   deadlineExceeded: 4,
   notFound: 5,
@@ -14,63 +13,34 @@ export const grpc = {
   unauthenticated: 16,
 } as const;
 
-const unreachable = exitCodes.temporalUnreachable;
-
 /** An error of a call to Temporal. */
 export function grpcFailure(error: Error): Failure {
   const status = grpcStatus(error);
   const said = status === null ? error.message : status.details;
   switch (status?.code) {
     case grpc.unavailable:
-    case grpc.deadlineExceeded:
-      return {
-        code: 'TemporalUnreachable',
-        message: 'Temporal does not answer',
-        hint: 'check that it runs, and that temporal.address is right',
-        exitCode: unreachable,
-      };
+    case grpc.deadlineExceeded: {
+      const hint = 'check that it is running and that temporal.address is right';
+      return failureOf('TemporalUnreachable', 'Temporal does not answer', hint);
+    }
     case grpc.permissionDenied:
-    case grpc.unauthenticated:
-      return {
-        code: 'TemporalRefused',
-        message: `Temporal refused the connection: ${said}`,
-        hint: "check the certificate or API key in Temporal's own variables or profile",
-        exitCode: unreachable,
-      };
-    case grpc.failedPrecondition:
-      if (/no poller/i.test(said)) return noWorkerFailure(said);
-      return otherFailure(said);
+    case grpc.unauthenticated: {
+      const hint = "check the certificate or API key in Temporal's own variables or profile";
+      return failureOf('TemporalRefused', `Temporal refused the connection: ${said}`, hint);
+    }
     case grpc.resourceExhausted:
-      return {
-        code: 'TemporalBusy',
-        message: `Temporal is busy: ${said}`,
-        hint: 'try again',
-        exitCode: exitCodes.failed,
-      };
-    case grpc.notFound:
-      return {
-        code: 'TemporalNotFound',
-        message: `Temporal does not know it: ${said}`,
-        hint: 'check temporal.namespace in the configuration',
-        exitCode: exitCodes.usage,
-      };
+      return failureOf('TemporalBusy', `Temporal is busy: ${said}`, 'try again');
+    case grpc.notFound: {
+      const hint = 'check temporal.namespace in the configuration';
+      return failureOf('TemporalNotFound', `Temporal does not know it: ${said}`, hint);
+    }
     default:
-      return otherFailure(said);
+      if (status?.code === grpc.failedPrecondition && /no poller/i.test(said)) {
+        const hint = 'start one with `docferry worker` or `docferry up`';
+        return failureOf('NoWorker', `no worker answers (Temporal says: ${said})`, hint);
+      }
+      return failureOf('TemporalFailed', `Temporal said: ${said}`, searchAttributeHint(said));
   }
-}
-
-function noWorkerFailure(said: string): Failure {
-  return {
-    code: 'NoWorker',
-    message: `no worker answers (Temporal says: ${said})`,
-    hint: 'start one with `docferry worker` or `docferry up`',
-    exitCode: exitCodes.failed,
-  };
-}
-
-function otherFailure(said: string): Failure {
-  const hint = searchAttributeHint(said);
-  return { code: 'TemporalFailed', message: `Temporal said: ${said}`, hint, exitCode: exitCodes.failed };
 }
 
 /** Code and details of a gRPC error, also of one wrapped in another; null for other errors. */

@@ -33,7 +33,7 @@ export function findProject(config: Config, name: string): { org: string; projec
   );
 }
 
-/** The ids of the project that is named, or of all projects without a name. */
+/** The ids of the named project, or of all projects without a name. */
 export function findProjects(config: Config, name: string | undefined): { org: string; project: string }[] {
   if (name !== undefined) {
     const { org, project } = findProject(config, name);
@@ -44,7 +44,7 @@ export function findProjects(config: Config, name: string | undefined): { org: s
   );
 }
 
-/** The organization with this id; without a name the only one. */
+/** The organization with this id; without an id the only one. */
 export function findOrganization(config: Config, name: string | undefined): OrganizationConfig {
   const ids = config.organizations.map(({ id }) => id);
   const [first, ...others] = config.organizations;

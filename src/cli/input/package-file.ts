@@ -1,25 +1,18 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Text of a file of this package. The package's root is three folders up from the source and four from the built file.
- * Null when the installation lacks it.
+ * Text of a file of this package; null when the installation lacks it. The package's root is three folders up from the
+ * source and four from the built file.
  */
 export function readPackageFile(name: string): string | null {
-  for (const root of ['../../../', '../../../../']) {
-    if (packageName(root) === 'docferry') return readText(root + name);
-  }
-  return null;
+  const root = ['../../../', '../../../../'].find((place) => readText(`${place}package.json`) !== null);
+  return root === undefined ? null : readText(root + name);
 }
 
 /** Version of this package; `unknown` when the installation is damaged. */
 export function packageVersion(): string {
   const text = readPackageFile('package.json');
   return text === null ? 'unknown' : JSON.parse(text).version;
-}
-
-function packageName(root: string): unknown {
-  const text = readText(`${root}package.json`);
-  return text === null ? null : JSON.parse(text).name;
 }
 
 function readText(place: string): string | null {

@@ -1,18 +1,26 @@
+import type { Command } from 'commander';
 import { usageFailure } from '../failures/cli-failure.ts';
-import { durationFlag } from './duration-flag.ts';
+import { duration } from './flag-values.ts';
 
 /** The flags of commands that can wait for their workflow. */
 export interface WaitFlags {
   wait?: boolean;
-  timeout?: string;
+  /** Milliseconds. */
+  timeout?: number;
 }
+
+export function addWaitFlags(command: Command): Command {
+  return command
+    .option('--wait', 'wait for the end and show progress; Ctrl-C only stops the waiting')
+    .option('--timeout <duration>', 'wait no longer than this, e.g. 30m (then exit code 5)', duration('--timeout'));
+}
+
+/** Node's timers hold no more, about 24 days. */
+const longestTimerMs = 2 ** 31 - 1;
 
 /** Milliseconds of `--timeout`, null without one. Throws a usage failure. */
 export function waitTimeout({ wait, timeout }: WaitFlags): number | null {
-  if (timeout !== undefined && !wait) throw usageFailure('--timeout limits the waiting and needs --wait');
-  const ms = durationFlag('--timeout', timeout);
-  return ms && Math.min(ms, longestTimerMs);
+  if (timeout === undefined) return null;
+  if (!wait) throw usageFailure('--timeout limits the waiting and needs --wait');
+  return Math.min(timeout, longestTimerMs);
 }
-
-/** Timers of Node hold no more, some 24 days. */
-const longestTimerMs = 2 ** 31 - 1;

@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path';
-import type { DevServer } from '../../embedded/dev-server.ts';
+import { devServerTool, resolveBinary } from '../../embedded/binaries.ts';
+import { type DevServer, startDevServer } from '../../embedded/dev-server.ts';
 import { searchAttributes } from '../../model/workflow-ids.ts';
 import type { CommandContext } from '../context.ts';
-import type { Failure } from '../failures/cli-failure.ts';
-import { exitCodes } from '../failures/exit-codes.ts';
+import { failureOf } from '../failures/cli-failure.ts';
 import { untilAborted } from '../terminal/signals.ts';
 import type { Part } from './running-parts.ts';
 
@@ -15,15 +15,13 @@ export interface EmbeddedSettings {
   namespace: string;
 }
 
-/** Finds the Temporal program, gets it if need be, and starts or adopts the server. Throws `EmbeddedError`. */
+/** Finds, downloads or builds the Temporal program, and starts or adopts its server. Throws `EmbeddedError`. */
 export async function startEmbedded(
   { output, env }: CommandContext,
   settings: EmbeddedSettings,
   interrupted: AbortSignal,
 ): Promise<{ server: DevServer; part: Part }> {
-  const { devServerTool, resolveBinary } = await import('../../embedded/binaries.ts');
-  const { startDevServer } = await import('../../embedded/dev-server.ts');
-  // Building the program takes minutes: a Ctrl-C does not wait for that.
+  // Building the program takes minutes, for which a Ctrl-C does not wait.
   const resolving = resolveBinary(devServerTool, { env, onProgress: (line) => output.note(line) });
   const binary = await Promise.race([resolving, untilAborted(interrupted)]);
   interrupted.throwIfAborted();
@@ -41,15 +39,11 @@ export async function startEmbedded(
 }
 
 function partOf(server: DevServer, logFile: string): Part {
-  const ended = async (): Promise<Failure> => {
+  const ended = async () => {
     const { code, signal } = await server.exited;
     const how = signal ?? (code === null ? 'for an unknown reason' : `with exit code ${code}`);
-    return {
-      code: 'TemporalEnded',
-      message: `the Temporal server ended (${how})`,
-      hint: `see ${logFile}, then start it again: nothing is lost`,
-      exitCode: exitCodes.failed,
-    };
+    const hint = `see ${logFile}, then start it again: nothing is lost`;
+    return failureOf('TemporalEnded', `the Temporal server ended (${how})`, hint);
   };
   return { name: 'the Temporal server', ended: ended(), stop: () => server.stop() };
 }

@@ -5,7 +5,7 @@ import { never, type Part } from './running-parts.ts';
 
 /**
  * Answers `GET /healthz` with `{"state": …}`: 200 while the worker is `RUNNING`, else 503. A process that hangs does not
- * answer at all. Whether Temporal can be reached is not part of it: a restart would not help, the worker waits by itself.
+ * answer at all. Whether Temporal can be reached does not count: a restart would not help, and the worker waits for it.
  */
 export async function startHealthPart({ host, port }: HealthAddress, state: () => string): Promise<Part> {
   const server = createServer((request, response) => {

@@ -1,13 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** The old generation is collected when it has grown by this much since the collection before. */
+/** The old generation is collected when it has grown by this much since the last collection. */
 const growthPercent = 15;
 
 /**
- * Keeps the heap of a long-running process near what it really uses: left alone, V8 lets garbage of a long pass grow to
- * hundreds of megabytes before it collects for the first time (docs/decisions/0047). Call it once everything is loaded:
- * the size at that moment is what growth is counted from.
+ * Keeps the heap of a long-running process near its live size: by default V8 lets the garbage of a long pass grow to
+ * hundreds of megabytes before the first collection (decisions/0047). Call it once everything is loaded, because growth
+ * is counted from the size at that moment.
  */
 export function keepHeapLean(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`);

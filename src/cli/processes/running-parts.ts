@@ -1,4 +1,4 @@
-import { CliFailure, type Failure } from '../failures/cli-failure.ts';
+import { CliFailure, type Failure, failureOf } from '../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
 import type { Output } from '../terminal/output.ts';
 import { onInterrupt, untilAborted } from '../terminal/signals.ts';
@@ -6,18 +6,18 @@ import { onInterrupt, untilAborted } from '../terminal/signals.ts';
 /** A server or worker that runs beside others. */
 export interface Part {
   name: string;
-  /** Resolves or rejects when it ends by itself; never settles for parts that cannot. */
+  /** Resolves or rejects when it ends without being stopped; never settles for parts that cannot. */
   ended: Promise<Failure | null>;
   stop(): Promise<void>;
 }
 
-/** What a command has started, ended in the opposite order. */
+/** What a command has started; stopped in reverse order. */
 export class RunningParts {
   readonly #parts: Part[] = [];
 
   add(part: Part): void {
     this.#parts.push(part);
-    // Somebody listens from the start; whoever waits hears of it as well.
+    // Until a command waits for it, a rejection would count as unhandled.
     part.ended.catch(() => {});
   }
 
@@ -30,12 +30,12 @@ export class RunningParts {
   async during<Result>(work: Promise<Result>): Promise<Result> {
     const deaths = this.#parts.map(async ({ name, ended }) => {
       const failure = await ended;
-      throw new CliFailure(failure ?? endedByItself(name));
+      throw new CliFailure(failure ?? failureOf('Ended', `${name} ended unexpectedly`, 'start it again'));
     });
     return Promise.race([work, ...deaths]);
   }
 
-  /** Stops all parts, the last started first; all are tried, whatever fails. */
+  /** Stops all parts, the last started first, even when one fails to stop. */
   async stop(onFailure: (name: string, error: unknown) => void): Promise<void> {
     for (const part of this.#parts.splice(0).reverse()) {
       await part.stop().catch((error: unknown) => onFailure(part.name, error));
@@ -43,14 +43,10 @@ export class RunningParts {
   }
 }
 
-function endedByItself(name: string): Failure {
-  return { code: 'Ended', message: `${name} ended by itself`, hint: 'start it again', exitCode: exitCodes.failed };
-}
-
-/** For parts that do not end by themselves. */
+/** For parts that cannot end unless stopped. */
 export const never: Promise<null> = new Promise(() => {});
 
-/** Runs a command that starts parts; whatever happens they are stopped at the end. A Ctrl-C is a clean end. */
+/** Runs a command that starts parts, and always stops them at the end. A Ctrl-C is a clean end. */
 export async function withParts(
   output: Output,
   work: (parts: RunningParts, interrupted: AbortSignal) => Promise<ExitCode>,

@@ -1,4 +1,4 @@
-/** What a configuration for the sandbox on this machine says. */
+/** What goes into a configuration for the sandbox on this machine. */
 export interface SandboxPlaces {
   temporalPort: number;
   sandboxPort: number;
@@ -14,10 +14,10 @@ export const sandboxOrganization = {
   apiKey: 'dk_admin_sandbox_acme_planted_key',
 } as const;
 
-/** A docferry.yaml for the sandbox: everything on loopback, the key a fake one. */
+/** A docferry.yaml for the sandbox: everything on loopback, with a fake key. */
 export function sandboxConfigText({ temporalPort, sandboxPort, bundlePort, budget }: SandboxPlaces): string {
   const { id, project, domain, apiKey } = sandboxOrganization;
-  return `# Made by docferry for its sandbox, a stand-in of the documentation service on this machine.
+  return `# Made by docferry for its sandbox, a stand-in for the documentation service on this machine.
 temporal: { address: "127.0.0.1:${temporalPort}" }
 service:
   baseUrl: http://127.0.0.1:${sandboxPort}

@@ -15,7 +15,7 @@ export async function startSandboxPart(
     const sandbox = await startSandbox(options);
     return { sandbox, part: { name: 'the sandbox', ended: never, stop: () => sandbox.stop() } };
   } catch (error) {
-    // The sandbox refuses options it cannot work with; the system's errors carry a code.
+    // An error without a system code is the sandbox refusing an option.
     if (error instanceof Error && !('code' in error)) throw usageFailure(error.message);
     throw error;
   }

@@ -1,7 +1,7 @@
 import type { Sandbox } from '../../../sandbox/index.ts';
 import { factLines } from '../terminal/text.ts';
 
-/** Where the sandbox is and what it knows, for scripts. Its keys are fakes. */
+/** The sandbox's addresses and organizations, for scripts. Its keys are fakes. */
 export function sandboxDocument({ url, storageUrl, controlUrl, organizations }: Sandbox): object {
   return {
     url,

@@ -11,8 +11,8 @@ const sandboxPort = 8787;
 const sandboxStoragePort = 8788;
 
 /**
- * The configuration of `up`. With `--sandbox` in a folder without one it is written, so that the other commands find it
- * as well; one that was named has to be there.
+ * The configuration of `up`. With `--sandbox`, a folder without one gets one, which the other commands then find too; a
+ * named configuration must exist.
  */
 export async function loadUpConfig(
   context: CommandContext,
@@ -38,7 +38,7 @@ async function writeIfAbsent(file: string, text: string): Promise<boolean> {
   }
 }
 
-/** A sandbox that knows the configured organizations, projects and sites, with keys of its own. */
+/** A sandbox with the configured organizations, projects and sites, and its own keys. */
 export function sandboxOptionsFor({ organizations }: Config): SandboxOptions {
   return {
     port: sandboxPort,
@@ -51,7 +51,7 @@ export function sandboxOptionsFor({ organizations }: Config): SandboxOptions {
   };
 }
 
-/** The configuration turned to the server that this process runs itself. */
+/** The configuration, pointed at the server that this process runs. */
 export function withEmbedded(config: Config, address: string): Config {
   const temporal: Config['temporal'] & TemporalSettings = { ...config.temporal, address, embedded: true };
   return { ...config, temporal };

@@ -10,7 +10,7 @@ interface UpSetting {
   sandbox: Sandbox | null;
 }
 
-/** What a person would otherwise find out later and wonder about. */
+/** Warns of settings that disagree and would cause confusing failures later. */
 export function warnOfSurprises(
   output: Output,
   config: Config,
@@ -21,7 +21,7 @@ export function warnOfSurprises(
   if (sandbox !== null) warnOfOtherService(output, config, sandbox);
 }
 
-/** Published addresses name `publicUrl`, whoever listens there. */
+/** Published addresses name `publicUrl`, even when another program listens there. */
 export function warnOfOtherBundlePort(output: Output, { store }: Config, bundlePort: number): void {
   const { publicUrl } = store.bundles;
   const { hostname, port } = new URL(publicUrl);

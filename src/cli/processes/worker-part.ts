@@ -7,10 +7,10 @@ import { explainFailure } from '../failures/failure.ts';
 import { keepHeapLean } from './lean-heap.ts';
 import type { Part } from './running-parts.ts';
 
-/** Where the worker's log goes: a file, or our own stderr. */
+/** Where the worker's log goes: a file or stderr. */
 export type LogPlace = { file: string } | { stderr: true };
 
-/** A worker in this process; its state is `RUNNING` as long as it takes work. */
+/** A worker in this process; its state is `RUNNING` while it takes work. */
 export interface WorkerPart extends Part {
   state(): string;
 }

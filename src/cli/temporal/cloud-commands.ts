@@ -1,9 +1,9 @@
-/** Whether the address is one of Temporal Cloud, by certificate or by API key. */
+/** Whether the address belongs to Temporal Cloud, for access by certificate or by API key. */
 export function isCloud(address: string): boolean {
   return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/i.test(address);
 }
 
-/** The commands of Temporal Cloud that register search attributes of the type Keyword; none when none are missing. */
+/** Temporal Cloud's commands that register the missing search attributes as Keyword. */
 export function cloudCommands(namespace: string, missing: readonly string[]): string[] {
   if (missing.length === 0) return [];
   const attributes = missing.map((name) => `--search-attribute "${name}=Keyword"`).join(' ');

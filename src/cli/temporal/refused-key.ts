@@ -1,34 +1,31 @@
 import type { Client } from '@temporalio/client';
-import { CliFailure } from '../failures/cli-failure.ts';
-import { exitCodes } from '../failures/exit-codes.ts';
+import { retryKey } from '../../client/retry-key.ts';
+import { type CliFailure, operationFailure } from '../failures/cli-failure.ts';
 
 const answerWithinMs = 5_000;
 
-/** A run that somebody is about to wait for. */
+/** A run that a command is about to wait for. */
 export interface WaitedRun<State> {
   org: string;
   /** True when it ran before the command. */
   joined: boolean;
   read: () => Promise<State>;
-  /** When a refused key is tried next; null while it works. */
+  /** When a refused key is tried again; null while it works. */
   refusedOf: (state: State) => number | null;
 }
 
 /**
- * Tells from a state whether the waiting should end because the service refuses the key (architecture.md). A joined run may
- * know an older refusal: the key is tried again at once, and only what comes of that counts.
+ * Tells from a state whether to stop waiting because the service refuses the key (architecture.md). A joined run may know an
+ * older refusal: the key is then tried again at once, and only the result of that counts.
  */
 export async function refusedKey<State>(
   client: Client,
   { org, joined, read, refusedOf }: WaitedRun<State>,
 ): Promise<(state: State, cancel: string) => CliFailure | null> {
-  // Without a worker nobody answers, and nothing is known.
+  // Without a worker there is no answer, and nothing is known.
   const asked = joined ? client.withDeadline(Date.now() + answerWithinMs, read) : null;
   const known = asked && (await asked.then(refusedOf, () => null));
-  if (known !== null) {
-    const { retryKey } = await import('../../client/retry-key.ts');
-    await retryKey(client, org);
-  }
+  if (known !== null) await retryKey(client, org);
   return (state, cancel) => {
     const refused = refusedOf(state);
     return refused === null || refused === known ? null : keyRefused(org, cancel);
@@ -36,12 +33,10 @@ export async function refusedKey<State>(
 }
 
 function keyRefused(org: string, cancel: string): CliFailure {
-  return new CliFailure({
-    code: 'Unauthorized',
-    message: `the service does not accept the API key of ${org} (401); the run waits until it does`,
-    hint:
-      'correct organizations[].apiKey (a key from a file is read again by itself, for one from the environment restart ' +
-      `the worker): the run then goes on by itself, or cancel it with \`${cancel}\``,
-    exitCode: exitCodes.failed,
-  });
+  return operationFailure(
+    'Unauthorized',
+    `the service does not accept the API key of ${org} (401); the run waits until it does`,
+    'correct organizations[].apiKey, and restart the worker unless the key comes from a file: the run then goes on; ' +
+      `or cancel it with \`${cancel}\``,
+  );
 }

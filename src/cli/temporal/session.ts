@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { connectClient } from '../../client/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
 
 /** A configuration and a connection to its Temporal. */
@@ -12,8 +13,6 @@ export async function withTemporal<Result>(
   config: Config,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  // Temporal's client takes longer to load than most commands that need none take in all.
-  const { connectClient } = await import('../../client/temporal-connection.ts');
   const client = await connectClient(config.temporal);
   try {
     return await work({ config, client });

@@ -10,31 +10,31 @@ import { type Interrupt, onInterrupt } from '../terminal/signals.ts';
 import type { Session } from './session.ts';
 import { retriesOf, workerPolls } from './worker-watch.ts';
 
-/** A workflow somebody waits for. */
+/** A workflow that a command waits for. */
 export interface Waiting<W extends Workflow, State> {
   handle: WorkflowHandle<W>;
-  /** Stands before each line, e.g. the domain. */
+  /** Starts each line, e.g. the domain. */
   label: string;
   readState: () => Promise<State>;
   stepOf: (state: State) => Step;
-  /** What ends the waiting though the workflow goes on, e.g. a refused key. */
+  /** A failure that ends the waiting while the workflow goes on, e.g. a refused key. */
   troubleOf?: (state: State) => CliFailure | null;
   /** Milliseconds; null waits as long as it takes. */
   timeoutMs: number | null;
-  /** From before the start, so that a Ctrl-C while it is on its way tells that the workflow goes on. */
+  /** Set before the start, so that a Ctrl-C during the start detaches too. */
   interrupt?: Interrupt | undefined;
-  /** Commands for the person who stops waiting. */
+  /** Commands for a person who stops waiting. */
   follow: string;
   cancel: string;
 }
 
 const lookEveryMs = 10_000;
 const answerWithinMs = 5_000;
-/** Without an answer for so long a worker is away, and not just busy. */
+/** A worker that has not answered for this long is away, not just busy. */
 const silentForMs = 8_000;
 
 /**
- * Waits for a workflow and shows how it goes; Ctrl-C detaches (contracts.md). Throws the workflow's failure,
+ * Waits for a workflow and shows its progress; Ctrl-C detaches (contracts.md). Throws the workflow's failure,
  * `TemporalUnreachable`, or a `CliFailure` with exit code 5 when it is still running.
  */
 export async function waitShowing<W extends Workflow, State>(
@@ -52,7 +52,7 @@ export async function waitShowing<W extends Workflow, State>(
   }
 }
 
-/** As `waitShowing`, beside other things that share the view. */
+/** As `waitShowing`, in a view that others share. */
 export async function waitInView<W extends Workflow, State>(
   output: Output,
   { client, config }: Session,
@@ -69,7 +69,7 @@ export async function waitInView<W extends Workflow, State>(
       ...(timeoutMs === null ? {} : { timeoutMs }),
       readState: answering(
         () => client.withDeadline(Date.now() + answerWithinMs, readState),
-        () => output.warn(`${label}: no worker answers; it goes on when one does`),
+        () => output.warn(`${label}: no worker answers; it goes on once one does`),
       ),
       onState: (state: State) => {
         reconnecting = false;
@@ -101,7 +101,7 @@ function stillRunning(
   return new CliFailure({ code, message, hint, exitCode: exitCodes.stillRunning });
 }
 
-/** Asks, and says once that nobody answers. */
+/** Asks, and says once when no worker answers. */
 function answering<State>(ask: () => Promise<State>, onSilence: () => void): () => Promise<State> {
   let answeredAt = Date.now();
   let told = false;
@@ -121,7 +121,7 @@ function answering<State>(ask: () => Promise<State>, onSilence: () => void): () 
   };
 }
 
-/** Says once each what keeps a workflow from going on: no worker, or a step that fails again and again. */
+/** Says once each what holds a workflow up: no worker, or a step that keeps failing. */
 function watchTroubles(
   output: Output,
   { client, config }: Session,

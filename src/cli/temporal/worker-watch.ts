@@ -1,13 +1,13 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 
-/** Temporal lists a poller for minutes after its worker died; a live one asks anew at least once a minute. */
+/** Temporal lists a poller for minutes after its worker died; a live one polls at least once a minute. */
 const quietPollerMs = 80_000;
 const answerWithinMs = 3_000;
 /** `TASK_QUEUE_TYPE_WORKFLOW` of Temporal's interface. */
 const workflowTasks = 1;
 
-/** Whether a worker polls the task queue; null when that cannot be found out now. */
+/** Whether a worker polls the task queue; null when Temporal does not say. */
 export async function workerPolls(client: Client, taskQueue: string): Promise<boolean | null> {
   try {
     const { pollers } = await client.withDeadline(Date.now() + answerWithinMs, () =>
@@ -24,7 +24,7 @@ export async function workerPolls(client: Client, taskQueue: string): Promise<bo
   }
 }
 
-/** A step of a workflow that failed and is tried again. */
+/** An activity that failed and is retried. */
 export interface Retry {
   activity: string;
   attempt: number;
@@ -32,7 +32,7 @@ export interface Retry {
   reason: string;
 }
 
-/** Steps that are being tried again, of a workflow that otherwise looks as if it did nothing; none when unknown. */
+/** The activities being retried, of a workflow that otherwise looks idle; none when unknown. */
 export async function retriesOf(client: Client, handle: WorkflowHandle): Promise<Retry[]> {
   try {
     const { raw } = await client.withDeadline(Date.now() + answerWithinMs, () => handle.describe());
@@ -47,7 +47,7 @@ export async function retriesOf(client: Client, handle: WorkflowHandle): Promise
   }
 }
 
-/** A worker's answer to a query; null when none comes in time, because no worker runs or it is busy. */
+/** A worker's answer to a query; null when none comes in time, because no worker is running or it is busy. */
 export async function answerOrNull<Answer>(
   client: Client,
   taskQueue: string,

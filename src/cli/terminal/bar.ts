@@ -1,7 +1,7 @@
 import { barText } from '../../model/details-text.ts';
 import type { Paint } from './output.ts';
 
-/** A bar of a job's progress with its percentage; one without a filling when the progress is unknown. */
+/** A progress bar with its percentage; an empty bar when the progress is unknown. */
 export function bar(percent: number | null, paint: Paint): string {
   if (percent === null) return paint.dim(barText(0));
   const shown = Math.min(100, Math.max(0, percent));

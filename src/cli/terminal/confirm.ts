@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 
-/** Asks a person for a yes; anything else, Ctrl-C and the end of the input too, is a no. */
+/** Asks a person for a yes; anything else is a no, including Ctrl-C and the end of the input. */
 export function confirm(
   question: string,
   input: NodeJS.ReadableStream = process.stdin,

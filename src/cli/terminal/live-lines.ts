@@ -1,19 +1,18 @@
 import type { createLogUpdate } from 'log-update';
-import type { OutputStream } from './output.ts';
 
-/** How something stands now. */
+/** The present state of something in progress. */
 export interface Step {
-  /** Elsewhere than on a terminal a step is printed when this changes, not each time. */
+  /** Off a terminal, a step is printed only when this changes. */
   key: string;
-  /** For a terminal, in place. */
+  /** For a terminal, redrawn in place. */
   text: string;
-  /** For a log, where the line stays; the text by default. */
+  /** For a log; the text by default. */
   line?: string;
 }
 
-/** Where steps are shown while one waits. */
+/** Where steps are shown during a wait. */
 export interface LiveView {
-  /** Things that go on side by side have labels of their own. */
+  /** What goes on in parallel has different labels. */
   show(label: string, step: Step): void;
   /** A line that stays. */
   write(text: string): void;
@@ -51,9 +50,9 @@ export class LiveLines implements LiveView {
     this.#update = update;
   }
 
-  static async open(stream: OutputStream): Promise<LiveLines> {
+  static async open(stream: NodeJS.WriteStream): Promise<LiveLines> {
     const { createLogUpdate } = await import('log-update');
-    return new LiveLines(createLogUpdate(stream as NodeJS.WriteStream));
+    return new LiveLines(createLogUpdate(stream));
   }
 
   show(label: string, { text }: Step): void {

@@ -22,17 +22,17 @@ export interface OutputOptions {
 export type Paint = ReturnType<typeof createColors>;
 
 /**
- * The only place that prints. Results go to stdout, with `--json` as exactly one document; everything said on the way
- * goes to stderr (contracts.md).
+ * The only place that prints. Results go to stdout, with `--json` as exactly one document; notes, warnings and progress go
+ * to stderr (contracts.md).
  */
 export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
-  /** False where a person asked for plain text (`--no-color`, `NO_COLOR`, a dumb terminal): no bars then. */
+  /** False when plain text is wanted (`--no-color`, `NO_COLOR`, a dumb terminal): then without bars. */
   readonly draws: boolean;
   /** Colours for results. */
   readonly paint: Paint;
-  /** Colours for what is said on the way. */
+  /** Colours for notes, warnings and progress. */
   readonly paintNotes: Paint;
   readonly #stdout: OutputStream;
   readonly #stderr: OutputStream;
@@ -51,12 +51,12 @@ export class Output {
     this.paintNotes = createColors(this.draws && stderr.isTTY === true);
   }
 
-  /** What results are drawn on. */
+  /** Where results are drawn. */
   get surface(): { paint: Paint; columns: number } {
     return { paint: this.paint, columns: columnsOf(this.#stdout) };
   }
 
-  /** What is said on the way is drawn on. */
+  /** Where progress is drawn. */
   get surfaceOfNotes(): { paint: Paint; columns: number } {
     return { paint: this.paintNotes, columns: columnsOf(this.#stderr) };
   }
@@ -72,14 +72,15 @@ export class Output {
     else this.#stdout.write(`${text}\n`);
   }
 
-  /** A line of the result of a command that stays, e.g. its addresses; on stderr with `--json`. */
+  /** A line of the result of a command that keeps running, e.g. its addresses; on stderr with `--json`. */
   say(line: string): void {
     (this.json ? this.#stderr : this.#stdout).write(`${line}\n`);
   }
 
   /**
-   * A piece of a result that is data for another program; resolves when it is written, to false when nobody reads any
-   * more. Any other error is emitted by the stream too and ends the process (`run.ts`), so that it is told once.
+   * A piece of a result that is data for another program; resolves when it is written, to false when the reader has
+   * closed the pipe. Any other error is also emitted by the stream and ends the process (`run.ts`), so that it is
+   * reported once.
    */
   data(piece: string | Uint8Array): Promise<boolean> {
     return new Promise((resolve) => {
@@ -90,7 +91,7 @@ export class Output {
     });
   }
 
-  /** Something said on the way; nothing with `--quiet`. */
+  /** Progress or advice; nothing with `--quiet`. */
   note(line: string): void {
     if (!this.quiet) this.#aside(line);
   }
@@ -99,7 +100,7 @@ export class Output {
     this.#aside(`${this.paintNotes.yellow('warning:')} ${line}`);
   }
 
-  /** What a person who did not know the commands may need; nothing with `--json`. */
+  /** Help for a person who named no command; nothing with `--json`. */
   help(text: string): void {
     if (!this.json) this.#aside(`${text.trimEnd()}\n`);
   }
@@ -107,7 +108,7 @@ export class Output {
   failure({ code, message, hint, exitCode }: Failure, stack: string | null): void {
     if (this.json && !this.#documentPrinted) this.#document({ error: { code, message, hint } });
     else {
-      // Something that goes on is no error to a person who stopped waiting for it.
+      // Work that goes on is not an error to a person who stopped waiting for it.
       const label = exitCode === exitCodes.stillRunning ? 'note:' : this.paintNotes.red('error:');
       this.#aside(`${label} ${message}`);
       if (hint !== null) this.#aside(`${this.paintNotes.cyan('hint:')} ${hint}`);
@@ -115,10 +116,12 @@ export class Output {
     if (stack !== null) this.#aside(stack);
   }
 
-  /** Lines that show how things go: redrawn in place on a terminal, one for each step elsewhere, none with `--quiet`. */
+  /** Lines of progress: redrawn in place on a terminal, one for each step elsewhere, none with `--quiet`. */
   async startLive(): Promise<LiveView> {
     if (this.quiet) return { show() {}, write() {}, end() {} };
-    const live = this.#redraws ? await LiveLines.open(this.#stderr) : new PlainLines((line) => this.#aside(line));
+    const live = this.#redraws
+      ? await LiveLines.open(this.#stderr as NodeJS.WriteStream)
+      : new PlainLines((line) => this.#aside(line));
     if (live instanceof LiveLines) this.#live = live;
     return {
       show: (label, step) => live.show(label, step),
@@ -142,7 +145,7 @@ export class Output {
   }
 }
 
-/** Columns of a terminal; infinite for what is none. */
+/** Columns of a terminal; infinite for anything else. */
 function columnsOf({ isTTY, columns }: OutputStream): number {
   return isTTY === true && columns ? columns : Number.POSITIVE_INFINITY;
 }

@@ -17,11 +17,11 @@ export async function replaceOutput(
   if (found === null) {
     const folder = await stat(dirname(resolve(path))).catch(ignoreMissing);
     if (folder?.isDirectory()) return replaceFile(path, chunks);
-    throw usageFailure(`${flag} held ${path}: there is no folder ${dirname(path)}`, 'make the folder first');
+    throw usageFailure(`${flag} names ${path}: there is no folder ${dirname(path)}`, 'create the folder first');
   }
-  if (found.isDirectory()) throw usageFailure(`${flag} held ${path}: it is a folder`, 'name a file');
+  if (found.isDirectory()) throw usageFailure(`${flag} names ${path}: it is a folder`, 'name a file');
   // A device or pipe must never be replaced by a file.
-  if (!found.isFile()) throw usageFailure(`${flag} held ${path}: it is no regular file`, 'write to stdout with -');
+  if (!found.isFile()) throw usageFailure(`${flag} names ${path}: it is not a regular file`, 'write to stdout with -');
   return rewriteFile(path, chunks);
 }
 

@@ -3,7 +3,7 @@ const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 export interface Interrupt {
   /** Aborted by the first Ctrl-C or SIGTERM. */
   signal: AbortSignal;
-  /** Gives the signals back to the process. */
+  /** Restores the default handling of the signals. */
   dispose(): void;
 }
 

@@ -6,7 +6,7 @@ export function factLines(facts: readonly (readonly [name: string, value: string
   return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
 
-/** Rows under a header, columns padded to the widest cell as a terminal shows it; colours take no room. */
+/** Rows under a header, columns padded to the widest cell as a terminal shows it; colours have no width. */
 export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = header.map((title, column) =>
     Math.max(stringWidth(title), ...rows.map((row) => stringWidth(row[column] ?? ''))),
@@ -36,7 +36,7 @@ export function utcText(iso: string): string {
   return `${timeText(iso)} UTC`;
 }
 
-/** Text of others for a terminal: control characters cannot move the cursor, long texts are cut in the middle. */
+/** Foreign text, safe for a terminal: control characters are replaced, long texts are cut in the middle. */
 export function printable(text: string, longest = 60): string {
   const safe = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD');
   const characters = [...safe];
@@ -45,7 +45,7 @@ export function printable(text: string, longest = 60): string {
   return `${characters.slice(0, half).join('')}…${characters.slice(-half).join('')}`;
 }
 
-/** Lines of a longer text below a heading. */
+/** Indents every line, to go below a heading. */
 export function indent(text: string): string {
   return text.replaceAll(/^(?=.)/gm, '  ');
 }

@@ -17,7 +17,7 @@ describe('what a person must fix (P2)', () => {
   ])('%s', async (code, words) => {
     const error = await failing(code);
     expect(error).toBeInstanceOf(StoreNotWritable);
-    expect(error).toMatchObject({ code, folder: '/data/bundles', message: expect.stringMatching(words) });
+    expect(error).toMatchObject({ systemCode: code, folder: '/data/bundles', message: expect.stringMatching(words) });
   });
 
   it('leaves other errors as they are', async () => {

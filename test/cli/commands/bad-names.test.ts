@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 
 describe('names that are not configured', () => {
-  it('are exit code 4 and answered with those that are', async () => {
+  it('are exit code 4, with the configured ones as a hint', async () => {
     const cwd = await folderWithConfig();
     const unknown: [args: string[], code: string, known: string][] = [
       [['export', 'start', 'docs.other.example'], 'UnknownDomain', 'docs.acme.example'],
@@ -22,7 +22,7 @@ describe('names that are not configured', () => {
     }
   });
 
-  it('may say their organization', async () => {
+  it('may include their organization', async () => {
     const cwd = await folderWithConfig();
     const [right, wrong] = await Promise.all(
       ['acme/prj_1', 'umbrella/prj_1'].map((project) => docferryJson(['feedback', 'status', project], { cwd })),
@@ -31,7 +31,7 @@ describe('names that are not configured', () => {
     expect(wrong?.document).toHaveProperty('error.code', 'UnknownProject');
   });
 
-  it('have to be said where there are several', async () => {
+  it('are required where there are several', async () => {
     const organization = (id: string) => `  - { id: ${id}, apiKey: dk_admin_${id} }\n`;
     const cwd = await folderWithConfig({ organizations: organization('one') + organization('two') });
     const { exitCode, document } = await docferryJson(['budget', 'show'], { cwd });
@@ -40,14 +40,14 @@ describe('names that are not configured', () => {
   });
 });
 
-describe('flags with values that cannot be', () => {
-  it('are exit code 2 and named', async () => {
+describe('flags with impossible values', () => {
+  it('are named, with exit code 2', async () => {
     const cwd = await folderWithConfig();
     const wrong: [args: string[], named: string][] = [
       [['feedback', 'sync', 'prj_1', '--plan', '--wait'], '--plan starts nothing'],
-      [['feedback', 'sync', 'prj_1', '--from', 'yesterday'], '--from held "yesterday"'],
-      [['feedback', 'sync', 'prj_1', '--from', '2026-03-02', '--to', '2026-03-01'], '--to held "2026-03-01"'],
-      [['feedback', 'sync', 'prj_1', '--wait', '--timeout', '30'], '--timeout held "30"'],
+      [['feedback', 'sync', 'prj_1', '--from', 'yesterday'], '--from is "yesterday"'],
+      [['feedback', 'sync', 'prj_1', '--from', '2026-03-02', '--to', '2026-03-01'], '--to is "2026-03-01"'],
+      [['feedback', 'sync', 'prj_1', '--wait', '--timeout', '30'], '--timeout is "30"'],
       [['export', 'start', 'docs.acme.example', '--timeout', '30m'], '--wait'],
     ];
     const runs = await Promise.all(wrong.map(([args]) => docferryJson(args, { cwd })));
@@ -58,7 +58,7 @@ describe('flags with values that cannot be', () => {
   });
 });
 
-describe('Temporal that does not answer', () => {
+describe('a Temporal that does not answer', () => {
   it('is exit code 3 with its address and the next step', async () => {
     const cwd = await folderWithConfig();
     const commands = [

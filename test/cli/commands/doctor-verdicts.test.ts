@@ -41,20 +41,20 @@ describe('versions', () => {
 });
 
 describe('the proxy variables', () => {
-  it('are told by where they lead, never with a password', () => {
+  it('are shown by where they lead, never with a password', () => {
     const check = proxyCheck({ HTTPS_PROXY: 'http://user:secret@proxy:3128' }, cloud, null);
     expect(check).toMatchObject({ level: 'ok', detail: 'set; docs-service.example through proxy:3128' });
     expect(proxyCheck({}, cloud, null).detail).toBe('none set; docs-service.example directly');
   });
 
-  it('have exceptions that mean something', () => {
+  it('have exceptions that match something', () => {
     const level = (no_proxy: string) => proxyCheck({ no_proxy }, cloud, null).level;
     expect(level('localhost,.internal, *.corp,10.0.0.0/8,*')).toBe('ok');
     expect(level('https://docs-service.example')).toBe('warning');
     expect(level('docs-*.example')).toBe('warning');
   });
 
-  it('must not catch the way to Temporal', () => {
+  it('must not catch the connection to Temporal', () => {
     const level = (address: string, no_proxy = '') =>
       proxyCheck({ https_proxy: 'http://proxy:3128', no_proxy }, cloud, address).level;
     expect(level('temporal.internal:7233')).toBe('warning');
@@ -72,7 +72,7 @@ describe('certificate authorities', () => {
     return certificateAuthoritiesCheck(join(folder, 'ca.pem'), now).level;
   };
 
-  it('are counted, and looked at', async () => {
+  it('are counted and checked for expiry', async () => {
     expect(certificateAuthoritiesCheck(undefined, new Date()).level).toBe('ok');
     expect(await check(certificate.cert.repeat(2))).toBe('ok');
     expect(await check(certificate.cert, new Date('2200-01-01'))).toBe('warning');
@@ -82,7 +82,7 @@ describe('certificate authorities', () => {
 });
 
 describe('bundle links', () => {
-  it('of a service elsewhere need nothing, unless they are allowed more than they need', () => {
+  it('of a service elsewhere need no permission, and get a warning for a needless one', () => {
     expect(linksCheck(cloud).level).toBe('ok');
     expect(linksCheck({ ...cloud, allowInsecure: true }).level).toBe('warning');
   });
@@ -106,7 +106,7 @@ describe('what the service said to a key', () => {
   const asked = { project: 'prj_1', clockAheadMs: null };
   const levels = (check: Parameters<typeof verdictsOn>[1]) => verdictsOn('acme', check).map(({ level }) => level);
 
-  it('is no verdict on the key when the window is full', () => {
+  it('gives no verdict on the key when the window is full', () => {
     expect(levels({ outcome: 'refused', type: 'RateLimited', message: '429', ...asked })).toEqual(['warning']);
     expect(levels({ outcome: 'no-permit', until: 0 })).toEqual(['warning']);
     expect(levels({ outcome: 'no-project' })).toEqual(['skipped']);
@@ -131,7 +131,7 @@ describe('webhooks', () => {
     return organizations.flatMap(webhookChecks);
   };
 
-  it('are good when address and secret can be read, and nobody is called', () => {
+  it('are good when address and secret can be read; none is called', () => {
     const secret = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
     const [check, ...more] = checks({ HOOK_URL: 'https://hooks.invalid/T0KEN', HOOK_SECRET: secret });
     expect(more).toEqual([]);
@@ -140,7 +140,7 @@ describe('webhooks', () => {
     expect(JSON.stringify(check)).not.toMatch(/T0KEN|whsec_/);
   });
 
-  it('are bad without their variables, or with others than they need, which are not shown', () => {
+  it('are bad without their variables or with malformed ones, which are not shown', () => {
     expect(checks({})[0]).toMatchObject({ level: 'error', detail: 'the environment variable HOOK_URL is not set' });
     const [wrong] = checks({ HOOK_URL: 'https://hooks.invalid/T0KEN', HOOK_SECRET: 'whsec_c2hvcnQ=' });
     expect(wrong).toMatchObject({ level: 'error', detail: expect.stringMatching(/at least 24 random bytes/) });

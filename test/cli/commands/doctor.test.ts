@@ -66,7 +66,7 @@ const general = ['installation', 'configuration', 'certificate-authorities', 'pr
 const ofTemporal = ['temporal', 'namespace', 'search-attributes', 'worker'];
 
 describe('docferry doctor', () => {
-  it('finds nothing to mend in a set-up that works', async () => {
+  it('finds nothing to fix in a working installation', async () => {
     const here = await place();
     await here.startWorker();
     const { exitCode, ok, checks } = await doctor(here);
@@ -95,7 +95,7 @@ describe('docferry doctor', () => {
 });
 
 describe('docferry doctor --key', () => {
-  it('asks for one entry with the key of a worker, and the budget counts it', async () => {
+  it('asks for one entry with the key of a worker, and the budget counts the request', async () => {
     const here = await place({ sandbox: { clockSkewMs: 300_000 } });
     await here.startWorker();
     const { exitCode, check } = await doctor(here, ['--key']);
@@ -132,7 +132,7 @@ describe('docferry doctor --key', () => {
   });
 });
 
-describe('docferry doctor on a broken set-up names what is wrong, with the fix, and looks at the rest', () => {
+describe('docferry doctor on a broken installation names what is wrong, with the fix, and checks the rest', () => {
   it('1: no configuration', async () => {
     const { exitCode, checks, check } = await doctor({});
     expect(check('configuration')).toMatchObject({
@@ -213,7 +213,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
     });
   });
 
-  it('6: certificate authorities that Node passes over in silence', async () => {
+  it('6: certificate authorities that Node silently ignores', async () => {
     const cwd = await folderWithTemporal();
     const file = join(cwd, 'none.pem');
     const { check } = await doctor({ cwd, env: { NODE_EXTRA_CA_CERTS: file } });
@@ -224,7 +224,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
     });
   });
 
-  it('7: a namespace that is not there, and one without search attributes', async () => {
+  it('7: a namespace that does not exist, and one without search attributes', async () => {
     const here = await place();
     const named = async (namespace: string) => {
       const text = configText({ address: useDevServer().address }).replace(' }', `, namespace: ${namespace} }`);
@@ -288,7 +288,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
     expect(exitCode).toBe(1);
   });
 
-  it('10: a proxy variable that is no address', async () => {
+  it('10: a proxy variable that is not an address', async () => {
     const cwd = await emptyFolder();
     await writeFile(
       join(cwd, 'docferry.yaml'),
@@ -302,7 +302,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
     });
   });
 
-  it("11: Temporal's own settings naming what is not there", async () => {
+  it("11: Temporal's own settings naming a missing file", async () => {
     const cwd = await folderWithConfig();
     const { check } = await doctor({ cwd, env: { TEMPORAL_PROFILE: 'nowhere' } });
     expect(check('temporal')).toMatchObject({

@@ -14,7 +14,7 @@ interface Place {
   database: PostgresDatabase;
 }
 
-/** A folder whose configuration names a database of its own, the password in `PG_PASSWORD`. */
+/** A folder whose configuration names a separate database, with the password in `PG_PASSWORD`. */
 async function place(change: (address: string) => string = (address) => address): Promise<Place> {
   const database = await createDatabase();
   onTestFinished(() => database[Symbol.asyncDispose]());

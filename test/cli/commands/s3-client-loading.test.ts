@@ -14,7 +14,7 @@ async function modulesOfS3Client(args: readonly string[], bundles: string): Prom
   return Number(/loaded (\d+)/.exec(stderr)?.[1]);
 }
 
-it('only those with a bucket load the S3 client', async () => {
+it('only a configuration with a bucket loads the S3 client', async () => {
   const bucket = '{ s3: { bucket: docs, endpoint: "http://127.0.0.1:9" } }';
   const versions = ['export', 'versions', 'docs.acme.example'];
   expect(await modulesOfS3Client(['--help'], bucket)).toBe(0);

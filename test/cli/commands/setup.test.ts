@@ -29,7 +29,7 @@ async function clientOf(namespace: string) {
 const names = ['DocferryOrg', 'DocferryDomain', 'DocferryProject', 'DocferryPhase'];
 
 describe('docferry setup', () => {
-  it('registers the search attributes of a namespace; done again, it finds them there', async () => {
+  it('registers the search attributes of a namespace, and finds them there the next time', async () => {
     const { namespace, cwd } = await place();
     await createNamespace(await clientOf(namespace), 1);
     const first = await docferryJson(['setup'], { cwd });
@@ -50,7 +50,7 @@ describe('docferry setup', () => {
     expect(start.exitCode).toBe(0);
   });
 
-  it('creates a namespace only when it is told to', async () => {
+  it('creates a namespace only with --create-namespace', async () => {
     const { namespace, cwd } = await place();
     const refused = await docferryJson(['setup'], { cwd });
     expect(refused.exitCode).toBe(4);
@@ -91,14 +91,14 @@ describe('docferry setup', () => {
 });
 
 describe('Temporal Cloud', () => {
-  it('is known by its addresses', () => {
+  it('is recognized by its addresses', () => {
     const cloud = ['docs.acct.tmprl.cloud:7233', 'eu-west-1.aws.api.temporal.io:7233'];
     expect(cloud.map(isCloud)).toEqual([true, true]);
     const others = ['localhost:7233', 'tmprl.cloud.example:7233', 'temporal.io:7233'];
     expect(others.map(isCloud)).toEqual([false, false, false]);
   });
 
-  it('is set up by its own command, which names what is missing', () => {
+  it('is set up by its own command, which names the missing attributes', () => {
     expect(cloudCommands('docs.acct', [])).toEqual([]);
     expect(cloudCommands('docs.acct', ['DocferryOrg', 'DocferryPhase'])).toEqual([
       'tcld namespace search-attributes add --namespace docs.acct --search-attribute "DocferryOrg=Keyword" --search-attribute "DocferryPhase=Keyword"',

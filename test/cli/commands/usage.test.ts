@@ -66,7 +66,7 @@ describe('usage errors', () => {
       [['export', 'start', 'docs.acme.example', '--on-running', 'maybe'], /--on-running/],
       [['export', 'start', 'docs.acme.example', '--nope'], /unknown option '--nope'/],
       [['budget', 'show', 'acme', 'more'], /too many arguments/],
-      [['up', '--port', 'abc'], /--port held "abc"/],
+      [['up', '--port', 'abc'], /--port is "abc"/],
       [['sandbox', '--requests', 'many'], /--requests must be a whole number/],
     ];
     const runs = await Promise.all(wrong.map(([args]) => docferryJson(args)));

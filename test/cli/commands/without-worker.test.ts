@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { docferry, docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 import { devServerEnvironment, useDevServer } from '../../tools/temporal/temporal.ts';
 
-/** Each test has an organization of its own on the shared server. */
+/** Each test has its own organization on the shared server. */
 async function place(): Promise<{ org: string; domain: string; cwd: string }> {
   const org = `org-${randomUUID().slice(0, 8)}`;
   const domain = `docs.${org}.example`;
@@ -62,16 +62,16 @@ describe('on a Temporal without a worker', () => {
     expect(cancel.document).toMatchObject({ workflowId, cancelRequested: true });
   });
 
-  it('export status tells what runs though the bundle store cannot be asked whether the site is held', async () => {
+  it('export status shows what is running even when the bundle store is unavailable', async () => {
     const { domain, cwd } = await place();
     await mkdir(join(cwd, 'data'), { recursive: true });
     await writeFile(join(cwd, 'data/bundles'), 'no folder');
     const status = await docferryJson(['export', 'status', domain], { cwd });
     expect(status).toMatchObject({ exitCode: 0, document: { domain, status: null, hold: null } });
-    expect(status.stderr).toContain(`whether ${domain} is held cannot be told`);
+    expect(status.stderr).toContain(`whether ${domain} is held is unknown`);
   });
 
-  it('--wait warns that no worker polls and ends with 5 when the time is up', async () => {
+  it('--wait warns that no worker polls, and ends with 5 after --timeout', async () => {
     const { domain, cwd } = await place();
     const waited = await docferryJson(['export', 'start', domain, '--wait', '--timeout', '2s'], { cwd });
     expect(waited.exitCode).toBe(5);
@@ -112,7 +112,7 @@ describe('on a Temporal without a worker', () => {
     expect(status.name).toBe('RUNNING');
   });
 
-  it('feedback sync takes a sweep for a project that was never swept, and joins the one that runs', async () => {
+  it('feedback sync sweeps a project that was never swept, and joins a running sweep', async () => {
     const { org, cwd } = await place();
     const workflowId = `sync:${org}:prj_1:sweep`;
     const first = await docferryJson(['feedback', 'sync', 'prj_1'], { cwd });
@@ -125,7 +125,7 @@ describe('on a Temporal without a worker', () => {
     });
   });
 
-  it('budget show gives the configured window as all free while nobody has asked for any', async () => {
+  it('budget show gives the configured window as all free before the first request', async () => {
     const { org, cwd } = await place();
     const { exitCode, document } = await docferryJson(['budget', 'show'], { cwd });
     expect(exitCode).toBe(0);
@@ -147,7 +147,7 @@ describe('on a Temporal without a worker', () => {
     });
   });
 
-  it('what does not run cannot be cancelled or polled: exit code 4', async () => {
+  it('cancelling or polling what is not running is exit code 4', async () => {
     const { domain, cwd } = await place();
     for (const args of [
       ['export', 'cancel', domain],

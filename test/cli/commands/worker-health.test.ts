@@ -27,7 +27,7 @@ describe('docferry worker --health', () => {
     await expect(fetch(`http://${address}/healthz`)).rejects.toThrow();
   });
 
-  it('says 503 with the state of a worker that takes none', async () => {
+  it('answers 503 with the state of a worker that takes none', async () => {
     let state = 'RUNNING';
     const port = await findFreePort();
     part = await startHealthPart({ host: '127.0.0.1', port }, () => state);
@@ -39,7 +39,7 @@ describe('docferry worker --health', () => {
     expect((await fetch(`http://127.0.0.1:${port}/other`)).status).toBe(404);
   });
 
-  it('wants host:port', async () => {
+  it('requires host:port', async () => {
     expect(healthAddress('0.0.0.0:8091')).toEqual({ host: '0.0.0.0', port: 8091 });
     expect(healthAddress('[::1]:8091')).toEqual({ host: '::1', port: 8091 });
     for (const place of ['8091', 'localhost', 'localhost:0', 'localhost:x', '::1:8091']) {

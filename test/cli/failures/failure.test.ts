@@ -34,7 +34,7 @@ function grpcError(code: number, details: string): ServiceError {
 }
 
 describe('a failed workflow', () => {
-  it('is told by its innermost cause, with code and next step', () => {
+  it('is reported by its innermost cause, with code and next step', () => {
     expect(explainFailure(failedActivity('Unauthorized', 'the key was refused (401)'))).toEqual({
       code: 'Unauthorized',
       message: 'the key was refused (401)',
@@ -59,7 +59,7 @@ describe('a failed workflow', () => {
     for (const { exitCode } of codes) expect(exitCode).toBe(1);
   });
 
-  it('has no next step when its type is none of ours', () => {
+  it('has no next step when its type is not one of ours', () => {
     expect(workflowHint('RolloutFailed')).toMatch(/\S/);
     for (const type of ['Error', 'constructor']) expect(workflowHint(type)).toBeNull();
   });
@@ -86,7 +86,7 @@ describe('other errors', () => {
     expect(failure.hint).toMatch(/\S/);
   });
 
-  it('say a message and a hint once each', () => {
+  it('give message and hint once each', () => {
     const { message, hint } = explainFailure(new FeedbackStoreUnavailable('f.db', 'it is locked', 'Close it.'));
     expect({ message, hint }).toEqual({ message: 'feedback store f.db: it is locked.', hint: 'Close it.' });
   });

@@ -47,7 +47,7 @@ describe('config check', () => {
     expect(document).toHaveProperty('error.message', expect.stringContaining('organizations[0].budget.requests'));
   });
 
-  it('wants the API keys, which commands that need none do not', async () => {
+  it('requires the API keys, which commands that need none do not', async () => {
     const cwd = await emptyFolder();
     const text = configText({}).replace('dk_admin_secret_of_acme', `\${ACME_API_KEY}`);
     await writeFile(join(cwd, 'docferry.yaml'), text);

@@ -13,7 +13,7 @@ function part(name: string, stopped: string[], ended: Part['ended'] = never): Pa
 }
 
 describe('running parts', () => {
-  it('stop the last started first, all of them whatever fails', async () => {
+  it('stop in reverse order, even when one fails to stop', async () => {
     const stopped: string[] = [];
     const failed: string[] = [];
     const parts = new RunningParts();
@@ -23,23 +23,23 @@ describe('running parts', () => {
     expect(failed).toEqual(['stubborn']);
   });
 
-  it('give the work its result while all of them live', async () => {
+  it('return the result of the work while all parts run', async () => {
     const parts = new RunningParts();
     parts.add(part('server', []));
     await expect(parts.during(Promise.resolve('done'))).resolves.toBe('done');
   });
 
-  it('end the work when one of them dies, with its reason', async () => {
+  it('end the work when a part ends, with its reason', async () => {
     const parts = new RunningParts();
     const failure = { code: 'TemporalEnded', message: 'the server ended', hint: 'see the log', exitCode: 1 } as const;
     parts.add(part('server', [], Promise.resolve(failure)));
     await expect(parts.untilAborted(new AbortController().signal)).rejects.toMatchObject(failure);
   });
 
-  it('name the one that ended without a reason', async () => {
+  it('name the part that ended without a reason', async () => {
     const parts = new RunningParts();
     parts.add(part('the worker', [], Promise.resolve(null)));
-    await expect(parts.during(never)).rejects.toMatchObject({ message: 'the worker ended by itself', exitCode: 1 });
+    await expect(parts.during(never)).rejects.toMatchObject({ message: 'the worker ended unexpectedly', exitCode: 1 });
   });
 
   it('wait for the signal', async () => {

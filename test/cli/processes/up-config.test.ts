@@ -22,7 +22,7 @@ async function contextIn(cwd: string): Promise<CommandContext & { said: () => st
 const ports = { port: 7233, bundlePort: 8090 };
 
 describe('the configuration of up --sandbox', () => {
-  it('is written where there is none, fits the sandbox, and is left alone afterwards', async () => {
+  it('is created where there is none, fits the sandbox, and is left alone afterwards', async () => {
     const cwd = await emptyFolder();
     const context = await contextIn(cwd);
     const config = await loadUpConfig(context, { sandbox: true, ...ports });
@@ -40,13 +40,13 @@ describe('the configuration of up --sandbox', () => {
     expect(await readFile(file, 'utf8')).toContain('# mine');
   });
 
-  it('is not made up for a file that was named', async () => {
+  it('is not created for a named file', async () => {
     const context = await contextIn(await emptyFolder());
     const named = { ...context, configFile: 'mine.yaml' };
     await expect(loadUpConfig(named, { sandbox: true, ...ports })).rejects.toThrow('mine.yaml');
   });
 
-  it('is not made up without --sandbox', async () => {
+  it('is not created without --sandbox', async () => {
     const cwd = await emptyFolder();
     await expect(loadUpConfig(await contextIn(cwd), { sandbox: false, ...ports })).rejects.toThrow('docferry.yaml');
     await expect(stat(join(cwd, 'docferry.yaml'))).rejects.toThrow('ENOENT');
@@ -63,7 +63,7 @@ describe('up', () => {
     return [context, await loadUpConfig(context, { sandbox: false, ...ports })];
   }
 
-  it('connects to its own server, whatever Temporal the configuration names', async () => {
+  it('connects to its own server even if the configuration names another Temporal', async () => {
     const [, config] = await configured();
     const { connection } = connectOptions(withEmbedded(config, '127.0.0.1:7300').temporal);
     expect(connection.address).toBe('127.0.0.1:7300');
@@ -76,7 +76,7 @@ describe('up', () => {
     expect(context.said()).toContain('listens on port 8091');
   });
 
-  it('is silent when all fits', async () => {
+  it('is silent when everything fits', async () => {
     const [context, config] = await configured((text) => text.replace('127.0.0.1:1', 'localhost:7300'));
     warnOfSurprises(context.output, config, { temporalPort: 7300, bundlePort: 8090, sandbox: null });
     expect(context.said()).toBe('');
@@ -84,7 +84,7 @@ describe('up', () => {
 });
 
 describe("the demo's folder", () => {
-  it('is emptied when a demo made it', async () => {
+  it('is emptied when a demo created it', async () => {
     const folder = join(await emptyFolder(), 'demo-data');
     await prepareDemoFolder(folder);
     await writeFile(join(folder, 'old.txt'), 'old');
@@ -92,14 +92,14 @@ describe("the demo's folder", () => {
     await expect(stat(join(folder, 'old.txt'))).rejects.toThrow('ENOENT');
   });
 
-  it("is refused when it holds somebody else's files", async () => {
+  it('is refused when it has other files', async () => {
     const folder = await emptyFolder();
     await writeFile(join(folder, 'thesis.txt'), 'years of work');
     await expect(prepareDemoFolder(folder)).rejects.toMatchObject({ exitCode: 2 });
     expect(await readFile(join(folder, 'thesis.txt'), 'utf8')).toBe('years of work');
   });
 
-  it('is refused while a demo runs in it', async () => {
+  it('is refused while a demo is running in it', async () => {
     const folder = await emptyFolder();
     const { dbFile } = await prepareDemoFolder(folder);
     const lock = tryLock(`${dbFile}.lock`);

@@ -25,7 +25,7 @@ function captured(options: Partial<OutputOptions> = {}, isTTY = false) {
 const failure = { code: 'NetworkError', message: 'cannot be reached', hint: 'try later', exitCode: 1 } as const;
 
 describe('with --json', () => {
-  it('stdout holds the one document and everything else is on stderr', async () => {
+  it('stdout has the one document and stderr everything else', async () => {
     const { output, texts } = captured({ json: true });
     output.note('on the way');
     output.warn('beware');
@@ -58,7 +58,7 @@ describe('with --json', () => {
 });
 
 describe('without --json', () => {
-  it('stdout holds the result only', () => {
+  it('stdout has only the result', () => {
     const { output, texts } = captured();
     output.note('on the way');
     output.result({ version: 'v1' }, 'published v1');
@@ -67,7 +67,7 @@ describe('without --json', () => {
     expect(texts.stderr).toBe('on the way\nerror: cannot be reached\nhint: try later\nat line 1\n');
   });
 
-  it('--quiet says nothing on the way, but warns and fails aloud', async () => {
+  it('--quiet prints no progress, but still warnings and failures', async () => {
     const { output, texts } = captured({ quiet: true });
     output.note('on the way');
     const live = await output.startLive();
@@ -78,7 +78,7 @@ describe('without --json', () => {
     expect(texts).toEqual({ stdout: '', stderr: 'warning: beware\nerror: cannot be reached\n' });
   });
 
-  it('what goes on is no error to a person who stopped waiting', () => {
+  it('work that goes on is not an error to a person who stopped waiting', () => {
     const { output, texts } = captured();
     output.failure({ ...failure, exitCode: 5 }, null);
     expect(texts.stderr).toBe('note: cannot be reached\nhint: try later\n');
@@ -99,7 +99,7 @@ describe('colours', () => {
 });
 
 describe('live lines', () => {
-  it('elsewhere than on a terminal are one line for each change of a step', async () => {
+  it('off a terminal are one line for each change of a step', async () => {
     const { output, texts } = captured();
     const live = await output.startLive();
     live.show('a', { key: 'rendering 1', text: 'rendering ███ 11 %', line: 'rendering, 11 %' });

@@ -87,7 +87,7 @@ describe('a step of an export', () => {
     expect(exportStep({ ...rendering, phase: 'verifying', download }, now, plain).text).toBe('verifying');
   });
 
-  it('is a new one with each phase, tenth and job, and not in between', () => {
+  it('changes with each phase, tenth and job, and not in between', () => {
     const keyOf = (change: Partial<ExportProgress>, phase: ExportState['phase'] = 'rendering') =>
       exportStep({ ...rendering, phase, progress: { ...progress, ...change } }, now, plain).key;
     expect(keyOf({ percent: 44 })).toBe(keyOf({ percent: 49, polls: 4 }));
@@ -119,12 +119,12 @@ describe('a step of a pass', () => {
     );
   });
 
-  it('names the day of another day', () => {
+  it('names the day unless it is today', () => {
     const forecast = { doneAt: now + 86_400_000, pages: 1, windows: 24 };
     expect(syncStep({ ...reading, forecast }, now, plain).line).toContain('done ≈ 2026-11-22 04:00:00 UTC, 1 page');
   });
 
-  it('counts one as one', () => {
+  it('uses the singular for one', () => {
     if (reading.progress === null) throw new Error('reading without progress');
     const one = { ...reading.progress, pages: 1, entries: { ...noEntries, seen: 1 } };
     expect(syncStep({ ...reading, progress: one }, now, plain).line).toBe('reading, 1 page, 1 entry');
@@ -148,7 +148,7 @@ describe('a step of a pass', () => {
     );
   });
 
-  it('shows until when it waits for the budget and behind whom', () => {
+  it('shows until when it waits for the budget and behind which others', () => {
     const waiting = {
       until: now + 61_000,
       place: 2,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { printable, tableLines } from '../../../src/cli/terminal/text.ts';
 
 describe('columns of a table', () => {
-  it('stand below each other as a terminal shows them: wide and combining characters, colours', () => {
+  it('line up in a terminal, with wide and combining characters and colours', () => {
     const rows = [
       ['/ガイド', '1'],
       ['/e\u0301te\u0301', '2'],
@@ -17,7 +17,7 @@ describe('columns of a table', () => {
   });
 });
 
-describe('a long text of others', () => {
+describe('a long foreign text', () => {
   it('is cut between characters', () => {
     expect(printable('👍'.repeat(61))).toBe(`${'👍'.repeat(29)}…${'👍'.repeat(29)}`);
   });

@@ -15,8 +15,8 @@ describe('explainSqliteProblem', () => {
     const explained = explainSqliteProblem('/data/feedback.db', cause);
     expect(explained).toBeInstanceOf(FeedbackStoreUnavailable);
     expect(explained).toMatchObject({ place: '/data/feedback.db', cause });
-    const { message, fix } = explained as FeedbackStoreUnavailable;
-    expect(message).toBe(`feedback store /data/feedback.db: ${message.match(/: (.*) \(/)?.[1]} (${code}). ${fix}`);
+    const { message, hint } = explained as FeedbackStoreUnavailable;
+    expect(message).toBe(`feedback store /data/feedback.db: ${message.match(/: (.*) \(/)?.[1]} (${code}). ${hint}`);
     expect(message).toContain(words);
   });
 

@@ -21,7 +21,7 @@ export interface RunOptions {
   onOutput?: (child: ChildProcess, said: string) => void;
 }
 
-/** Runs the command line as a shell would, with an environment of its own. */
+/** Runs the command line as a shell would, in a clean environment. */
 export async function docferry(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const { cwd = await emptyFolder(), env = {}, onOutput } = options;
   const child = spawn(process.execPath, [bin, ...args], {

@@ -1,10 +1,13 @@
-/** Pages cannot be rendered on this machine for a reason that a person must fix. */
-export class BrowserUnusable extends Error {
-  override readonly name = 'BrowserUnusable';
-  readonly fix: string;
+import { ExplainedError } from '../../../model/explained-error.ts';
 
-  constructor(problem: string, fix: string) {
+/** Pages cannot be rendered on this machine, for a reason that a person can fix. */
+export class BrowserUnusable extends ExplainedError {
+  override readonly name = 'BrowserUnusable';
+  readonly code = 'BrowserUnusable';
+  readonly hint: string;
+
+  constructor(problem: string, hint: string) {
     super(problem);
-    this.fix = fix;
+    this.hint = hint;
   }
 }

@@ -79,25 +79,26 @@ function verdictText({ verdict, available, now, passes }: BudgetPlan, window: st
   const average = `${countText(now.perWindow)} of ${available} requests on average`;
   const fullest = now.fullest === null ? '0' : countText(now.fullest.requests);
   const when = now.fullest === null ? '' : ` (${timeText(isoTime(now.fullest.fromMs)).slice(0, 16)} UTC)`;
-  if (verdict === 'nothing-scheduled') return 'nothing is scheduled: no request leaves unless a person asks for a sync';
+  if (verdict === 'nothing-scheduled')
+    return 'nothing is scheduled: requests are only made when a person starts a sync';
   if (verdict === 'suffices') {
     return `${paint.green(`the ${window} suffices`)}: ${average}, ${fullest} in the fullest ${window}${when}`;
   }
   if (verdict === 'exceeds') {
-    return `${paint.red(`the ${window} does not suffice`)}: the schedules ask for ${average}`;
+    return `${paint.red(`the ${window} does not suffice`)}: the schedules need ${average}`;
   }
   const slowest = passes.reduce<PlannedPass | null>(
     (longest, pass) => (longest === null || pass.now.longestRunMs > longest.now.longestRunMs ? pass : longest),
     null,
   );
   const wait = slowest ? `; ${slowest.project} ${slowest.pass} then takes ${longText(slowest.now.longestRunMs)}` : '';
-  return `${paint.yellow(`the ${window} suffices on average`)}: ${average}, but ${fullest} are asked for in the fullest${when}${wait}`;
+  return `${paint.yellow(`the ${window} suffices on average`)}: ${average}, but the fullest needs ${fullest}${when}${wait}`;
 }
 
 function adviceLines({ verdict, proposed, now, available, hopeless, passes }: BudgetPlan, window: string): string[] {
   if (hopeless !== null) return [hopelessText[hopeless]];
   if (verdict === 'nothing-scheduled') return [];
-  if (proposed === null) return ['the intervals may stay as they are'];
+  if (proposed === null) return ['the intervals can stay as they are'];
   const longer = passes.filter(
     (pass) => (pass.proposedEveryMs ?? 0) > (pass.times.everyMs ?? Number.POSITIVE_INFINITY),
   );
@@ -111,14 +112,14 @@ function adviceLines({ verdict, proposed, now, available, hopeless, passes }: Bu
   lines.push(`with the proposed intervals: ${load}`);
   if (proposed.stalenessMs !== null) {
     const before = now.stalenessMs === null ? '' : `; today after ${longText(now.stalenessMs)}`;
-    lines.push(`a new entry is then in the store after ${longText(proposed.stalenessMs)} on average${before}`);
+    lines.push(`a new entry then reaches the store after ${longText(proposed.stalenessMs)} on average${before}`);
   }
   return lines;
 }
 
 const hopelessText = {
-  cron: 'no intervals help: the cron schedules alone take too much; give them fewer times a day',
-  entries: 'no intervals help: reading the new entries takes more than the other schedules leave; raise the limit',
+  cron: 'no intervals help: the cron schedules alone need too much; run them less often',
+  entries: 'no intervals help: reading the new entries needs more than the other schedules leave; raise the limit',
 };
 
 function projectNotes({ project, newPerDay, observedDays, entries }: PlannedProject, passes: readonly PlannedPass[]) {
@@ -134,7 +135,7 @@ function projectNotes({ project, newPerDay, observedDays, entries }: PlannedProj
     notes.push(`${project}: ${entries} entries, ${rate}`);
   }
   if (!scheduled.some(({ pass }) => pass === 'incremental')) {
-    notes.push(`${project}: no incremental passes, so new entries come in with the other passes only`);
+    notes.push(`${project}: no incremental passes, so only the other passes bring in new entries`);
   }
   return notes;
 }
@@ -144,9 +145,9 @@ function passNotes({ passes }: BudgetPlan): string[] {
   const guessed = passes.filter(({ observedRuns }) => observedRuns === 0);
   const notes = skipping.map(
     ({ project, pass, now }) =>
-      `${project} ${pass}: ${now.skipped} of ${now.starts} starts find the run before still going`,
+      `${project} ${pass}: ${now.skipped} of ${now.starts} starts are skipped because the previous run is still going`,
   );
-  return guessed.length === 0 ? notes : [...notes, '~ no run has completed yet: computed, not observed'];
+  return guessed.length === 0 ? notes : [...notes, '~ no run has completed yet: estimated, not observed'];
 }
 
 function changeOf({ project, pass, times, proposedEveryMs }: PlannedPass) {
@@ -164,7 +165,7 @@ function stalenessText({ stalenessMs }: PassOutlook): string {
   return stalenessMs === null ? 'never' : longText(stalenessMs);
 }
 
-/** As `spanText`, to the minute from ten minutes on, in days from two days on. */
+/** As `spanText`, but to the minute from ten minutes on and in days from two days on. */
 function longText(ms: number): string {
   if (ms >= 48 * hourMs) return `${countText(ms / (24 * hourMs))} days`;
   return spanText(ms < 600_000 ? ms : Math.round(ms / 60_000) * 60_000);

@@ -4,19 +4,19 @@ import type { Paint } from '../../terminal/output.ts';
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/** Cells of a strip where there is room. */
+/** Cells of a strip if the terminal is wide enough. */
 export const stripWidth = 50;
 
 /** The limit as a strip: used, free, left to others. */
 export function windowStrip({ limit, used, reserve }: WindowView, paint: Paint, width = stripWidth): string {
   const cells = (count: number) => Math.round((Math.max(0, count) / limit) * width);
-  const held = Math.min(width, cells(used));
-  const others = Math.min(width - held, cells(Math.min(reserve, limit - used)));
-  const free = width - held - others;
-  return `${paint.cyan('█'.repeat(held))}${'░'.repeat(free)}${paint.dim('▒'.repeat(others))}`;
+  const occupied = Math.min(width, cells(used));
+  const others = Math.min(width - occupied, cells(Math.min(reserve, limit - used)));
+  const free = width - occupied - others;
+  return `${paint.cyan('█'.repeat(occupied))}${'░'.repeat(free)}${paint.dim('▒'.repeat(others))}`;
 }
 
-/** When held slots come free over the next window: the higher, the more. */
+/** When occupied slots come free over the next window: the higher, the more. */
 export function releaseStrip(
   { releases, windowMs }: WindowView,
   now: number,

@@ -9,13 +9,13 @@ import { releaseStrip, stripWidth, windowStrip } from './budget-strip.ts';
 /** What a text is drawn on. */
 export interface Surface {
   paint: Paint;
-  /** Infinite where it is no terminal. */
+  /** Infinite unless it is a terminal. */
   columns: number;
 }
 
 const shortestStrip = 4;
 
-/** The window of an organization of which nothing was ever asked. */
+/** The window of an organization that never asked for a permit. */
 export function untouchedView({ requests, reserve, windowMs }: BudgetConfig): WindowView {
   return {
     limit: requests,
@@ -77,7 +77,7 @@ export function budgetText(org: string, view: WindowView, now: number, { paint, 
 /** A strip of slots, a strip of when they come free, and the facts. */
 export function budgetLines(view: WindowView, now: number, { paint, columns }: Surface): string {
   const facts = windowFacts(view, now);
-  // What stands beside the longer strip: indentation, the names' column, and when the window ends.
+  // Beside the longer strip there are the indentation, the column of names, and when the window ends.
   const names = Math.max('come free'.length, ...facts.map(([name]) => name.length));
   const beside = 2 + names + 2 + ' until '.length + momentText(now + view.windowMs, now).length;
   const width = Math.min(stripWidth, Math.max(shortestStrip, columns - beside));

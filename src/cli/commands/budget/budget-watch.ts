@@ -1,35 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
 import type { WindowView } from '../../../model/budget/permits.ts';
 import { clockTime } from '../../../model/details-text.ts';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { durationFlag } from '../../input/duration-flag.ts';
 import { findOrganization } from '../../input/find-configured.ts';
+import { withTemporal } from '../../temporal/session.ts';
 import type { Step } from '../../terminal/live-lines.ts';
 import type { Output } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
 import { budgetDocument, budgetLines, budgetText } from './budget-view.ts';
-
-export function addBudgetWatch(parent: Command, run: RunCommand): void {
-  parent
-    .command('watch')
-    .description("Watch an organization's window: slots, holders, waiters, refusals; Ctrl-C ends it")
-    .argument('[org]', 'id of a configured organization; may be left out when there is one')
-    .option('--for <duration>', 'end by itself after this time, e.g. 10m')
-    .action((org: string | undefined, flags: { for?: string }) => run((context) => watch(context, org, flags)));
-}
+import { readBudget } from './read-budget.ts';
 
 const lookEveryMs = 1_000;
 
-async function watch(context: CommandContext, name: string | undefined, flags: { for?: string }): Promise<ExitCode> {
-  const forMs = durationFlag('--for', flags.for) ?? Number.POSITIVE_INFINITY;
+export default async function watchBudget(
+  context: CommandContext,
+  name: string | undefined,
+  { for: forMs = Number.POSITIVE_INFINITY }: { for?: number },
+): Promise<ExitCode> {
   const { output } = context;
   const config = await loadContextConfig(context);
   const organization = findOrganization(config, name);
   const { id } = organization;
-  const { withTemporal } = await import('../../temporal/session.ts');
-  const { readBudget } = await import('./read-budget.ts');
   const interrupt = onInterrupt();
   const live = await output.startLive();
   try {

@@ -1,21 +1,13 @@
-import type { Command } from 'commander';
 import type { Config, FeedbackStoreConfig } from '../../../config/config.ts';
 import { spanText } from '../../../model/details-text.ts';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { bundlePlace } from '../../input/bundle-place.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent } from '../../terminal/text.ts';
 import { privacyText } from './privacy-text.ts';
 
-export function addConfigCheck(parent: Command, run: RunCommand): void {
-  parent
-    .command('check')
-    .description('Check the configuration and show what it means')
-    .action(() => run(check));
-}
-
-async function check(context: CommandContext): Promise<ExitCode> {
+export default async function checkConfig(context: CommandContext): Promise<ExitCode> {
   const config = await loadContextConfig(context, 'required');
   context.output.result(documentOf(config), textOf(config, context.output.paint));
   return exitCodes.done;
@@ -54,7 +46,7 @@ function textOf({ file, temporal, service, organizations, store, privacy }: Conf
     facts.push([id, `key from ${apiKey.describe()}`]);
     facts.push([
       '',
-      `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others${spare ? ', what is spare re-reads' : ''}`,
+      `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others${spare ? ', spare requests re-read' : ''}`,
     ]);
     if (webhooks.length > 0) facts.push(['', `webhooks ${webhooks.map(({ name }) => name).join(', ')}`]);
     if (projects.length > 0) facts.push(['', `projects ${projects.map((project) => project.id).join(', ')}`]);

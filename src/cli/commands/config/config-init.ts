@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
-import type { CommandContext, RunCommand } from '../../context.ts';
-import { CliFailure, usageFailure } from '../../failures/cli-failure.ts';
+import type { CommandContext } from '../../context.ts';
+import { operationFailure, usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { readPackageFile } from '../../input/package-file.ts';
 import { replaceOutput } from '../../terminal/replace-output.ts';
@@ -13,16 +12,10 @@ interface InitFlags {
   force?: boolean;
 }
 
-export function addConfigInit(parent: Command, run: RunCommand): void {
-  parent
-    .command('init')
-    .description('Write an example of a configuration to begin with')
-    .option('--out <file>', 'what to write; - for stdout; default: the file that the other commands read')
-    .option('--force', 'replace a file that is there')
-    .action((flags: InitFlags) => run((context) => init(context, flags)));
-}
-
-async function init({ output, configFile, env, cwd }: CommandContext, flags: InitFlags): Promise<ExitCode> {
+export default async function writeExampleConfig(
+  { output, configFile, env, cwd }: CommandContext,
+  flags: InitFlags,
+): Promise<ExitCode> {
   const named = flags.out ?? configFile ?? (env.DOCFERRY_CONFIG || 'docferry.yaml');
   const file = resolve(cwd, named);
   const example = exampleText();
@@ -38,21 +31,15 @@ async function init({ output, configFile, env, cwd }: CommandContext, flags: Ini
       throw explained(named, error);
     });
   }
-  const next = 'adapt it, set ACME_API_KEY, and check it with `docferry config check`';
+  const next = 'edit it, set ACME_API_KEY, and check it with `docferry config check`';
   output.result({ out: file }, `${named}: written\n${next}`);
   return exitCodes.done;
 }
 
-/** The example that comes with the package is the only one there is. */
 function exampleText(): string {
   const text = readPackageFile('docferry.example.yaml');
   if (text !== null) return text;
-  throw new CliFailure({
-    code: 'Failed',
-    message: 'docferry.example.yaml is missing',
-    hint: 'this installation is damaged: install it again',
-    exitCode: exitCodes.failed,
-  });
+  throw operationFailure('Failed', 'docferry.example.yaml is missing', 'this installation is damaged: reinstall it');
 }
 
 async function* one(text: string): AsyncGenerator<string, void, undefined> {
@@ -62,8 +49,8 @@ async function* one(text: string): AsyncGenerator<string, void, undefined> {
 function explained(named: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   if (code === 'EEXIST') {
-    return usageFailure(`there is a ${named} already`, 'replace it with --force, or name another file with --out');
+    return usageFailure(`${named} already exists`, 'replace it with --force, or name another file with --out');
   }
-  if (code === 'ENOENT') return usageFailure(`${named}: there is no such folder`, 'make the folder first');
+  if (code === 'ENOENT') return usageFailure(`${named}: its folder does not exist`, 'create the folder first');
   return error;
 }

@@ -18,7 +18,7 @@ export function diffText(domain: string, diff: ManifestDiff, most: number, paint
     ['to', `${versionLine(to)}${sizeChange(from.bytes, to.bytes)}`],
   ]);
   if (diff.equal) {
-    return [`${domain}: ${paint.green('equal')}, the two versions hold the same files`, indent(facts)].join('\n');
+    return [`${domain}: ${paint.green('equal')}, both versions have the same files`, indent(facts)].join('\n');
   }
   const totals = factLines([
     ['pages', countsLine(counts.pages)],

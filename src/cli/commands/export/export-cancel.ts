@@ -1,28 +1,20 @@
-import type { Command } from 'commander';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { exportHandle } from '../../../client/exports.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { requireRunning } from '../../temporal/running-workflow.ts';
+import { withTemporal } from '../../temporal/session.ts';
 
-export function addExportCancel(parent: Command, run: RunCommand): void {
-  parent
-    .command('cancel')
-    .description('Cancel the running export of a site; what it downloaded is removed')
-    .argument('<domain>', 'domain of a configured site')
-    .action((domain: string) => run((context) => cancel(context, domain)));
-}
-
-async function cancel(context: CommandContext, domain: string): Promise<ExitCode> {
+export default async function cancelExport(context: CommandContext, name: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const { org, site } = findSite(config, domain);
-  const { exportHandle } = await import('../../../client/exports.ts');
-  const { withTemporal } = await import('../../temporal/session.ts');
-  const { requireRunning } = await import('../../temporal/running-workflow.ts');
+  const { org, site } = findSite(config, name);
+  const { domain } = site;
   return withTemporal(config, async ({ client }) => {
-    const handle = exportHandle(client, org, site.domain);
-    const { runId } = await requireRunning(handle, `export of ${site.domain}`);
+    const handle = exportHandle(client, org, domain);
+    const { workflowId, runId } = await requireRunning(handle, `export of ${domain}`);
     await handle.cancel();
-    const document = { workflowId: handle.workflowId, runId, org, domain: site.domain, cancelRequested: true };
-    context.output.result(document, `cancelling the export of ${site.domain}`);
+    const document = { workflowId, runId, org, domain, cancelRequested: true };
+    context.output.result(document, `cancelling the export of ${domain}`);
     return exitCodes.done;
   });
 }

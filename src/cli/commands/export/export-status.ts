@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import type { SiteHold } from '../../../bundle/store/site-holds.ts';
+import { exportHandle, exportState } from '../../../client/exports.ts';
 import type { Config } from '../../../config/config.ts';
 import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
 import { clockTime, spanText } from '../../../model/details-text.ts';
@@ -7,14 +7,18 @@ import { changesText } from '../../../model/export/content-changes.ts';
 import type { ExportProgress, ExportState } from '../../../model/export/site-export.ts';
 import { transferFacts } from '../../../model/export/transfer.ts';
 import { counted, countText } from '../../../model/quantities.ts';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { explainFailure } from '../../failures/failure.ts';
+import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findSite } from '../../input/find-configured.ts';
-import type { Session } from '../../temporal/session.ts';
+import { describeWorkflow } from '../../temporal/running-workflow.ts';
+import { type Session, withTemporal } from '../../temporal/session.ts';
+import { answerOrNull } from '../../temporal/worker-watch.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, isoTime, tableLines, timeText } from '../../terminal/text.ts';
-import { holdText } from './hold-text.ts';
+import { holdText } from './export-text.ts';
 
 const shownRuns = 5;
 
@@ -23,34 +27,24 @@ interface Status {
   domain: string;
   workflowId: string;
   runId: string | null;
-  /** Temporal's word for the latest run, e.g. `RUNNING`; null when it knows of none (any more). */
+  /** Temporal's word for the latest run, e.g. `RUNNING`; null when it knows of none. */
   status: string | null;
   /** Of the running export; null when none runs or no worker answers. */
   state: ExportState | null;
-  /** Null when the site is not held, or the bundle store cannot be asked. */
+  /** Null when the site is not held or the bundle store is unavailable. */
   hold: SiteHold | null;
   runs: ExportRunRow[];
 }
 
-export function addExportStatus(parent: Command, run: RunCommand): void {
-  parent
-    .command('status')
-    .description('How the export of a site stands, and how the last ones ended')
-    .argument('<domain>', 'domain of a configured site')
-    .action((domain: string) => run((context) => status(context, domain)));
-}
-
-async function status(context: CommandContext, domain: string): Promise<ExitCode> {
+export default async function showExportStatus(context: CommandContext, domain: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, domain);
-  const { withTemporal } = await import('../../temporal/session.ts');
-  const { withFeedbackStore } = await import('../../input/feedback-store-of.ts');
   return withTemporal(config, async (session) => {
     const running = await readRunning(session, org, site.domain);
     const filter = { org, domain: site.domain, limit: shownRuns };
     const runs = await withFeedbackStore(config, (store) => store.listExportRuns(filter));
     if (running.status === 'RUNNING' && running.state === null) {
-      context.output.warn('no worker answers, so the phase is not known: start one with `docferry worker`');
+      context.output.warn('no worker answers, so the phase is unknown: start one with `docferry worker`');
     }
     const hold = await holdOf(context, config, site.domain);
     const found: Status = { org, domain: site.domain, ...running, hold, runs };
@@ -59,13 +53,12 @@ async function status(context: CommandContext, domain: string): Promise<ExitCode
   });
 }
 
-/** A store that is away must not keep anybody from seeing what runs. */
+/** Status works without the store too. */
 async function holdOf(context: CommandContext, config: Config, domain: string): Promise<SiteHold | null> {
-  const { openBundleStore } = await import('../../../wiring/open-bundle-store.ts');
   try {
     return await (await openBundleStore(config.store.bundles)).holds.of(domain);
   } catch (error) {
-    context.output.warn(`whether ${domain} is held cannot be told: ${explainFailure(error).message}`);
+    context.output.warn(`whether ${domain} is held is unknown: ${explainFailure(error).message}`);
     return null;
   }
 }
@@ -75,9 +68,6 @@ async function readRunning(
   org: string,
   domain: string,
 ): Promise<Pick<Status, 'workflowId' | 'runId' | 'status' | 'state'>> {
-  const { exportHandle, exportState } = await import('../../../client/exports.ts');
-  const { describeWorkflow } = await import('../../temporal/running-workflow.ts');
-  const { answerOrNull } = await import('../../temporal/worker-watch.ts');
   const handle = exportHandle(client, org, domain);
   const description = await describeWorkflow(handle);
   const state =
@@ -114,7 +104,7 @@ function documentOf({ state, runs, ...status }: Status): object {
   };
 }
 
-/** Without what only the workflow needs. */
+/** Without the fields that only the workflow needs. */
 function shownProgress({ samples: _samples, storeId: _storeId, ...progress }: ExportProgress) {
   return progress;
 }
@@ -143,7 +133,7 @@ function stateFacts(
     if (possibleDuplicates > 0) {
       facts.push([
         'possible duplicates',
-        `${possibleDuplicates}: the answer to a start was lost, a job may run besides`,
+        `${possibleDuplicates}: the answer to a start was lost, so a second job may be running`,
       ]);
     }
     if (percent !== null) facts.push(['progress', `${Math.floor(percent)} %`]);
@@ -160,10 +150,10 @@ function stateFacts(
   return facts;
 }
 
-/** The job, and how often its state was asked for. */
+/** The job, and how often it was polled. */
 function jobText(jobId: string | null, polls: number): string {
   if (jobId === null) return 'none yet';
-  return `${jobId}, ${polls === 0 ? 'not asked yet' : `asked ${counted(polls, 'time')}`}`;
+  return `${jobId}, ${polls === 0 ? 'not polled yet' : `polled ${counted(polls, 'time')}`}`;
 }
 
 function runsTable(runs: readonly ExportRunRow[]): string {

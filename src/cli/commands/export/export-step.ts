@@ -7,7 +7,7 @@ import { bar } from '../../terminal/bar.ts';
 import type { Step } from '../../terminal/live-lines.ts';
 import type { Paint } from '../../terminal/output.ts';
 
-/** How an export stands, for somebody who waits: phase, percent, pages, next poll and why. */
+/** The progress of an export: phase, percent, pages, next poll and why. */
 export function exportStep(state: ExportState, now: number, paint: Paint): Step {
   const { phase, progress, nextPoll, unauthorized } = state;
   if (unauthorized) {
@@ -35,14 +35,14 @@ export function exportStep(state: ExportState, now: number, paint: Paint): Step 
   const pollAt = nextPoll === null ? [] : [`next poll ${clockTime(nextPoll.at)} (${nextPoll.reason})`];
   const percentText = percent === null ? [] : [`${Math.floor(percent)} %`];
   return {
-    // A line in a log for each tenth of the way.
+    // Ten lines of a log from start to end.
     key: `${phase} ${jobsStarted} ${percent === null ? (polls > 0 ? 'asked' : 'new') : Math.floor(percent / 10)}`,
     text: [paint.bold(phase), bar(percent, paint), ...facts, ...pollIn].join('  '),
     line: [phase, ...percentText, ...facts, ...pollAt].join(', '),
   };
 }
 
-/** A line in a log for each tenth of the way. */
+/** Ten lines of a log from start to end. */
 function downloadStep(download: Transfer, paint: Paint): Step {
   const percent = transferPercent(download);
   const facts = transferFacts(download);

@@ -1,8 +1,9 @@
+import type { SiteHold } from '../../../bundle/store/site-holds.ts';
 import type { Reason } from '../../../model/export/archive-facts.ts';
 import type { ExportResult, RollbackResult, RolloutResult } from '../../../model/export/site-export.ts';
 import { counted, sizeText } from '../../../model/quantities.ts';
 import type { Paint } from '../../terminal/output.ts';
-import { factLines, indent } from '../../terminal/text.ts';
+import { factLines, indent, timeText } from '../../terminal/text.ts';
 
 /** The result of an export for people. */
 export function exportResultText(result: ExportResult, paint: Paint): string {
@@ -10,7 +11,7 @@ export function exportResultText(result: ExportResult, paint: Paint): string {
     result;
   const heading = {
     published: `${paint.green('published')} a new version of ${domain}`,
-    unchanged: `${paint.green('unchanged')}: ${domain} is as it was published`,
+    unchanged: `${paint.green('unchanged')}: ${domain} is the same as published`,
     rejected: `${paint.red('rejected')}: the bundle of ${domain} was refused, what is in service stays`,
   }[outcome];
   const facts: (readonly [string, string])[] = [];
@@ -41,14 +42,22 @@ export function rollbackResultText(result: RollbackResult, paint: Paint): string
   return `${paint.green('rolled back')} ${domain} to ${version}\n${indent(factLines(facts))}`;
 }
 
-function rolloutFacts(rollouts: readonly RolloutResult[], paint: Paint): [string, string][] {
+/** A line for each target. */
+export function rolloutFacts(rollouts: readonly RolloutResult[], paint: Paint): [string, string][] {
   return rollouts.map(({ target, outcome, detail }) => [
     target,
     `${outcome === 'failed' ? paint.red(outcome) : outcome}: ${detail}`,
   ]);
 }
 
-/** One line a reason, all of them. */
+/** A line for each reason. */
 export function reasonLines(reasons: readonly Reason[]): string {
   return reasons.map(({ rule, path, detail }) => `  ${rule}${path === null ? '' : `  ${path}`}: ${detail}`).join('\n');
+}
+
+/** A hold in words: where, since when, why, and what waits for its end. */
+export function holdText({ version, since, reason, waiting }: SiteHold): string {
+  const why = reason === null ? '' : `: ${reason}`;
+  const next = waiting === null ? '' : `\n${waiting} waits for the release`;
+  return `held at ${version} since ${timeText(since)} UTC${why}${next}`;
 }

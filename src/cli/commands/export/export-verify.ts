@@ -1,11 +1,13 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { defaultLimits } from '../../../bundle/archive/entry-rules.ts';
+import { explainRule } from '../../../bundle/rules/rules.ts';
 import type { RuleText } from '../../../bundle/rules/structure-rules.ts';
-import type { SignatureVerdict } from '../../../bundle/signing/check-signed-manifest.ts';
+import { checkSignedManifest, type SignatureVerdict } from '../../../bundle/signing/check-signed-manifest.ts';
 import { type Rendering, withRendering } from '../../../bundle/verification/render/rendering.ts';
 import type { VerificationReport } from '../../../bundle/verification/verification-report.ts';
+import { verifyInThread } from '../../../bundle/verification/verify-in-thread.ts';
 import { sizeText } from '../../../model/quantities.ts';
-import type { CommandContext, RunCommand } from '../../context.ts';
+import type { CommandContext } from '../../context.ts';
 import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import type { Paint } from '../../terminal/output.ts';
@@ -23,33 +25,10 @@ interface VerifyFlags extends RenderFlags {
 type Signed = SignatureVerdict['signed'];
 
 const shownReasons = 10;
-/** What is read in a moment needs no progress. */
+/** Smaller archives are read so fast that progress is not shown. */
 const silentBelowBytes = 128 * 1024 ** 2;
 
-export function addExportVerify(parent: Command, run: RunCommand): void {
-  parent
-    .command('verify')
-    .description('Check an archive on its own, without configuration or Temporal')
-    .argument('<file>', 'a .tar.gz, .tar or .zip')
-    .option('--structure-only', 'leave out the rules about site content')
-    .option('--explain', 'show every reason, what its rule is for, and every file with its digest')
-    .option(
-      '--signature <key>',
-      'public key of minisign (or its file): the manifest beside the archive must be signed by it',
-    )
-    .option(
-      '--manifest <file>',
-      'with --signature: the manifest, its .minisig beside it; by default manifest.json beside the archive',
-    )
-    .option('--render <pages>', 'also open so many sampled pages in Chromium, without network')
-    .option('--browser <file>', 'with --render: program of the browser; by default the one of this machine')
-    .option('--no-browser-sandbox', "with --render: without the browser's own sandbox, as in most containers")
-    .action((file: string, flags: VerifyFlags) => run((context) => verify(context, file, flags)));
-}
-
-async function verify(context: CommandContext, file: string, flags: VerifyFlags): Promise<ExitCode> {
-  const { defaultLimits } = await import('../../../bundle/archive/entry-rules.ts');
-  const { verifyInThread } = await import('../../../bundle/verification/verify-in-thread.ts');
+export default async function verifyFile(context: CommandContext, file: string, flags: VerifyFlags): Promise<ExitCode> {
   const path = resolve(context.cwd, file);
   const pages = pagesToRender(flags);
   const signing = await signingOf(context, path, flags);
@@ -71,7 +50,7 @@ async function verify(context: CommandContext, file: string, flags: VerifyFlags)
   const rendering =
     pages !== null && signedReport.ok ? await renderPages(context, path, found, { ...flags, pages }) : null;
   const report = rendering === null ? signedReport : withRendering(signedReport, rendering);
-  const rules = flags.explain ? await explained(report) : [];
+  const rules = flags.explain ? explained(report) : [];
   const document = {
     ...documentOf(report, flags, rules),
     ...(signing && { signature: signed }),
@@ -81,13 +60,12 @@ async function verify(context: CommandContext, file: string, flags: VerifyFlags)
   return report.ok ? exitCodes.done : exitCodes.failed;
 }
 
-/** What `--signature` asks for; read before the archive, so that a wrong key costs no time. */
+/** What `--signature` asks for; read before the archive, so that a wrong key fails at once. */
 async function signingOf({ cwd }: CommandContext, archive: string, { signature, manifest }: VerifyFlags) {
   if (signature === undefined) {
-    if (manifest !== undefined) throw usageFailure('--manifest is of use only with --signature');
+    if (manifest !== undefined) throw usageFailure('--manifest needs --signature');
     return null;
   }
-  const { checkSignedManifest } = await import('../../../bundle/signing/check-signed-manifest.ts');
   const key = await namedPublicKey(cwd, signature);
   const signed = await signedManifestOf(cwd, archive, manifest);
   return { check: (report: VerificationReport) => checkSignedManifest(signed, key, report) };
@@ -95,9 +73,8 @@ async function signingOf({ cwd }: CommandContext, archive: string, { signature, 
 
 type Explained = { rule: string } & RuleText;
 
-/** Every rule that was broken or warns, once, in the order of the report. */
-async function explained({ reasons, warnings }: VerificationReport): Promise<Explained[]> {
-  const { explainRule } = await import('../../../bundle/rules/rules.ts');
+/** Each rule that was broken or warns, once, in the order of the report. */
+function explained({ reasons, warnings }: VerificationReport): Explained[] {
   const names = new Set([...reasons, ...warnings].map(({ rule }) => rule));
   return [...names].flatMap((rule) => {
     const text = explainRule(rule);
@@ -144,7 +121,7 @@ function ruleLine({ rule, refuses, why, reference }: Explained): string {
   return `  ${rule}: ${refuses}. ${why}${reference === '' ? '' : ` (${reference})`}`;
 }
 
-/** System errors of reading the file say which one it was. */
+/** Names the file in system errors. */
 function unreadable(file: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT' || code === 'ENOTDIR') return noSuchThing('NoSuchFile', `there is no file ${file}`);

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { renderSite } from '../../../bundle/verification/render/render-site.ts';
 import type { Rendering } from '../../../bundle/verification/render/rendering.ts';
 import type { VerificationReport } from '../../../bundle/verification/verification-report.ts';
 import type { CommandContext } from '../../context.ts';
-import { CliFailure, usageFailure } from '../../failures/cli-failure.ts';
-import { exitCodes } from '../../failures/exit-codes.ts';
+import { operationFailure, usageFailure } from '../../failures/cli-failure.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
 
 export interface RenderFlags {
@@ -17,27 +17,26 @@ export interface RenderFlags {
 
 const mostPages = 1_000;
 
-/** How many pages `--render` asks for, null without it; the flags that belong to it are of no use alone. */
+/** How many pages `--render` asks for; null without it. */
 export function pagesToRender({ structureOnly, render, browser, browserSandbox }: RenderFlags): number | null {
   if (render === undefined) {
-    if (browser !== undefined) throw usageFailure('--browser is of use only with --render');
-    if (!browserSandbox) throw usageFailure('--no-browser-sandbox is of use only with --render');
+    if (browser !== undefined) throw usageFailure('--browser needs --render');
+    if (!browserSandbox) throw usageFailure('--no-browser-sandbox needs --render');
     return null;
   }
   if (structureOnly) throw usageFailure('--render looks at the content, which --structure-only leaves out');
   const pages = /^\d{1,4}$/.test(render) ? Number(render) : 0;
   if (pages >= 1 && pages <= mostPages) return pages;
-  throw usageFailure(`--render held "${render}": expected a number of pages from 1 to ${mostPages}`);
+  throw usageFailure(`--render is "${render}": expected a number of pages from 1 to ${mostPages}`);
 }
 
-/** Opens so many pages of a good archive in a browser. Throws `BrowserUnusable`. */
+/** Opens this many pages of a good archive in a browser. Throws `BrowserUnusable`. */
 export async function renderPages(
   { cwd, output }: CommandContext,
   file: string,
   report: VerificationReport,
   { browser, browserSandbox, pages }: Pick<RenderFlags, 'browser' | 'browserSandbox'> & { pages: number },
 ): Promise<Rendering> {
-  const { renderSite } = await import('../../../bundle/verification/render/render-site.ts');
   const interrupt = onInterrupt();
   const live = await output.startLive();
   const workFolder = await mkdtemp(join(tmpdir(), 'docferry-verify-'));
@@ -52,8 +51,7 @@ export async function renderPages(
     });
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
-    const message = 'interrupted: the pages that were not looked at may be anything';
-    throw new CliFailure({ code: 'Interrupted', message, hint: null, exitCode: exitCodes.failed });
+    throw operationFailure('Interrupted', 'interrupted: the remaining pages were not checked');
   } finally {
     live.end();
     interrupt.dispose();

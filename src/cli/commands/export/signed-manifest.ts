@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { SignedManifest } from '../../../bundle/signing/check-signed-manifest.ts';
-import type { PublicKey } from '../../../bundle/signing/minisign-format.ts';
+import { MinisignFormatError, type PublicKey, parsePublicKey } from '../../../bundle/signing/minisign-format.ts';
 import { manifestName } from '../../../bundle/store/store-layout.ts';
 import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
 
 /** The key that `--signature` names: the base64 line itself, or a file of `minisign -G`. */
 export async function namedPublicKey(cwd: string, named: string): Promise<PublicKey> {
-  const { MinisignFormatError, parsePublicKey } = await import('../../../bundle/signing/minisign-format.ts');
   const isLine = /^RW[A-Za-z0-9+/]{54}$/.test(named.trim());
   const text = isLine ? named.trim() : await readIfThere(resolve(cwd, named));
   const hint = 'give the line that begins with RW, or the .pub file of `minisign -G`';
@@ -18,11 +17,11 @@ export async function namedPublicKey(cwd: string, named: string): Promise<Public
     return parsePublicKey(text.toString());
   } catch (error) {
     if (!(error instanceof MinisignFormatError)) throw error;
-    throw usageFailure(`--signature names no public key of minisign: ${error.message}`, hint);
+    throw usageFailure(`--signature does not name a minisign public key: ${error.message}`, hint);
   }
 }
 
-/** The manifest beside an archive, or the one that is named, and the signature beside that. */
+/** The manifest beside an archive, or the named one, and the signature beside it. */
 export async function signedManifestOf(
   cwd: string,
   archive: string,

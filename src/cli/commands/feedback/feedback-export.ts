@@ -1,11 +1,14 @@
-import { type Command, Option } from 'commander';
+import { csv } from '../../../feedback/files/csv-file.ts';
 import type { Piece, RecordEncoder } from '../../../feedback/files/file-format.ts';
+import { jsonLines } from '../../../feedback/files/jsonl-file.ts';
+import { lines } from '../../../feedback/files/line-pieces.ts';
 import { counted, sizeText } from '../../../model/quantities.ts';
-import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findProjects } from '../../input/find-configured.ts';
+import { keepHeapLean } from '../../processes/lean-heap.ts';
 import { stdoutName, writeOut } from '../../terminal/write-out.ts';
 import { type FilterFlags, recordFilter, unmetValues } from './record-filter.ts';
 import { recordPieces, Tally } from './record-pieces.ts';
@@ -16,35 +19,10 @@ interface ExportFlags extends FilterFlags {
   formulaSafe?: boolean;
 }
 
-/** Entries after which progress is worth a line. */
+/** Entries between two lines of progress. */
 const shownEvery = 100_000;
 
-export function addFeedbackExport(parent: Command, run: RunCommand): void {
-  const anyOf = (known: readonly string[]) => `only these, with commas between; known: ${known.join(', ')}`;
-  parent
-    .command('export')
-    .description(
-      'Write stored feedback to a file, oldest first, with comments and contacts; a filter by date leaves out entries without one',
-    )
-    .argument('[project]', 'id of a configured project, or org/project; default: all')
-    .addOption(
-      new Option('--format <format>', 'one JSON object a line, CSV by RFC 4180, or Parquet')
-        .choices(['jsonl', 'csv', 'parquet'])
-        .makeOptionMandatory(),
-    )
-    .requiredOption('--out <file>', 'what to write, replaced once it is whole; - for stdout')
-    .option('--from <date>', 'only entries created from this ISO 8601 date or date-time on')
-    .option('--to <date>', 'only entries created before this ISO 8601 date or date-time')
-    .option('--source <list>', anyOf(knownSources))
-    .option('--status <list>', anyOf(knownStatuses))
-    .option('--include-deleted', 'also entries that the service no longer has')
-    .option('--formula-safe', 'CSV: an apostrophe before what a spreadsheet would run as a formula')
-    .action((project: string | undefined, flags: ExportFlags) =>
-      run((context) => exportFeedback(context, project, flags)),
-    );
-}
-
-async function exportFeedback(
+export default async function exportFeedback(
   context: CommandContext,
   name: string | undefined,
   flags: ExportFlags,
@@ -63,8 +41,6 @@ async function exportFeedback(
   const config = await loadContextConfig(context);
   const projects = findProjects(config, name);
   const encoder = await encoderOf(flags);
-  const { withFeedbackStore } = await import('../../input/feedback-store-of.ts');
-  const { keepHeapLean } = await import('../../processes/lean-heap.ts');
   return withFeedbackStore(config, async (store) => {
     keepHeapLean();
     const tally = new Tally();
@@ -92,14 +68,12 @@ async function exportFeedback(
 }
 
 async function encoderOf({ format, formulaSafe }: ExportFlags): Promise<RecordEncoder> {
-  // Only the library that is used is loaded.
+  // The other formats do without its library.
   if (format === 'parquet') return (await import('../../../feedback/files/parquet-file.ts')).parquet();
-  const { lines } = await import('../../../feedback/files/line-pieces.ts');
-  if (format === 'jsonl') return lines((await import('../../../feedback/files/jsonl-file.ts')).jsonLines);
-  return lines((await import('../../../feedback/files/csv-file.ts')).csv({ formulaSafe: formulaSafe === true }));
+  return lines(format === 'jsonl' ? jsonLines : csv({ formulaSafe: formulaSafe === true }));
 }
 
-/** As `writeOut`, and shows how it goes unless that would stand among the entries. */
+/** As `writeOut`, and shows progress unless the entries go to stdout. */
 async function writeShowing(
   context: CommandContext,
   out: string,

@@ -10,16 +10,16 @@ export function planDocument({ org, project, pass }: PassQuestion, planned: Plan
   return { org, project, pass, dateFrom, dateTo, reason, expectedRequests, mostRequests, slices };
 }
 
-/** The same for people. */
+/** What `feedback sync --plan` prints for people. */
 export function planText({ project, pass }: PassQuestion, planned: PlannedPass, paint: Paint): string {
   const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
   const facts: [string, string][] = [
     ['reads', reason],
     ['dates', bounds.reason],
-    ['requests', expectedRequests === null ? 'not known: nothing has been read yet' : `${expectedRequests}`],
+    ['requests', expectedRequests === null ? 'unknown: nothing has been read yet' : `${expectedRequests}`],
   ];
-  if (mostRequests !== null) facts.push(['at most', `${mostRequests}, with the windows for what has changed`]);
-  return `${paint.bold(`${pass} of ${project}`)}, nothing was asked yet\n${indent(factLines(facts))}\n${indent(table(slices))}`;
+  if (mostRequests !== null) facts.push(['at most', `${mostRequests}, including the ranges that look for changes`]);
+  return `${paint.bold(`${pass} of ${project}`)}, nothing has been asked yet\n${indent(factLines(facts))}\n${indent(table(slices))}`;
 }
 
 function table(slices: readonly PlannedSlice[]): string {

@@ -1,11 +1,12 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EntryStore } from '../../../feedback/entry-store.ts';
 import type { FigureStore } from '../../../feedback/figures/figure-store.ts';
 import { counted, sizeText } from '../../../model/quantities.ts';
+import { reportPage } from '../../../report/page.ts';
 import type { ReportProject } from '../../../report/project-part.ts';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findProjects } from '../../input/find-configured.ts';
 import { stdoutName, writeOut } from '../../terminal/write-out.ts';
 import { recordFilter } from './record-filter.ts';
@@ -26,30 +27,11 @@ interface ReportedProject {
   undatedLeftOut: number;
 }
 
-const defaultComments = 200;
-/** Every comment is in the page, so that it can be filtered: more would make it slow to open. */
-const mostComments = 5_000;
-
-export function addFeedbackReport(parent: Command, run: RunCommand): void {
-  parent
-    .command('report')
-    .description('Write stored feedback as one HTML page to look at, with charts and recent comments, without contacts')
-    .argument('[project]', 'id of a configured project, or org/project; default: all')
-    .requiredOption('--out <file>', 'what to write, replaced once it is whole; - for stdout')
-    .option('--from <date>', 'only entries created from this ISO 8601 date or date-time on')
-    .option('--to <date>', 'only entries created before this ISO 8601 date or date-time')
-    .addOption(
-      new Option(
-        '--comments <number>',
-        `how many of the newest comments of a project to show, up to ${mostComments}; 0: nothing of what was written`,
-      )
-        .argParser(commentCount)
-        .default(defaultComments),
-    )
-    .action((project: string | undefined, flags: ReportFlags) => run((context) => report(context, project, flags)));
-}
-
-async function report(context: CommandContext, name: string | undefined, flags: ReportFlags): Promise<ExitCode> {
+export default async function writeReport(
+  context: CommandContext,
+  name: string | undefined,
+  flags: ReportFlags,
+): Promise<ExitCode> {
   const { output } = context;
   const toStdout = flags.out === stdoutName;
   if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
@@ -57,13 +39,10 @@ async function report(context: CommandContext, name: string | undefined, flags: 
   const bounds = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const config = await loadContextConfig(context);
   const names = findProjects(config, name);
-  // Loaded here: the library for charts is large, and no other command needs it.
-  const { reportPage } = await import('../../../report/page.ts');
-  const { withFeedbackStore } = await import('../../input/feedback-store-of.ts');
   return withFeedbackStore(config, async (store) => {
     const madeAt = new Date();
     const reported: ReportedProject[] = [];
-    // What is hashed is nothing to look at, and dropped comments may still be there from before.
+    // Hashes are not worth reading, and comments dropped now may still be stored from before.
     const comments = config.privacy.comments === 'keep' ? flags.comments : 0;
     const query = { ...bounds, comments, now: madeAt };
     const projects = readProjects(store, names, query, reported);
@@ -91,12 +70,6 @@ async function* readProjects(
     reported.push({ org, project, entries, comments: recent.length, undatedLeftOut });
     yield { org, project, readUpTo, figures };
   }
-}
-
-function commentCount(text: string): number {
-  const count = Number(text);
-  if (/^\d+$/.test(text) && count <= mostComments) return count;
-  throw new InvalidArgumentError(`It must be a whole number from 0 to ${mostComments}.`);
 }
 
 function summaryOf(out: string, bytes: number, projects: readonly ReportedProject[]): string {

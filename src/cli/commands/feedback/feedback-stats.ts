@@ -1,10 +1,10 @@
-import type { Command } from 'commander';
 import type { Count, FeedbackStats } from '../../../feedback/figures/figure-store.ts';
 import type { PassRow } from '../../../feedback/pass/pass-store.ts';
 import { barText } from '../../../model/details-text.ts';
 import { counted, countText } from '../../../model/quantities.ts';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findProjects } from '../../input/find-configured.ts';
 import type { Output } from '../../terminal/output.ts';
 import { indent, printable, tableLines, utcText } from '../../terminal/text.ts';
@@ -20,24 +20,15 @@ interface ProjectStats extends Omit<FeedbackStats, 'helpful' | 'helpfulMonths'> 
   /** Entries with a date before or after the months shown. */
   otherMonths: number;
   watermark: string | null;
-  /** The pass begun last; null when there was none. */
+  /** The latest pass; null when there was none. */
   lastSync: Pick<PassRow, 'pass' | 'startedAt' | 'finishedAt' | 'outcome'> | null;
 }
 
 const shownMonths = 12;
 
-export function addFeedbackStats(parent: Command, run: RunCommand): void {
-  parent
-    .command('stats')
-    .description('Numbers about the stored feedback: sources, statuses, months, pages that did not help')
-    .argument('[project]', 'id of a configured project, or org/project; default: all')
-    .action((project: string | undefined) => run((context) => stats(context, project)));
-}
-
-async function stats(context: CommandContext, name: string | undefined): Promise<ExitCode> {
+export default async function showStats(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const wanted = findProjects(config, name);
-  const { withFeedbackStore } = await import('../../input/feedback-store-of.ts');
   const projects = await withFeedbackStore(config, (store) =>
     Promise.all(
       wanted.map(async ({ org, project }): Promise<ProjectStats> => {
@@ -83,7 +74,7 @@ function textOf(stats: ProjectStats, output: Output): string {
   const stored = [
     counted(entries, 'entry', 'entries'),
     `${countText(rejects)} not understood`,
-    `${countText(tombstones)} gone`,
+    `${countText(tombstones)} deleted`,
   ].join(', ');
   const lines = [`${paint.bold(project)} (${org}): ${stored}`, indent(syncText(stats))];
   if (entries === 0) return lines.join('\n');
@@ -109,12 +100,12 @@ function syncText({ lastSync, watermark }: ProjectStats): string {
 function datesText({ otherMonths, undated }: ProjectStats): string {
   const parts = [
     otherMonths > 0 ? `${countText(otherMonths)} in other months` : '',
-    undated > 0 ? `${countText(undated)} without a date that can be understood` : '',
+    undated > 0 ? `${countText(undated)} without a readable date` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** A line for each count, its bar as long as its share of the greatest. */
+/** A line for each count, with a bar relative to the greatest. */
 function countTable(title: string, counts: readonly Count[], { draws, paint }: Output): string {
   const greatest = Math.max(1, ...counts.map(({ entries }) => entries));
   const sum = Math.max(1, total(counts));
@@ -142,7 +133,7 @@ function rateTable(months: ProjectStats['helpfulMonths'], { draws, paint }: Outp
   );
 }
 
-/** Bars: the votes against, as long as their share of the most on any page. */
+/** The bars show votes against, relative to the page with the most. */
 function pathsTable(paths: FeedbackStats['paths'], { draws, paint }: Output): string {
   const greatest = Math.max(1, ...paths.map(({ unhelpful }) => unhelpful));
   return tableLines(

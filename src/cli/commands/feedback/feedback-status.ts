@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { syncHandle, syncState } from '../../../client/syncs.ts';
 import type { PrivacyConfig } from '../../../config/config.ts';
 import type { EntryStore } from '../../../feedback/entry-store.ts';
 import type { PassRow, PassStore } from '../../../feedback/pass/pass-store.ts';
@@ -6,10 +6,13 @@ import type { PrivacyStore } from '../../../feedback/privacy/privacy-store.ts';
 import { counted, countText } from '../../../model/quantities.ts';
 import { type ReadingKind, readingKinds } from '../../../model/sync/pass-kind.ts';
 import type { SyncState } from '../../../model/sync/sync.ts';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findProjects } from '../../input/find-configured.ts';
-import type { Session } from '../../temporal/session.ts';
+import { describeWorkflow } from '../../temporal/running-workflow.ts';
+import { type Session, withTemporal } from '../../temporal/session.ts';
+import { answerOrNull } from '../../temporal/worker-watch.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { indent, isoTime, tableLines, timeText, utcText } from '../../terminal/text.ts';
 import { forecastDocument } from '../budget/budget-view.ts';
@@ -33,36 +36,28 @@ interface ProjectStatus {
   rejects: number;
   tombstones: number;
   watermark: string | null;
-  /** As of when everything stored is proved to have been as at the service; null while it is not. */
+  /** The store was complete as of this moment: all entries were as at the service; null while that is not known. */
   verifiedUpTo: string | null;
   /** The same for each stretch of dates, and for entries without a date. */
   verified: Awaited<ReturnType<EntryStore['verifiedRanges']>>;
   everSwept: boolean;
-  /** The oldest date of an entry that holds something personal; null where none with a date does. */
+  /** The oldest date of an entry with personal data; null if no dated entry has any. */
   personalSince: string | null;
   running: RunningPass[];
   /** Newest first. */
   passes: PassRow[];
 }
 
-export function addFeedbackStatus(parent: Command, run: RunCommand): void {
-  parent
-    .command('status')
-    .description('What is stored of the projects, what runs, and how the last passes ended')
-    .argument('[project]', 'id of a configured project, or org/project; default: all')
-    .action((project: string | undefined) => run((context) => status(context, project)));
-}
-
-async function status(context: CommandContext, name: string | undefined): Promise<ExitCode> {
+export default async function showFeedbackStatus(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const wanted = findProjects(config, name);
-  const { withTemporal } = await import('../../temporal/session.ts');
-  const { withFeedbackStore } = await import('../../input/feedback-store-of.ts');
   const statuses = await withTemporal(config, (session) =>
     withFeedbackStore(config, (store) => Promise.all(wanted.map((ids) => readStatus(session, store, ids)))),
   );
   if (statuses.some(({ running }) => running.some(({ state }) => state === null))) {
-    context.output.warn('no worker answers, so a running pass cannot say how it stands: start `docferry worker`');
+    context.output.warn(
+      'no worker answers, so the progress of a running pass is unknown: start one with `docferry worker`',
+    );
   }
   const { contacts, comments, retentionMs } = config.privacy;
   const text = statuses.map((project) => textOf(project, config.privacy, context.output.paint)).join('\n\n');
@@ -97,9 +92,6 @@ async function readRunning(
   { client, config }: Session,
   input: { org: string; project: string; pass: ReadingKind },
 ): Promise<RunningPass | null> {
-  const { syncHandle, syncState } = await import('../../../client/syncs.ts');
-  const { describeWorkflow } = await import('../../temporal/running-workflow.ts');
-  const { answerOrNull } = await import('../../temporal/worker-watch.ts');
   const handle = syncHandle(client, input);
   const description = await describeWorkflow(handle);
   if (description?.status.name !== 'RUNNING') return null;
@@ -117,7 +109,7 @@ function documentOf({ running, passes: ended, ...project }: ProjectStatus): obje
       waiting: state?.waiting ? { ...state.waiting, until: isoTime(state.waiting.until) } : null,
       forecast: state ? forecastDocument(state.forecast) : null,
     })),
-    // A position is of no use to anybody but the pass, and its cursor is the service's.
+    // Only the pass itself can use its position, and the cursor in it is the service's.
     passes: ended.map(({ position: _position, ...pass }) => pass),
   };
 }
@@ -127,9 +119,9 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, paint: Paint): s
   const stored = [
     counted(entries, 'entry', 'entries'),
     rejects > 0 ? `${countText(rejects)} not understood` : '',
-    tombstones > 0 ? `${countText(tombstones)} gone` : '',
+    tombstones > 0 ? `${countText(tombstones)} deleted` : '',
     watermark === null ? 'never read to the end' : `read up to ${utcText(watermark)}`,
-    verifiedUpTo === null ? '' : `all proved as of ${utcText(verifiedUpTo)}`,
+    verifiedUpTo === null ? '' : `complete as of ${utcText(verifiedUpTo)}`,
   ].filter((part) => part !== '');
   const lines = [`${paint.bold(project.project)} (${org}): ${stored.join(', ')}`];
   const personal = privacyText(privacy);
@@ -143,12 +135,12 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, paint: Paint): s
 }
 
 function sinceText({ personalSince }: ProjectStatus): string {
-  return personalSince === null ? '; none held' : `; oldest held ${utcText(personalSince)}`;
+  return personalSince === null ? '; none stored' : `; oldest stored ${utcText(personalSince)}`;
 }
 
 function passesTable(rows: readonly PassRow[]): string {
   return tableLines(
-    ['started (UTC)', 'pass', 'outcome', 'pages', 'seen', 'new', 'changed', 'gone', 'rejected', 'why'],
+    ['started (UTC)', 'pass', 'outcome', 'pages', 'seen', 'new', 'changed', 'deleted', 'rejected', 'why'],
     rows.map(({ startedAt, pass, outcome, pages, entries, error }) => [
       timeText(startedAt),
       pass,

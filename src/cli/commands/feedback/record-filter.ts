@@ -1,8 +1,8 @@
 import type { RecordFilter } from '../../../feedback/files/feedback-record.ts';
 import { isoInstant } from '../../../model/iso-instant.ts';
 import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
-import { boundsProblem } from '../../../model/sync/pass-plan.ts';
 import { usageFailure } from '../../failures/cli-failure.ts';
+import { dateRange } from '../../input/date-range.ts';
 
 export interface FilterFlags {
   from?: string;
@@ -14,10 +14,8 @@ export interface FilterFlags {
 
 /** Which entries of any project the flags ask for. Throws a usage failure. */
 export function recordFilter(flags: FilterFlags): Omit<RecordFilter, 'org' | 'project'> {
-  const { from, to, source, status, includeDeleted } = flags;
-  const bounds = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
-  const wrong = boundsProblem(bounds);
-  if (wrong) throw usageFailure(`--${wrong.field} held ${JSON.stringify(wrong.held)}: it ${wrong.problem}`);
+  const { source, status, includeDeleted } = flags;
+  const { from, to } = dateRange(flags);
   return {
     ...(from !== undefined && { from: utc(from) }),
     ...(to !== undefined && { to: utc(to) }),
@@ -27,7 +25,7 @@ export function recordFilter(flags: FilterFlags): Omit<RecordFilter, 'org' | 'pr
   };
 }
 
-/** A warning for each value asked for that the interface does not name and no entry had. */
+/** A warning for each value in a filter that the service does not document and no entry has. */
 export function unmetValues(
   { sources = [], statuses = [] }: Pick<RecordFilter, 'sources' | 'statuses'>,
   met: { sources: ReadonlySet<string>; statuses: ReadonlySet<string> },
@@ -35,7 +33,7 @@ export function unmetValues(
   const warnings = (flag: string, asked: readonly string[], seen: ReadonlySet<string>, known: readonly string[]) =>
     asked
       .filter((value) => !seen.has(value) && !known.includes(value))
-      .map((value) => `no entry matched ${flag} ${JSON.stringify(value)}; known are ${known.join(', ')}`);
+      .map((value) => `no entry matched ${flag} ${JSON.stringify(value)}; known: ${known.join(', ')}`);
   return [
     ...warnings('--source', sources, met.sources, knownSources),
     ...warnings('--status', statuses, met.statuses, knownStatuses),
@@ -49,5 +47,5 @@ function utc(text: string): string {
 function listOf(flag: string, text: string): string[] {
   const values = text.split(',').map((value) => value.trim());
   if (values.every((value) => value !== '')) return [...new Set(values)];
-  throw usageFailure(`${flag} held ${JSON.stringify(text)}: it must be values with commas between them`);
+  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be values separated by commas`);
 }

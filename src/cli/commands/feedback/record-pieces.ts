@@ -1,9 +1,9 @@
 import type { FeedbackRecord } from '../../../feedback/files/feedback-record.ts';
 import type { Piece, RecordEncoder } from '../../../feedback/files/file-format.ts';
 
-/** What has been encoded so far. */
+/** Counts of what has been encoded so far. */
 export class Tally {
-  /** The projects begun, the present one last. */
+  /** The projects so far, the current one last. */
   readonly projects: { org: string; project: string; rows: number }[] = [];
   readonly met = { sources: new Set<string>(), statuses: new Set<string>() };
 
@@ -12,10 +12,7 @@ export class Tally {
   }
 }
 
-/**
- * The records of projects, one project after the other, as the parts of a file. The tally is up to date when a part is
- * handed out.
- */
+/** The records of projects, project by project, as pieces of a file. The tally is up to date whenever a piece is yielded. */
 export async function* recordPieces(
   projects: readonly { org: string; project: string }[],
   read: (project: { org: string; project: string }) => AsyncIterable<FeedbackRecord>,

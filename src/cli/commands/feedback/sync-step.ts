@@ -5,13 +5,13 @@ import type { SyncState } from '../../../model/sync/sync.ts';
 import type { Step } from '../../terminal/live-lines.ts';
 import type { Paint } from '../../terminal/output.ts';
 
-/** How a pass stands, for somebody who waits: pages, entries, waiting for the budget until when and behind whom. */
+/** The progress of a pass: pages, entries, until when it waits for the budget and behind which others. */
 export function syncStep({ phase, progress, waiting, forecast }: SyncState, now: number, paint: Paint): Step {
   const read =
     progress === null ? [] : [counted(progress.pages, 'page'), counted(progress.entries.seen, 'entry', 'entries')];
   const counts = [...read, ...(forecast === null ? [] : [`done ${forecastText(forecast, now)}`])];
   if (waiting === null) {
-    // A line in a log for each ten pages.
+    // Ten pages to a line of a log.
     const key = `${phase} ${Math.floor((progress?.pages ?? 0) / 10)}`;
     return { key, text: [paint.bold(phase), ...counts].join('  '), line: [phase, ...counts].join(', ') };
   }
@@ -22,7 +22,7 @@ export function syncStep({ phase, progress, waiting, forecast }: SyncState, now:
     return { key: `${phase} ${until}`, text, line: [phase, ...read, why].join(', ') };
   }
   if (reason === 'paused') {
-    // Nobody can tell when a person will resume.
+    // When a person will resume it is unknown.
     const facts = [...read, waitText.paused];
     const text = [paint.yellow(phase), ...facts].join('  ');
     return { key: `${phase} ${reason}`, text, line: [phase, ...facts].join(', ') };

@@ -19,9 +19,9 @@ export function syncResultText(result: SyncResult, paint: Paint): string {
     ],
     ['waited', `${spanText(waitedMs)} for the budget`],
     ['watermark', watermark === null ? 'none yet' : utcText(watermark)],
-    ['proved', verifiedUpTo === null ? 'not all of it yet' : `everything as of ${utcText(verifiedUpTo)}`],
+    ['complete', verifiedUpTo === null ? 'not yet' : `as of ${utcText(verifiedUpTo)}`],
   ];
-  if (tombstoned > 0) facts.splice(1, 0, ['gone', `${countText(tombstoned)}, kept with deleted_at`]);
+  if (tombstoned > 0) facts.splice(1, 0, ['deleted', `${countText(tombstoned)}, kept with deleted_at`]);
   if (rejected > 0)
     facts.splice(1, 0, ['not understood', `${countText(rejected)}, kept in feedback_rejects with the reason`]);
   return `${paint.green('completed')} the ${pass} of ${project}\n${indent(factLines(facts))}`;

@@ -2,14 +2,9 @@ import type { OwnedSchedule } from '../../../client/owned-schedules.ts';
 import { type ScheduleTarget, targetName, workflowIdOf } from '../../../model/schedule/schedule-target.ts';
 import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
 
-/** What a command's argument for schedules is called. */
-export const scheduleNames = '<schedule...>';
-export const scheduleNamesHelp =
-  'a schedule: docs.acme.example, prj_1 incremental, acme/prj_1 sweep, or its full id; all for all of them';
-
 /**
- * The schedules meant by the words of a command line. A project's name alone will do while it has one schedule. Throws
- * `CliFailure`: nothing of that name (exit code 4), or several (2).
+ * The schedules that the words of a command line mean. A project's name alone is enough while it has one schedule.
+ * Throws `CliFailure`: nothing of that name (exit code 4), or several (2).
  */
 export function findSchedules(owned: readonly OwnedSchedule[], words: readonly string[]): OwnedSchedule[] {
   const wanted = words.join(' ');
@@ -18,7 +13,7 @@ export function findSchedules(owned: readonly OwnedSchedule[], words: readonly s
   const found = exact.length > 0 ? exact : owned.filter(({ target }) => projectNames(target).includes(wanted));
   const [first, ...others] = found;
   if (!first) {
-    const hint = 'see `docferry schedules list`; `docferry schedules apply` makes those of the configuration';
+    const hint = 'see `docferry schedules list`; `docferry schedules apply` creates the configured ones';
     throw noSuchThing('UnknownSchedule', `there is no schedule ${wanted}`, hint);
   }
   if (others.length > 0) {

@@ -1,25 +1,20 @@
-import type { Command } from 'commander';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { applySchedules, readSchedulePlan } from '../../../client/schedules.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { withTemporal } from '../../temporal/session.ts';
 import { planDocument, planText } from './schedules-text.ts';
 
-export function addSchedulesApply(parent: Command, run: RunCommand): void {
-  parent
-    .command('apply')
-    .description(
-      'Give Temporal exactly the schedules of the configuration; paused ones stay paused. `up` does it by itself',
-    )
-    .action(() => run(apply));
-}
-
-async function apply(context: CommandContext): Promise<ExitCode> {
+/** Applies the configured schedules, or only says what that would change. */
+export default async function planOrApplySchedules(
+  context: CommandContext,
+  kind: 'planned' | 'done',
+): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const { applySchedules } = await import('../../../client/schedules.ts');
-  const { withTemporal } = await import('../../temporal/session.ts');
   const { output } = context;
-  const done = await withTemporal(config, ({ client }) =>
-    applySchedules(client, config.temporal.taskQueue, config.organizations),
+  const work = kind === 'done' ? applySchedules : readSchedulePlan;
+  const plan = await withTemporal(config, ({ client }) =>
+    work(client, config.temporal.taskQueue, config.organizations),
   );
-  output.result(planDocument(done), planText(done, 'done', output.paint));
+  output.result(planDocument(plan), planText(plan, kind, output.paint));
   return exitCodes.done;
 }

@@ -1,22 +1,13 @@
-import type { Command } from 'commander';
-import type { ScheduleView } from '../../../client/schedule-views.ts';
+import { type ScheduleView, scheduleViews } from '../../../client/schedule-views.ts';
 import { targetName } from '../../../model/schedule/schedule-target.ts';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { withTemporal } from '../../temporal/session.ts';
 import type { Output } from '../../terminal/output.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
 
-export function addSchedulesList(parent: Command, run: RunCommand): void {
-  parent
-    .command('list')
-    .description('The schedules: when, next, how the last run ended, what is paused, what was changed by hand')
-    .action(() => run(list));
-}
-
-async function list(context: CommandContext): Promise<ExitCode> {
+export default async function listSchedules(context: CommandContext): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const { scheduleViews } = await import('../../../client/schedule-views.ts');
-  const { withTemporal } = await import('../../temporal/session.ts');
   const { output } = context;
   const { schedules, missing } = await withTemporal(config, ({ client }) =>
     scheduleViews(client, config.temporal.taskQueue, config.organizations),

@@ -5,7 +5,7 @@ import { targetName } from '../../../model/schedule/schedule-target.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { indent } from '../../terminal/text.ts';
 
-/** A plan, or what was done of it, as a JSON document. */
+/** A plan, before or after it was applied, as a JSON document. */
 export function planDocument(plan: SchedulePlan): object {
   const named = ({ id, settings }: DesiredSchedule) => ({ id, when: whenText(settings) });
   return {
@@ -22,7 +22,7 @@ const words = {
   done: { create: 'created', update: 'updated', delete: 'deleted', stop: 'cancelling', nothing: 'nothing changed' },
 };
 
-/** A plan, or what was done of it, for people: a line for each schedule, its changes below. */
+/** A plan, before or after it was applied, for people: a line for each schedule, its changes below. */
 export function planText(plan: SchedulePlan, kind: keyof typeof words, paint: Paint): string {
   const word = words[kind];
   const count = plan.unchanged.length;

@@ -1,25 +1,24 @@
 import type { Client } from '@temporalio/client';
-import type { OwnedSchedule } from '../../../client/owned-schedules.ts';
+import { type OwnedSchedule, ownedSchedules } from '../../../client/owned-schedules.ts';
+import { desiredSchedules } from '../../../model/schedule/desired-schedules.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { withTemporal } from '../../temporal/session.ts';
 import { findSchedules } from './find-schedules.ts';
 
-/** What became of one schedule: its part of the JSON document and a line for people. */
+/** What was done with one schedule: its part of the JSON document and a line for people. */
 export interface ScheduleAnswer {
   document: object;
   line: string;
 }
 
-/** Does something with each of the schedules that the words name, and prints `{schedules: [{id, …}]}`. */
+/** Does the work with each schedule that the words name, and prints `{schedules: [{id, …}]}`. */
 export async function withSchedules(
   context: CommandContext,
   words: readonly string[],
   work: (client: Client, schedule: OwnedSchedule) => Promise<ScheduleAnswer>,
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const { ownedSchedules } = await import('../../../client/owned-schedules.ts');
-  const { desiredSchedules } = await import('../../../model/schedule/desired-schedules.ts');
-  const { withTemporal } = await import('../../temporal/session.ts');
   const { taskQueue } = config.temporal;
   return withTemporal(config, async ({ client }) => {
     const configured = desiredSchedules(taskQueue, config.organizations).map(({ id }) => id);

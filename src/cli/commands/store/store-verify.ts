@@ -1,30 +1,19 @@
-import type { Command } from 'commander';
-import type { AuditProgress, DomainAudit } from '../../../bundle/store/audit-store.ts';
+import { type AuditProgress, auditStore, type DomainAudit } from '../../../bundle/store/audit-store.ts';
 import type { BundleStore } from '../../../bundle/store/bundle-store.ts';
 import type { Config } from '../../../config/config.ts';
 import { sizeText } from '../../../model/quantities.ts';
-import { type CommandContext, loadContextConfig, type RunCommand } from '../../context.ts';
-import { CliFailure, noSuchThing } from '../../failures/cli-failure.ts';
+import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { noSuchThing, operationFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { bar } from '../../terminal/bar.ts';
 import type { Output, Paint } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
 import { indent } from '../../terminal/text.ts';
 
-export function addStoreVerify(parent: Command, run: RunCommand): void {
-  parent
-    .command('verify')
-    .description('Re-hash published versions, and name what is partial or tampered')
-    .argument('[domain]', 'domain of a site; all that are in the store by default')
-    .addHelpText('after', '\nReads every published byte and changes nothing. Exit code 1 when something is not good.')
-    .action((domain: string | undefined) => run((context) => verify(context, domain)));
-}
-
-async function verify(context: CommandContext, domain: string | undefined): Promise<ExitCode> {
+export default async function verifyStore(context: CommandContext, domain?: string): Promise<ExitCode> {
   const { output } = context;
   const config = await loadContextConfig(context);
-  const { openBundleStore } = await import('../../../wiring/open-bundle-store.ts');
-  const { auditStore } = await import('../../../bundle/store/audit-store.ts');
   const store = await openBundleStore(config.store.bundles);
   const domains = await domainsToVerify(store, config, domain?.toLowerCase());
   const interrupt = onInterrupt();
@@ -38,15 +27,14 @@ async function verify(context: CommandContext, domain: string | undefined): Prom
     return ok ? exitCodes.done : exitCodes.failed;
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
-    const message = 'interrupted: what was read so far says nothing about the rest';
-    throw new CliFailure({ code: 'Interrupted', message, hint: null, exitCode: exitCodes.failed });
+    throw operationFailure('Interrupted', 'interrupted: what was read so far says nothing about the rest');
   } finally {
     live.end();
     interrupt.dispose();
   }
 }
 
-/** Those of the store, configured or not; what is configured and has never been published is no mistake. */
+/** Domains in the store, configured or not. One that is configured but never published is no mistake. */
 async function domainsToVerify(store: BundleStore, config: Config, wanted: string | undefined): Promise<string[]> {
   const stored = await store.domains();
   if (wanted === undefined) return stored;
@@ -57,7 +45,7 @@ async function domainsToVerify(store: BundleStore, config: Config, wanted: strin
   throw noSuchThing('UnknownDomain', `${wanted} is neither in ${store.place} nor configured`, `known: ${known}`);
 }
 
-/** A bar on a terminal, elsewhere a line for each version that is done. */
+/** On a terminal a bar, elsewhere a line for each finished version. */
 function progressLine(output: Output, show: (step: { key: string; text: string; line: string }) => void) {
   let done = 'begin';
   let line = 'reading';

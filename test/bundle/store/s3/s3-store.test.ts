@@ -139,7 +139,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
         (error: unknown) => error,
       );
       if (!(failure instanceof StoreRefused || failure instanceof StoreUnreachable)) throw failure;
-      const said = `${failure.message} ${'fix' in failure ? failure.fix : ''} ${failure.stack}`;
+      const said = `${failure.message} ${'hint' in failure ? failure.hint : ''} ${failure.stack}`;
       for (const hidden of [secret, s3Server().secretAccessKey, 'AKIASTRANGER', 'X-Amz', 'Signature=']) {
         expect(said).not.toContain(hidden);
       }
@@ -150,7 +150,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
       credentials('AKIASTRANGER', secret);
       expect(await problemOf()).toMatchObject({
         message: expect.stringMatching(/^the credentials for s3:.* are wrong \(InvalidAccessKeyId\)$/),
-        fix: expect.stringContaining('AWS_ACCESS_KEY_ID'),
+        hint: expect.stringContaining('AWS_ACCESS_KEY_ID'),
         mayPass: false,
       });
       credentials(s3Server().accessKeyId, secret);
@@ -159,7 +159,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
       process.env = { PATH: planted.PATH, HOME: home, AWS_EC2_METADATA_DISABLED: 'true' };
       expect(await problemOf()).toMatchObject({
         message: expect.stringContaining('there are no credentials'),
-        fix: expect.stringContaining('AWS_PROFILE'),
+        hint: expect.stringContaining('AWS_PROFILE'),
       });
     });
 
@@ -168,14 +168,14 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
       credentials('AKIASTRANGER', secret);
       expect(await problemOf()).toMatchObject({
         message: expect.stringContaining('denies access (AccessDenied)'),
-        fix: expect.stringContaining('allow s3:GetObject'),
+        hint: expect.stringContaining('allow s3:GetObject'),
       });
     });
 
     it('a bucket or region that does not exist', async () => {
       expect(await problemOf({ bucket: 'no-such-bucket' })).toMatchObject({
         message: expect.stringContaining('the bucket no-such-bucket does not exist'),
-        fix: expect.stringContaining('create it'),
+        hint: expect.stringContaining('create it'),
       });
       process.env = { ...planted, HOME: await tempFolder(), AWS_CONFIG_FILE: '/nowhere' };
       expect((await problemOf({ endpoint: undefined })).message).toContain('region of s3://');
@@ -207,14 +207,14 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     it('a server that is no object store', async () => {
       expect(await problemOf({ endpoint: await answering(418, '<html>teapot</html>') })).toMatchObject({
         message: expect.stringMatching(/refused a request \(\w+, 418\)$/),
-        fix: expect.stringContaining('store.bundles.s3'),
+        hint: expect.stringContaining('store.bundles.s3'),
       });
     });
 
     it('a web server that answers everything with a page', async () => {
       expect(await problemOf({ endpoint: await answering(200, '<html>welcome</html>') })).toMatchObject({
         message: expect.stringContaining('.store.json in s3://docs-bundles/refused'),
-        fix: expect.stringContaining('does the endpoint speak S3'),
+        hint: expect.stringContaining('does the endpoint speak S3'),
       });
     });
 

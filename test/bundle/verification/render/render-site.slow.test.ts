@@ -248,7 +248,7 @@ describe('a browser that cannot be used', () => {
     await expect(render({ program: '/nowhere/chromium', sandbox: false })).rejects.toMatchObject({
       name: 'BrowserUnusable',
       message: 'there is no browser /nowhere/chromium',
-      fix: expect.stringContaining('Chromium'),
+      hint: expect.stringContaining('Chromium'),
     });
     await expect(render({ program: process.execPath, sandbox: false })).rejects.toMatchObject({
       name: 'BrowserUnusable',

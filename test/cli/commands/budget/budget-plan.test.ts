@@ -21,7 +21,7 @@ async function scene(projects: readonly string[], stories: readonly ProjectStory
   return cwd;
 }
 
-/** A busy and a quiet project whose schedules ask for more than the hour has. */
+/** A busy and a quiet project whose schedules need more than the hour has. */
 const crowded = [
   '{ id: busy, incremental: { every: 5m, jitter: 30s }, sweep: { every: 1h } }',
   '{ id: quiet, incremental: { every: 1m }, sweep: { cron: "0 3 * * 0", timezone: Europe/Berlin } }',
@@ -41,15 +41,15 @@ describe('budget plan', () => {
     expect(stdout).toMatch(/busy +sweep +1h +82 +82 /);
     expect(stdout).toMatch(/quiet +sweep +0 3 \* \* 0 Europe\/Berlin +1 .* as it is /);
     expect(stdout).toContain('busy: 6000 entries, 200 new entries a day over 28 days');
-    expect(stdout).toMatch(/busy sweep: \d+ of \d+ starts find the run before still going/);
-    expect(stdout).toContain('the hour does not suffice: the schedules ask for 182 of 80 requests on average');
+    expect(stdout).toMatch(/busy sweep: \d+ of \d+ starts are skipped because the previous run is still going/);
+    expect(stdout).toContain('the hour does not suffice: the schedules need 182 of 80 requests on average');
     expect(stdout).toMatch(
       /stretch busy incremental from 5m to \d+m, busy sweep from 1h to \d+m, quiet incremental from 1m to/,
     );
     expect(stdout).toMatch(
       /with the proposed intervals: 6\d(\.\d)? of 80 requests on average, \d+ in the fullest hour/,
     );
-    expect(stdout).toMatch(/a new entry is then in the store after .* on average; today after /);
+    expect(stdout).toMatch(/a new entry then reaches the store after .* on average; today after /);
     for (const secret of ['dk_admin', '/docs/start']) expect(stdout).not.toContain(secret);
 
     // What it says to write is taken by the configuration, and then nothing more is proposed.
@@ -125,8 +125,8 @@ describe('budget plan', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain('new: nothing observed yet: assumed 10 new entries a day, 1000 in all');
     expect(stdout).toMatch(/new +sweep +7d +~10 /);
-    expect(stdout).toContain('~ no run has completed yet: computed, not observed');
-    expect(stdout).toContain('7: no incremental passes, so new entries come in with the other passes only');
+    expect(stdout).toContain('~ no run has completed yet: estimated, not observed');
+    expect(stdout).toContain('7: no incremental passes, so only the other passes bring in new entries');
     expect(stdout).toContain('the hour suffices: 4.1 of 80 requests on average');
     expect(stdout).toContain('in the store after 2 min 30 s on average; today after 7 min 30 s');
     expect(stdout).toContain('- id: new\n          incremental: { every: 5m }');
@@ -137,7 +137,7 @@ describe('budget plan', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain('plan for acme: 40 requests a window of 30 min, 4 left to others');
     expect(stdout).toContain('prj_1: nothing is scheduled');
-    expect(stdout).toContain('nothing is scheduled: no request leaves unless a person asks for a sync');
+    expect(stdout).toContain('nothing is scheduled: requests are only made when a person starts a sync');
   });
 
   it('says that nothing needs to change', async () => {
@@ -147,26 +147,26 @@ describe('budget plan', () => {
     );
     const { stdout } = await docferry(['budget', 'plan'], { cwd });
     expect(stdout).toContain('the hour suffices: 12');
-    expect(stdout).toContain('the intervals may stay as they are');
+    expect(stdout).toContain('the intervals can stay as they are');
     expect(stdout).not.toContain('docferry.yaml');
   });
 
-  it('says which run takes long when much falls together, and when cron leaves nothing to stretch', async () => {
+  it('names the run that takes long when many coincide, and says when cron leaves nothing to stretch', async () => {
     const stories: ProjectStory[] = [{ project: 'p', perDay: 20, runs: { incremental: [1], sweep: [250] } }];
     const cwd = await scene(['{ id: p, incremental: { every: 5m }, sweep: { every: 7d } }'], stories);
     const { stdout } = await docferry(['budget', 'plan'], { cwd });
     expect(stdout).toMatch(
-      /the hour suffices on average: 13\.5 of 80 requests on average, but 26\d are asked for in the fullest \(.* UTC\); p sweep then takes 3 h/,
+      /the hour suffices on average: 13\.5 of 80 requests on average, but the fullest needs 26\d \(.* UTC\); p sweep then takes 3 h/,
     );
     const cron = organization(['{ id: p, incremental: { every: 5m }, sweep: { cron: "0 * * * *" } }']);
     await writeFile(join(cwd, 'docferry.yaml'), configText({ organizations: cron }));
     const hopeless = await docferry(['budget', 'plan'], { cwd });
     expect(hopeless.exitCode).toBe(0);
-    expect(hopeless.stdout).toContain('no intervals help: the cron schedules alone take too much');
+    expect(hopeless.stdout).toContain('no intervals help: the cron schedules alone need too much');
     expect(hopeless.stdout).not.toContain('In docferry.yaml');
   });
 
-  it('ends with 2 when no organization is named of several, and with 4 when one is not configured', async () => {
+  it('ends with 2 when none of several organizations is named, and with 4 when one is not configured', async () => {
     const cwd = await scene(['{ id: p }']);
     expect((await docferry(['budget', 'plan', 'globex'], { cwd })).exitCode).toBe(4);
     const two = `${organization(['{ id: p }'])}  - id: globex\n    apiKey: dk_admin_other\n    projects: [{ id: q }]\n`;

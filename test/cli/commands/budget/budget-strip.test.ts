@@ -10,7 +10,7 @@ const now = Date.parse('2026-11-21T14:00:00Z');
 const empty = untouchedView({ requests: 100, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 });
 
 describe('the window as strips', () => {
-  it('shows used, free and what is left to others in proportion, always as wide', () => {
+  it('shows used, free and reserved slots in proportion, always at full width', () => {
     expect(windowStrip({ ...empty, used: 50, reserve: 20 }, plain)).toBe(
       '█'.repeat(25) + '░'.repeat(15) + '▒'.repeat(10),
     );
@@ -49,7 +49,7 @@ describe('the window in words', () => {
     ],
   };
 
-  it('names holders, waiters with class, time and forecast, strangers, refusals and what was set by hand', () => {
+  it('names holders, waiters with class, time and forecast, other clients, refusals and what was set by hand', () => {
     const text = budgetText('acme', view, now, terminal);
     expect(text).toContain(
       'waiting        sync:acme:prj_2:incremental (on-demand), expected 14:01:00 UTC, done ≈ 14:05:00 UTC, 212 pages, 2 windows',
@@ -88,7 +88,7 @@ describe('the window in words', () => {
     ['unauthorized', now + 60_000, 'the service refuses the API key (401); tried again at 14:01:00 UTC'],
     ['paused', null, 'by hand until resumed'],
     ['paused', now + 2 * 86_400_000, 'by hand until 2026-11-23 14:00:00 UTC'],
-  ] as const)('says why nobody is served: %s', (pausedBy, pausedUntil, words) => {
+  ] as const)('says why no waiter is served: %s', (pausedBy, pausedUntil, words) => {
     expect(budgetText('acme', { ...view, pausedBy, pausedUntil }, now, terminal)).toContain(words);
   });
 });

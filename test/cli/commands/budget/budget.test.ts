@@ -41,17 +41,17 @@ describe('budget', () => {
     expect((await budget('resume', org)).document).toMatchObject({ pausedBy: null, available: 40 });
   });
 
-  it('says what is wrong with what it is given (exit code 2)', async () => {
+  it('says what is wrong with its arguments (exit code 2)', async () => {
     scene = await setScene();
     await scene.startWorker();
     const { org } = scene;
     const wrong: [args: string[], message: RegExp][] = [
       [['set', org], /--requests, --reserve or both/],
-      [['set', org, '--requests', 'many'], /--requests held "many"/],
-      [['set', org, '--requests', '10', '--for', 'soon'], /--for held "soon"/],
+      [['set', org, '--requests', 'many'], /--requests is "many"/],
+      [['set', org, '--requests', '10', '--for', 'soon'], /--for is "soon"/],
       [['set', org, '--requests', '0'], /requests must be a whole number from 1 on/],
       [['set', org, '--reserve', '100'], /reserve \(100\) must be less than requests \(100\)/],
-      [['watch', org, '--for', '0s'], /--for held "0s"/],
+      [['watch', org, '--for', '0s'], /--for is "0s"/],
     ];
     for (const [args, message] of wrong) {
       const { exitCode, document } = await budget(...args);
@@ -61,7 +61,7 @@ describe('budget', () => {
     expect((await budget('show', 'nobody')).exitCode).toBe(4);
   });
 
-  it('is watched in lines where there is no terminal, and ends with the window', async () => {
+  it('is watched as lines off a terminal, ending with the window', async () => {
     scene = await setScene();
     await scene.startWorker();
     const watched = await budget('watch', '--for', '2s');

@@ -5,7 +5,7 @@ import { configJsonSchema } from '../../../../src/config/json-schema.ts';
 import { docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
 
 describe('config init', () => {
-  it('writes the example, which is good as it is', async () => {
+  it('writes the example, which passes the check unchanged', async () => {
     const cwd = await emptyFolder();
     const { exitCode, document } = await docferryJson(['config', 'init'], { cwd });
     const out = join(cwd, 'docferry.yaml');
@@ -14,7 +14,7 @@ describe('config init', () => {
     expect((await docferry(['config', 'check'], { cwd, env: { ACME_API_KEY: 'k' } })).exitCode).toBe(0);
   });
 
-  it('never replaces a file unless it is told to', async () => {
+  it('never replaces a file without --force', async () => {
     const cwd = await emptyFolder();
     const file = join(cwd, 'docferry.yaml');
     await writeFile(file, 'mine');
@@ -26,7 +26,7 @@ describe('config init', () => {
     expect(await readFile(file, 'utf8')).toContain('organizations:');
   });
 
-  it('writes the file that the other commands would read, or the one it is told', async () => {
+  it('writes the file that the other commands read, or the one that --out names', async () => {
     const cwd = await emptyFolder();
     const env = { DOCFERRY_CONFIG: join(cwd, 'of-variable.yaml'), ACME_API_KEY: 'k' };
     for (const args of [[], ['--config', 'of-flag.yaml'], ['--config', 'of-flag.yaml', '--out', 'of-out.yaml']]) {

@@ -30,16 +30,16 @@ store:
     await expect(access(join(cwd, 'site'))).rejects.toMatchObject({ code: 'ENOENT' });
     expect(await readFile(join(cwd, 'values.yaml'), 'utf8')).toBe('replicas: 2 # two\n');
   };
-  const rollOut = (name = version) => docferryJson(['export', 'roll-out', domain, name], { cwd });
-  return { cwd, folder, contentDigest: manifest.contentDigest, rollOut, untouched };
+  const deploy = (name = version) => docferryJson(['export', 'deploy-local', domain, name], { cwd });
+  return { cwd, folder, contentDigest: manifest.contentDigest, deploy, untouched };
 }
 
-describe('export roll-out', () => {
+describe('export deploy-local', () => {
   it('puts a copied version into service where neither service nor Temporal can be reached', async () => {
-    const { cwd, folder, contentDigest, rollOut } = await isolatedHost();
+    const { cwd, folder, contentDigest, deploy } = await isolatedHost();
     const verified = await docferryJson(['export', 'verify', join(folder, 'bundle.tar.gz')], { cwd });
     expect(verified).toMatchObject({ exitCode: 0, document: { ok: true, contentDigest, pages: 2 } });
-    const first = await rollOut();
+    const first = await deploy();
     expect(first).toMatchObject({
       exitCode: 0,
       document: {
@@ -59,6 +59,7 @@ staticExport:
   bundleUrl: "https://bundles.internal.example/${domain}/versions/${version}/bundle.tar.gz"
   version: "${version}"
 `);
+    // The command's name before it was renamed still works.
     const again = await docferry(['export', 'roll-out', domain, version], { cwd });
     expect(again.exitCode).toBe(0);
     expect(again.stdout).toBe(`${version} of ${domain}
@@ -69,8 +70,8 @@ staticExport:
     expect(versions.document).toMatchObject({ versions: [{ version, contentDigest }] });
   });
 
-  it('touches no target when the copy is not what its manifest says', async () => {
-    const { folder, rollOut, untouched } = await isolatedHost();
+  it('touches no target when the copy does not match its manifest', async () => {
+    const { folder, deploy, untouched } = await isolatedHost();
     const archive = join(folder, 'bundle.tar.gz');
     const manifestFile = join(folder, 'manifest.json');
     const [bytes, manifest] = [await readFile(archive), await readFile(manifestFile, 'utf8')];
@@ -85,7 +86,7 @@ staticExport:
     const relisted = JSON.stringify({ ...JSON.parse(manifest), files: JSON.parse(manifest).files.slice(1) });
     const damage: [message: string, archive: Buffer, manifest: string][] = [
       ['not the one its manifest names', flipped, manifest],
-      ['is in the store, but not whole', bytes.subarray(0, -1), manifest],
+      ['is incomplete in the store', bytes.subarray(0, -1), manifest],
       ['not the one its manifest names', other, JSON.stringify({ ...JSON.parse(manifest), archive: otherArchive })],
       ['files are not those', bytes, relisted],
       ['manifest.json is damaged', bytes, manifest.slice(0, -10)],
@@ -95,7 +96,7 @@ staticExport:
     for (const [message, content, text] of damage) {
       await writeFile(archive, content);
       await writeFile(manifestFile, text);
-      const { exitCode, document } = await rollOut();
+      const { exitCode, document } = await deploy();
       expect({ exitCode, document }).toEqual({
         exitCode: 1,
         document: {
@@ -108,15 +109,15 @@ staticExport:
       });
     }
     await rm(manifestFile);
-    expect((await rollOut()).document).toHaveProperty('error.code', 'VersionDamaged');
+    expect((await deploy()).document).toHaveProperty('error.code', 'VersionDamaged');
     await untouched();
   });
 
   it('tries every target and fails when one does', async () => {
-    const { cwd, rollOut } = await isolatedHost(
+    const { cwd, deploy } = await isolatedHost(
       '[{ helmValues: { file: missing.yaml } }, { directory: { path: ./site } }]',
     );
-    const { exitCode, document } = await rollOut();
+    const { exitCode, document } = await deploy();
     expect(exitCode).toBe(1);
     expect(document).toMatchObject({
       rollouts: [
@@ -132,7 +133,7 @@ staticExport:
   });
 
   it('goes back to an older version that is in the store', async () => {
-    const { cwd, folder, rollOut } = await isolatedHost();
+    const { cwd, folder, deploy } = await isolatedHost();
     const newer = '20261122T040200Z-3f9a2c1b8e7d';
     const copy = join(folder, '..', newer);
     await cp(folder, copy, { recursive: true });
@@ -142,20 +143,20 @@ staticExport:
       await readlink(join(cwd, 'site', 'current')),
       /version: "(.*)"/.exec(await readFile(join(cwd, 'values.yaml'), 'utf8'))?.[1],
     ];
-    expect((await rollOut(newer)).exitCode).toBe(0);
+    expect((await deploy(newer)).exitCode).toBe(0);
     expect(await inService()).toEqual([`releases/${newer}`, newer]);
-    expect((await rollOut()).exitCode).toBe(0);
+    expect((await deploy()).exitCode).toBe(0);
     expect(await inService()).toEqual([`releases/${version}`, version]);
   });
 
   it('says what is missing', async () => {
-    const { cwd, folder, rollOut, untouched } = await isolatedHost();
+    const { cwd, folder, deploy, untouched } = await isolatedHost();
     await mkdir(join(cwd, 'elsewhere'));
     await rename(folder, join(cwd, 'elsewhere', version));
-    expect(await rollOut()).toMatchObject({ exitCode: 4, document: { error: { code: 'NoSuchVersion' } } });
-    expect(await rollOut('../../etc')).toMatchObject({ exitCode: 2, document: { error: { code: 'Usage' } } });
+    expect(await deploy()).toMatchObject({ exitCode: 4, document: { error: { code: 'NoSuchVersion' } } });
+    expect(await deploy('../../etc')).toMatchObject({ exitCode: 2, document: { error: { code: 'Usage' } } });
     await untouched();
     const without = await isolatedHost('[]');
-    expect(await without.rollOut()).toMatchObject({ exitCode: 2, document: { error: { code: 'Usage' } } });
+    expect(await without.deploy()).toMatchObject({ exitCode: 2, document: { error: { code: 'Usage' } } });
   });
 });

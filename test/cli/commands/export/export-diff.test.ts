@@ -83,12 +83,12 @@ it('compares a named version with the current one, and any two', async () => {
   ]);
   const { stdout, exitCode } = await docferry(['export', 'diff', domain, first, third], { cwd });
   expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/^docs\.acme\.example: equal, the two versions hold the same files\n/);
+  expect(stdout).toMatch(/^docs\.acme\.example: equal, both versions have the same files\n/);
   // The current one is the oldest.
   expect(await sides()).toMatchObject([4, { error: { code: 'NoSuchVersion', hint: expect.stringContaining(second) } }]);
 });
 
-it('cuts long lists for people, unless all is asked for', async () => {
+it('cuts long lists for people, unless --all is given', async () => {
   const many = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`p/${index}.html`, `page ${index}`]));
   const { cwd } = await published({ [first]: site, [second]: { ...site, ...many, 'a\u001b[2J.txt': 'x' } });
   const short = (await docferry(['export', 'diff', domain], { cwd })).stdout;
@@ -101,7 +101,7 @@ it('cuts long lists for people, unless all is asked for', async () => {
   expect(document.added).toHaveLength(26);
 });
 
-it('knows what is not there, and what is damaged', async () => {
+it('names versions that are missing and manifests that are damaged', async () => {
   const { cwd, root } = await published({ [first]: site, [second]: changed });
   for (const name of ['20200101T000000Z-aaaaaaaaaaaa', '../../x', '']) {
     const { exitCode, document } = await docferryJson(['export', 'diff', domain, name], { cwd });

@@ -51,7 +51,7 @@ describe('export verify', () => {
     expect(stdout).toMatch(/^ {2}[0-9a-f]{64} {2}\d+ {2}guide\/start\.html$/m);
   });
 
-  it('is exit code 4 for a file that is not there and 2 for a folder', async () => {
+  it('ends with 4 for a missing file and with 2 for a folder', async () => {
     const missing = await docferryJson(['export', 'verify', 'nothing.zip']);
     expect(missing.exitCode).toBe(4);
     expect(missing.document).toHaveProperty('error.code', 'NoSuchFile');

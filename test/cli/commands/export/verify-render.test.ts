@@ -32,7 +32,7 @@ describe.skipIf(program === null)('export verify --render', { timeout: 120_000 }
     expect(stdout).toContain('page-script-error: an error that no script of the page catches');
   });
 
-  it('does not open what is refused', async () => {
+  it('does not open a refused archive', async () => {
     const cwd = await archive();
     const flags = ['--render', '5', '--browser', program ?? '', '--no-browser-sandbox'];
     const { exitCode, document } = await docferryJson(['export', 'verify', 'bad.tar.gz', ...flags], { cwd });
@@ -41,11 +41,11 @@ describe.skipIf(program === null)('export verify --render', { timeout: 120_000 }
 });
 
 describe('flags about rendering', () => {
-  it('are refused when they cannot be meant', async () => {
+  it('are refused in combinations that make no sense', async () => {
     const cwd = await archive();
     const wrong: [flags: string[], named: string][] = [
-      [['--render', '0'], '--render held "0"'],
-      [['--render', 'all'], '--render held "all"'],
+      [['--render', '0'], '--render is "0"'],
+      [['--render', 'all'], '--render is "all"'],
       [['--render', '5', '--structure-only'], '--structure-only'],
       [['--browser', 'x'], '--browser'],
       [['--no-browser-sandbox'], '--no-browser-sandbox'],
@@ -57,7 +57,7 @@ describe('flags about rendering', () => {
     }
   });
 
-  it('say how to get a browser where there is none, also when it is a worker that needs it', async () => {
+  it('say how to get a browser where there is none, also for a worker that needs one', async () => {
     const cwd = await archive();
     const flags = ['--render', '1', '--browser', 'nowhere', '--no-browser-sandbox'];
     expect(await docferryJson([...verify, ...flags], { cwd })).toMatchObject({

@@ -10,7 +10,7 @@ const program = minisignProgram();
 const domain = 'docs.acme.example';
 const version = '20261121T040200Z-aaaaaaaaaaaa';
 
-/** What somebody behind an air gap gets: an archive, its manifest, the signature, a public key. */
+/** What a person behind an air gap receives: an archive, its manifest, the signature, a public key. */
 async function handedOver() {
   const minisign = new Minisign(program ?? '', await emptyFolder());
   await minisign.makeKey('docs');
@@ -50,7 +50,7 @@ describe.skipIf(program === null)('export verify --signature', () => {
     expect(told.stdout).toMatch(new RegExp(`signed +${domain} ${version}, by key [0-9A-F]{16}\n`));
   });
 
-  it('refuses what was changed, is missing or is of somebody else, each by its rule', async () => {
+  it('refuses what is changed, missing or signed by another key, each by its rule', async () => {
     const seen = new Set<unknown>();
     const broken = async (breakIt: (scene: Awaited<ReturnType<typeof handedOver>>) => Promise<unknown>) => {
       const scene = await handedOver();
@@ -90,7 +90,7 @@ describe.skipIf(program === null)('export verify --signature', () => {
     expect(seen).toEqual(new Set(Object.keys(signatureRuleTexts)));
   });
 
-  it('says of a good archive that is another one what differs, and explains its rules', async () => {
+  it('says how a good archive differs from the signed one, and explains the rules', async () => {
     const { minisign } = await handedOver();
     const { tarGz, smallSite } = await import('../../../tools/bundle/build-archive.ts');
     await minisign.write('bundle.tar.gz', tarGz([...smallSite, { name: 'more.html', content: '<p>more' }]));
@@ -103,7 +103,7 @@ describe.skipIf(program === null)('export verify --signature', () => {
     expect(stdout).toContain('manifest-differs: an archive that is not the one the manifest names');
   });
 
-  it('takes the manifest from elsewhere, and says what is wrong with what it is given', async () => {
+  it('takes the manifest from elsewhere, and says what is wrong with its arguments', async () => {
     const { minisign, verify } = await handedOver();
     const elsewhere = await emptyFolder();
     for (const name of ['manifest.json', 'manifest.json.minisig']) {
@@ -129,7 +129,7 @@ describe.skipIf(program === null)('export verify --signature', () => {
 });
 
 describe.skipIf(program === null)('a signing key that cannot be used', () => {
-  it('is told by the doctor, and stops no command that only reads', async () => {
+  it('is reported by the doctor, and stops no command that only reads', async () => {
     const cwd = await folderWithConfig();
     await publishSite({ root: join(cwd, 'data', 'bundles'), domain, version });
     const config = await readFile(join(cwd, 'docferry.yaml'), 'utf8');

@@ -28,7 +28,7 @@ async function scene(privacy = ''): Promise<string> {
 }
 
 describe('feedback erase', () => {
-  it('removes a person from everything in the store, also what is no longer configured, and repeats no address', async () => {
+  it('removes a person from the whole store, also from projects no longer configured, and repeats no address', async () => {
     const cwd = await scene();
     const { exitCode, stderr, stdout, document } = await docferryJson(
       ['feedback', 'erase', '--contact', contact.toUpperCase()],
@@ -53,7 +53,7 @@ describe('feedback erase', () => {
     );
   });
 
-  it('of one project leaves the others, and reads the address from stdin', async () => {
+  it('of one project leaves the others alone, and reads the address from stdin', async () => {
     const cwd = await scene();
     const child = spawn(
       process.execPath,
@@ -102,15 +102,15 @@ describe('feedback erase', () => {
   });
 });
 
-describe('what privacy asks for', () => {
-  it('is told by config check, and by doctor where the store is not yet so', async () => {
+describe('the privacy settings', () => {
+  it('are shown by config check, and by doctor if the store does not meet them yet', async () => {
     const cwd = await scene('{ contacts: drop, retention: 400d }');
     const { document } = await docferryJson(['config', 'check'], { cwd });
     expect(document).toMatchObject({
       privacy: { contacts: 'drop', comments: 'keep', hashKey: null, keepFields: [], retentionMs: 34_560_000_000 },
     });
     const { stdout } = await docferry(['config', 'check'], { cwd });
-    expect(stdout).toMatch(/personal data +contacts drop, comments keep, gone after 400 days/);
+    expect(stdout).toMatch(/personal data +contacts drop, comments keep, deleted after 400 days/);
     const doctor = await docferryJson(['doctor'], { cwd });
     const checks = doctor.document.checks as { name: string }[];
     expect(checks.find(({ name }) => name === 'feedback-store')).toMatchObject({

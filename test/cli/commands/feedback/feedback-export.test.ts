@@ -2,9 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { chmod, lstat, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
-import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { addFeedbackExport } from '../../../../src/cli/commands/feedback/feedback-export.ts';
+import exportFeedback from '../../../../src/cli/commands/feedback/feedback-export.ts';
 import { Output } from '../../../../src/cli/terminal/output.ts';
 import type { FeedbackEntry } from '../../../../src/feedback/feedback-entry.ts';
 import { openSqliteFeedbackStore } from '../../../../src/feedback/sqlite-store.ts';
@@ -82,7 +81,7 @@ describe('feedback export', () => {
     expect((await readFile(join(cwd, 'all.csv'), 'utf8')).split('\r\n')).toHaveLength(6);
   });
 
-  it('writes to stdout with -, and nothing else there', async () => {
+  it('writes only the entries to stdout with -', async () => {
     const { cwd } = await scene();
     const args = ['feedback', 'export', 'prj_1', '--format', 'csv', '--out', '-', '--source', 'agent'];
     const { exitCode, stdout, stderr } = await docferry(args, { cwd });
@@ -93,7 +92,7 @@ describe('feedback export', () => {
     expect((await docferry([...args, '--formula-safe'], { cwd })).stdout).toContain(",/b,'=1+1,");
   });
 
-  it('writes Parquet to a file, or the same bytes to stdout where no terminal is', async () => {
+  it('writes Parquet to a file, or the same bytes to a stdout that is not a terminal', async () => {
     const { cwd } = await scene();
     const args = ['feedback', 'export', '--format', 'parquet', '--from', '2026-11-02', '--out'];
     const { document, exitCode } = await docferryJson([...args, 'out.parquet'], { cwd });
@@ -114,20 +113,17 @@ describe('feedback export', () => {
     expect(await readFile(piped)).toEqual(await readFile(file));
   });
 
-  it('writes no Parquet to a terminal', async () => {
+  it('does not write Parquet to a terminal', async () => {
     const written: unknown[] = [];
     const stdout = { isTTY: true, write: (text: string | Uint8Array) => written.push(text) };
     const output = new Output({ json: false, quiet: false, color: false, env: {}, stdout, stderr: stdout });
-    const program = new Command();
-    addFeedbackExport(program, async (work) => {
-      await work({ output, configFile: undefined, env: {}, cwd: await folderWithConfig({ organizations }) });
-    });
-    const run = program.parseAsync(['export', '--format', 'parquet', '--out', '-'], { from: 'user' });
+    const context = { output, configFile: undefined, env: {}, cwd: await folderWithConfig({ organizations }) };
+    const run = exportFeedback(context, undefined, { format: 'parquet', out: '-' });
     await expect(run).rejects.toMatchObject({ exitCode: 2, hint: 'name a file, or redirect stdout' });
     expect(written).toEqual([]);
   });
 
-  it('filters by date, leaving out what has none, and says how many', async () => {
+  it('filters by date, leaving out and counting undated entries', async () => {
     const { cwd } = await scene();
     const args = ['feedback', 'export', 'prj_1', '--format', 'jsonl', '--out', 'x', '--from', '2026-11-01'];
     expect((await docferryJson(args, { cwd })).document).toMatchObject({ rows: 2, undatedLeftOut: 1 });
@@ -136,7 +132,7 @@ describe('feedback export', () => {
     expect(document).toMatchObject({ rows: 1 });
   });
 
-  it('leaves out deleted entries unless they are asked for', async () => {
+  it('leaves out deleted entries without --include-deleted', async () => {
     const { cwd, database } = await scene();
     run(database, "update feedback set deleted_at = '2026-11-20T00:00:00.000Z' where id = 'a'");
     const args = ['feedback', 'export', 'prj_1', '--format', 'jsonl', '--out', 'x'];
@@ -144,7 +140,7 @@ describe('feedback export', () => {
     expect((await docferryJson([...args, '--include-deleted'], { cwd })).document).toMatchObject({ rows: 3 });
   });
 
-  it('warns of a value that no entry has and the interface does not know', async () => {
+  it('warns of a value that no entry has and the service does not document', async () => {
     const { cwd } = await scene();
     const args = [
       'feedback',
@@ -160,7 +156,7 @@ describe('feedback export', () => {
     const { exitCode, stderr } = await docferry([...args, '--status', 'dismissed,pending'], { cwd });
     expect(exitCode).toBe(0);
     expect(stderr).toBe(
-      'warning: no entry matched --source "contxtual"; known are code_snippet, contextual, agent, thumbs_only\n',
+      'warning: no entry matched --source "contxtual"; known: code_snippet, contextual, agent, thumbs_only\n',
     );
   });
 
@@ -191,7 +187,7 @@ describe.each([
 ])('the file of feedback export as $format', ({ format, begins }) => {
   const args = ['feedback', 'export', 'prj_1', '--format', format, '--out', 'out'];
 
-  it('stays as it was when the export fails half-way, and nothing is left beside it', async () => {
+  it('is unchanged when the export fails half-way, and nothing is left beside it', async () => {
     const { cwd, database } = await scene();
     run(database, manyRows(3_000));
     run(database, "update feedback set extra = 'not JSON' where id = 'b'");
@@ -213,7 +209,7 @@ describe.each([
     expect((await readFile(join(cwd, 'real'), 'latin1')).slice(0, begins.length)).toBe(begins);
   });
 
-  it('stays as it was after a Ctrl-C', async () => {
+  it('is unchanged after a Ctrl-C', async () => {
     const { cwd, database } = await scene();
     run(database, manyRows(200_000));
     await writeFile(join(cwd, 'out'), 'before');
@@ -231,7 +227,7 @@ describe.each([
   });
 });
 
-it('stdout may be a pipe that somebody stops reading', async () => {
+it('stdout may be a pipe whose reader stops', async () => {
   const { cwd, database } = await scene();
   run(database, manyRows(5_000));
   const { exitCode, stderr } = await docferry(['feedback', 'export', 'prj_1', '--format', 'jsonl', '--out', '-'], {

@@ -45,11 +45,11 @@ it('feedback sync --plan says what a pass reads and costs, without Temporal and 
     expectedRequests: 5,
   });
   const { stdout } = await docferry(['feedback', 'sync', 'prj_1', '--plan', '--pass', 'review'], { cwd });
-  expect(stdout).toContain('nothing was asked yet');
+  expect(stdout).toContain('nothing has been asked yet');
   expect(stdout).toMatch(/at most +13/);
 });
 
-it('feedback sync --plan does not know what nobody has read', async () => {
+it('feedback sync --plan has no forecast before the first read', async () => {
   const { document } = await docferryJson(['feedback', 'sync', 'prj_1', '--plan'], { cwd: await folderWithConfig() });
   expect(document).toMatchObject({ pass: 'sweep', expectedRequests: null, slices: [{ expectedPages: null }] });
 });

@@ -50,7 +50,7 @@ describe('feedback report', () => {
     expect(await readdir(cwd)).toEqual(['data', 'docferry.yaml', 'report.html']);
   });
 
-  it('is about all projects when none is named, and about none that were never synced', async () => {
+  it('covers all projects when none is named, even those never synced', async () => {
     const cwd = await scene();
     const { exitCode, stdout } = await docferry(['feedback', 'report', '--out', 'all.html'], { cwd });
     expect(exitCode).toBe(0);
@@ -60,7 +60,7 @@ describe('feedback report', () => {
     expect(page).toContain('No pass has completed yet.');
   });
 
-  it('keeps to dates, and says how many without one it leaves out', async () => {
+  it('filters by date, and counts undated entries left out', async () => {
     const cwd = await scene();
     const bounds = ['--from', '2026-11-01', '--to', '2026-11-02T01:00:00+01:00'];
     const { document } = await docferryJson([...args, ...bounds], { cwd });
@@ -86,7 +86,7 @@ describe('feedback report', () => {
     expect(without).not.toContain('Step 3');
   });
 
-  it('shows no comment where the configuration does not keep them as they are', async () => {
+  it('shows no comments unless the configuration keeps them', async () => {
     const cwd = await scene();
     await appendFile(join(cwd, 'docferry.yaml'), 'privacy: { comments: drop }\n');
     const { document } = await docferryJson(args, { cwd });
@@ -95,7 +95,7 @@ describe('feedback report', () => {
     for (const text of ['Step 3', 'no import', 'a dead link']) expect(page).not.toContain(text);
   });
 
-  it('writes to stdout with -, and nothing else there', async () => {
+  it('writes only the page to stdout with -', async () => {
     const cwd = await scene();
     const { exitCode, stdout, stderr } = await docferry([...args.slice(0, -1), '-'], { cwd });
     expect(exitCode).toBe(0);
@@ -103,7 +103,7 @@ describe('feedback report', () => {
     expect(stderr).toMatch(/^stdout: 3 entries, /);
   });
 
-  it('leaves the file as it was when the store cannot be read', async () => {
+  it('leaves the file unchanged when the store cannot be read', async () => {
     const cwd = await folderWithConfig({ organizations });
     await writeFile(join(cwd, 'data'), 'no folder');
     await writeFile(join(cwd, 'report.html'), 'before');
@@ -131,7 +131,7 @@ describe('feedback report', () => {
 });
 
 describe('the library for charts', () => {
-  it('is loaded by the report alone', async () => {
+  it('is loaded only by the report', async () => {
     const cwd = await scene();
     const env = { NODE_DEBUG: 'esm' };
     const loads = async (command: string[]) => (await docferry(command, { cwd, env })).stderr.includes('/echarts/');

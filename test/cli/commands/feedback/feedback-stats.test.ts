@@ -64,10 +64,10 @@ describe('feedback stats', () => {
     });
   });
 
-  it('shows bars to people, and nothing a person wrote', async () => {
+  it('shows bars to people, and no text a person wrote', async () => {
     const cwd = await scene();
     const { stdout } = await docferry(['feedback', 'stats'], { cwd });
-    expect(stdout).toContain('prj_1 (acme): 6 entries, 0 not understood, 0 gone');
+    expect(stdout).toContain('prj_1 (acme): 6 entries, 0 not understood, 0 deleted');
     expect(stdout).toContain('last sync: sweep, completed 2026-11-21 08:05:00');
     expect(stdout).toMatch(/contextual +█{20} +4 +67 %/);
     expect(stdout).toMatch(/thumbs_only +█{10}░{10} +2 +33 %/);
@@ -87,7 +87,7 @@ describe('feedback stats', () => {
     expect(stdout).not.toMatch(/[█░]/);
   });
 
-  it('says so when nothing was synced, and 4 of an unknown project', async () => {
+  it('says so when nothing was synced, and ends with 4 for an unknown project', async () => {
     const cwd = await folderWithConfig();
     expect((await docferry(['feedback', 'stats'], { cwd })).stdout).toContain('never synced');
     expect((await docferry(['feedback', 'stats', 'prj_9'], { cwd })).exitCode).toBe(4);
@@ -95,7 +95,7 @@ describe('feedback stats', () => {
 });
 
 describe('lastMonths', () => {
-  it('goes back over the turn of a year, and is not confused by the 31st', () => {
+  it('goes back over the turn of the year, also on the 31st', () => {
     expect(lastMonths(new Date('2026-03-31T23:59:59Z'), 4)).toEqual(['2025-12', '2026-01', '2026-02', '2026-03']);
   });
 });

@@ -18,11 +18,11 @@ describe('recordFilter', () => {
   });
 
   it.each([
-    [{ from: '2026-02-30' }, /^--from held "2026-02-30": it must be an ISO 8601/],
-    [{ to: 'yesterday' }, /^--to held/],
+    [{ from: '2026-02-30' }, /^--from is "2026-02-30": it must be an ISO 8601/],
+    [{ to: 'yesterday' }, /^--to is/],
     [{ from: '2026-02-02', to: '2026-02-02' }, /^--to .* later than from/],
-    [{ source: 'agent,,' }, /^--source held/],
-    [{ status: '' }, /^--status held/],
+    [{ source: 'agent,,' }, /^--source is/],
+    [{ status: '' }, /^--status is/],
   ])('refuses %j', (flags, message) => {
     expect(() => recordFilter(flags)).toThrow(message);
   });
@@ -31,12 +31,12 @@ describe('recordFilter', () => {
 describe('unmetValues', () => {
   const met = { sources: new Set(['agent', 'brand_new']), statuses: new Set<string>() };
 
-  it('warns of what the interface does not know and no entry has, and of nothing else', () => {
+  it('warns only of values that the service does not document and no entry has', () => {
     expect(unmetValues({ sources: ['agent', 'brand_new', 'contextual'], statuses: ['pending'] }, met)).toEqual([]);
     expect(unmetValues({}, met)).toEqual([]);
     expect(unmetValues({ sources: ['agnet'], statuses: ['done'] }, met)).toEqual([
-      'no entry matched --source "agnet"; known are code_snippet, contextual, agent, thumbs_only',
-      'no entry matched --status "done"; known are pending, in_progress, resolved, dismissed',
+      'no entry matched --source "agnet"; known: code_snippet, contextual, agent, thumbs_only',
+      'no entry matched --status "done"; known: pending, in_progress, resolved, dismissed',
     ]);
   });
 });

@@ -22,7 +22,7 @@ interface Schedules {
   incremental?: string;
 }
 
-/** A folder of its own on the shared server; `configure` writes its docferry.yaml. */
+/** A separate folder on the shared server; `configure` writes its docferry.yaml. */
 async function place() {
   const org = `org-${randomUUID().slice(0, 8)}`;
   const domain = `docs.${org}.example`;

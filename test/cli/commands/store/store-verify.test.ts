@@ -27,7 +27,7 @@ async function published() {
   };
 }
 
-it('says that everything is good: one document for scripts, a line for each version on the way', async () => {
+it('says that everything is good: one document for scripts, a line of progress for each version', async () => {
   const { cwd, root, older, newer } = await published();
   const verified = await docferryJson(['store', 'verify'], { cwd });
   expect(verified.exitCode).toBe(0);
@@ -52,7 +52,7 @@ it('says that everything is good: one document for scripts, a line for each vers
   ]);
 });
 
-it('names what is not, and ends with 1', async () => {
+it('names what is not good, and ends with 1', async () => {
   const { cwd, older, newer, archive } = await published();
   await truncate(archive(older), 1);
   await writeFile(archive(newer), 'TWO');
@@ -62,7 +62,7 @@ it('names what is not, and ends with 1', async () => {
   expect(stdout).toContain(`  partial  ${older}: bundle.tar.gz is cut short: 1 of 3 bytes\n`);
 });
 
-it('has nothing to say of a site that has not been published, and knows no others', async () => {
+it('accepts a site that has not been published yet, and no unknown ones', async () => {
   const cwd = await folderWithConfig();
   expect(await docferryJson(['store', 'verify', domain], { cwd })).toMatchObject({
     exitCode: 0,

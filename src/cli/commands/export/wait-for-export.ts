@@ -17,25 +17,25 @@ import { exportStep } from './export-step.ts';
 import { exportResultText, rollbackResultText } from './export-text.ts';
 
 /** What runs under the id of a site's exports. */
-export type WatchedWorkflow = (input: ExportInput & RollbackInput) => Promise<ExportResult | RollbackResult>;
+export type AwaitedWorkflow = (input: ExportInput & RollbackInput) => Promise<ExportResult | RollbackResult>;
 
-interface Watched {
+interface Awaited {
   org: string;
   domain: string;
-  handle: WorkflowHandle<WatchedWorkflow>;
-  /** Null watches as long as it takes. */
+  handle: WorkflowHandle<AwaitedWorkflow>;
+  /** Null waits as long as it takes. */
   timeoutMs: number | null;
   /** From before the start. */
   interrupt?: Interrupt | undefined;
-  /** What ends the waiting though the export goes on. */
+  /** A failure that ends the waiting while the export goes on. */
   troubleOf?: (state: ExportState) => CliFailure | null;
 }
 
-/** Shows how the export or rollback of a site goes until it ends, then its result; returns what that is worth. */
-export async function watchExport(
+/** Shows the progress of a site's export or rollback until it ends, then its result; returns the exit code. */
+export async function waitForExport(
   { output }: CommandContext,
   session: Session,
-  { org, domain, handle, timeoutMs, interrupt, troubleOf }: Watched,
+  { org, domain, handle, timeoutMs, interrupt, troubleOf }: Awaited,
 ): Promise<ExitCode> {
   const result = await waitShowing(output, session, {
     handle,
@@ -53,7 +53,7 @@ export async function watchExport(
     result,
     result.outcome === 'rolled-back' ? rollbackResultText(result, paint) : exportResultText(result, paint),
   );
-  // With the document all the same.
+  // A failure too, though its result is printed.
   const failed = result.outcome === 'rejected' || result.rollouts.some(({ outcome }) => outcome === 'failed');
   return failed ? exitCodes.failed : exitCodes.done;
 }

@@ -1,0 +1,59 @@
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { BudgetClient } from '../../../client/budget.ts';
+import type { WindowView } from '../../../model/budget/permits.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { CliFailure, usageFailure } from '../../failures/cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { findOrganization } from '../../input/find-configured.ts';
+import { askWorker } from '../../temporal/ask-worker.ts';
+import { withTemporal } from '../../temporal/session.ts';
+import { budgetDocument, budgetText } from './budget-view.ts';
+
+interface ChangeFlags {
+  requests?: number;
+  reserve?: number;
+  /** Milliseconds. */
+  for?: number;
+}
+
+type Change = (budget: BudgetClient, org: string, flags: ChangeFlags) => Promise<WindowView>;
+
+const changes = {
+  set: (budget, org, { for: forMs = null, ...limits }) => budget.override(org, { ...limits, forMs }),
+  reset: (budget, org) => budget.override(org, null),
+  pause: (budget, org, { for: forMs = null }) => budget.pause(org, { forMs }),
+  resume: (budget, org) => budget.pause(org, null),
+} satisfies Record<string, Change>;
+
+/** Changes an organization's budget and shows the window after it. */
+export default async function changeBudget(
+  context: CommandContext,
+  kind: keyof typeof changes,
+  name: string | undefined,
+  flags: ChangeFlags,
+): Promise<ExitCode> {
+  if (kind === 'set' && flags.requests === undefined && flags.reserve === undefined) {
+    throw usageFailure('give --requests, --reserve or both');
+  }
+  const config = await loadContextConfig(context);
+  const { id, budget } = findOrganization(config, name);
+  const { taskQueue } = config.temporal;
+  const change: Change = changes[kind];
+  const view = await withTemporal(config, ({ client }) => {
+    const budgets = new BudgetClient(client, taskQueue, new Map([[id, budget]]));
+    return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags)));
+  });
+  context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.surface));
+  return exitCodes.done;
+}
+
+/** What the budget refuses is a mistake on the command line. */
+async function refusedAsUsage(change: () => Promise<WindowView>): Promise<WindowView> {
+  try {
+    return await change();
+  } catch (error) {
+    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
+    const message = error.cause?.message ?? 'the budget refused the change';
+    throw new CliFailure({ code: 'InvalidInput', message, hint: null, exitCode: exitCodes.usage });
+  }
+}

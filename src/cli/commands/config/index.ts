@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import type { CallHandler } from '../../call-handler.ts';
+
+export function addConfigCommands(program: Command, call: CallHandler): void {
+  const config = program.command('config').description('Create and check the configuration');
+  config
+    .command('init')
+    .description('Write an example configuration to start from')
+    .option('--out <file>', 'file to write, - for stdout; default: the file that the other commands read')
+    .option('--force', 'replace an existing file')
+    .action(call(() => import('./config-init.ts')));
+  config
+    .command('check')
+    .description('Check the configuration and show what it means')
+    .action(call(() => import('./config-check.ts')));
+  config
+    .command('schema')
+    .description('Print the JSON Schema of the configuration, for editors')
+    .action(call(() => import('./config-schema.ts')));
+}

@@ -1,0 +1,32 @@
+import { approveExport, rejectExport } from '../../../client/decide-approval.ts';
+import { exportHandle } from '../../../client/exports.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { findSite } from '../../input/find-configured.ts';
+import { askWorker } from '../../temporal/ask-worker.ts';
+import { requireRunning } from '../../temporal/running-workflow.ts';
+import { withTemporal } from '../../temporal/session.ts';
+
+/** Tells the running export of a site what a person decided; `reason` is that of a rejection. */
+export default async function decideExport(
+  context: CommandContext,
+  decision: 'approved' | 'rejected',
+  name: string,
+  asked: string | undefined,
+  { reason = '' }: { reason?: string },
+): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const { org, site } = findSite(config, name);
+  const { domain } = site;
+  const ask = { org, domain, ...(asked === undefined ? {} : { version: asked }) };
+  return withTemporal(config, async ({ client }) => {
+    const { workflowId, runId } = await requireRunning(exportHandle(client, org, domain), `export of ${domain}`);
+    const { version } = await askWorker(client, config.temporal.taskQueue, () =>
+      decision === 'approved' ? approveExport(client, ask) : rejectExport(client, { ...ask, reason }),
+    );
+    const document = { workflowId, runId, org, domain, version, decision };
+    if (decision === 'approved') context.output.result(document, `approved: ${version} goes into service`);
+    else context.output.result({ ...document, reason }, `rejected: ${version} is removed`);
+    return exitCodes.done;
+  });
+}

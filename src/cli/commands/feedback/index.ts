@@ -1,0 +1,107 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
+import { readingKinds } from '../../../model/sync/pass-kind.ts';
+import type { CallHandler } from '../../call-handler.ts';
+import { addWaitFlags } from '../../input/wait-options.ts';
+
+const project = 'id of a configured project, or org/project';
+
+/** Every comment is in the page, so that it can be filtered: more would make it slow to open. */
+const mostComments = 5_000;
+
+export function addFeedbackCommands(program: Command, call: CallHandler): void {
+  const feedback = program.command('feedback').description('Read, examine and write out the feedback of projects');
+  const sync = feedback
+    .command('sync')
+    .description("Read a project's feedback into the store, within the organization's budget")
+    .argument('<project>', project)
+    .addOption(
+      new Option('--pass <kind>', 'what to read; default: incremental, or sweep when never swept').choices([
+        'incremental',
+        'review',
+        'sweep',
+      ]),
+    )
+    .option('--from <date>', 'only entries from this ISO 8601 date or date-time on')
+    .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
+    .option('--plan', 'only show what would be read and how many requests that takes; nothing is asked or started');
+  addWaitFlags(sync).action(call(() => import('./feedback-sync.ts')));
+  feedback
+    .command('status')
+    .description('Show what is stored of the projects, what runs, and how the last passes ended')
+    .argument('[project]', `${project}; default: all`)
+    .action(call(() => import('./feedback-status.ts')));
+  feedback
+    .command('cancel')
+    .description('Cancel a running pass of a project; what it has read stays')
+    .argument('<project>', project)
+    .addOption(new Option('--pass <kind>', 'which pass').choices(readingKinds).makeOptionMandatory())
+    .action(call(() => import('./feedback-cancel.ts')));
+  withDates(
+    feedback
+      .command('export')
+      .description(
+        'Write stored feedback to a file, oldest first, with comments and contacts; date filters leave out undated entries',
+      )
+      .argument('[project]', `${project}; default: all`)
+      .addOption(
+        new Option('--format <format>', 'one JSON object per line, CSV (RFC 4180) or Parquet')
+          .choices(['jsonl', 'csv', 'parquet'])
+          .makeOptionMandatory(),
+      ),
+  )
+    .option('--source <list>', anyOf(knownSources))
+    .option('--status <list>', anyOf(knownStatuses))
+    .option('--include-deleted', 'also entries that the service no longer has')
+    .option('--formula-safe', 'CSV: put an apostrophe before what a spreadsheet would run as a formula')
+    .action(call(() => import('./feedback-export.ts')));
+  feedback
+    .command('stats')
+    .description('Count the stored feedback: sources, statuses, months, pages that did not help')
+    .argument('[project]', `${project}; default: all`)
+    .action(call(() => import('./feedback-stats.ts')));
+  withDates(
+    feedback
+      .command('report')
+      .description('Write stored feedback as one HTML page with charts and recent comments, without contacts')
+      .argument('[project]', `${project}; default: all`),
+  )
+    .addOption(
+      new Option(
+        '--comments <number>',
+        `how many of the newest comments of a project to show, up to ${mostComments}; 0 shows none`,
+      )
+        .argParser(commentCount)
+        .default(200),
+    )
+    .action(call(() => import('./feedback-report.ts')));
+  feedback
+    .command('erase')
+    .description('Remove a person from the stored feedback for good, and keep them out of every later sync')
+    .argument('[project]', `${project}; default: everything in the store`)
+    .requiredOption('--contact <email>', 'the address the person left; - reads it from stdin')
+    .option('--yes', 'do not ask on a terminal')
+    .addHelpText(
+      'after',
+      '\nEntries stay, without contact, comment, code and unknown fields, so that counts stay true. A person who is not' +
+        '\nin the store is kept out as well; that is no failure. docs/privacy.md says what is found and what is not.',
+    )
+    .action(call(() => import('./feedback-erase.ts')));
+}
+
+function withDates(command: Command): Command {
+  return command
+    .requiredOption('--out <file>', 'file to write, replaced once complete; - for stdout')
+    .option('--from <date>', 'only entries created from this ISO 8601 date or date-time on')
+    .option('--to <date>', 'only entries created before this ISO 8601 date or date-time');
+}
+
+function anyOf(known: readonly string[]): string {
+  return `only these, separated by commas; known: ${known.join(', ')}`;
+}
+
+function commentCount(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count <= mostComments) return count;
+  throw new InvalidArgumentError(`It must be a whole number from 0 to ${mostComments}.`);
+}

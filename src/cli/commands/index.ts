@@ -1,0 +1,55 @@
+import { type Command, Option } from 'commander';
+import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
+import type { CallHandler } from '../call-handler.ts';
+import { port } from '../input/flag-values.ts';
+import { healthAddress } from '../processes/health-address.ts';
+
+export function addTopLevelCommands(program: Command, call: CallHandler): void {
+  program
+    .command('up')
+    .description('Run Temporal with its UI, a worker and the bundle server on this machine, until SIGINT or SIGTERM')
+    .option('--sandbox', 'also run a stand-in for the documentation service; needs no configuration')
+    .option('--port <port>', 'port of Temporal', port('--port'), 7233)
+    .option('--ui-port <port>', "port of Temporal's UI", port('--ui-port'), 8233)
+    .option('--bundle-port <port>', 'port of the bundle server', port('--bundle-port'), 8090)
+    .option('--db <file>', "Temporal's database", './data/temporal.db')
+    .option('--no-server', 'use the Temporal of the configuration instead of an embedded one')
+    .action(call(() => import('./up.ts')));
+  program
+    .command('worker')
+    .description('Run a worker until SIGINT or SIGTERM; it logs to stderr')
+    .option('--health <host:port>', 'answer GET /healthz there: 200 while the worker takes work', healthAddress)
+    .action(call(() => import('./worker-command.ts')));
+  program
+    .command('serve')
+    .description('Run the server of published bundles until SIGINT or SIGTERM')
+    .option('--bundle-port <port>', 'port to listen on', port('--bundle-port'), 8090)
+    .option('--bundle-host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
+    .action(call(() => import('./serve.ts')));
+  const sandbox = program
+    .command('sandbox')
+    .description('Run a stand-in for the documentation service on this machine, with faults on demand')
+    .action(call(() => import('./sandbox.ts')));
+  for (const flag of sandboxFlags) sandbox.addOption(sandboxOption(flag));
+  program
+    .command('demo')
+    .description('Play the whole story against the sandbox on free ports, with results under ./demo-data')
+    .option('--keep', 'keep everything running at the end, until Ctrl-C')
+    .action(call(() => import('./demo.ts')));
+  program
+    .command('doctor')
+    .description('Check this installation and say how to fix what is wrong; run it where the workers run')
+    .option('--key', 'have a worker try each API key; costs at most one request per organization')
+    .action(call(() => import('./doctor.ts')));
+  program
+    .command('setup')
+    .description('Prepare a Temporal cluster: namespace and search attributes; on Cloud, print the commands that do it')
+    .option('--create-namespace', 'create the namespace if it does not exist')
+    .action(call(() => import('./setup.ts')));
+}
+
+function sandboxOption({ flag, kind, description, default: initial }: SandboxFlag): Option {
+  if (kind === 'boolean') return new Option(`--${flag}`, description);
+  const shown = initial === '' ? description : `${description} (default: ${initial})`;
+  return new Option(`--${flag} <${kind === 'string' ? 'text' : kind}>`, shown);
+}

@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import type { CallHandler } from '../../call-handler.ts';
+
+export function addScheduleCommands(program: Command, call: CallHandler): void {
+  const schedules = program.command('schedules').description('Apply and control the schedules of exports and syncs');
+  const scheduleCommand = (name: string, description: string) =>
+    schedules
+      .command(name)
+      .description(description)
+      .argument(
+        '<schedule...>',
+        'a schedule: docs.acme.example, prj_1 incremental, acme/prj_1 sweep, or its full id; all for all of them',
+      );
+
+  schedules
+    .command('plan')
+    .description('Show what `schedules apply` would change, and what was changed by hand; changes nothing')
+    .action(call(() => import('./schedules-apply.ts'), 'planned'));
+  schedules
+    .command('apply')
+    .description('Give Temporal exactly the configured schedules, as `up` does on its own; paused ones stay paused')
+    .action(call(() => import('./schedules-apply.ts'), 'done'));
+  schedules
+    .command('list')
+    .description('List the schedules: when, next run, last outcome, what is paused, what was changed by hand')
+    .action(call(() => import('./schedules-list.ts')));
+  scheduleCommand('pause', 'Start nothing more by schedule until resumed; running work goes on')
+    .option('--note <text>', 'why, for people who wonder', '')
+    .action(call(() => import('./schedules-pause.ts'), 'pause'));
+  scheduleCommand('resume', 'Let paused schedules go on; runs missed meanwhile are not made up for')
+    .option('--note <text>', 'kept with the schedule', '')
+    .action(call(() => import('./schedules-pause.ts'), 'resume'));
+  scheduleCommand('trigger', 'Start the scheduled run now, paused or not; nothing happens while one is running').action(
+    call(() => import('./schedules-trigger.ts')),
+  );
+  scheduleCommand(
+    'backfill',
+    'Run what was scheduled between two moments, one by one; each run reads the present state',
+  )
+    .requiredOption('--from <date>', 'ISO 8601 date or date-time, included')
+    .requiredOption('--to <date>', 'ISO 8601 date or date-time, included; not in the future')
+    .action(call(() => import('./schedules-backfill.ts')));
+}

@@ -1,0 +1,30 @@
+import { parseDuration } from '../../config/durations.ts';
+import { longestReason } from '../../model/export/site-export.ts';
+import { usageFailure } from '../failures/cli-failure.ts';
+
+// Each takes the name of a flag and returns what reads its value. They throw usage failures that name the flag.
+
+export const port = (flag: string) => (text: string) => {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= 65_535) return number;
+  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a port from 1 to 65535`);
+};
+
+/** A positive duration, in milliseconds. */
+export const duration = (flag: string) => (text: string) => {
+  const ms = parseDuration(text);
+  if (ms !== null && ms > 0) return ms;
+  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a duration like 90s, 30m or 2h`);
+};
+
+export const wholeNumber = (flag: string) => (text: string) => {
+  if (/^\d{1,7}$/.test(text)) return Number(text);
+  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a whole number`);
+};
+
+/** `--reason`, trimmed; null when it is blank. */
+export function reason(text: string): string | null {
+  const trimmed = text.trim();
+  if (trimmed.length <= longestReason) return trimmed || null;
+  throw usageFailure(`--reason has ${trimmed.length} characters, expected at most ${longestReason}`);
+}
