@@ -1,4 +1,4 @@
-import type { FeedbackEntry } from '../feedback-entry.ts';
+import type { FeedbackEntry } from '../../model/sync/feedback-entry.ts';
 import { createdAtUtc } from './created-at.ts';
 import { storedExtra, storedText, storedTextOrNull } from './stored-text.ts';
 import type { FeedbackTable } from './tables.ts';

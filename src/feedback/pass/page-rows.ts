@@ -1,9 +1,9 @@
 import type { Transaction } from 'kysely';
+import type { FeedbackEntry, RejectedEntry } from '../../model/sync/feedback-entry.ts';
 import { batchesOf } from '../database/batches.ts';
 import { storedText } from '../database/stored-text.ts';
 import type { FeedbackDatabase, FeedbackTable } from '../database/tables.ts';
 import { upsertRows } from '../database/upsert-rows.ts';
-import type { FeedbackEntry, RejectedEntry } from '../feedback-entry.ts';
 import type { PageChanges } from './page-changes.ts';
 
 type Db = Transaction<FeedbackDatabase>;

@@ -1,8 +1,8 @@
 import type { EntryCounts } from '../../model/sync/entry-counts.ts';
+import type { FeedbackEntry, RejectedEntry } from '../../model/sync/feedback-entry.ts';
 import type { ReadingKind } from '../../model/sync/pass-kind.ts';
 import type { PassSlice } from '../../model/sync/pass-slice.ts';
 import type { PlannedSlice } from '../../model/sync/slice.ts';
-import type { FeedbackEntry, RejectedEntry } from '../feedback-entry.ts';
 
 /** How far a pass has come with the pages stored so far. */
 export interface PassPosition {

@@ -1,8 +1,8 @@
+import type { RejectedEntry } from '../../model/sync/feedback-entry.ts';
 import { createdAtUtc } from '../database/created-at.ts';
 import type { Content } from '../database/entry-content.ts';
 import { storedExtra } from '../database/stored-text.ts';
 import type { FeedbackTable } from '../database/tables.ts';
-import type { RejectedEntry } from '../feedback-entry.ts';
 import { isKeyedHash, keyedHash } from './keyed-hash.ts';
 import { nameOf, namesIn, namesOneOf, stringsIn } from './person-names.ts';
 import { type Handling, isRestricted, type Privacy, retentionStart } from './privacy.ts';

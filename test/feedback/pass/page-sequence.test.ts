@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { FeedbackEntry } from '../../../src/feedback/feedback-entry.ts';
+import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
 import { begin, entry, finished, page, temporaryStore } from '../../tools/feedback/temporary-store.ts';
 
 const entries: fc.Arbitrary<FeedbackEntry> = fc

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { FeedbackEntry } from '../../../src/feedback/feedback-entry.ts';
 import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
 import type { PageUpsert } from '../../../src/feedback/pass/pass-store.ts';
+import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
 import { CannotResume, GapInDates, RepeatedCursor } from '../../../src/model/sync/pass-slice.ts';
 import { everything, isoText, type PlannedSlice } from '../../../src/model/sync/slice.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';

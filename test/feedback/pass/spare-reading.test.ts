@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { FeedbackEntry } from '../../../src/feedback/feedback-entry.ts';
 import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
+import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
 import { isoText } from '../../../src/model/sync/slice.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 

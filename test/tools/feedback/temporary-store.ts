@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
-import type { FeedbackEntry } from '../../../src/feedback/feedback-entry.ts';
 import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
 import type { PageUpsert, PassRow } from '../../../src/feedback/pass/pass-store.ts';
 import { openPostgresFeedbackStore } from '../../../src/feedback/postgres-store.ts';
 import type { Privacy } from '../../../src/feedback/privacy/privacy.ts';
 import { openSqliteFeedbackStore } from '../../../src/feedback/sqlite-store.ts';
+import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
 import { createDatabase, type PostgresDatabase } from '../servers/postgres-database.ts';
 
 export interface TemporaryStore extends AsyncDisposable {

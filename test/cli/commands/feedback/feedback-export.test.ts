@@ -5,7 +5,7 @@ import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import exportFeedback from '../../../../src/cli/commands/feedback/feedback-export.ts';
 import { Output } from '../../../../src/cli/terminal/output.ts';
-import type { FeedbackEntry } from '../../../../src/feedback/feedback-entry.ts';
+import type { FeedbackEntry } from '../../../../src/model/sync/feedback-entry.ts';
 import { openSqliteFeedbackStore } from '../../../../src/feedback/sqlite-store.ts';
 import { bin, docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { entry, wholePass } from '../../../tools/feedback/temporary-store.ts';
