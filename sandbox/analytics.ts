@@ -26,9 +26,8 @@ const gatewayErrors: readonly [GatewayError, ...GatewayError[]] = [
 ];
 
 /**
- * The analytics area (service-interface.md, endpoint 1 and appendix): `feedback`, and `views` as the other endpoint that draws on
- * the same limit. A request counts at its arrival, whatever it is answered, except 401, resets before it counts and,
- * unless `countRejected`, 429.
+ * The analytics area (service-interface.md): `feedback`, and `views` as another endpoint with the same limit. A request
+ * counts when it arrives, whatever the answer, except for 401, early resets and, unless `countRejected`, 429.
  */
 export async function handleAnalytics(world: World, exchange: Exchange): Promise<void> {
   const { faults } = world;
@@ -75,7 +74,7 @@ function admit(world: World, exchange: Exchange, organization: Organization): bo
   if (forced) exchange.log.fault = 'force429';
   const waitMs = forced ? faults.values.force429WaitMs : (window?.untilNextFree(now) ?? 0);
   const form = faults.values.retryAfter;
-  // Both forms know whole seconds only: never promise a moment that is too early.
+  // Both forms have whole seconds only: round up, never promise a moment that is too early.
   if (form === 'seconds') exchange.res.setHeader('Retry-After', Math.max(1, Math.ceil(waitMs / 1_000)));
   if (form === 'date') {
     const moment = Math.ceil((clock.serviceNow() + waitMs) / 1_000) * 1_000;
@@ -99,7 +98,7 @@ async function sendFeedback(world: World, exchange: Exchange, project: ProjectFe
   return sendPage(world, exchange, result.page);
 }
 
-/** What others do while somebody reads. */
+/** Adds and deletes entries while a client reads. */
 function churn({ faults, clock }: World, project: ProjectFeedback): void {
   const { churnAdded, churnDeleted } = faults.values;
   if (churnAdded > 0) project.add({ count: churnAdded }, clock.serviceNow());
@@ -123,7 +122,7 @@ async function sendPage(world: World, exchange: Exchange, page: FeedbackPage): P
   return send(exchange, 200, 'application/json; charset=utf-8', text);
 }
 
-/** What programs of others may ask for: it only draws on the limit. */
+/** What other clients request: it only uses up the limit. */
 function sendViews(world: World, exchange: Exchange, project: ProjectFeedback): void {
   if (world.faults.strikes('resetsAfter', 'resetAfterRate')) reset(exchange, 'resetAfter');
   else sendJson(exchange, 200, { views: [{ path: '/', count: project.size }], nextCursor: null, hasMore: false });

@@ -18,7 +18,7 @@ export interface ArchiveJob {
   target: string;
   /** Modification time of everything inside. */
   mtime: Date;
-  /** False: only packed, where compression would take long and gain nothing. */
+  /** False when compression would take long and gain nothing. */
   compress: boolean;
   signal: AbortSignal;
 }
@@ -30,7 +30,7 @@ export async function writeArchive(job: ArchiveJob): Promise<void> {
 
   const pack = createPack();
   const filled = fillTar(pack, job);
-  // When the archive cannot be written, the entries after that have nowhere to go; the pipeline says why.
+  // When the archive cannot be written, further entries fail too; the pipeline reports why.
   filled.catch((error) => pack.destroy(error));
   if (job.format === 'tar') await pipeline(pack, target, { signal: job.signal });
   else await pipeline(pack, createGzip({ level: job.compress ? 6 : 0 }), target, { signal: job.signal });

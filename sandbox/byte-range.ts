@@ -5,8 +5,8 @@ export interface ByteRange {
 }
 
 /**
- * Reads a Range header against an object's size, as object stores do: null (serve everything) when there is none, when
- * it is not understood, or when it asks for several ranges.
+ * Reads a Range header for an object of this size, as object stores do: null (serve everything) when it is missing,
+ * unreadable, or asks for several ranges.
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
   const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(header ?? '') ?? [];

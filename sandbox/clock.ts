@@ -1,10 +1,10 @@
-/** Time that never jumps: the wall clock read once at the start, carried on by the monotonic clock. */
+/** Time that never jumps: the wall clock at the start, continued by the monotonic clock. */
 export interface Clock {
   /** Monotonic milliseconds. */
   mono(): number;
   /** Milliseconds since the epoch. */
   now(): number;
-  /** What the service believes the time is: `now` and its skew. In its Date header, its jobs and its links. */
+  /** The service's clock with its skew, for its Date header, jobs and links. */
   serviceNow(): number;
 }
 

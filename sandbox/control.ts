@@ -9,8 +9,8 @@ import type { World } from './world.ts';
 const bodyLimit = 16_777_216;
 
 /**
- * The sandbox's own endpoints under `/control/`, for tests in other processes. Loopback only, without a key, neither
- * logged nor hit by faults.
+ * The sandbox's own endpoints under `/control/`, for tests in other processes: from this machine only, without a key,
+ * not logged and without faults.
  *
  * GET `faults`, `log`, `stats`, `links` (every secret of a link), `truth?project=…` (JSON array);
  * POST `faults` (a part of them), `entries/add` `{project, count?, createdAt?, source?, status?, fields?, raw?}`,
@@ -19,7 +19,7 @@ const bodyLimit = 16_777_216;
  */
 export async function handleControl(world: World, operations: Operations, exchange: Exchange): Promise<void> {
   const { req, url } = exchange;
-  if (!isLoopback(req.socket.remoteAddress)) return sendError(exchange, 403, 'Only from this machine');
+  if (!isThisMachine(req.socket.remoteAddress)) return sendError(exchange, 403, 'Only from this machine');
   const name = url.pathname.slice('/control/'.length);
   if (req.method === 'GET') return answerQuestion(world, operations, exchange, name);
   if (req.method !== 'POST') return sendError(exchange, 405, 'Only GET and POST are allowed here');
@@ -27,14 +27,14 @@ export async function handleControl(world: World, operations: Operations, exchan
   if (body === null) return sendError(exchange, 413, 'The body is too large');
   try {
     const answer = await carryOut(world, operations, name, JSON.parse(body.toString() || '{}'));
-    if (answer === undefined) return sendError(exchange, 404, `There is nothing to be done called ${name}`);
+    if (answer === undefined) return sendError(exchange, 404, `There is no operation called ${name}`);
     sendJson(exchange, 200, answer);
   } catch (error) {
     sendError(exchange, 400, error instanceof Error ? error.message : 'The request failed');
   }
 }
 
-function isLoopback(address: string | undefined): boolean {
+function isThisMachine(address: string | undefined): boolean {
   return address === '::1' || /^(::ffff:)?127\./.test(address ?? '');
 }
 
@@ -54,11 +54,11 @@ async function answerQuestion(world: World, operations: Operations, exchange: Ex
       return sendList(exchange, operations.truth(project));
     }
     default:
-      return sendError(exchange, 404, `There is nothing to be seen called ${name}`);
+      return sendError(exchange, 404, `There is nothing called ${name}`);
   }
 }
 
-/** Sends a JSON array item by item, so that long ones need no memory. */
+/** Streams a JSON array item by item, so that long ones need little memory. */
 async function sendList({ res }: Exchange, items: Iterable<unknown>): Promise<void> {
   function* text(): Generator<string> {
     let before = '[';

@@ -2,23 +2,23 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FeedbackFilter } from './feedback-query.ts';
 import type { Place } from './project-feedback.ts';
 
-/** Where a page begins: after a place, or after so many entries. */
+/** Where a page begins: after a place, or after a number of entries. */
 export type Position = Place | { skip: number };
 
-/** What a cursor carries. Opaque to clients, and bound to the project and the filters it was made for. */
+/** Contents of a cursor. Opaque to clients, and valid only for one project and filter. */
 export interface Cursor {
   projectId: string;
   filter: FeedbackFilter;
   /** The page this cursor leads to, counted from 1. */
   page: number;
   position: Position;
-  /** Milliseconds since the epoch; 0 while cursors live for ever, so that the same page has the same cursor. */
+  /** Milliseconds since the epoch; 0 if cursors never expire, so that the same page has the same cursor. */
   issuedAt: number;
-  /** Where the page before begins; only kept while cursors shall repeat. */
+  /** Start of the previous page; only if cursors are to repeat. */
   previous?: Position;
 }
 
-/** Signs cursors with a key made of the seed, so that they outlive a restart of the sandbox. */
+/** Signs cursors with a key derived from the seed, so that they survive a restart of the sandbox. */
 export class CursorCodec {
   readonly #key: string;
 

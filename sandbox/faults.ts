@@ -11,7 +11,7 @@ import {
 } from './field.ts';
 import { pick, type Random } from './random.ts';
 
-/** What can go wrong on demand. A count means "the next n", a rate is a share of requests, 0 is off. */
+/** Faults on demand. A count means "the next n", a rate is a share of requests, 0 is off. */
 export const faultFields = {
   errors: countField('errors', 0, 'the next n analytics requests answer 500'),
   errorRate: shareField('error-rate', 0, 'share of analytics requests answered 500'),
@@ -25,19 +25,19 @@ export const faultFields = {
   slowBody: durationField('slow-body', 0, 'time over which the body of each feedback page is sent'),
   cutBody: countField('cut-body', 0, 'the next n feedback pages break off half-way'),
   badJson: countField('bad-json', 0, 'the next n feedback pages are malformed JSON with status 200'),
-  loopCursor: countField('loop-cursor', 0, 'from this page on, cursors repeat'),
+  loopCursor: countField('loop-cursor', 0, 'cursors repeat from this page on'),
   loopLength: countField('loop-length', 1, '1: the same cursor again and again; 2: A, B, A, B (from page 3 on)', {
     min: 1,
     max: 2,
   }),
   nullCursor: countField('null-cursor', 0, 'this page says hasMore with a null nextCursor'),
   emptyPage: countField('empty-page', 0, 'this page is empty although more follow'),
-  churnAdded: countField('churn-added', 0, 'so many entries are added before each feedback page after the first'),
-  churnDeleted: countField('churn-deleted', 0, 'so many entries are deleted before each feedback page after the first'),
+  churnAdded: countField('churn-added', 0, 'entries added before each feedback page after the first'),
+  churnDeleted: countField('churn-deleted', 0, 'entries deleted before each feedback page after the first'),
   force429: countField('force-429', 0, 'the next n analytics requests answer 429'),
-  force429WaitMs: durationField('force-429-wait', 1_000, 'the wait that such a 429 asks for'),
+  force429WaitMs: durationField('force-429-wait', 1_000, 'wait that such a 429 asks for'),
   retryAfter: choiceField('retry-after', ['seconds', 'date', 'none'], 'form of Retry-After on a 429'),
-  unauthorized: booleanField('unauthorized', 'no key works any more'),
+  unauthorized: booleanField('unauthorized', 'all keys are refused'),
 
   failJobs: countField('fail-jobs', 0, 'the next n jobs end as failed'),
   vanishJobs: countField('vanish-jobs', 0, 'the next n jobs answer 404 half-way'),
@@ -50,16 +50,16 @@ export const faultFields = {
     ['number', 'percent-text', 'fraction', 'object', 'absent'],
     'how progress is written',
   ),
-  statusWords: booleanField('status-words', 'jobs that run are called waiting and rendering'),
+  statusWords: booleanField('status-words', 'running jobs have the statuses waiting and rendering'),
   missingFields: booleanField('missing-fields', 'export answers hold only what the contract names'),
   archiveFile: textField('archive-file', '', 'serve this file as the bundle'),
 
   linkLifetimeMs: durationField('link-lifetime', 300_000, 'lifetime of a presigned link'),
-  storageResetEvery: sizeField('storage-reset-every', 0, 'reset a download after so many bytes, each time'),
+  storageResetEvery: sizeField('storage-reset-every', 0, 'reset each download after this many bytes'),
   storageCut: countField('storage-cut', 0, 'the next n downloads end half-way as if complete'),
   storageIgnoreRange: booleanField('storage-ignore-range', 'answer ranges with 200 and everything'),
   storageErrors: countField('storage-errors', 0, 'the next n downloads answer 503'),
-  replaceObjectAfter: sizeField('replace-object-after', 0, 'once: reset after so many bytes and replace the object'),
+  replaceObjectAfter: sizeField('replace-object-after', 0, 'once: reset after this many bytes and replace the object'),
   storageRedirect: textField('storage-redirect', '', 'answer downloads with a redirect to this address'),
 };
 

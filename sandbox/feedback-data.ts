@@ -7,7 +7,7 @@ export const knownStatuses = ['pending', 'in_progress', 'resolved', 'dismissed']
 /** Personal data and code in every generated entry carry one of these, so that tests can search for leaks. */
 export const plantedMarkers = ['PLANTED-COMMENT', 'planted-contact-', 'PLANTED-CODE'] as const;
 
-/** What is held of an entry; the rest is made again from seed and number whenever it is served. */
+/** The stored part of an entry; the rest is generated from seed and number whenever it is served. */
 export interface FeedbackRecord {
   seq: number;
   /** Milliseconds since the epoch, whole; null: without createdAt. */
@@ -23,7 +23,7 @@ export interface FeedbackRecord {
 export type DataSettings = Pick<Settings, 'drift' | 'rejects' | 'oddText' | 'nullDates' | 'oddDates'>;
 
 const longTextCharacters = 100_000;
-/** Numbers that leave this rest have a long text. */
+/** Entries whose number has this remainder have a long text. */
 const longTextEvery = 997;
 const longTextRest = 7;
 
@@ -58,7 +58,7 @@ const code = [
 
 const rejectShapes = 6;
 
-/** Sources and states of entry `seq`, by the dice of the project. */
+/** Random source and status of entry `seq`. */
 export function rollRecord(
   projectSeed: number,
   seq: number,
@@ -80,13 +80,13 @@ export function rollRecord(
   };
 }
 
-/** Stable for a project's seed and a number; ids of different projects differ. */
+/** Id of an entry, stable for a project's seed and a number, different between projects. */
 export function idOf(projectSeed: number, seq: number): string {
   const tail = seedOf(projectSeed, seq, 'id').toString(16).padStart(8, '0');
   return `fb_${seq.toString(36).padStart(6, '0')}${tail}`;
 }
 
-/** The number inside an id that `idOf` made, or null. */
+/** The number in an id made by `idOf`; null for others. */
 export function seqOf(projectSeed: number, id: string): number | null {
   const seq = Number.parseInt(id.slice(3, -8), 36);
   return Number.isSafeInteger(seq) && idOf(projectSeed, seq) === id ? seq : null;
@@ -164,7 +164,7 @@ function unknownFields(random: Random): Record<string, unknown> {
   };
 }
 
-/** Entries nobody can understand, one kind for each number. */
+/** Makes an entry unreadable, in one way for each `kind`. */
 function spoil(entry: Record<string, unknown>, kind: number): unknown {
   const { source: _source, ...withoutSource } = entry;
   const spoiled: readonly unknown[] = [

@@ -21,7 +21,7 @@ export interface PageContext {
   now: number;
 }
 
-/** The page a request asks for, or what is wrong with its cursor. */
+/** The requested page, or what is wrong with its cursor. */
 export function feedbackPage(
   project: ProjectFeedback,
   request: FeedbackRequest,
@@ -58,7 +58,7 @@ export function feedbackPage(
   return { page: { feedback, nextCursor: codec.encode(next), hasMore: true } };
 }
 
-/** The place of the last record; after an empty page, where that page began. */
+/** The place of the last record; for an empty page, its start. */
 function placeAfter(records: readonly FeedbackRecord[], start: Position | null): Position {
   const last = records.at(-1);
   return last === undefined ? (start ?? { skip: 0 }) : { at: last.at, seq: last.seq };

@@ -18,7 +18,7 @@ export interface FeedbackRequest {
   cursor: string | null;
 }
 
-/** How the service understands dates, where the interface is silent. */
+/** How the service reads dates where the interface does not say. */
 export type DateRules = Pick<Settings, 'dateFrom' | 'dateTimes' | 'dateOffset'>;
 
 const parameters = ['dateFrom', 'dateTo', 'source', 'status', 'limit', 'cursor'] as const;
@@ -89,7 +89,7 @@ function dayBound(day: string, rules: DateRules, side: 'from' | 'to'): number | 
 
 function midnight(day: string, offset: string): number | undefined {
   const start = Date.parse(`${day}T00:00:00${offset}`);
-  // Days that do not exist roll over to the next month in some engines.
+  // Some engines roll days that do not exist over to the next month.
   return Number.isNaN(start) || dayAt(start, offset) !== day ? undefined : start;
 }
 

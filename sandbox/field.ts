@@ -8,7 +8,7 @@ export interface Field<Value> {
   kind: FieldKind;
   description: string;
   default: Value;
-  /** What is allowed, as a phrase that follows "must be". */
+  /** What is allowed, in words that follow "must be". */
   expected: string;
   accepts(value: unknown): value is Value;
 }

@@ -33,10 +33,10 @@ export interface Sandbox extends Operations {
   faults: Readonly<Faults>;
   /** Throws an Error naming a fault that is unknown or a value that is not allowed. */
   setFaults(changes: Partial<Faults>): void;
-  /** Everything received, in the order of arrival; live. */
+  /** All requests in order of arrival; live. */
   log(): readonly LogEntry[];
   stats(): SandboxStats;
-  /** The most analytics requests of an organization (or those wanted) in any window (B1). */
+  /** The most analytics requests of an organization, or of those selected by `wanted`, in any window (B1). */
   maxInAnyWindow(org: string, wanted?: (entry: LogEntry) => boolean): number;
   /** Every signature and token ever handed out in a link. */
   linkSecrets(): readonly string[];
@@ -85,7 +85,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-/** An address clients on this machine can use, also when all interfaces are listened on. */
+/** An address for clients on this machine, even when the sandbox listens on all interfaces. */
 function addressOf(host: string, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host;
   return `http://${reachable.includes(':') && !reachable.startsWith('[') ? `[${reachable}]` : reachable}:${port}`;

@@ -3,7 +3,7 @@ import type { JobState } from './jobs.ts';
 
 const statusWords: Readonly<Record<string, string>> = { queued: 'waiting', running: 'rendering' };
 
-/** The job object as it is sent: the appendix's fields, or what the faults for odd shapes make of them. */
+/** The job object as it is sent, with unusual shapes if faults ask for them. */
 export function jobView(state: JobState, faults: Readonly<Faults>): Record<string, unknown> {
   const status = faults.statusWords ? (statusWords[state.status] ?? state.status) : state.status;
   const live = { ...progressView(state, faults.progressShape), pageCount: state.pageCount };
@@ -20,7 +20,7 @@ export function jobView(state: JobState, faults: Readonly<Faults>): Record<strin
   };
 }
 
-/** What starting a job answers. */
+/** The answer to the start of a job. */
 export function startView(state: JobState, faults: Readonly<Faults>): Record<string, unknown> {
   return faults.missingFields ? { jobId: state.jobId } : jobView(state, faults);
 }

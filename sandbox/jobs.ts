@@ -4,7 +4,7 @@ import type { ObjectStore } from './objects.ts';
 import type { Settings } from './settings.ts';
 import type { SiteContent } from './site.ts';
 
-/** What is to become of a job. */
+/** How a job will end. */
 export type Fate = 'complete' | 'fail' | 'vanish' | 'stuck';
 
 /** A job as it stands now. Times are milliseconds since the epoch by the service's clock. */
@@ -35,11 +35,11 @@ const mostQueuedMs = 1_000;
 const vanishesAt = 0.5;
 const failsAt = 0.6;
 const stuckAt = 0.4;
-/** Holds a link, as such texts do: clients must not pass it on. */
+/** Contains a link, as such texts may: clients must not pass it on. */
 const failure =
   'Rendering /guides/page-4 failed: upstream answered 500, see https://render.internal.example/trace?X-Amz-Signature=planted-link-token-trace';
 
-/** Export jobs, which run by time alone (service-interface.md, endpoints 2 to 4). */
+/** Export jobs, whose progress depends only on time (service-interface.md). */
 export class JobBoard {
   readonly #durationMs: number;
   readonly #objects: ObjectStore;
@@ -52,7 +52,7 @@ export class JobBoard {
     this.#clock = clock;
   }
 
-  /** Of every job ever started. */
+  /** Ids of all jobs ever started. */
   get ids(): readonly string[] {
     return [...this.#jobs.keys()];
   }
@@ -78,7 +78,7 @@ export class JobBoard {
     return this.#stateOf(job);
   }
 
-  /** null for jobs of others, unknown ones, and one that has vanished. */
+  /** Null for jobs of other organizations, unknown and vanished ones. */
   find(org: string, jobId: string): JobState | null {
     const job = this.#jobs.get(jobId);
     if (job === undefined || job.org !== org) return null;

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const signatureForm = 'X-Amz-Signature';
-/** Each link carries a secret that begins like this, so that tests can search for any link at all. */
+/** Each link contains a secret that begins like this, so that tests can search for any link. */
 export const linkMarker = 'planted-link-token-';
 
 export interface Link {
@@ -20,7 +20,7 @@ export class Links {
     return this.#expiryBySignature.size;
   }
 
-  /** Every signature and token ever handed out: they may appear nowhere else. */
+  /** All signatures and tokens ever issued: they may appear nowhere else. */
   get secrets(): readonly string[] {
     return this.#secrets;
   }

@@ -15,7 +15,7 @@ export interface StoredObject {
   lastModified: Date;
 }
 
-/** The object store's content: archives in a folder, rendered one after the other. */
+/** Content of the object store: archives in a folder, rendered one after the other. */
 export class ObjectStore {
   readonly #folder: string;
   readonly #settings: Settings;
@@ -52,13 +52,13 @@ export class ObjectStore {
     return rendered;
   }
 
-  /** Makes the object be a file from elsewhere; nothing changes when it is already. */
+  /** Makes the object a file from elsewhere, unless it already is that file. */
   async substitute(key: string, file: string): Promise<StoredObject> {
     const current = await this.get(key);
     return current?.file === file ? current : this.replace(key, file);
   }
 
-  /** Replaces the object: by a file, or by what its site looks like one revision later. Throws when it never was. */
+  /** Replaces the object by a file, or by the next revision of its site. Throws when there is none. */
   replace(key: string, file?: string): Promise<StoredObject> {
     if (file !== undefined) {
       const object = this.#describe(file);

@@ -1,7 +1,7 @@
 import type { EntryChange, NewEntries, ProjectFeedback } from './project-feedback.ts';
 import type { World } from './world.ts';
 
-/** What can be done to the world at run time, besides faults. Each throws an Error for what it does not know. */
+/** Changes at run time, besides faults. Each throws an Error for unknown names. */
 export interface Operations {
   /** Adds feedback and gives the new ids. */
   addEntries(projectId: string, entries: NewEntries): string[];

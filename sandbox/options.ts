@@ -48,7 +48,7 @@ const units: Readonly<Record<'duration' | 'size', readonly (readonly [name: stri
   ],
 };
 
-/** What only flags can say: the one organization they describe. */
+/** Flags that describe the one organization. */
 const organizationFlags: readonly SandboxFlag[] = [
   { flag: 'org', kind: 'string', description: 'id of the organization', default: 'acme' },
   { flag: 'api-key', kind: 'string', description: `its admin API key; begins ${keyPrefix}`, default: '' },
@@ -98,7 +98,7 @@ function readOrganization(given: (flag: string) => unknown): OrganizationOptions
     return value;
   });
   if (apiKey && !apiKey.startsWith(keyPrefix)) throw new SandboxFlagError('api-key', `must begin ${keyPrefix}`);
-  // Parsers of command lines turn `--no-enterprise` into `enterprise: false`.
+  // Command-line parsers turn `--no-enterprise` into `enterprise: false`.
   const lacksPlan = given('no-enterprise') === true || given('enterprise') === false;
   return {
     id: org || 'acme',

@@ -26,7 +26,7 @@ interface Segment {
   step: 1 | -1;
 }
 
-/** What is added at run time; whatever is left out is generated. */
+/** Entries to add at run time; what is left out is generated. */
 export interface NewEntries {
   /** Default 1. */
   count?: number;
@@ -132,7 +132,7 @@ export class ProjectFeedback {
     if (fields !== undefined) record.fields = { ...record.fields, ...fields };
   }
 
-  /** The entry is gone, as if it had never been. Throws an Error that names an unknown id. */
+  /** Deletes the entry without a trace. Throws an Error that names an unknown id. */
   delete(id: string): void {
     const record = this.#find(id);
     this.#bySeq[record.seq] = undefined;
@@ -163,7 +163,7 @@ export class ProjectFeedback {
     return firstIndex(this.#dated, ({ at, seq }) => at > place.at || (at === place.at && seq >= place.seq));
   }
 
-  /** What remains to be read: the dated entries within the bounds, then, without bounds, the undated ones. */
+  /** The entries left to read: the dated ones within the bounds, then, without bounds, the undated ones. */
   #segments(filter: FeedbackFilter, after: Place | null): Segment[] {
     const low = filter.fromMs === null ? 0 : this.#firstNotBefore({ at: filter.fromMs, seq: -1 });
     const high = filter.toMs === null ? this.#dated.length : this.#firstNotBefore({ at: filter.toMs, seq: -1 });

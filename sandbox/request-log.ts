@@ -11,9 +11,9 @@ export interface LogEntry {
   method: string;
   /** Without the query. */
   path: string;
-  /** null while unanswered, and for ever when the connection was reset instead. */
+  /** Null until the answer, and if the connection was reset. */
   status: number | null;
-  /** Whether it used up a slot of the rate window. */
+  /** Whether it used a slot of the rate window. */
   counted: boolean;
   /** Bytes of the body sent. */
   bytes: number;
@@ -46,7 +46,7 @@ export class RequestLog {
     return this.#entries;
   }
 
-  /** How many of the oldest requests are no longer held. */
+  /** How many of the oldest requests have been dropped. */
   get forgotten(): number {
     return this.#forgotten;
   }

@@ -8,7 +8,7 @@ import { handleExport } from './static-export.ts';
 import { handleStorage } from './storage.ts';
 import type { World } from './world.ts';
 
-/** Longer than clients keep idle connections, so that no reset happens which no fault asked for. */
+/** Longer than clients keep idle connections, so that resets come only from faults. */
 const keepAliveMs = 120_000;
 
 type Handler = (exchange: Exchange) => Promise<void>;
@@ -76,7 +76,7 @@ function kindOf(path: string): LogEntry['kind'] {
   return path.startsWith('/v1/static-export/') ? 'export' : 'other';
 }
 
-/** Stopping breaks off whatever is being answered; anything else is a defect of the sandbox and says so. */
+/** Stopping the sandbox breaks off answers; any other failure is a defect of the sandbox. */
 function fail(exchange: Exchange, error: unknown): void {
   if (exchange.res.headersSent) exchange.req.socket.destroy();
   else sendError(exchange, 500, `The sandbox failed: ${error instanceof Error ? error.message : 'unknown'}`);

@@ -12,7 +12,7 @@ import {
 
 const hourMs = 3_600_000;
 
-/** What is fixed when the sandbox starts. Flag and default of each stand here once. */
+/** Settings that are fixed when the sandbox starts, with flags and defaults. */
 export const settingFields = {
   host: textField('host', '127.0.0.1', 'address both ports listen on'),
   port: countField('port', 0, 'port of the API; 0 picks a free one', { max: 65_535 }),
@@ -24,20 +24,24 @@ export const settingFields = {
 
   requests: countField('requests', 100, 'analytics requests per organization and window', { min: 1 }),
   windowMs: durationField('window', hourMs, 'length of the rate window', { min: 1 }),
-  windowKind: choiceField('window-kind', ['sliding', 'fixed'], 'true sliding window, or one that starts anew'),
+  windowKind: choiceField(
+    'window-kind',
+    ['sliding', 'fixed'],
+    'true sliding window, or one that starts over at each multiple of its length',
+  ),
   countRejected: booleanField('count-rejected', 'requests answered 429 use up the window too'),
 
   entries: countField('entries', 1_000, 'feedback entries generated per project'),
   days: numberField('days', 400, 'entries are spread over this many days before --now', { min: 0.001 }),
   now: textField('now', '', 'ISO 8601 moment the generated entries end at; default: the start'),
-  order: choiceField('order', ['newest', 'oldest'], 'which entries come first'),
+  order: choiceField('order', ['newest', 'oldest'], 'order of the entries'),
   openShare: shareField('open-share', 0.03, 'share of entries that are pending or in progress'),
   nullDates: shareField('null-dates', 0.01, 'share of entries without createdAt'),
-  nulls: choiceField('nulls', ['last', 'first'], 'where entries without createdAt stand'),
+  nulls: choiceField('nulls', ['last', 'first'], 'place of entries without createdAt'),
   drift: shareField('drift', 0, 'share of entries with unknown enum values and unknown fields'),
   rejects: shareField('rejects', 0, 'share of entries that are mistyped or not objects'),
   oddText: shareField('odd-text', 0, 'share of entries with NUL characters and lone surrogates'),
-  oddDates: shareField('odd-dates', 0, 'share of dates written otherwise: with another zone, as numbers, as text'),
+  oddDates: shareField('odd-dates', 0, 'share of dates in other forms: another zone, numbers, text'),
   cursorKind: choiceField('cursor-kind', ['keyset', 'offset'], 'with offset, entries shift between pages'),
   cursorTtlMs: durationField('cursor-ttl', 0, 'lifetime of a cursor; 0: for ever'),
   dateFrom: choiceField('date-from', ['inclusive', 'exclusive'], 'whether dateFrom itself is included'),

@@ -14,7 +14,7 @@ export class SiteShelf {
     }
   }
 
-  /** What is published now, or null when the organization has no such site. */
+  /** The published content; null when the organization has no such site. */
   published(org: string, domain: string): SiteContent | null {
     const site = this.#sites.get(domain);
     return site?.org === org ? { ...site.content } : null;

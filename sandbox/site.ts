@@ -21,7 +21,7 @@ export interface SiteContent {
 export interface SiteFile {
   path: string;
   size: number;
-  /** Whether compression is worth while. */
+  /** Whether compression helps. */
   compressible: boolean;
   chunks(): Iterable<Buffer>;
 }
@@ -149,7 +149,7 @@ function textFile(path: string, text: string): SiteFile {
   return { path, size: bytes.length, compressible: true, chunks: () => [bytes] };
 }
 
-/** Bytes that no compression shrinks, the same for the same site: the key stream of a cipher. */
+/** Incompressible bytes, the same for the same site: the key stream of a cipher. */
 function padFile({ domain, seed, padBytes }: SiteContent): SiteFile {
   function* chunks(): Generator<Buffer> {
     const key = createHash('sha256').update(`${seed} ${domain}`).digest();

@@ -41,7 +41,7 @@ export class SlidingWindow implements RateWindow {
   }
 }
 
-/** A window that starts anew at each multiple of its length. */
+/** A window that starts over at each multiple of its length. */
 export class FixedWindow implements RateWindow {
   readonly #limit: number;
   readonly #windowMs: number;

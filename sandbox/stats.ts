@@ -2,10 +2,10 @@ import type { LogEntry } from './request-log.ts';
 import { mostInAnyWindow } from './sliding-log.ts';
 import type { World } from './world.ts';
 
-/** What the requests of one organization came to. */
+/** Statistics of one organization's requests. */
 export interface OrganizationStats {
   analyticsRequests: number;
-  /** How many of them used up a slot. */
+  /** How many of them used a slot. */
   counted: number;
   /** How many of them were answered 429. */
   throttled: number;
@@ -18,7 +18,7 @@ export interface OrganizationStats {
 
 export interface SandboxStats {
   requests: { analytics: number; export: number; storage: number; other: number };
-  /** Requests so old that the log no longer holds them; when above 0, the figures are of the rest. */
+  /** Oldest requests that the log has dropped; the figures are without them. */
   forgotten: number;
   organizations: Record<string, OrganizationStats>;
   jobsStarted: number;

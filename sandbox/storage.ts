@@ -7,10 +7,10 @@ import type { StoredObject } from './objects.ts';
 import type { World } from './world.ts';
 
 const chunkBytes = 524_288;
-/** Long enough for written bytes to leave before a reset discards what is still queued. */
+/** Time for written bytes to leave before a reset discards queued ones. */
 const settleMs = 20;
 
-/** How a download ends: all of it, or broken after so many bytes. */
+/** How a download ends: complete, or broken off after some bytes. */
 interface Ending {
   afterBytes: number;
   kind: 'whole' | 'reset' | 'cut';
@@ -54,7 +54,7 @@ async function serve(world: World, exchange: Exchange, object: StoredObject): Pr
   if (!matches(req.headers['if-match'], object.etag)) {
     return refuse(exchange, 412, 'PreconditionFailed', 'At least one of the preconditions did not hold');
   }
-  // If-Range is not looked at, like real object stores: a wrong one still gets 206.
+  // If-Range is ignored, as by real object stores: a wrong one still gets 206.
   const range = world.faults.values.storageIgnoreRange ? null : readRange(req.headers.range, object.size);
   if (range === 'unsatisfiable') {
     res.setHeader('Content-Range', `bytes */${object.size}`);
@@ -83,7 +83,7 @@ function drawEnding({ faults, objects }: World, { url, log }: Exchange, length: 
   const { replaceObjectAfter, storageResetEvery } = faults.values;
   if (replaceObjectAfter > 0 && replaceObjectAfter < length) {
     faults.set({ replaceObjectAfter: 0 });
-    // What goes wrong is seen by the next request for the object.
+    // A failure shows with the next request for the object.
     objects.replace(url.pathname).catch(() => undefined);
     log.fault = 'replaceObjectAfter';
     return { afterBytes: replaceObjectAfter, kind: 'reset' };

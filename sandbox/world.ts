@@ -14,7 +14,7 @@ import { type Settings, settingFields } from './settings.ts';
 import { SiteShelf } from './site-shelf.ts';
 import { FixedWindow, type RateWindow, SlidingWindow } from './sliding-log.ts';
 
-/** Everything the sandbox holds, shared by its areas. */
+/** The state of the sandbox, shared by its areas. */
 export interface World {
   settings: Settings;
   clock: Clock;

@@ -25,7 +25,7 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-/** The build puts the workflows' bundle at the root of `dist`. */
+/** The workflow bundle that the build writes to the root of `dist`. */
 const builtBundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
 
 /** Settings by which a dead worker's work moves on within seconds (docs/architecture.md). */
@@ -77,10 +77,11 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
   }
 }
 
-/** What was stored under other settings is treated before anything new is read. */
+/** Applies changed privacy settings to what is stored before anything new is read. */
 async function applyPrivacy(feedback: PrivacyStore, log: Logger): Promise<void> {
   const treated = await feedback.applyPrivacy(new Date());
-  if (treated.entries + treated.rejects > 0) log.info(treated, 'personal data in the store is now as privacy asks for');
+  if (treated.entries + treated.rejects > 0)
+    log.info(treated, 'personal data in the store now follows the privacy settings');
 }
 
 interface Parts {
@@ -117,11 +118,11 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
     ...workflowsFrom(settings),
     ...quickHandover,
   });
-  // The budgets are workflows of this worker: they take over the configuration once it runs.
+  // The budgets are workflows of this worker, so they take over the configuration once it runs.
   for (const org of budgets.keys()) {
     const takeOver = async () => {
       await permits.configure(org);
-      // This worker may hold another key than the one before it.
+      // This worker may have another key than the previous one.
       await retryKey(client, org);
     };
     configureBudget(takeOver, org, settings.log, () => worker.getState() === 'STOPPED');
@@ -131,7 +132,7 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
 
 const configureEveryMs = 5_000;
 
-/** Until a budget has taken over its configuration the one before binds, so this does not give up. */
+/** Until a budget has taken over its configuration, the previous one binds, so this never gives up. */
 function configureBudget(takeOver: () => Promise<void>, org: string, log: Logger, stopped: () => boolean): void {
   takeOver().catch((error: unknown) => {
     if (stopped()) return;
@@ -155,7 +156,7 @@ function workflowsFrom(settings: WorkerSettings): Pick<WorkerOptions, 'workflowB
   return { workflowBundle: { codePath: builtBundle } };
 }
 
-/** The SDK has one runtime a process; the first worker's log is the one. */
+/** The SDK has one runtime per process, which uses the first worker's log. */
 let runtimeInstalled = false;
 function installRuntime(log: Logger): void {
   if (runtimeInstalled) return;

@@ -4,17 +4,18 @@ import { ExplainedError } from '../model/explained-error.ts';
 export interface ConfigProblem {
   /** Path of the field, e.g. `organizations[0].budget.requests`; empty for the file as a whole. */
   path: string;
-  /** Where it stands in the file, counted from 1; null where no place can be named. */
+  /** Its place in the file, counted from 1; null when it has none. */
   position: { line: number; column: number } | null;
-  /** What it held, if that may be shown, and what is allowed. */
+  /** What the field contains, if that may be shown, and what is allowed. */
   message: string;
 }
 
-/** The configuration cannot be used. The message lists every problem; it never holds a secret. */
+/** The configuration cannot be used. The message lists every problem, and never contains a secret. */
 export class ConfigError extends ExplainedError {
   override readonly name = 'ConfigError';
   readonly code = 'InvalidConfiguration';
   readonly problems: readonly ConfigProblem[];
+  /** What to do next; null when the problems say it. */
   readonly hint: string | null;
 
   constructor(title: string, problems: readonly ConfigProblem[] = [], hint: string | null = null) {

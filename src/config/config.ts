@@ -5,7 +5,7 @@ import type { SiteRulesInput } from './site-schema.ts';
 
 /**
  * `docferry.yaml` (contracts.md) with defaults filled in: durations in milliseconds, sizes in bytes, paths absolute,
- * addresses without a trailing slash. Holds no secret's value.
+ * addresses without a trailing slash. Contains no secrets.
  */
 export interface Config {
   /** Absolute path of the file it was read from. */
@@ -27,14 +27,14 @@ export interface TemporalConfig {
   taskQueue: string;
   /** Name of a profile of Temporal's own configuration file; null for none. */
   profile: string | null;
-  /** Which of the two above the file names: Temporal's own variables and profiles fill in the others only. */
+  /** Whether the file names address and namespace: otherwise Temporal's own variables and profiles do. */
   given: { address: boolean; namespace: boolean };
 }
 
 export interface ServiceConfig {
   baseUrl: string;
   analyticsBaseUrl: string;
-  /** Hosts that links may lead to besides public addresses (E3). */
+  /** Hosts, besides public addresses, that links may lead to (E3). */
   linkHosts: string[];
   allowInsecure: boolean;
 }
@@ -43,7 +43,7 @@ export interface OrganizationConfig {
   id: string;
   apiKey: SecretSource;
   budget: BudgetConfig;
-  /** What is done with requests that would expire unused. */
+  /** The use of spare requests. */
   spare?: 'verify';
   webhooks: WebhookConfig[];
   projects: ProjectConfig[];
@@ -72,7 +72,7 @@ export type Schedule = { jitterMs: number } & (
   | { cron: string; timezone: string; everyMs?: never }
 );
 
-/** Passes without a schedule never start by themselves. */
+/** Passes without a schedule never start on their own. */
 export interface ProjectConfig {
   id: string;
   incremental?: Schedule;
@@ -90,12 +90,12 @@ export interface SiteConfig {
     maxFiles: number;
     connections: number;
     timeoutMs: number;
-    /** By the name of a rule about the content of a site; those not listed have their own level. */
+    /** Levels by the name of a rule about a site's content; the others have their default. */
     rules: SiteRulesInput;
-    /** Null when no page is opened in a browser. `browser` is null for the one of the machine. */
+    /** Null when no page is opened in a browser. `browser` is null for the machine's own. */
     render: { pages: number; browser: string | null; sandbox: boolean } | null;
   };
-  /** Set when a person decides what goes into service; then it counts as rejected. */
+  /** Set when a person has to approve versions; after the time-out they count as rejected. */
   approval: { timeoutMs: number } | null;
   rollout: RolloutConfig[];
 }
@@ -112,36 +112,36 @@ export interface StoreConfig {
   keep: number;
 }
 
-/** What becomes of personal data (docs/privacy.md). */
+/** How personal data is treated (docs/privacy.md). */
 export interface PrivacyConfig {
   contacts: 'keep' | 'hash' | 'drop';
   comments: 'keep' | 'hash' | 'drop';
   /** Null unless something is hashed. */
   hashKey: SecretSource | null;
-  /** Unknown fields that are kept in spite of `hash` and `drop`. */
+  /** Unknown fields that are kept despite `hash` and `drop`. */
   keepFields: string[];
-  /** Null: personal data never becomes too old. */
+  /** Null: personal data is kept without limit. */
   retentionMs: number | null;
 }
 
 /** Signs the manifests of new versions (docs/verification.md). */
 export interface SigningConfig {
   keyFile: string;
-  /** Null for a key without one. */
+  /** Null for a key without password. */
   password: SecretSource | null;
 }
 
-/** What the bundle server asks for and allows. */
+/** Access and limits of the bundle server. */
 export interface BundleServerConfig {
-  /** Null when everyone who reaches it may read. */
+  /** Null when readers need none. */
   token: SecretSource | null;
   readers: number;
   readersPerAddress: number;
-  /** A reader that takes nothing for so long is cut off. */
+  /** Idle readers are disconnected after this. */
   idleMs: number;
 }
 
-/** Where versions are and under which address they are published. */
+/** Where versions are stored, and the address under which they are published. */
 export type BundlePlaceConfig = {
   publicUrl: string;
   /** Null when versions are not signed. */
@@ -162,7 +162,7 @@ export type BundlePlaceConfig = {
 
 export type BundleStoreConfig = BundlePlaceConfig & { server: BundleServerConfig };
 
-/** `place` names it for people: the file, or the address without password. */
+/** `place` is a readable name: the file, or the address without password. */
 export type FeedbackStoreConfig = { place: string } & (
   | { kind: 'sqlite'; file: string }
   | ({ kind: 'postgres'; password: SecretSource | null } & Omit<PostgresAddress, 'password'>)

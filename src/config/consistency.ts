@@ -8,7 +8,7 @@ interface Finding {
   message: string;
 }
 
-/** Problems that only several fields together show. */
+/** Contradictions between several fields. */
 export function findContradictions(config: ConfigInput): Finding[] {
   const findings: Finding[] = [];
   const seen = new Set<string>();
@@ -36,7 +36,7 @@ export function findContradictions(config: ConfigInput): Finding[] {
     }
     for (const [w, { name }] of organization.webhooks.entries()) {
       const isTwice = organization.webhooks.findIndex((other) => other.name === name) < w;
-      const message = `another webhook is called ${name} too: give each a name of its own`;
+      const message = `another webhook is also called ${name}: give each a different name`;
       if (isTwice) findings.push({ path: [...at, 'webhooks', w], message });
     }
     for (const [p, project] of organization.projects.entries())
@@ -56,7 +56,7 @@ export function findContradictions(config: ConfigInput): Finding[] {
   return [...findings, ...privacyContradictions(config.privacy)];
 }
 
-/** Fields of an entry that service-interface.md names. */
+/** The fields of an entry in service-interface.md. */
 const interfaceFields = new Set(
   'id path comment createdAt source status helpful contact code filename lang'.split(' '),
 );
@@ -72,7 +72,7 @@ function privacyContradictions({ contacts, comments, hashKey, keepFields }: Conf
   const isRestricted = contacts !== 'keep' || comments !== 'keep';
   refuse(!isRestricted && keepFields.length > 0, 'keepFields', 'goes with hash or drop: with keep all fields are kept');
   for (const [index, name] of keepFields.entries()) {
-    const message = 'expected the name of a field that the interface does not name';
+    const message = 'expected the name of a field that is not in the interface';
     refuse(isRestricted && interfaceFields.has(name), 'keepFields', message, index);
   }
   return findings;

@@ -1,15 +1,15 @@
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Expansion {
-  /** The text with every `${NAME}` replaced; what is missing is left empty. */
+  /** The text with every `${NAME}` replaced; missing values become empty. */
   text: string;
-  /** Names in it that the environment does not have. */
+  /** Names that are not set in the environment. */
   missing: string[];
-  /** What looks like `${…}` but is no `${NAME}`. */
+  /** References `${…}` that are not `${NAME}`. */
   malformed: string[];
 }
 
-/** `$${` stands for a literal `${`; a name is what a shell takes for one. */
+/** `$${` stands for a literal `${`; names are those of a shell. */
 const referencePattern = /\$\$\{|\$\{([^}]*)\}?/g;
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 

@@ -72,7 +72,7 @@ export function domain() {
     .meta({ title: 'host name', pattern: hostNamePattern });
 }
 
-/** As `domain`, for a host that is no site. */
+/** As `domain`, for other hosts. */
 export function hostName() {
   return z
     .string()

@@ -6,9 +6,9 @@ import { siteSchema } from './site-schema.ts';
 import { storeSchema } from './store-schema.ts';
 
 /*
- * All of `docferry.yaml` (contracts.md); sites and stores have files of their own. Strict: an unknown key is an error. Only
- * shapes and single values are checked here; what concerns several fields is in `consistency.ts`. The descriptions
- * become the JSON Schema that editors read (`json-schema.ts`) and `docs/configuration.md`.
+ * The schema of `docferry.yaml` (contracts.md), with sites and stores in other files. Strict: an unknown key is an error.
+ * It checks single values; `consistency.ts` checks what concerns several. The descriptions go into the JSON Schema for
+ * editors (`json-schema.ts`) and into `docs/configuration.md`.
  */
 
 const budget = z.strictObject({
@@ -20,34 +20,31 @@ const budget = z.strictObject({
     .union([z.literal('auto'), wholeNumber(0, 1_000_000)], 'expected a whole number from 0, or auto')
     .default(0)
     .describe(
-      'Requests of each window left to other programs of the organization at least. What they are seen to use is left ' +
-        'to them besides; `auto` leaves that alone.',
+      'Requests of each window that are always left to other clients. What they are seen to use is left to them in any ' +
+        'case; with `auto`, only that.',
     ),
   arrival: duration({ min: '1s', max: '10m' })
     .prefault('30s')
     .describe(
-      'The longest a request can take to arrive after the last check; a request without an answer counts so long.',
+      'The longest a request can take to arrive after the last check; a request without an answer counts until then.',
     ),
   spare: z
     .literal('verify', 'expected verify')
     .optional()
     .describe(
-      'What to do with requests that would expire unused: `verify` reads again what was proved least recently. Absent: ' +
-        'nothing.',
+      'Use of spare requests, which would expire unused: `verify` re-reads what was verified least recently. Absent: none.',
     ),
 });
 
 const project = z.strictObject({
   id: id('a project id').describe("Identifier of the project in the service's addresses."),
-  incremental: scheduleSchema.optional().describe('When to read new entries. Absent: never by itself.'),
+  incremental: scheduleSchema.optional().describe('When to read new entries. Absent: only on demand.'),
   review: scheduleSchema.optional().describe('When to look for changes of status.'),
-  sweep: scheduleSchema.optional().describe('When to read everything again. Absent: never by itself.'),
+  sweep: scheduleSchema.optional().describe('When to read everything again. Absent: only on demand.'),
 });
 
 const webhook = z.strictObject({
-  name: id('a name')
-    .default('default')
-    .describe('What it is called in workflows and in the UI; each webhook of an organization has its own.'),
+  name: id('a name').default('default').describe('Name in workflows and in the UI, unique within the organization.'),
   url: text('an https:// address')
     .meta({ title: 'text' })
     .describe('Address that is sent a POST; counts as a secret, so that it may hold a token from the environment.'),
@@ -58,7 +55,7 @@ const webhook = z.strictObject({
     .array(z.enum(webhookEventTypes, `expected ${webhookEventTypes.join(' or ')}`), 'expected a list of events')
     .min(1, 'expected at least one event')
     .optional()
-    .describe('Events it is told of. Absent: all.'),
+    .describe('Events to send. Absent: all.'),
 });
 
 const organization = z
@@ -75,7 +72,7 @@ const organization = z
     webhooks: z
       .array(webhook, 'expected a list of webhooks')
       .default([])
-      .describe('Who is told of finished passes and exports, in counts; see webhooks.md.'),
+      .describe('Receivers of messages about finished passes and exports; see webhooks.md.'),
     projects: z.array(project, 'expected a list of projects').default([]).describe('Projects whose feedback is read.'),
     sites: z.array(siteSchema, 'expected a list of sites').default([]).describe('Sites that are exported.'),
   })
@@ -135,8 +132,8 @@ export const configSchema = z.strictObject(
       .array(organization, 'expected a list of organizations')
       .min(1, 'expected at least one organization')
       .describe('Organizations of the service, each with its key and its budget.'),
-    store: storeSchema.prefault({}).describe('Where feedback and published versions are kept.'),
-    privacy: privacy.prefault({}).describe('What becomes of personal data.'),
+    store: storeSchema.prefault({}).describe('Where feedback and published versions are stored.'),
+    privacy: privacy.prefault({}).describe('How personal data is treated.'),
   },
   'expected a mapping',
 );

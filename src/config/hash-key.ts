@@ -1,10 +1,10 @@
 import { ConfigError } from './config-error.ts';
 import type { SecretSource } from './secret-source.ts';
 
-/** Characters of a key nobody can guess: 16 random bytes in hexadecimal digits. */
+/** Shortest key that cannot be guessed: 16 random bytes in hexadecimal digits. */
 const shortestKey = 32;
 
-/** The key of `privacy.hashKey`. Throws `ConfigError` where there is none or it can be guessed. */
+/** Reads `privacy.hashKey`. Throws `ConfigError` when it is missing or too short. */
 export function readHashKey(secret: SecretSource): string {
   const key = secret.read();
   if (key.length >= shortestKey) return key;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { configSchema } from './file-schema.ts';
 
-/** A schema as far as this file looks into it. */
+/** The parts of a schema that this file uses. */
 export interface JsonSchema {
   type?: string;
   title?: string;
@@ -21,14 +21,14 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
-/** The shape of `docferry.yaml` as JSON Schema (draft 2020-12), before variables are replaced by their values. */
+/** The shape of `docferry.yaml` as JSON Schema (draft 2020-12), before variables are replaced. */
 export function fieldSchema(): JsonSchema {
   return z.toJSONSchema(configSchema, { io: 'input', target: 'draft-2020-12' }) as JsonSchema;
 }
 
 /**
- * The JSON Schema of `docferry.yaml` for editors. It refuses nothing that `loadConfig` accepts, so every field may also
- * refer to the environment, whatever its type; what it lets pass is left to `docferry config check`.
+ * The JSON Schema of `docferry.yaml` for editors. It accepts everything that `loadConfig` accepts, so fields of any type
+ * may also refer to the environment; `docferry config check` finds the rest.
  */
 export function configJsonSchema(): JsonSchema {
   const { $schema, ...root } = withReferences(fieldSchema());

@@ -17,7 +17,7 @@ export interface LoadOptions {
   file?: string;
   env: Environment;
   cwd: string;
-  /** `required`: every API key must be readable now. `deferred`: when it is used. */
+  /** `required`: secrets must be readable now; `deferred`: when they are used. */
   secrets: 'required' | 'deferred';
 }
 
@@ -67,7 +67,7 @@ function readText(file: string, byDefault: boolean): string {
     const tried = byDefault ? ' (and neither --config nor DOCFERRY_CONFIG names one)' : '';
     throw new ConfigError(`there is no configuration file ${file}${tried}`, [], exampleHint);
   }
-  if (bytes > maxFileBytes) throw new ConfigError(`${file} is larger than 1 MiB: that is no configuration file`);
+  if (bytes > maxFileBytes) throw new ConfigError(`${file} is larger than 1 MiB: it is not a configuration file`);
   return buffer.toString('utf8', 0, bytes);
 }
 
@@ -86,7 +86,7 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
   return isSyntax && text.includes('${') ? `inside { } and [ ] write "\${NAME}" with quotes` : null;
 }
 
-/** What is written in the file itself is looked at in any case. */
+/** Webhook secrets in the file itself are always checked, the others only if `required`. */
 function findMissingSecrets(
   { organizations, store, privacy }: Config,
   yaml: YamlFile,

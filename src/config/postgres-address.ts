@@ -1,11 +1,11 @@
 import { isLoopback } from '../model/loopback.ts';
 
-/** How a connection is protected, as libpq's `sslmode` means it; its other modes fall back to plain text and are refused. */
+/** libpq's `sslmode`, without the modes that may fall back to plain text. */
 const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 
 type TlsMode = (typeof tlsModes)[number];
 
-/** A `postgres://` address taken apart. Holds a password only if it was written there, and then as a template. */
+/** A parsed `postgres://` address. Its password, if any, is a template. */
 export interface PostgresAddress {
   /** Host name, address, or the absolute path of the folder of a Unix socket. */
   host: string;
@@ -15,7 +15,7 @@ export interface PostgresAddress {
   /** May refer to `${NAME}`; null when there is none. */
   password: string | null;
   tls: { mode: TlsMode; rootCert: string | null; cert: string | null; key: string | null };
-  /** Settings of the session, as `-c search_path=docferry`; null for none. */
+  /** Settings of the session such as `-c search_path=docferry`; null for none. */
   options: string | null;
 }
 
@@ -23,7 +23,7 @@ const whole = /^(postgres(?:ql)?:\/\/)(?:(.*)@)?([^@]*)$/is;
 const parameters: ReadonlySet<string> = new Set(['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'options']);
 const shape = `expected postgres://user:\${PASSWORD}@host:5432/database`;
 
-/** Where a password stands in an address, as indices of the text; null when there is none. */
+/** The indices of the password in an address; null when it has none. */
 export function passwordSpan(text: string): { start: number; end: number } | null {
   const [, scheme, credentials] = whole.exec(text) ?? [];
   const colon = credentials?.indexOf(':') ?? -1;
@@ -31,7 +31,7 @@ export function passwordSpan(text: string): { start: number; end: number } | nul
   return { start: scheme.length + colon + 1, end: scheme.length + credentials.length };
 }
 
-/** Reads an address (contracts.md `store.feedback`). Returns what is wrong with it as text, which never holds the password. */
+/** Parses an address (contracts.md `store.feedback`), or returns what is wrong with it, without the password. */
 export function parsePostgresAddress(text: string): PostgresAddress | string {
   const [, , credentials, rest] = whole.exec(text) ?? [];
   if (credentials === undefined || credentials === '' || rest === undefined) return `${shape}: there is no user`;

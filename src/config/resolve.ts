@@ -18,12 +18,12 @@ import type { ScheduleInput } from './schedule-schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
 import { SigningSecret, WebhookAddress } from './webhook-secrets.ts';
 
-/** A week: whoever decides may be away for a few days. */
+/** A week: the person who decides may be away for a few days. */
 const usualApprovalMs = 7 * 86_400_000;
 
 type OrganizationInput = ConfigInput['organizations'][number];
 
-/** The checked file as the rest of the program uses it: absolute paths, secrets as sources, no optional defaults. */
+/** Turns the checked file into the configuration: absolute paths, secrets as sources, defaults filled in. */
 export function resolveConfig(input: ConfigInput, file: string, environment: Environment): Config {
   const directory = path.dirname(file);
   const absolute = (relative: string) => path.resolve(directory, relative);
@@ -99,7 +99,7 @@ function resolveFeedback(
     return { kind: 'sqlite', file, place: file };
   }
   const address = parsePostgresAddress(text);
-  // The schema has seen to it that it can be read.
+  // The schema has checked it.
   if (typeof address === 'string') throw new Error(address);
   const { password, tls } = address;
   const file = (path: string | null) => (path === null ? null : absolute(path));
@@ -121,7 +121,7 @@ function resolveOrganization(
   return {
     id: input.id,
     apiKey: secretOf(input, absolute, environment),
-    // "auto" has been refused by now (`availability.ts`).
+    // With "auto", only the observed use of other clients is left to them.
     budget: { requests, windowMs: window, reserve: reserve === 'auto' ? 0 : reserve, arrivalMs: arrival },
     ...(spare === undefined ? {} : { spare }),
     projects: input.projects.map(resolveProject),
@@ -170,7 +170,7 @@ function resolveSite(site: OrganizationInput['sites'][number], absolute: (relati
   };
 }
 
-/** A name without a folder is looked for on the PATH by nobody: it is a file beside the configuration. */
+/** A browser is never looked up in the PATH: a name without a folder is a file beside the configuration. */
 function resolveRender(
   render: OrganizationInput['sites'][number]['bundle']['render'],
   absolute: (relative: string) => string,
@@ -180,7 +180,7 @@ function resolveRender(
   return { pages, browser: browser === undefined ? null : absolute(browser), sandbox };
 }
 
-/** The schema has seen to it that a target is of one kind. */
+/** The schema ensures that a target has one kind. */
 function resolveRollout(
   { directory, helmValues }: OrganizationInput['sites'][number]['rollout'][number],
   absolute: (relative: string) => string,

@@ -4,7 +4,7 @@ import { configSchema } from './file-schema.ts';
 import { formatPath } from './format-path.ts';
 import type { YamlFile } from './yaml-file.ts';
 
-/** What the schema found, in words, each at its place in the file. */
+/** Issues found by the schema, in words and with their places in the file. */
 export function describeIssues(issues: readonly z.core.$ZodIssue[], yaml: YamlFile): ConfigProblem[] {
   return issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [problemAt(issue.path, messageOf(issue), yaml)];
@@ -16,7 +16,7 @@ export function describeIssues(issues: readonly z.core.$ZodIssue[], yaml: YamlFi
   });
 }
 
-/** A problem with the field at `path`; says what it holds where that may be shown. */
+/** A problem with the field at `path`, with its value if that may be shown. */
 export function problemAt(path: readonly PropertyKey[], message: string, yaml: YamlFile): ConfigProblem {
   const held = message.startsWith('expected') ? yaml.held(path) : null;
   const isMissing = held === null && valueAt(yaml.value, path) === undefined;
@@ -39,7 +39,7 @@ function unknownKey(path: readonly PropertyKey[], key: string): string {
   return `unknown key; expected one of ${allowed.join(', ')}`;
 }
 
-/** Keys of the mapping at `path`, by the schema. */
+/** Keys that the schema allows in the mapping at `path`. */
 function allowedKeys(path: readonly PropertyKey[]): string[] {
   let schema: unknown = z.toJSONSchema(configSchema, { io: 'input' });
   for (const key of path) {
@@ -59,7 +59,7 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   }, root);
 }
 
-/** Levenshtein's. */
+/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, characterA] of [...a].entries()) {

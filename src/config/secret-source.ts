@@ -3,15 +3,15 @@ import { inspect } from 'node:util';
 import { ConfigError } from './config-error.ts';
 import { type Environment, expand, referencedNames } from './environment.ts';
 
-/** Where a secret comes from. Printing it in whatever way shows the place, never the value. */
+/** Where a secret comes from. Printing it shows the place, never the value. */
 export interface SecretSource {
   /** E.g. `the environment variable ACME_API_KEY`. */
   describe(): string;
-  /** The value as of now; throws `ConfigError` when there is none. */
+  /** The present value; throws `ConfigError` when there is none. */
   read(): string;
 }
 
-/** A secret that `load` knows how to get. */
+/** A secret that shows only its source when printed. */
 abstract class HiddenSecret implements SecretSource {
   abstract describe(): string;
   abstract read(): string;
@@ -29,13 +29,13 @@ abstract class HiddenSecret implements SecretSource {
   }
 }
 
-/** A secret written as text, in which `expand` puts values from the environment each time it is read. */
+/** A secret written as text; references to the environment are replaced each time it is read. */
 export class TextSecret extends HiddenSecret {
   readonly #what: string;
   readonly #template: string;
   readonly #environment: Environment;
 
-  /** `what` it is for messages, e.g. `API key`. */
+  /** `what` names it in messages, e.g. `API key`. */
   constructor(what: string, template: string, environment: Environment) {
     super();
     this.#what = what;
@@ -61,7 +61,7 @@ export class TextSecret extends HiddenSecret {
   }
 }
 
-/** A secret in a file of its own, read again whenever the file has changed. */
+/** A secret in a file, read again whenever the file has changed. */
 export class FileSecret extends HiddenSecret {
   readonly #file: string;
   #known: { stamp: string; value: string } | null = null;

@@ -26,10 +26,7 @@ const rollout = z
 
 const siteRule = z.enum(['refuse', 'warn', 'off'], 'expected refuse, warn or off').optional();
 
-/**
- * By the names that `src/bundle/rules/site-rules.ts` and `src/bundle/rules/render-rules.ts` give them; a test sees to it
- * that none is missing.
- */
+/** The rules of `src/bundle/rules/site-rules.ts` and `render-rules.ts`; a test checks that none is missing. */
 const siteRules = z.strictObject({
   'no-page': siteRule.describe('No HTML page at all. Absent: `refuse`.'),
   'no-index-page': siteRule.describe('No `index.html` at the root. Absent: `refuse`.'),
@@ -53,10 +50,10 @@ const siteRules = z.strictObject({
 
 export type SiteRulesInput = z.output<typeof siteRules>;
 
-/** A site whose exports are carried (contracts.md `sites`). */
+/** A site to export (contracts.md `sites`). */
 export const siteSchema = z.strictObject({
   domain: domain().describe('Bare host name of the site: no scheme, no port, no path.'),
-  schedule: scheduleSchema.optional().describe('When to export the site. Absent: never by itself.'),
+  schedule: scheduleSchema.optional().describe('When to export the site. Absent: only on demand.'),
   job: z
     .strictObject({
       timeout: duration({ min: '1s', max: '31d' }).prefault('2h').describe('A job that takes longer is given up.'),
@@ -78,7 +75,7 @@ export const siteSchema = z.strictObject({
         .describe('A download that takes longer, all attempts together, is given up.'),
       rules: siteRules
         .prefault({})
-        .describe('What becomes of a site that breaks a rule about its content; see verification.md.'),
+        .describe('What to do with a site that breaks a rule about its content; see verification.md.'),
       render: z
         .strictObject({
           pages: wholeNumber(1, 1_000).describe('How many pages are looked at.'),

@@ -56,13 +56,13 @@ const bundles = z
           .describe('Bearer token that readers must send, by reference to an environment variable. Absent: none.'),
         readers: wholeNumber(1, 100_000)
           .default(256)
-          .describe('Requests that are answered at once; the rest gets 503.'),
+          .describe('Requests answered at the same time; the others get 503.'),
         readersPerAddress: wholeNumber(1, 100_000)
           .default(64)
-          .describe('Those of one client address; behind a proxy or NAT all readers have the same.'),
+          .describe('The same for one client address; behind a proxy or NAT all readers share one.'),
         idle: duration({ min: '1s', max: '10m' })
           .prefault('30s')
-          .describe('A reader that takes less than 64 KiB in so long is cut off.'),
+          .describe('A reader that takes less than 64 KiB in this time is disconnected.'),
       })
       .prefault({})
       .describe('The bundle server of `serve` and `up`.'),

@@ -11,7 +11,7 @@ export class SigningSecret extends TextSecret {
     super('webhook secret', template, environment);
   }
 
-  /** Throws `ConfigError`, which never shows the value. */
+  /** Throws `ConfigError` without the value. */
   override read(): string {
     const value = super.read();
     const [, text] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value) ?? [];
@@ -24,7 +24,7 @@ export class SigningSecret extends TextSecret {
   }
 }
 
-/** The address messages go to. It counts as a secret, since receivers put tokens into paths. */
+/** The address of a webhook. It is a secret, since receivers put tokens into paths. */
 export class WebhookAddress extends TextSecret {
   readonly #allowInsecure: boolean;
 
@@ -33,7 +33,7 @@ export class WebhookAddress extends TextSecret {
     this.#allowInsecure = allowInsecure;
   }
 
-  /** Throws `ConfigError`, which never shows the value. */
+  /** Throws `ConfigError` without the value. */
   override read(): string {
     const value = super.read();
     const url = URL.canParse(value) ? new URL(value) : null;

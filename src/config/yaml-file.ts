@@ -16,13 +16,13 @@ import { type Environment, type Expansion, expand } from './environment.ts';
 import { formatPath } from './format-path.ts';
 import { passwordSpan } from './postgres-address.ts';
 
-/** Far more than any configuration needs; keeps bombs of aliases from unfolding. */
+/** Far more than any configuration needs; prevents alias bombs. */
 const maxAliases = 100;
 
-/** Values of these keys are secrets: neither expanded on loading nor ever shown. */
+/** Values of these keys are secrets: never expanded on loading, never shown. */
 const secretKeys = new Set(['apiKey', 'hashKey', 'password', 'secret', 'token', 'url']);
 
-/** A YAML file as plain values, each of which can be found again in the text. */
+/** A YAML file as plain values whose positions in the text are known. */
 export class YamlFile {
   /** Syntax errors and unknown variables; with any, `value` may be incomplete. */
   readonly problems: ConfigProblem[] = [];
@@ -30,7 +30,7 @@ export class YamlFile {
   readonly value: unknown;
   readonly #document: Document;
   readonly #lines = new LineCounter();
-  /** What stood in the file where the environment's value stands now. */
+  /** The text of the file in place of expanded values. */
   readonly #templates = new WeakMap<object, string>();
 
   constructor(text: string, environment: Environment) {
@@ -42,7 +42,7 @@ export class YamlFile {
     this.value = this.#document.errors.length > 0 ? null : this.#toValue();
   }
 
-  /** Where the field stands, or the nearest one around it that does. */
+  /** Position of the field, or of the nearest one around it. */
   position(path: readonly PropertyKey[]): ConfigProblem['position'] {
     for (let length = path.length; length >= 0; length -= 1) {
       const node = this.#nodeAt(path.slice(0, length));
@@ -59,7 +59,7 @@ export class YamlFile {
     return isNode(node) ? this.#positionOf(node) : this.position(path);
   }
 
-  /** What the field holds in words that may be shown: never a secret, nor a value from the environment. */
+  /** What the field contains, in words that may be shown: never a secret or a value from the environment. */
   held(path: readonly PropertyKey[]): string | null {
     if (path.some((key) => typeof key === 'string' && secretKeys.has(key))) return null;
     const node = this.#nodeAt(path);
@@ -120,7 +120,7 @@ function pathOf(nodes: readonly unknown[]): string {
   return formatPath(keys);
 }
 
-/** The password in the address of a database stays as it is written: it is a secret, read when it is used. */
+/** Expands all but the password in the address of a database, which is a secret and read when it is used. */
 function expandButPassword(text: string, environment: Environment): Expansion {
   const span = passwordSpan(text);
   if (span === null) return expand(text, environment);
@@ -132,13 +132,13 @@ function expandButPassword(text: string, environment: Environment): Expansion {
   };
 }
 
-/** An unquoted `${NAME}` is read as if its value stood there; quotes keep it a text. */
+/** An unquoted `${NAME}` is typed like its value; with quotes it stays text. */
 function plainValue(text: string): unknown {
   if (/^-?\d{1,15}$/.test(text)) return Number(text);
   return text === 'true' || text === 'false' ? text === 'true' : text;
 }
 
-/** Cut, and without what may be a password or a key in the wrong place. */
+/** Cuts the text and removes what may be a password or a key in the wrong place. */
 function showable(text: string): string {
   const safe = text.replace(/\/\/\S*@/g, '//…@').replace(/(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])[\w+/=-]{20,}/g, '…');
   return safe.length <= 80 ? safe : `${safe.slice(0, 79)}…`;

@@ -1,6 +1,6 @@
 import type { WebhookEventType } from '../model/webhook-event.ts';
 
-/** A receiver of messages, as configured. What it holds is read when it is used, and never shown. */
+/** A configured receiver of messages. Address and secret are read when used, and never shown. */
 export interface Webhook {
   /** Unique within the organization. */
   name: string;
@@ -11,7 +11,7 @@ export interface Webhook {
   secret(): string;
 }
 
-/** The names of those that are told of such events. */
+/** The names of the webhooks that receive such events. */
 export function subscribedTo(webhooks: readonly Webhook[], type: WebhookEventType): string[] {
   return webhooks.filter(({ events }) => events.includes(type)).map(({ name }) => name);
 }

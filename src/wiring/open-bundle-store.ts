@@ -3,8 +3,8 @@ import type { BundleStore } from '../bundle/store/bundle-store.ts';
 import type { BundlePlaceConfig } from '../config/config.ts';
 
 /**
- * Opens the bundle store of the configuration, making it when it is new. The S3 client is loaded only by those who use
- * it, as the key to sign with. Throws `StoreNotWritable`, `StoreRefused`, `StoreUnreachable`.
+ * Opens the bundle store of the configuration, creating it if necessary. The S3 client and the signer are loaded only if
+ * used. Throws `StoreNotWritable`, `StoreRefused`, `StoreUnreachable`.
  */
 export async function openBundleStore(config: BundlePlaceConfig): Promise<BundleStore> {
   const signer = await signerOf(config);
@@ -16,7 +16,7 @@ export async function openBundleStore(config: BundlePlaceConfig): Promise<Bundle
   return S3BundleStore.open({ ...config, signer, agents: await proxyAgents(config.endpoint) });
 }
 
-/** What signs the manifests of new versions; undefined when the configuration names no key. */
+/** Signer for the manifests of new versions; undefined without a configured key. */
 async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner | undefined> {
   if (!signing) return undefined;
   const { ManifestSigner } = await import('../bundle/signing/manifest-signer.ts');
@@ -24,7 +24,7 @@ async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner 
   return new ManifestSigner({ keyFile, password: password && (() => password.read()) });
 }
 
-/** Agents for the proxy of the environment, undefined for none: the S3 client knows of no proxies by itself. */
+/** Agents for the proxy of the environment, which the S3 client ignores; undefined for none. */
 async function proxyAgents(endpoint = 'https://s3.amazonaws.com') {
   const { proxyFor } = await import('../service/proxy.ts');
   const proxy = proxyFor(new URL(endpoint), process.env);

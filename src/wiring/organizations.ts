@@ -27,7 +27,7 @@ export function organizationsOf(config: Config): Organization[] {
   }));
 }
 
-/** What the schedules of the organization start, at the offsets they have on the server. */
+/** The passes that the organization's schedules start, at their offsets on the server. */
 function spareOf(organization: OrganizationConfig, taskQueue: string): SpareUse | null {
   if (organization.spare !== 'verify') return null;
   const scheduled = desiredSchedules(taskQueue, [organization]).flatMap(({ target, settings }) =>
@@ -38,7 +38,7 @@ function spareOf(organization: OrganizationConfig, taskQueue: string): SpareUse 
   return { windowMs: organization.budget.windowMs, scheduled };
 }
 
-/** Nothing of a request is on its way any more after D: whatever is not answered by then is broken off (B1). */
+/** A request that is not answered within D is broken off, so that none arrives later (B1). */
 function timeoutsFor(arrivalMs: number) {
   return { connectMs: 10_000, firstByteMs: Math.min(30_000, arrivalMs), overallMs: 60_000 };
 }

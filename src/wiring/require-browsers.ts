@@ -8,7 +8,7 @@ export function browsersOf({ organizations }: Config): BrowserChoice[] {
   return [...new Map(choices.map((choice) => [`${choice.program} ${choice.sandbox}`, choice])).values()];
 }
 
-/** Throws `BrowserUnusable` when a browser that the configuration asks for is not there. */
+/** Throws `BrowserUnusable` when a configured browser is missing. */
 export async function requireBrowsers(config: Config): Promise<void> {
   for (const choice of browsersOf(config)) await findBrowser(choice);
 }

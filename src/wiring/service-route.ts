@@ -8,7 +8,7 @@ export type ServiceRoute =
   /** The proxy variables cannot be used; the message may be shown. */
   | { kind: 'unusable'; message: string };
 
-/** The way to `url` by the proxy variables of `environment`, as the service's client goes it. */
+/** The route of the service's client to `url`, by the proxy variables of `environment`. */
 export function routeTo(url: URL, environment: Readonly<Record<string, string | undefined>>): ServiceRoute {
   try {
     const proxy = proxyFor(url, environment);

@@ -5,7 +5,7 @@ import { openFeedbackStore } from '../feedback/open-feedback-store.ts';
 import { feedbackPrivacy } from './feedback-privacy.ts';
 import { openBundleStore } from './open-bundle-store.ts';
 
-/** The stores the configuration names, opened and tried out. The caller closes the feedback store. */
+/** Opens the configured stores and checks that they are writable. The caller closes the feedback store. */
 export async function openStores(config: Config): Promise<{ feedback: FeedbackStore; bundles: BundleStore }> {
   const bundles = await openBundleStore(config.store.bundles);
   await bundles.checkWritable();

@@ -130,7 +130,7 @@ describe('values', () => {
     [
       'privacy.keepFields[1]',
       privacy('comments: drop, keepFields: [locale, contact]'),
-      /does not name; it is "contact"/,
+      /is not in the interface; it is "contact"/,
     ],
     ['privacy.keepFields', privacy('comments: drop, keepFields: locale'), /list of names/],
     ['privacy.retention', privacy('retention: 1h'), /duration from 1d/],

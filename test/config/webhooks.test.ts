@@ -32,7 +32,7 @@ describe('webhooks', () => {
       ['ops', 1],
     ]);
     expect(problemsOf(withWebhooks(webhook(), webhook()))).toEqual([
-      'organizations[0].webhooks[1]: another webhook is called default too: give each a name of its own',
+      'organizations[0].webhooks[1]: another webhook is also called default: give each a different name',
     ]);
   });
 
