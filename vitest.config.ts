@@ -37,7 +37,7 @@ export default defineConfig({
           exclude: [...onServers, ...slow, ...chaos],
           // Files of a worker share its process and what node_modules loaded there, not modules of this repository.
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: '100%',
           sequence: { groupOrder: 0 },
         },
       },

@@ -32,6 +32,5 @@ git ls-files -z --cached --others --exclude-standard --deduplicate |
 
 cd "$copy"
 npm ci --no-progress
-npm run --silent build
 echo "Node $(node --version), headers of $("$npm_config_nodedir/bin/node" --version)"
 npx vitest run --project unit

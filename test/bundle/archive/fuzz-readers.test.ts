@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { smallSite, tar, tarGz, zip } from '../tools/bundle/build-archive.ts';
-import { compare, inputOf } from '../tools/fuzz/compare.ts';
-import { fuzz } from '../tools/fuzz/run.ts';
+import { smallSite, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';
+import { compare, inputOf } from '../../tools/fuzz/compare.ts';
+import { fuzz } from '../../tools/fuzz/run.ts';
 
 const fixedSeed = 20_261_121;
 
