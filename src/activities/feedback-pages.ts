@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { log } from '@temporalio/activity';
 import { digestOfIds } from '../feedback/pass/page-digest.ts';
-import type { PageUpsert, PassRow } from '../feedback/pass/pass-store.ts';
-import { StalePosition } from '../feedback/pass/pass-store.ts';
+import { type PageUpsert, type PassRow, StalePosition } from '../feedback/pass/pass-store.ts';
 import { maxLease, type PermitClass, type PermitWait } from '../model/budget/permits.ts';
 import { expectedDemand } from '../model/planning/expected-demand.ts';
 import type { EntryCounts } from '../model/sync/entry-counts.ts';
-import type { PassSlice } from '../model/sync/pass-slice.ts';
-import { CannotResume, GapInDates, RepeatedCursor } from '../model/sync/pass-slice.ts';
+import { CannotResume, GapInDates, type PassSlice, RepeatedCursor } from '../model/sync/pass-slice.ts';
 import type { SyncState } from '../model/sync/sync.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
 import { BadRequest, ServiceError } from '../service/errors.ts';
@@ -209,19 +207,14 @@ class FetchPagesRun {
 
   async #requestLease(): Promise<Lease | PermitWait> {
     const { org, project, class: kind } = this.#input;
+    const pass = { project, class: kind };
     if (kind === 'verify') {
-      return requestLease(this.#deps.permits, org, {
-        project,
-        class: kind,
-        wants: 1,
-        leave: await this.#neededBySchedules(),
-      });
+      return requestLease(this.#deps.permits, org, { ...pass, wants: 1, leave: await this.#neededBySchedules() });
     }
     const expectedPages = this.#row?.expectedPages ?? null;
     const read = this.#row?.pages ?? 0;
     return requestLease(this.#deps.permits, org, {
-      project,
-      class: kind,
+      ...pass,
       wants: maxLease,
       ...(this.#slice?.outcome === 'checking' ? { mayWait: false } : {}),
       ...(expectedPages === null ? {} : { remaining: Math.max(1, expectedPages - read) }),

@@ -26,7 +26,7 @@ export interface PageContext {
   latestBelievable: string;
   /** The rows stored for the ids of this page. */
   stored: ReadonlyMap<string, FeedbackTable>;
-  /** Takes out what must not be stored. */
+  /** Removes what must not be stored. */
   personal: PersonalData;
 }
 

@@ -39,7 +39,7 @@ export interface SpareQuestion {
 }
 
 /**
- * The windows most worth a spare request, best first, at most `count` (S4 "the slices that change most first").
+ * The windows most worth a spare request, best first, at most `count` (S4).
  * Each reaches to the entries beside it, so that the dates a page covers join those its neighbours cover.
  */
 export function worthReading(question: SpareQuestion, count: number): PlannedSlice[] {
