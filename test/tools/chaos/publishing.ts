@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PartialFile } from '../../../src/bundle/download/partial-file.ts';
-import { PointerMoved } from '../../../src/bundle/store/bundle-store.ts';
-import { changing } from '../../../src/bundle/store/store-errors.ts';
+import { type BundleStore, NoSuchVersion, PointerMoved } from '../../../src/bundle/store/bundle-store.ts';
+import { changing, VersionConflict } from '../../../src/bundle/store/store-errors.ts';
 import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
 import type { BundlePlaceConfig } from '../../../src/config/config.ts';
 import { hashFile } from '../../../src/files/hash-file.ts';
@@ -48,8 +48,8 @@ export async function publishOnce({ store, site, archive, stageId, at }: Publica
   const source = { org: 'acme', domain: siteDomain, jobId: stageId };
   await bundles.saveStaged(stageId, { archive: facts, contentDigest, pages, files, source });
   const version = versionName(at, contentDigest);
-  await bundles.publish(stageId, version);
   try {
+    await bundles.publish(stageId, version);
     await bundles.moveCurrent(siteDomain, version, epoch, new Date(at));
     await bundles.prune(siteDomain, kept);
     await bundles.sweep(new Date());
@@ -58,10 +58,18 @@ export async function publishOnce({ store, site, archive, stageId, at }: Publica
     await rollOutVersion({ bundles, domain: siteDomain, version, target, whileCurrent: true });
     return version;
   } catch (error) {
-    if (!(error instanceof PointerMoved) && !(error instanceof RolloutSuperseded)) throw error;
+    if (!(await isOvertaken(error, bundles, version))) throw error;
     await bundles.discardStaged(stageId);
     return null;
   }
+}
+
+/** Whether another run was quicker: it moved the pointer, or retention removed this version among newer ones. */
+async function isOvertaken(error: unknown, bundles: BundleStore, version: string): Promise<boolean> {
+  if (error instanceof PointerMoved || error instanceof RolloutSuperseded) return true;
+  const stored = (await bundles.inventory(siteDomain)).map((each) => each.version);
+  const isGone = error instanceof VersionConflict && !stored.includes(version);
+  return (isGone || error instanceof NoSuchVersion) && stored.filter((other) => other > version).length >= kept;
 }
 
 /** As a download does it: first the proof of the bytes, then the bytes, then a flush. */
