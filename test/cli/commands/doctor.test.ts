@@ -102,7 +102,7 @@ describe('docferry doctor --key', () => {
     expect(check(`key-accepted:${here.org}`)).toMatchObject({ level: 'ok', detail: expect.stringContaining('prj_1') });
     expect(check(`clock:${here.org}`)).toMatchObject({
       level: 'warning',
-      detail: expect.stringMatching(/^the worker's is (5 min|4 min 5\d s) behind/),
+      detail: expect.stringMatching(/^the worker's clock is (5 min|4 min 5\d s) behind/),
       fix: expect.stringContaining('NTP'),
     });
     expect(exitCode).toBe(0);

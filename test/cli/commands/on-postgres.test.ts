@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL on the command line', () => {
     const here = await place();
     expect(await storeCheck(here)).toMatchObject({
       level: 'ok',
-      detail: expect.stringMatching(/has no tables yet, and they can be made: PostgreSQL \d+\.\d+, without TLS$/),
+      detail: expect.stringMatching(/has no tables yet, and they can be created: PostgreSQL \d+\.\d+, without TLS$/),
     });
     expect(await here.database.rows("select 1 from pg_tables where schemaname = 'public'")).toEqual([]);
     await (await openPostgresFeedbackStore(here.database.place)).close();

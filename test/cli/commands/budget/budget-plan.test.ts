@@ -128,7 +128,7 @@ describe('budget plan', () => {
     expect(stdout).toContain('~ no run has completed yet: estimated, not observed');
     expect(stdout).toContain('7: no incremental passes, so only the other passes bring in new entries');
     expect(stdout).toContain('the hour suffices: 4.1 of 80 requests on average');
-    expect(stdout).toContain('in the store after 2 min 30 s on average; today after 7 min 30 s');
+    expect(stdout).toContain('reaches the store after 2 min 30 s on average; today after 7 min 30 s');
     expect(stdout).toContain('- id: new\n          incremental: { every: 5m }');
   });
 

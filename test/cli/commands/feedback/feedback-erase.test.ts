@@ -116,7 +116,7 @@ describe('the privacy settings', () => {
     expect(checks.find(({ name }) => name === 'feedback-store')).toMatchObject({
       ok: true,
       level: 'warning',
-      detail: expect.stringContaining('6 entries and 3 rejects hold personal data that privacy does not let stay'),
+      detail: expect.stringContaining('6 entries and 3 rejects contain personal data that the privacy settings forbid'),
     });
   });
 });

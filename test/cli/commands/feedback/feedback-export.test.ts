@@ -221,7 +221,7 @@ describe.each([
       },
     });
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('is as it was');
+    expect(stderr).toContain('out is unchanged');
     expect(await readFile(join(cwd, 'out'), 'utf8')).toBe('before');
     expect(await readdir(cwd)).toEqual(before);
   });

@@ -72,7 +72,7 @@ describe('feedback stats', () => {
     expect(stdout).toMatch(/contextual +█{20} +4 +67 %/);
     expect(stdout).toMatch(/thumbs_only +█{10}░{10} +2 +33 %/);
     expect(stdout).toContain('50 % found their page helpful (2 of 4)');
-    expect(stdout).toContain('1 in other months, 1 without a date that can be understood');
+    expect(stdout).toContain('1 in other months, 1 without a readable date');
     expect(stdout).toMatch(/\d{4}-\d\d +█{10}░{10} +50 % +4/);
     expect(stdout).toMatch(/\/worse\uFFFD\[2J +█{20} +1 +0/);
     for (const text of ['PRIVATE', '\u001b']) expect(stdout).not.toContain(text);
