@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ReportFigures, Waits } from '../../model/report/report-figures.ts';
 import type { TimeAxis } from '../../model/report/time-axis.ts';
 import { closedStatuses, openStatuses } from '../../model/sync/feedback-values.ts';
-import { within } from '../database/date-range.ts';
 import { isPostgres } from '../database/is-postgres.ts';
+import { within } from '../database/within-range.ts';
 import { intervalOf, type ReportScope } from './report-scope.ts';
 
 /**

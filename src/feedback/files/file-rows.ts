@@ -1,8 +1,8 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely';
-import { within } from '../database/date-range.ts';
 import { preferIndexes } from '../database/query-plans.ts';
 import { countRows, storedEntries } from '../database/stored-entries.ts';
 import type { FeedbackDatabase, FeedbackTable } from '../database/tables.ts';
+import { within } from '../database/within-range.ts';
 import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
 
 type Db = Kysely<FeedbackDatabase>;
