@@ -1,16 +1,10 @@
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts';
-
-const running: Sandbox[] = [];
-
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((sandbox) => sandbox.stop()));
-});
 
 /** A sandbox that is stopped after the test. */
 export async function sandboxWith(options: SandboxOptions = {}): Promise<Sandbox> {
   const sandbox = await startSandbox({ entries: 120, jobSeconds: 0, ...options });
-  running.push(sandbox);
+  onTestFinished(() => sandbox.stop());
   return sandbox;
 }
 

@@ -1,16 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { LinkSource } from '../../../src/bundle/download/presigned-links.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-const running: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((stop) => stop()));
-});
 
 /** An HTTP server for one test: each request goes to the next handler, and all further ones to the last. */
 export async function serve(...handlers: Handler[]) {
@@ -21,7 +15,7 @@ export async function serve(...handlers: Handler[]) {
     handler?.(request, response);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  running.push(async () => {
+  onTestFinished(async () => {
     server.closeAllConnections();
     await new Promise((done) => server.close(done));
   });
