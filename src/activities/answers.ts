@@ -1,13 +1,13 @@
 import { RateLimited, ServiceError, Unauthorized } from '../service/errors.ts';
 import type { Refusal } from './lease-desk.ts';
 
-/** What the whole organization must wait for: a full window or a refused key. */
+/** A full window or a refused key, for which the whole organization must wait. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof RateLimited) return { throttled: { retryAfterMs: error.retryAfterMs } };
   return error instanceof Unauthorized ? { unauthorized: true } : undefined;
 }
 
-/** Whether the service answered: then the request has arrived. Lost and aborted ones may still be on their way. */
+/** Whether the service answered, so that the request has arrived. Lost and aborted ones may still be on their way. */
 export function isAnswer(error: unknown): boolean {
   return error instanceof ServiceError && error.kind !== 'NetworkError' && error.kind !== 'Aborted';
 }

@@ -29,7 +29,7 @@ export const noFetchYet: FetchDetails = {
 };
 
 const speedEveryMs = 1_000;
-/** The workflow is told seldom, twice as long each time: each word costs it events of its history. */
+/** First interval between signals to the workflow, which then doubles: each signal costs events of its history. */
 const firstTellMs = 10_000;
 
 export interface Fetch {
@@ -42,7 +42,7 @@ export interface Fetch {
   signal: AbortSignal;
 }
 
-/** Downloads a job's archive by links of its own, showing how far it is. Throws what `download` and the service throw. */
+/** Downloads a job's archive, asking for links itself and reporting progress. Throws what `download` and the service throw. */
 export async function fetchArchive(deps: ActivityDependencies, fetch: Fetch): Promise<DownloadResult> {
   const { input, site, file, details, signal } = fetch;
   const { service } = organizationOf(deps, input.org);
@@ -74,7 +74,7 @@ export async function fetchArchive(deps: ActivityDependencies, fetch: Fetch): Pr
           },
         },
       );
-    // What the disk refuses is the store's failure, not the service's.
+    // Disk errors are failures of the store, not of the service.
     const downloaded = await changing(dirname(file), work);
     noteAnnounced(input.domain, downloaded);
     return downloaded;
@@ -83,7 +83,7 @@ export async function fetchArchive(deps: ActivityDependencies, fetch: Fetch): Pr
   }
 }
 
-/** The length of what came counts, and whether it is a whole archive its format tells. */
+/** Logs a wrong announced length. What counts is the actual length, and the format shows whether it is complete. */
 function noteAnnounced(domain: string, { bytes, announcedBytes }: DownloadResult): void {
   if (announcedBytes === null || announcedBytes === bytes) return;
   log.warn('the service announced another length than the archive has', { domain, announcedBytes, bytes });

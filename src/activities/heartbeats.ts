@@ -2,12 +2,12 @@ import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { transient } from './failures.ts';
 
-/** Beats often enough for a heartbeat time-out of a few seconds to find a dead worker. */
+/** Often enough for heartbeat time-outs of a few seconds. */
 const beatEveryMs = 1_000;
 
 /**
- * Runs `work` with a heartbeat every second that carries the latest details, so that a dead worker is noticed quickly
- * and cancellation arrives. A heartbeat without details would erase earlier ones: they are sent every time.
+ * Does `work` with a heartbeat every second, so that a dead worker is noticed quickly and cancellation arrives. Each
+ * heartbeat has the latest details, since one without would erase them.
  */
 export async function withHeartbeats<Details, Result>(
   details: () => Details,
@@ -19,7 +19,7 @@ export async function withHeartbeats<Details, Result>(
     return await work(context.cancellationSignal);
   } catch (error) {
     if (!context.cancellationSignal.aborted) throw error;
-    // A person's cancellation is final; a worker that shuts down, a pause and a reset hand the work to the next attempt.
+    // A cancellation is final; after a worker's shutdown, a pause or a reset, the next attempt continues.
     const { cancelRequested = true } = context.cancellationDetails ?? {};
     if (cancelRequested) throw new CancelledFailure('cancelled');
     throw transient('WorkerShutdown', 'this attempt was ended, the next one goes on');
@@ -29,7 +29,7 @@ export async function withHeartbeats<Details, Result>(
   }
 }
 
-/** Details of the attempt before, or the given ones when there are none or they have another shape. */
+/** Details of the previous attempt, or `fallback` if there are none or their shape differs. */
 export function earlierDetails<Details extends object>(fallback: Details): Details {
   const details: unknown = Context.current().info.heartbeatDetails;
   if (typeof details !== 'object' || details === null) return fallback;

@@ -1,7 +1,7 @@
 import { type BundleStore, type Current, PointerMoved } from '../bundle/store/bundle-store.ts';
 import { SiteHeld, type SiteHold } from '../bundle/store/site-holds.ts';
 
-/** When a version became current, and what must still be current until then; null for nothing yet. */
+/** When a version becomes current, and what must still be current then; null for the first version. */
 export interface Promotion {
   expected: Current | null;
   publishedAt: number;
@@ -10,8 +10,8 @@ export interface Promotion {
 const tries = 5;
 
 /**
- * Makes a version current, unless the site is held: then it is noted as waiting, and the hold is the answer. Safe to
- * repeat. Throws `PointerMoved` and what the store throws.
+ * Makes a version current. If the site is held, notes it as waiting instead and returns the hold. Safe to repeat. Throws
+ * `PointerMoved` and what the store throws.
  */
 export async function promoteUnlessHeld(
   bundles: Pick<BundleStore, 'moveCurrent' | 'current' | 'holds'>,
@@ -31,7 +31,7 @@ export async function promoteUnlessHeld(
       if (hold !== null) return hold;
       if (left <= 1) throw error;
       if (error instanceof SiteHeld) continue;
-      // A hold that has ended may have left another epoch; what is in service is still what this run knows.
+      // A hold that has ended may have changed the epoch, but not what is in service.
       const now = await bundles.current(domain);
       if (now === null || now.epoch === epoch || !isSame(now, expected)) throw error;
       epoch = now.epoch;
@@ -39,7 +39,7 @@ export async function promoteUnlessHeld(
   }
 }
 
-/** Put into service by the same publication, whatever happened to the epoch. */
+/** Whether both are the same publication, whatever the epoch. */
 function isSame(now: Current, before: Current | null): boolean {
   return now.version === before?.version && now.publishedAt === before.publishedAt;
 }

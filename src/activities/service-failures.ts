@@ -14,14 +14,14 @@ import {
 import { isTemporalFailure, permanent, transient } from './failures.ts';
 
 /**
- * Attempts after which a service that answers in JSON of its own is believed to mean it: minutes, for a bundle that is
- * still being made. A gateway's page in place of an answer is an outage, which is sat out.
+ * Attempts (some minutes) after which malformed JSON from the service is final: a bundle may still be in the making. A
+ * gateway's page instead of an answer is an outage, which is waited out.
  */
 const patientAttempts = 10;
 
 /**
- * The failure a workflow sees for an error of the documentation service: type and message, nothing else. `attempt`: of
- * the activity.
+ * The failure a workflow sees for an error of the documentation service: only type and message. `attempt` is that of the
+ * activity.
  */
 export function serviceFailure(error: unknown, attempt = 1): Error {
   if (isTemporalFailure(error)) return error;

@@ -25,7 +25,7 @@ export const createRolloutActivities = (deps: ActivityDependencies) => ({
     requireStore('bundle', input.storeId, deps.bundles.identity);
     const { domain, version } = input;
     const target = siteOf(deps, input.org, domain).targets.find((candidate) => candidate.name === input.target);
-    if (!target) throw permanent('InvalidInput', `rollout target ${input.target} is not in the configuration any more`);
+    if (!target) throw permanent('InvalidInput', `rollout target ${input.target} is no longer in the configuration`);
     return withHeartbeats(
       () => ({ version }),
       async (signal) => {
@@ -48,11 +48,11 @@ export const createRolloutActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/** What is refused until a person mends it is not tried again: the next export does so (E6). */
+/** A refusal that a person must fix is not retried; the next export tries again (E6). */
 function rolloutFailure(error: unknown): Error {
   if (isTemporalFailure(error)) return error;
   const message = error instanceof Error ? error.message : 'unknown failure';
   if (error instanceof RolloutSuperseded) return permanent('Superseded', message);
-  const mended = error instanceof TargetRefused || error instanceof NoSuchVersion || error instanceof VersionDamaged;
-  return mended ? permanent('RolloutFailed', message) : (storeFailure(error) ?? transient('RolloutFailed', message));
+  const isFinal = error instanceof TargetRefused || error instanceof NoSuchVersion || error instanceof VersionDamaged;
+  return isFinal ? permanent('RolloutFailed', message) : (storeFailure(error) ?? transient('RolloutFailed', message));
 }

@@ -13,8 +13,8 @@ import {
 import { permanent, transient } from './failures.ts';
 
 /**
- * The failure a workflow sees for an error of the bundle store; null for other errors. What nobody but a person can
- * mend ends the step; a full disk, credentials about to be renewed and a store that is down may pass.
+ * The failure a workflow sees for an error of the bundle store; null for other errors. What only a person can fix is
+ * final; a full disk, credentials about to be renewed and a store that is down are transient.
  */
 export function storeFailure(error: unknown): ApplicationFailure | null {
   if (error instanceof VersionConflict || error instanceof StagedChanged || error instanceof VersionDamaged) {

@@ -8,13 +8,13 @@ import { type Refusal, requestLease, settleLease } from './lease-desk.ts';
 import { Lease, LeaseOver } from './leases.ts';
 import { serviceFailure } from './service-failures.ts';
 
-/** A permit that is free later than this is not waited for: somebody is looking. */
+/** Longest wait for a permit: a person is watching. */
 const longestWaitMs = 10_000;
 
 export const createKeyActivities = (deps: ActivityDependencies) => ({
   /**
-   * Asks the service for one entry of the organization's first project: one request at most, under a permit of the
-   * budget. What the service answers is a normal result.
+   * Asks the service for one entry of the organization's first project: at most one request, under a permit of the
+   * budget. Any answer of the service is a normal result.
    */
   async checkKey({ org }: { org: string }): Promise<KeyCheck> {
     const [project] = organizationOf(deps, org).projects;

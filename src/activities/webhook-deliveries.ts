@@ -6,14 +6,14 @@ import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
 import { permanent, transient } from './failures.ts';
 
-/** Attempts after which a refusal that is no matter of load is believed. */
+/** Attempts after which a refusal is final, unless it is a matter of load. */
 const refusalsBelieved = 8;
 
 export const createWebhookActivities = (deps: ActivityDependencies) => ({
   /**
-   * Sends a message once; Temporal tries again. A receiver that is gone (410) is not asked again; any other refusal but
-   * 408 and 429 only a few times, since somebody may be mending it. Failures name the webhook and the status, never the
-   * address or what was answered.
+   * Sends a message once; Temporal retries. A receiver that is gone (410) is never retried; other 4xx than 408 and 429
+   * only a few times, since the receiver may be under repair. Failures name the webhook and the status, never the address
+   * or the answer.
    */
   async sendWebhook(delivery: WebhookDelivery): Promise<WebhookReceipt> {
     const { org, webhook, messageId } = delivery;
@@ -41,12 +41,12 @@ async function answerTo(deps: ActivityDependencies, delivery: WebhookDelivery, w
     if (error instanceof WebhookUnreachable) {
       throw transient('WebhookUnreachable', `${which} cannot be reached: ${error.message}`);
     }
-    // What is wrong with its settings is the configuration's to tell: nothing of them gets into a history.
+    // Nothing about its settings gets into a history; `docferry doctor` tells what is wrong.
     throw permanent('InvalidInput', `${which} cannot be used: \`docferry doctor\` says why`);
   }
 }
 
-/** What the receiver asks for, at least a second; undefined when it says nothing. */
+/** The delay that the receiver asks for, at least a second; undefined for none. */
 function retryInMs(header: string | null): number | undefined {
   const told = readRetryAfter(header ?? undefined, undefined, Date.now());
   return told === null ? undefined : Math.max(1_000, told);

@@ -15,15 +15,15 @@ export interface DocumentationServiceOptions {
   baseUrl: string;
   /** Base address of the analytics area where it differs (service-interface.md appendix). */
   analyticsBaseUrl?: string;
-  /** The organization's admin API key; asked for every request, so that it may change. */
+  /** Returns the organization's admin API key; called for every request, so that it may change. */
   apiKey: () => string;
   /** Allow http:// to hosts other than this machine. */
   allowInsecure?: boolean;
   timeouts?: Partial<Timeouts>;
-  /** Limits of answers in bytes, after decompression. */
+  /** Longest answers in bytes, after decompression. */
   maxResponseBytes?: { feedback?: number; other?: number };
   userAgent?: string;
-  /** Certificate authorities in place of the system's, in PEM. `NODE_EXTRA_CA_CERTS` needs nothing here. */
+  /** Certificate authorities in PEM instead of the system's; not needed for `NODE_EXTRA_CA_CERTS`. */
   ca?: tls.ConnectionOptions['ca'];
   /** Where `HTTPS_PROXY` and the like are looked up. */
   environment?: Readonly<Record<string, string | undefined>>;
@@ -35,8 +35,8 @@ const longestFeedbackAnswer = 64 * 1024 * 1024;
 const longestOtherAnswer = 1024 * 1024;
 
 /**
- * The documentation service over HTTP (service-interface.md). Throws `TypeError` for a base address that is no https:// URL
- * (http:// for this machine, or anywhere with `allowInsecure`).
+ * The documentation service over HTTP (service-interface.md). Throws `TypeError` unless the base address is an https://
+ * URL (or http:// for this machine, or anywhere with `allowInsecure`).
  */
 export function createDocumentationService(options: DocumentationServiceOptions): DocumentationService {
   const exportArea = openArea(options.baseUrl, options);
@@ -85,8 +85,8 @@ function openArea(baseUrl: string, options: DocumentationServiceOptions) {
     proxy: () => proxyFor(base, options.environment ?? process.env),
   };
   const kept = new ServiceAgent({ ...agentOptions, keepAlive: true });
-  // A kept connection may be closing while one writes on it, which leaves open whether the request arrived. For a
-  // POST that would mean a job too many: each gets a connection of its own.
+  // A kept connection may close during a request, which leaves open whether it arrived. A repeated POST could start a
+  // second job, so each gets a new connection.
   const fresh = new ServiceAgent({ ...agentOptions, keepAlive: false });
 
   return {
@@ -128,10 +128,10 @@ function readBaseUrl(text: string, allowInsecure: boolean): URL {
   throw new TypeError('the base address must begin with https:// (allowInsecure permits http://)');
 }
 
-/** Path segments are encoded; what cannot be encoded, or would mean another folder, never leaves. */
+/** Encodes a path segment. Throws for what cannot be encoded or would change the path. */
 function encodeSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..' || /\p{Cs}/u.test(segment)) {
-    throw new BadRequest('this is no project or job id');
+    throw new BadRequest('this is not a project or job id');
   }
   return encodeURIComponent(segment);
 }
@@ -139,7 +139,7 @@ function encodeSegment(segment: string): string {
 function readKey(apiKey: () => string): string {
   const key = apiKey();
   if (!/^[\x21-\x7e]+$/.test(key)) {
-    throw new Unauthorized('the API key is empty or holds characters that no key has', 'check the API key');
+    throw new Unauthorized('the API key is empty or has invalid characters', 'check the API key');
   }
   return key;
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** Names the field and what it held by type, never by content: `contact: expected string, got number`. */
+/** Names the field and the type of its value, never the value: `contact: expected string, got number`. */
 export function describeIssue(error: z.ZodError, input: unknown): string {
   const issue = error.issues[0];
   if (issue === undefined) return 'not understood';

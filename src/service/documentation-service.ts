@@ -14,13 +14,13 @@ export interface FeedbackQuery {
 
 export interface FeedbackPage {
   entries: FeedbackEntry[];
-  /** Entries that could not be understood; kept aside, never dropped (S1). */
+  /** Unreadable entries; stored separately, never dropped (S1). */
   rejected: RejectedEntry[];
   nextCursor: string | null;
   hasMore: boolean;
 }
 
-/** How far a job is, read from any shape of `progress` that can be understood. */
+/** State of a job, with its progress from any readable shape. */
 export interface ExportJob {
   jobId: string;
   /** As sent. */
@@ -50,11 +50,11 @@ export interface RequestOptions {
    */
   beforeSend?: () => void;
   /**
-   * Called once the request is written, before anything can end it. A process that was stopped since `beforeSend` sees
+   * Called once the request is written, before anything can end it. A process that was stopped after `beforeSend` notices
    * here how late it is (B1). Must not throw.
    */
   afterWrite?: () => void;
-  /** Called with the service's clock, by the `Date` of its answer, in milliseconds; not when that is missing. */
+  /** Called with the `Date` of the service's answer in milliseconds, if it has one. */
   onDate?: (serviceMs: number) => void;
 }
 

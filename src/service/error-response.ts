@@ -16,18 +16,18 @@ import { errorResponseSchema } from './schemas.ts';
 const maxTextLength = 300;
 const maxDetails = 20;
 
-/** An answer that is no success: what is known of it. */
+/** An unsuccessful answer. */
 export interface FailedAnswer {
   status: number;
   retryAfter: string | undefined;
   date: string | undefined;
-  /** Null when it was cut short or too long; the status counts all the same. */
+  /** Null when it was cut short or too long. */
   text: string | null;
 }
 
 /**
- * The error for an answer whose status is not 2xx (service-interface.md "Errors" and appendix). Gateways answer with HTML or
- * nothing: the status alone decides, the body only adds the service's own words.
+ * The error for an answer whose status is not 2xx (service-interface.md). Gateways answer with HTML or nothing, so the
+ * status alone decides; the body only adds the service's own words.
  */
 export function errorFor(answer: FailedAnswer, secrets: readonly string[], nowMs: number): ServiceError {
   const { status } = answer;

@@ -1,4 +1,4 @@
-/** Names of the ways a call to the documentation service fails; stable, used as failure types. */
+/** Kinds of failed calls to the documentation service; stable, used as failure types. */
 export type ServiceErrorKind =
   | 'Unauthorized'
   | 'PlanRequired'
@@ -12,12 +12,12 @@ export type ServiceErrorKind =
   | 'Aborted';
 
 /**
- * A call to the documentation service failed. Holds only text that may be shown and logged: never the request,
- * headers, a URL, an answer's body or the HTTP client's own error (X1), so there is no `cause`.
+ * A call to the documentation service failed. Contains only text that may be shown and logged: no request, headers, URL,
+ * body or error of the HTTP client (X1), so there is no `cause`.
  */
 export abstract class ServiceError extends Error {
   abstract readonly kind: ServiceErrorKind;
-  /** What a person can do about it; null when there is nothing to do but wait. */
+  /** What a person can do about it; null when waiting is all. */
   readonly hint: string | null;
 
   constructor(message: string, hint: string | null) {
@@ -38,7 +38,7 @@ export class PlanRequired extends ServiceError {
   readonly kind = 'PlanRequired';
 }
 
-/** 400 and every other 4xx without a class of its own: asking again unchanged will not help. */
+/** 400 and all other 4xx without their own class: repeating the request will not help. */
 export class BadRequest extends ServiceError {
   override readonly name = 'BadRequest';
   readonly kind = 'BadRequest';
@@ -76,7 +76,7 @@ export class RateLimited extends ServiceError {
   }
 }
 
-/** 5xx, 408 and 425: the service or a gateway before it is in trouble; asking again later may help. */
+/** 5xx, 408 and 425: the service or a gateway has a problem; asking again later may help. */
 export class ServerError extends ServiceError {
   override readonly name = 'ServerError';
   readonly kind = 'ServerError';
@@ -91,7 +91,7 @@ export class ServerError extends ServiceError {
   }
 }
 
-/** No whole answer came. */
+/** No complete answer came. */
 export class NetworkError extends ServiceError {
   override readonly name = 'NetworkError';
   readonly kind = 'NetworkError';
@@ -107,11 +107,11 @@ export class NetworkError extends ServiceError {
   }
 }
 
-/** A whole answer came that is not what the interface describes: a redirect, no JSON, a missing field, too long. */
+/** A complete answer that does not follow the interface: a redirect, no JSON, a missing field, too long. */
 export class MalformedResponse extends ServiceError {
   override readonly name = 'MalformedResponse';
   readonly kind = 'MalformedResponse';
-  /** It was JSON: the service itself answered, and not a gateway's page in its place. */
+  /** It was JSON, so the service itself answered and not a gateway. */
   readonly wasJson: boolean;
 
   constructor(message: string, hint: string | null = null, wasJson = false) {

@@ -11,9 +11,9 @@ import { resetConnection } from './service-connection.ts';
 
 /** Time limits in milliseconds. */
 export interface Timeouts {
-  /** Until the connection is ready: name, TCP, proxy, TLS. */
+  /** Until the connection is ready: DNS, TCP, proxy, TLS. */
   connectMs: number;
-  /** From the request's leaving to the answer's headers. */
+  /** From sending the request to the answer's headers. */
   firstByteMs: number;
   /** The whole call. */
   overallMs: number;
@@ -37,11 +37,11 @@ export interface Answer {
 }
 
 interface State {
-  /** The connection, once the request has it. */
+  /** The request's connection, once it is ready. */
   socket: Socket | null;
-  /** The request may have left. */
+  /** Whether the request may have been sent. */
   sent: boolean;
-  /** Why we ended the call ourselves. */
+  /** Why the call was ended on this side. */
   ended: { reason: unknown } | null;
   /** The request's own error, before axios wraps it. */
   failure: unknown;
@@ -54,8 +54,8 @@ const maxErrorBytes = 64 * 1024;
  * `MalformedResponse` (too long), `Aborted`, or what `beforeSend` threw.
  *
  * `beforeSend` runs when the connection is ready (see `ServiceAgent`), in the same turn of the event loop in which the
- * request is handed to the operating system. Until `firstByteMs` later it has been answered, or the connection is
- * reset and what the system had not sent yet is thrown away: this bounds its arrival (B1).
+ * request is handed to the operating system. If it is not answered within `firstByteMs`, the connection is reset and
+ * unsent bytes are thrown away: this bounds its arrival (B1).
  */
 export async function exchange(
   request: OutgoingRequest,
@@ -97,7 +97,7 @@ export async function exchange(
           return;
         }
         state.sent = true;
-        // Node writes when this turn's listeners are through, and timers that ran out meanwhile come after that.
+        // Node writes after this turn's listeners, and before timers that expired meanwhile.
         if (options.afterWrite) process.nextTick(options.afterWrite);
         answering = limit(timeouts.firstByteMs, 'did not answer');
       });
@@ -127,7 +127,7 @@ export async function exchange(
   }
 }
 
-/** Everything that axios would do by itself beyond one request and its bytes is off. */
+/** Turns off everything that axios would do beyond one plain request. */
 function toAxios(request: OutgoingRequest) {
   return {
     method: request.method,

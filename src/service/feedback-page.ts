@@ -8,16 +8,16 @@ import { parseJson } from './parse-json.ts';
 import { feedbackEntrySchemas, feedbackResponseSchema } from './schemas.ts';
 
 /**
- * Characters of an id that every database takes as a key (an index of PostgreSQL holds 2,700 bytes a row). An entry with
- * a longer one is kept aside, instead of failing its page at each try.
+ * Longest id that every database accepts as a key (an index row of PostgreSQL has 2,700 bytes). An entry with a longer
+ * one is rejected, instead of failing its page at each try.
  */
 const longestId = 512;
 
 const baseFields = new Set(['id', 'path', 'comment', 'createdAt', 'source', 'status']);
 
 /**
- * Reads a "Feedback response" (service-interface.md). Throws `MalformedResponse` when the page itself cannot be understood; an
- * entry that cannot becomes a `RejectedEntry` instead.
+ * Reads a "Feedback response" (service-interface.md). Throws `MalformedResponse` when the page itself is unreadable; an
+ * unreadable entry becomes a `RejectedEntry`.
  */
 export function readFeedbackPage(text: string): FeedbackPage {
   const json = parseJson(text);
@@ -39,7 +39,7 @@ export function readFeedbackPage(text: string): FeedbackPage {
   return { entries, rejected, nextCursor: page.data.nextCursor || null, hasMore: page.data.hasMore };
 }
 
-/** The entry, or the reason why it cannot be understood. */
+/** The entry, or the reason why it is unreadable. */
 function readEntry(value: unknown): FeedbackEntry | string {
   const base = feedbackEntrySchemas.base.safeParse(value);
   if (!base.success) return describeIssue(base.error, value);
@@ -56,8 +56,8 @@ function readEntry(value: unknown): FeedbackEntry | string {
 type Variant = Pick<FeedbackEntry, 'helpful' | 'contact' | 'code' | 'filename' | 'lang'>;
 
 /**
- * Takes the variants' fields out of `rest`. On an entry of another variant such a field is unknown to the interface:
- * taken where it has the right type, else left among the unknown ones.
+ * Takes the variants' fields out of `rest`. An entry of another variant may have such a field too: it is taken if it has
+ * the right type, otherwise left among the unknown ones.
  */
 function takeVariant(rest: Map<string, unknown>): Variant {
   return {

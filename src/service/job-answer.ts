@@ -63,7 +63,7 @@ function toExportJob(jobId: string, status: string, details: JobDetails, secrets
   };
 }
 
-/** However it is written: a `COMPLETED` job taken for a running one would never end. */
+/** Ignores case: a `COMPLETED` job that counts as running would never end. */
 function stateOf(status: string): ExportJob['state'] {
   const word = status.trim().toLowerCase();
   return word === 'completed' || word === 'failed' ? word : 'running';

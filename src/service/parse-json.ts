@@ -1,6 +1,6 @@
 import { MalformedResponse } from './errors.ts';
 
-/** `JSON.parse` that throws `MalformedResponse` and never quotes the text, as `SyntaxError` does. */
+/** `JSON.parse` that throws `MalformedResponse`, which, unlike `SyntaxError`, never quotes the text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -9,11 +9,11 @@ const percentText = new RegExp(`^${numberPattern} *%$`);
 const ratioText = new RegExp(`^${numberPattern} *(?:/|of) *${numberPattern}$`);
 
 /**
- * How far a job is, 0 to 100, from any shape of `progress` that can be understood; null otherwise. Never throws.
- * The interface leaves type and unit open ("not shown"); a live deployment sends a percentage (appendix).
+ * Progress of a job, 0 to 100, from any readable shape of `progress`; null otherwise. Never throws. The interface leaves
+ * type and unit open; a live deployment sends a percentage (service-interface.md).
  *
- * A bare number between 0 and 1 is taken for a fraction, and a bare 1 for unknown, since it may mean 1 % or all:
- * believing too little would make the next poll hours late, believing too much costs a poll.
+ * A bare number between 0 and 1 counts as a fraction, and a bare 1 as unknown, since it may mean 1 % or all: reading too
+ * little would make the next poll hours late, reading too much costs one poll.
  */
 export function readProgress(progress: unknown): number | null {
   if (typeof progress === 'number') return fromBareNumber(progress);

@@ -1,6 +1,6 @@
 import { isLoopback } from '../model/loopback.ts';
 
-/** The way through the proxy is closed: what it answered is not the service's answer, whatever the status. */
+/** The proxy opened no tunnel; its answer is not the service's, whatever the status. */
 export class ProxyFailed extends Error {
   override readonly name = 'ProxyFailed';
 }

@@ -1,6 +1,6 @@
 const removed = '[removed]';
 
-/** Printable text with anything that could be a link, a key or an address taken out, in this order. */
+/** Patterns of what could be a link, a key or an address; removed in this order. */
 const sensitive = [
   /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi,
   /\b(bearer|basic|token)\s+\S+/gi,
@@ -10,12 +10,11 @@ const sensitive = [
 ];
 
 /**
- * Makes a text of the service's fit to be shown and logged (X1): links, bearer tokens, e-mail addresses,
- * `secrets` and whatever looks like a key are replaced, control characters become spaces, the rest is cut to
- * `maxLength` characters.
+ * Makes a text of the service safe to show and log (X1): replaces links, bearer tokens, e-mail addresses, `secrets` and
+ * whatever looks like a key, turns control characters into spaces, and cuts the rest to `maxLength` characters.
  */
 export function safeText(text: string, secrets: readonly string[], maxLength: number): string {
-  // A service may send megabytes here; nothing past this point would survive the cut.
+  // A service may send megabytes; nothing beyond this would survive the cut.
   let result = text.slice(0, maxLength * 8);
   for (const secret of secrets) {
     if (secret !== '') result = result.replaceAll(secret, removed);

@@ -4,7 +4,7 @@ import net from 'node:net';
 import type tls from 'node:tls';
 import { openConnection } from './service-connection.ts';
 
-/** A server closes idle connections after 5 s or more; ending them earlier avoids writing on one that is closing. */
+/** Servers close idle connections after 5 s or more; closing them earlier avoids writing on a closing one. */
 const idleMs = 4_000;
 
 /** What `ServiceAgent` needs in the options of `http.request`. */
@@ -23,14 +23,14 @@ export interface ServiceAgentOptions {
 }
 
 /**
- * An agent whose sockets are ready to write on when the request gets them, whether new or kept: between the request's
- * `socket` event and its bytes there is no waiting. (Node's own agents hand out sockets that still connect, and the
- * tunnel of axios 1.21 passes a proxy's refusal off as the service's answer.) For `http.request`, TLS included.
+ * An agent whose sockets, new or kept, are ready when the request gets them: nothing is waited for between the request's
+ * `socket` event and its bytes. (Node's own agents hand out sockets that still connect, and the tunnel of axios 1.21
+ * passes a proxy's refusal off as the service's answer.) For `http.request`, TLS included.
  */
 export class ServiceAgent extends http.Agent {
   readonly protocol: string;
   readonly defaultPort: number;
-  /** Set by Node's own constructor, which its types leave out; whoever asks for an `https.Agent` looks for it. */
+  /** Set by Node's constructor but missing in its types; users of an `https.Agent` read it. */
   declare readonly options: https.AgentOptions;
   readonly #options: ServiceAgentOptions;
 
@@ -47,7 +47,7 @@ export class ServiceAgent extends http.Agent {
   ): null {
     this.#open(options).then(
       (socket) => callback?.(null, socket),
-      // The socket is not looked at beside an error.
+      // With an error, the socket is ignored.
       (error: Error) => callback?.(error, new net.Socket()),
     );
     return null;

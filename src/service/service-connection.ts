@@ -3,7 +3,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { ProxyFailed } from './proxy.ts';
 
-/** Where a connection shall lead. */
+/** Destination of a connection. */
 export interface Destination {
   host: string;
   port: number;
@@ -14,7 +14,7 @@ export interface Destination {
 
 const maxProxyHeadBytes = 16 * 1024;
 
-/** The TCP socket under each socket that was handed out. */
+/** The TCP socket under each socket handed out. */
 const tcpSockets = new WeakMap<object, net.Socket>();
 
 /**
@@ -25,7 +25,7 @@ export async function openConnection(destination: Destination, signal: AbortSign
   const { proxy } = destination;
   const hop = proxy === null ? destination : { host: bareHost(proxy), port: portOf(proxy) };
   const tcp = net.connect({ host: hop.host, port: hop.port });
-  // Whoever waits hears of an error; this keeps one that comes between two waits from ending the process.
+  // Each wait below sees errors; without this listener one between two waits would end the process.
   tcp.on('error', () => {});
   try {
     await once(tcp, 'connect', { signal });
@@ -46,8 +46,8 @@ export async function openConnection(destination: Destination, signal: AbortSign
 }
 
 /**
- * Closes a connection so that bytes still waiting in the system's send buffer are thrown away (TCP reset): after this
- * nothing can arrive late. Until `closed` is called nobody may destroy `socket`: with TLS, Node 20 would crash.
+ * Closes a connection by TCP reset, which throws away the bytes in the send buffer, so that nothing arrives late. Do not
+ * destroy `socket` before `closed` is called: with TLS, Node 20 would crash.
  */
 export function resetConnection(socket: net.Socket, closed: () => void): void {
   const tcp = tcpSockets.get(socket) ?? socket;
@@ -81,7 +81,7 @@ async function openTunnel(socket: net.Socket, to: Destination, proxy: URL, signa
   }
 }
 
-/** Reads up to the empty line after the headers; more than that would not belong to a fresh tunnel. */
+/** Reads up to the empty line after the headers; a fresh tunnel sends no more. */
 async function readHead(socket: net.Socket, signal: AbortSignal): Promise<string> {
   let head = '';
   const collect = (chunk: Buffer) => {

@@ -39,7 +39,7 @@ describe('checkKeptVersion', { timeout: 60_000 }, () => {
     expect(await check()).toEqual({ current: null });
   });
 
-  it('accepts as many entries as a version of so many files had, above what is the default', async () => {
+  it('accepts as many entries as a version with this many files had, above the default', async () => {
     const folders = 'b/c/d/e/f/g/h/i';
     // Nine folders each: 201,000 entries.
     const deep = Array.from({ length: 20_100 }, (_, n) => ({ name: `${n}/${folders}/x.html` }));

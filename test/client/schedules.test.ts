@@ -151,7 +151,7 @@ describe('applying the schedules of the configuration', () => {
     for (const id of made) expect((await env.client.schedule.getHandle(id).describe()).scheduleId).toBe(id);
   });
 
-  it('removes the schedule of a removed project and cancels its work, whoever started that', async () => {
+  it('removes the schedule of a removed project and cancels its work, scheduled or not', async () => {
     const queue = newQueue();
     await applySchedules(env.client, queue, [organization(queue)]);
     await expect.poll(async () => (await ownedSchedules(env.client, queue)).length).toBe(2);

@@ -154,7 +154,7 @@ describe('analytics faults', () => {
     ['offset', 1, 0],
     ['offset', 0, 1],
   ] as const)(
-    'adds and deletes while somebody reads (%s, %d added, %d deleted)',
+    'adds and deletes during reads (%s, %d added, %d deleted)',
     async (cursorKind, added, deleted) => {
       const sandbox = await sandboxWith({ entries: 300, nullDates: 0, order: 'newest', cursorKind });
       const before = new Set([...sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id));

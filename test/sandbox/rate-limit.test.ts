@@ -110,7 +110,7 @@ describe('a 429', () => {
     expect((await getFeedback(sandbox)).headers.has('retry-after')).toBe(false);
   });
 
-  it('can be forced, so many times', async () => {
+  it('can be forced, as often as asked', async () => {
     const sandbox = await sandboxWith({ faults: { force429: 2, force429WaitMs: 7_000 } });
     const response = await getFeedback(sandbox);
     expect(response.status).toBe(429);

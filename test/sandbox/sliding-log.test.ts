@@ -66,7 +66,7 @@ describe('SlidingWindow', () => {
 });
 
 describe('FixedWindow', () => {
-  it('starts anew at each multiple of its length', () => {
+  it('starts over at each multiple of its length', () => {
     const window = new FixedWindow(1, 1_000);
     window.count(1_900);
     expect(window.hasRoom(1_999)).toBe(false);

@@ -197,7 +197,7 @@ describe('storage faults', () => {
     expect((await bytesOf(response)).length).toBeGreaterThan(objectSize);
   });
 
-  it('answers 503 so many times', async () => {
+  it('answers 503 as often as asked', async () => {
     const { link } = await exportedWith({ faults: { storageErrors: 1 } });
     const response = await load(link);
     expect(response.status).toBe(503);

@@ -45,7 +45,7 @@ const readOnly = () => Promise.reject(ApplicationFailure.nonRetryable('read-only
 const start = async (taskQueue: string, request: ExportInput) =>
   (await startExport(env.client, taskQueue, request, 'join')).handle;
 
-/** Time passes as on a clock while nobody waits for a result: it is let skip the wait for the job. */
+/** Time stands still unless a client waits for a result: it skips the wait for the job. */
 async function untilItWaits({ org, domain }: ExportInput) {
   await env.sleep('1 minute');
   const state = () => exportState(env.client, org, domain);
@@ -110,7 +110,7 @@ describe('an export that needs approval', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rejected', version: null }]);
   });
 
-  it('counts as rejected when nobody decides in time', async () => {
+  it('counts as rejected without a decision in time', async () => {
     const { activities, calls } = approvalActivities();
     await withWorker(env, activities, async ({ taskQueue }) => {
       const startedAt = await env.currentTimeMs();
@@ -164,7 +164,7 @@ describe('an export that needs approval', () => {
     });
   });
 
-  it('asks nobody about unchanged content, a few pages, or while the site is held', async () => {
+  it('needs no approval for unchanged content, a few pages, or a held site', async () => {
     const same = approvalActivities({
       fetchBundle: async () => ({ ...bundle, contentDigest: current.contentDigest, current }),
     });
@@ -186,7 +186,7 @@ describe('an export that needs approval', () => {
     expect(held.calls.publishVersion).toMatchObject([{ awaitsApproval: true }, { awaitsApproval: false }]);
   });
 
-  it('goes on with the held version when the site is held while a person decides', async () => {
+  it('keeps the held version when the site is held during the approval', async () => {
     const { activities, calls } = approvalActivities({ promoteVersion: async () => ({ heldAt: current.version }) });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const request = input();

@@ -65,7 +65,7 @@ describe('exportSite', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'published', jobId: 'job-1' }]);
   });
 
-  it('polls seldom while a four-hour job runs, with every wait on a durable timer', async () => {
+  it('polls rarely during a four-hour job, with every wait on a durable timer', async () => {
     let startedAt = 0;
     const { activities } = exportActivities({
       planExport: async () => ({ ...sitePlan, jobTimeoutMs: 5 * 3_600_000, jobAttempts: 1, targets: [] }),
@@ -304,7 +304,7 @@ describe('exportSite', () => {
     await withWorker(env, activities, async ({ taskQueue }) => {
       const request = input();
       const handle = await start(taskQueue, request);
-      // Time is skipped only while somebody waits for the result.
+      // Time is skipped only while a client waits for the result.
       const ended = expect(handle.result()).rejects.toThrow();
       await expect
         .poll(() => exportState(env.client, request.org, request.domain), { interval: 20 })
@@ -402,7 +402,7 @@ describe('exportSite', () => {
     await withWorker(env, activities, async ({ taskQueue }) => {
       const request = input();
       const handle = await start(taskQueue, request);
-      // Time is skipped only while somebody waits for the result.
+      // Time is skipped only while a client waits for the result.
       const ended = handle.result();
       await recording.opened;
       await handle.cancel();

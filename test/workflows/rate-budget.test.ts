@@ -92,7 +92,7 @@ describe('rateBudget on the real server', () => {
     });
   });
 
-  it('is set by hand for a while, then follows the configuration again', async () => {
+  it('is overridden for a time, then follows the configuration again', async () => {
     await withBudget(async ({ org, client, ask }) => {
       expect(await client.override(org, { requests: 3, forMs: null })).toMatchObject({ limit: 3, available: 3 });
       expect(await ask('q1')).toMatchObject({ kind: 'granted', notBefore: expect.any(Array) });
@@ -106,7 +106,7 @@ describe('rateBudget on the real server', () => {
     });
   });
 
-  it('refuses what makes no sense, and says why', async () => {
+  it('refuses invalid overrides, and says why', async () => {
     await withBudget(async ({ org, client }) => {
       await client.configure(org);
       for (const override of [{ requests: 0 }, { requests: 2.5 }, { reserve: 20 }, { requests: 5, reserve: 5 }]) {
@@ -116,7 +116,7 @@ describe('rateBudget on the real server', () => {
     });
   });
 
-  it('grants nothing while paused by hand, and wakes whoever waits when resumed', async () => {
+  it('grants nothing while paused by hand, and wakes waiters when resumed', async () => {
     await withBudget(async ({ org, client, ask }) => {
       expect(await client.pause(org, { forMs: null })).toMatchObject({ pausedBy: 'paused', pausedUntil: null });
       expect(await ask('q1')).toMatchObject({ kind: 'wait', reason: 'paused' });
@@ -129,7 +129,7 @@ describe('rateBudget on the real server', () => {
     });
   });
 
-  it('still wakes whoever waits after somebody has tried to cancel it', async () => {
+  it('still wakes waiters after an operator tried to cancel it', async () => {
     await withBudget(async ({ org, client, ask }) => {
       // Any running workflow may be the waiter: what counts is the signal that reaches it.
       const waiter = await env.client.workflow.start('rateBudget', {
@@ -146,7 +146,7 @@ describe('rateBudget on the real server', () => {
     });
   });
 
-  it('lets one request try a refused key, and everybody on when it works', async () => {
+  it('lets one request try a refused key, and all others when it works', async () => {
     await withBudget(async ({ org, client, ask }) => {
       const first = await ask('q1');
       if (first.kind !== 'granted') throw new Error('not granted');

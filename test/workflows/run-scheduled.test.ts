@@ -172,7 +172,7 @@ describe('runScheduled', () => {
     });
   });
 
-  it('ends without a failure when somebody cancels the work', async () => {
+  it('ends without a failure when a person cancels the work', async () => {
     const { activities, begun, release } = heldPass();
     const target = syncTarget();
     await withWorker(env, activities, async ({ taskQueue }) => {
