@@ -1,4 +1,3 @@
-import type { StructureRule } from '../rules/structure-rules.ts';
 import type { ByteFile } from './byte-file.ts';
 
 /** What an archive says an entry is. `device` covers character and block devices, pipes and sockets. */
@@ -48,22 +47,3 @@ export interface ByteRange {
  * machine (I/O error) or comes from the callbacks.
  */
 export type ArchiveReader = (file: ByteFile, options: ReadOptions) => Promise<void>;
-
-/** The archive breaks a rule of its own format, so that reading cannot go on. */
-export class ArchiveFault extends Error {
-  override readonly name = 'ArchiveFault';
-  readonly rule: StructureRule;
-  /** Path inside the archive; null when it concerns the whole. */
-  readonly path: string | null;
-
-  constructor(rule: StructureRule, path: string | null, detail: string) {
-    super(detail);
-    this.rule = rule;
-    this.path = path;
-  }
-}
-
-/** True for errors of the operating system, which say nothing about the archive. */
-export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error;
-}

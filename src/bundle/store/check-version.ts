@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ZodError } from 'zod';
-import type { VerificationOptions } from '../verification/verify-archive.ts';
+import type { VerificationOptions } from '../verification/verification-options.ts';
 import { verifyInThread } from '../verification/verify-in-thread.ts';
 import { type BundleStore, type Manifest, NoSuchVersion } from './bundle-store.ts';
 import { VersionDamaged } from './store-errors.ts';

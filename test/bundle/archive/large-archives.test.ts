@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type ArchiveEntry, ArchiveFault } from '../../../src/bundle/archive/archive-reader.ts';
+import { ArchiveFault } from '../../../src/bundle/archive/archive-fault.ts';
+import type { ArchiveEntry } from '../../../src/bundle/archive/archive-reader.ts';
 import type { ByteFile } from '../../../src/bundle/archive/byte-file.ts';
 import { readerOf } from '../../../src/bundle/archive/open-archive.ts';
 import type { ArchiveFormat } from '../../../src/model/export/archive-facts.ts';

@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type VerificationOptions, verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
+import type { VerificationOptions } from '../../../src/bundle/verification/verification-options.ts';
+import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
 import { type Item, pax, smallSite, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 

@@ -1,4 +1,5 @@
-import { ArchiveFault, type ContentSink, type ReadOptions } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
+import type { ContentSink, ReadOptions } from '../archive-reader.ts';
 import type { ByteFile } from '../byte-file.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { ChunkCursor } from './chunk-cursor.ts';

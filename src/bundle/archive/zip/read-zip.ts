@@ -1,5 +1,6 @@
 import { crc32, inflateRawSync } from 'node:zlib';
-import { ArchiveFault, type ContentSink, type ReadOptions } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
+import type { ContentSink, ReadOptions } from '../archive-reader.ts';
 import type { ByteFile } from '../byte-file.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { inflateFault, inflateWindow } from '../inflate-window.ts';

@@ -1,4 +1,5 @@
-import { ArchiveFault, type EntryKind } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
+import type { EntryKind } from '../archive-reader.ts';
 import type { ByteWindow } from '../byte-window.ts';
 import type { ZipDirectory } from './zip-end.ts';
 import {

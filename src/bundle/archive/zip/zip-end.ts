@@ -1,4 +1,4 @@
-import { ArchiveFault } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
 import { type ByteFile, readAt } from '../byte-file.ts';
 
 const endBytes = 22;

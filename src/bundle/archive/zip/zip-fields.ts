@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { ArchiveFault } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
 import { in32Bits } from './zip-end.ts';
 
 export const stored = 0;

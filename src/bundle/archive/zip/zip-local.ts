@@ -1,4 +1,4 @@
-import { ArchiveFault } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
 import type { ByteWindow } from '../byte-window.ts';
 import type { CentralEntry } from './zip-central.ts';
 import { in32Bits } from './zip-end.ts';
