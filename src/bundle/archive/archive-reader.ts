@@ -7,9 +7,11 @@ export type EntryKind = 'file' | 'directory' | 'symbolic-link' | 'hard-link' | '
 export interface ArchiveEntry {
   name: string;
   kind: EntryKind;
-  /** Unpacked size in bytes; a sink gets exactly so many, or reading fails. */
+  /** Whether it sets the setuid, setgid or sticky bit. */
+  hasSpecialMode: boolean;
+  /** Unpacked size in bytes; a sink gets exactly this many, or reading fails. */
   bytes: number;
-  /** Its content lies outside of the part that is read, and is not asked for. */
+  /** Its content lies outside the part that is read, and is not asked for. */
   elsewhere: boolean;
 }
 
