@@ -155,6 +155,10 @@ export const refusedArchives: Refusal[] = [
     ['made on DOS, marked as UTF-8, which unzip changes', zip({ name: 'caf\u00e9.html', system: 0 })],
     ['CP437 or UTF-8 (Z3)', zip({ name: 'caf\u00e9.html', both: { flags: 0 } })],
     ['another name in the Unicode Path extra (Z3)', zip({ name: 'a', both: { extra: unicodePath('b', 0xe8b7be43) } })],
+    [
+      'the same name again in the Unicode Path extra',
+      zip({ name: 'a', both: { extra: unicodePath('a', 0xe8b7be43) } }),
+    ],
     ['a Unicode Path for some other name (Z3)', zip({ name: 'a', both: { extra: unicodePath('a', 1) } })],
   ),
   ...of('empty-segment', ['an empty segment (Z3)', [...named('a//b'), tar({ name: 'a/', content: 'x' })]]),
@@ -243,6 +247,7 @@ export const refusedArchives: Refusal[] = [
     ['a small size in base 256', tar({ name: 'x', change: field(124, '\x80\0\0\0\0\0\0\0\0\0\0\x01') })],
     ['letters in the mode', tar({ name: 'x', change: field(100, '00v0644') })],
     ['a time that is no number', tar({ name: 'x', change: field(136, '\xff\xff') })],
+    ['a time that no date can be', tar({ name: 'x', change: field(136, '\x80\0\0\0\0\x1a\0\x10') })],
     ['an owner in base 256 that octal could hold', tar({ name: 'x', change: field(108, '\x80\0\0\0\0\0\0\x01') })],
     ['a long name that names a target', tar({ ...long('a.html\0'), change: field(157, 'x') }, page)],
     ['bytes behind the NUL of a link name', tar({ name: 'x', change: field(200, 'hidden') })],

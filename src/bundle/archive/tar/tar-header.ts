@@ -10,8 +10,9 @@ const checksumField = [148, 156] as const;
 const typeField = 156;
 const linkField = [157, 257] as const;
 const magicField = [257, 265] as const;
-/** User id, group id and time: readers stop at what is no number. */
-const otherNumbers = { 'user id': [108, 116], 'group id': [116, 124], time: [136, 148] } as const;
+/** Readers stop at owners that are no number. */
+const ownerNumbers = { 'user id': [108, 116], 'group id': [116, 124] } as const;
+const timeField = [136, 148] as const;
 /** Numbers of devices; most writers leave them empty. */
 const deviceNumbers = { 'major device number': [329, 337], 'minor device number': [337, 345] } as const;
 const userNameField = [265, 297] as const;
@@ -59,7 +60,9 @@ export function parseTarHeader(block: Buffer): TarHeader {
   if (!isZero(block.subarray(...unused))) throw headerFault(name, 'the unused end of the header is not zero');
   const bytes = numberOf(block, sizeField, name, 'size');
   const mode = numberOf(block, modeField, name, 'mode');
-  for (const [what, field] of Object.entries(otherNumbers)) numberOf(block, field, name, what);
+  for (const [what, field] of Object.entries(ownerNumbers)) numberOf(block, field, name, what);
+  // Octal reaches to the year 2242; npm cannot set times far beyond.
+  if (parseOctal(block.subarray(...timeField)) === null) throw headerFault(name, 'the time is not an octal number');
   for (const [what, field] of Object.entries(deviceNumbers)) {
     if (!isZero(block.subarray(...field))) numberOf(block, field, name, what);
   }

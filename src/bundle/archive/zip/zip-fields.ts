@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib';
 import { ArchiveFault } from '../archive-fault.ts';
 import { in32Bits } from './zip-end.ts';
 import { type ExtraFields, extraKind } from './zip-extra.ts';
@@ -62,17 +61,9 @@ export function requireOneName(raw: Buffer, flags: number, extra: ExtraFields): 
       'the name is not ASCII and not marked as UTF-8, so that programs read it in different ways',
     );
   }
-  const second = extra.get(extraKind.unicodePath);
-  if (second && !repeats(second, raw)) {
-    throw new ArchiveFault('ambiguous-name', name, 'the entry has a second, different name');
-  }
+  // Where it is the same, Info-ZIP still takes data descriptors in the archive for overlapping entries.
+  if (extra.has(extraKind.unicodePath)) throw new ArchiveFault('ambiguous-name', name, 'the entry has a second name');
   return name;
-}
-
-/** Whether a Unicode Path of version 1 is for this name, and the same. */
-function repeats(unicodePath: Buffer, name: Buffer): boolean {
-  if (unicodePath.length < 5 || unicodePath.readUInt8(0) !== 1) return false;
-  return unicodePath.readUInt32LE(1) === crc32(name) && unicodePath.subarray(5).equals(name);
 }
 
 /**
