@@ -10,6 +10,7 @@ import { addSummary, emptySummary, type Finding, type FuzzRun, type FuzzSummary,
 /*
  * Generated archives, read by the verifier and by every reader of archives on this machine:
  *   npm run test:fuzz -- --count 1000000 --seed 1 [--threads N] [--keep DIR]
+ * Interrupted once, it finishes the parts that it has begun and prints the result of those.
  * Each input is made from its number and the seed alone, so that a finding can be looked at again:
  * `--from N --count 1 --keep DIR` writes it to a file.
  */
@@ -54,13 +55,16 @@ async function main(): Promise<number> {
   const oracles = await describeOracles();
   const begun = performance.now();
   const sum = emptySummary();
-  const end = from + count;
+  let end = from + count;
   let next = from;
+  process.once('SIGINT', () => {
+    end = next;
+  });
   const takeChunks = async () => {
     while (next < end) {
       const first = next;
       next += chunk;
-      addSummary(sum, await inThread({ seed, from: first, to: Math.min(end, first + chunk) }));
+      addSummary(sum, await inThread({ seed, from: first, to: Math.min(from + count, first + chunk) }));
       process.stderr.write(`\r${sum.inputs} inputs, ${sum.findings.length} findings`);
     }
   };

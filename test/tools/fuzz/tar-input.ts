@@ -171,7 +171,7 @@ export function tarInput(random: Random): Buffer {
   }
   if (random.chance(0.1)) parts.unshift(metaPart('g', paxOf([random.pick(soundRecords)])));
   for (const { header } of parts) if (random.chance(0.3)) decorate(random, header);
-  for (let left = random.pick([0, 0, 0, 1, 1, 2]); left > 0; left -= 1) changeParts(random, parts);
+  for (let left = random.pick([0, 0, 1, 1, 2]); left > 0; left -= 1) changeParts(random, parts);
   let bytes = Buffer.concat([
     ...parts.flatMap(({ header, content }) => [header, content, paddingOf(random, content)]),
     endOf(random),

@@ -63,7 +63,7 @@ export function zipInput(random: Random): Buffer {
     if (random.chance(0.12)) entries.push(entryOf(random, { name, content: Buffer.alloc(0) }));
   }
   for (const entry of entries) if (random.chance(0.3)) decorate(random, entry);
-  for (let left = random.pick([0, 0, 0, 1, 1, 2]); left > 0; left -= 1) changeEntries(random, entries);
+  for (let left = random.pick([0, 0, 1, 1, 2]); left > 0; left -= 1) changeEntries(random, entries);
   const bytes = assemble(random, entries);
   return random.chance(0.25) ? damage(random, bytes, random.pick([1, 4, 16])) : bytes;
 }
