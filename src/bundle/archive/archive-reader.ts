@@ -1,4 +1,3 @@
-import type { StructureRule } from '../rules/structure-rules.ts';
 import type { ByteFile } from './byte-file.ts';
 
 /** What an archive says an entry is. `device` covers character and block devices, pipes and sockets. */
@@ -8,9 +7,11 @@ export type EntryKind = 'file' | 'directory' | 'symbolic-link' | 'hard-link' | '
 export interface ArchiveEntry {
   name: string;
   kind: EntryKind;
-  /** Unpacked size in bytes; a sink gets exactly so many, or reading fails. */
+  /** Whether it sets the setuid, setgid or sticky bit. */
+  hasSpecialMode: boolean;
+  /** Unpacked size in bytes; a sink gets exactly this many, or reading fails. */
   bytes: number;
-  /** Its content lies outside of the part that is read, and is not asked for. */
+  /** Its content lies outside the part that is read, and is not asked for. */
   elsewhere: boolean;
 }
 
@@ -48,22 +49,3 @@ export interface ByteRange {
  * machine (I/O error) or comes from the callbacks.
  */
 export type ArchiveReader = (file: ByteFile, options: ReadOptions) => Promise<void>;
-
-/** The archive breaks a rule of its own format, so that reading cannot go on. */
-export class ArchiveFault extends Error {
-  override readonly name = 'ArchiveFault';
-  readonly rule: StructureRule;
-  /** Path inside the archive; null when it concerns the whole. */
-  readonly path: string | null;
-
-  constructor(rule: StructureRule, path: string | null, detail: string) {
-    super(detail);
-    this.rule = rule;
-    this.path = path;
-  }
-}
-
-/** True for errors of the operating system, which say nothing about the archive. */
-export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error;
-}

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { ArchiveFault } from './archive-reader.ts';
+import { ArchiveFault } from './archive-fault.ts';
 
 /** Bytes that can be read at any place, as those of a file. */
 export interface ByteFile {

@@ -1,4 +1,5 @@
-import { ArchiveFault, type ByteRange } from './archive-reader.ts';
+import { ArchiveFault } from './archive-fault.ts';
+import type { ByteRange } from './archive-reader.ts';
 import type { ByteFile } from './byte-file.ts';
 
 /** Read at once; the window grows only when a caller needs more in one piece. */

@@ -54,12 +54,15 @@ export class EntryRules {
   }
 
   /** The path to use for the entry; null when it was refused or is the archive's own root. */
-  admit(entry: Pick<ArchiveEntry, 'name' | 'kind' | 'bytes'>): string | null {
+  admit(entry: Pick<ArchiveEntry, 'name' | 'kind' | 'hasSpecialMode' | 'bytes'>): string | null {
     if (!this.count(entry)) return null;
     const refusal = refusedKinds[entry.kind];
     if (refusal) return this.#refuse(refusal.rule, entry.name, refusal.detail);
     const checked = checkPath(entry.name, entry.kind === 'directory');
     if ('rule' in checked) return this.#refuse(checked.rule, entry.name, checked.detail);
+    if (entry.hasSpecialMode) {
+      return this.#refuse('special-mode', entry.name, 'the setuid, setgid or sticky bit is set');
+    }
     if (entry.kind === 'directory' && entry.bytes > 0) {
       return this.#refuse('data-on-directory', entry.name, 'a folder carries data');
     }

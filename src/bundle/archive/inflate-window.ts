@@ -1,6 +1,6 @@
 import type { TransformOptions } from 'node:stream';
 import { createInflateRaw, type InflateRaw, type ZlibOptions } from 'node:zlib';
-import { ArchiveFault } from './archive-reader.ts';
+import { ArchiveFault } from './archive-fault.ts';
 import type { ByteWindow } from './byte-window.ts';
 
 /** Inflated in pieces of this size, and so many bytes ahead of the consumer: zlib works in a thread of its own. */

@@ -3,7 +3,8 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ReasonList } from '../rules/reason-list.ts';
 import type { Manifest } from '../store/bundle-store.ts';
-import { type ArchiveEntry, ArchiveFault, type ContentSink, type EntryAnswer } from './archive-reader.ts';
+import { ArchiveFault } from './archive-fault.ts';
+import type { ArchiveEntry, ContentSink, EntryAnswer } from './archive-reader.ts';
 import { withByteFile } from './byte-file.ts';
 import type { ContentFile } from './content-digest.ts';
 import { EntryRules } from './entry-rules.ts';
@@ -25,7 +26,8 @@ export interface UnpackOptions {
 
 /**
  * Unpacks a verified archive into an empty folder. Its names pass the rules of verification again, and every file's
- * size and SHA-256 is compared with the manifest: the files end up exactly as listed, or it throws `UnpackMismatch`.
+ * size and SHA-256 is compared with the manifest: the files end up exactly as listed, or it throws `UnpackMismatch`. A
+ * file that is not listed, or that would grow past its listed size, ends it before any of that file is written.
  */
 export async function unpack(
   archive: string,
@@ -69,12 +71,13 @@ class Unpacking {
     const [reason] = this.#reasons.all();
     if (reason) throw new UnpackMismatch(`${reason.rule}: ${reason.detail}`);
     if (path === null) return 'skip';
+    const listed = entry.kind === 'directory' ? null : this.#take(path, entry);
     const target = join(this.#folder, path);
     await this.#ensureFolder(entry.kind === 'directory' ? target : dirname(target));
-    if (entry.kind === 'directory') return 'skip';
+    if (listed === null) return 'skip';
     const handle = await open(target, 'wx', 0o644);
     this.#writing = handle;
-    return this.#sink(handle, path);
+    return this.#sink(handle, listed);
   }
 
   requireAll(): void {
@@ -87,15 +90,22 @@ class Unpacking {
     this.#writing = null;
   }
 
-  #sink(handle: FileHandle, path: string): ContentSink {
+  /** What the manifest says of a file, which is then no longer missing. Readers give no more than `entry.bytes`. */
+  #take(path: string, entry: ArchiveEntry): ContentFile {
+    const listed = this.#missing.get(path);
+    if (listed === undefined) throw new UnpackMismatch('the archive holds a file that the manifest does not list');
+    if (listed.bytes !== entry.bytes) throw otherFile();
+    this.#missing.delete(path);
+    return listed;
+  }
+
+  #sink(handle: FileHandle, listed: ContentFile): ContentSink {
     const { signal, onProgress } = this.#options;
     const hash = createHash('sha256');
-    let bytes = 0;
     return {
       write: async (chunk) => {
         signal?.throwIfAborted();
         hash.update(chunk);
-        bytes += chunk.length;
         // Appends and goes on until all is written, unlike `write`.
         await handle.writeFile(chunk);
         onProgress?.();
@@ -104,10 +114,7 @@ class Unpacking {
         await this.close();
         signal?.throwIfAborted();
         onProgress?.();
-        const listed = this.#missing.get(path);
-        this.#missing.delete(path);
-        if (listed?.bytes === bytes && listed.sha256 === hash.digest('hex')) return;
-        throw new UnpackMismatch('a file of the archive is not as the manifest lists it');
+        if (listed.sha256 !== hash.digest('hex')) throw otherFile();
       },
     };
   }
@@ -117,4 +124,8 @@ class Unpacking {
     await mkdir(path, { recursive: true });
     this.#folders.add(path);
   }
+}
+
+function otherFile(): UnpackMismatch {
+  return new UnpackMismatch('a file of the archive is not as the manifest lists it');
 }

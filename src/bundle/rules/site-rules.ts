@@ -48,6 +48,12 @@ export const siteRuleTexts = {
     'the registration of a service worker',
     'It goes on answering with an old version after a rollout.',
   ),
+  'server-file': rule(
+    'refuse',
+    'files that web servers obey or run: `.htaccess`, `.user.ini`, `web.config`, `*.php`, `*.cgi`, `*.shtml`, `*.asp`, `*.jsp` and their kin',
+    'Static sites need none, and on such a server it runs with the rights of the server.',
+    'CWE-434',
+  ),
   'secret-file': rule(
     'warn',
     'files that no site needs and that hold secrets: `.git`, `.env`, private keys, credentials',

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { VerificationOptions } from '../verification/verify-archive.ts';
+import type { VerificationOptions } from '../verification/verification-options.ts';
 import { verifyInThread } from '../verification/verify-in-thread.ts';
 import type { BundleStore, Manifest } from './bundle-store.ts';
 import { VersionDamaged } from './store-errors.ts';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ArchiveFormat, Reason } from '../../model/export/archive-facts.ts';
-import { type ArchiveEntry, ArchiveFault, type ByteRange, type EntryAnswer } from '../archive/archive-reader.ts';
+import { ArchiveFault } from '../archive/archive-fault.ts';
+import type { ArchiveEntry, ByteRange, EntryAnswer } from '../archive/archive-reader.ts';
 import type { ByteFile } from '../archive/byte-file.ts';
 import { ByteWindow } from '../archive/byte-window.ts';
 import type { ContentFile } from '../archive/content-digest.ts';
@@ -9,8 +10,8 @@ import { readerOf } from '../archive/open-archive.ts';
 import { ReasonList } from '../rules/reason-list.ts';
 import { FileSink } from './file-sink.ts';
 import type { SiteInspection, SiteNotes } from './site/site-inspection.ts';
+import type { VerificationOptions } from './verification-options.ts';
 import { defaultTimeLimitMs } from './verification-report.ts';
-import type { VerificationOptions } from './verify-archive.ts';
 
 /** Bytes of headers and padding allowed for each file of a tar, on top of the contents. */
 const overheadPerFile = 4096;

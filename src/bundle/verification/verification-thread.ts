@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import type { ArchiveFormat } from '../../model/export/archive-facts.ts';
-import { type ByteRange, isSystemError } from '../archive/archive-reader.ts';
+import type { ByteRange } from '../archive/archive-reader.ts';
 import { type ByteFile, withByteFile } from '../archive/byte-file.ts';
 import { zipMiddle } from '../archive/zip/zip-middle.ts';
+import type { VerificationOptions, VerificationProgress } from './verification-options.ts';
 import { type PartResult, readPart } from './verification-part.ts';
-import { type VerificationOptions, type VerificationProgress, verifyBytes } from './verify-archive.ts';
+import { verifyBytes } from './verify-archive.ts';
 import { limitsOf, type ThreadInput, type ThreadMessage } from './verify-in-thread.ts';
 
 /** Smaller archives are read before a second thread has begun. */
@@ -66,4 +67,9 @@ function readInThread(part: ByteRange, onProgress: (progress: VerificationProgre
 /** Looks to the other thread like what was thrown here. */
 function systemErrorOf({ message, code }: { message: string; code: string | undefined }): Error {
   return Object.assign(new Error(message), { code, syscall: 'read' });
+}
+
+/** True for errors of the operating system, which say nothing about the archive. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
 }

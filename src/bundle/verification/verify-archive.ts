@@ -1,36 +1,14 @@
 import type { ArchiveFormat, Reason } from '../../model/export/archive-facts.ts';
-import { ArchiveFault } from '../archive/archive-reader.ts';
+import { ArchiveFault } from '../archive/archive-fault.ts';
 import { type ByteFile, withByteFile } from '../archive/byte-file.ts';
 import { contentDigest, sortFiles } from '../archive/content-digest.ts';
-import type { ArchiveLimits } from '../archive/entry-rules.ts';
 import { type Sniffed, sniffFormat } from '../archive/sniff-format.ts';
 import type { RuleName } from '../rules/rules.ts';
-import type { SiteRuleLevels } from '../rules/site-rules.ts';
 import { judgeSite } from './site/judge-site.ts';
 import { isPage } from './site/site-pages.ts';
+import type { VerificationOptions } from './verification-options.ts';
 import { type PartResult, readPart } from './verification-part.ts';
 import { refusedReport, type VerificationReport } from './verification-report.ts';
-
-export interface VerificationProgress {
-  files: number;
-  /** Unpacked so far. */
-  bytes: number;
-}
-
-export interface VerificationOptions {
-  limits: ArchiveLimits;
-  /** Leaves out the rules about site content (contracts.md `export verify`). */
-  structureOnly?: boolean;
-  /** What becomes of a site that breaks a rule about its content, where it differs from the rule's default. */
-  siteRules?: SiteRuleLevels;
-  /** Bare host name of the site, lower case, where it is known. */
-  domain?: string | null;
-  /** Longest time for the whole archive; running out of it is the reason `time-limit`. */
-  timeLimitMs?: number;
-  signal?: AbortSignal;
-  /** Called a few times a second at most. */
-  onProgress?: (progress: VerificationProgress) => void;
-}
 
 /** Reads an archive, in as many parts as it likes; together they are the whole. */
 export type PartsReader = (

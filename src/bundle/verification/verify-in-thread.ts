@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import type { ByteRange } from '../archive/archive-reader.ts';
+import type { VerificationOptions, VerificationProgress } from './verification-options.ts';
 import type { PartResult } from './verification-part.ts';
 import { defaultTimeLimitMs, refusedReport, type VerificationReport } from './verification-report.ts';
-import type { VerificationOptions, VerificationProgress } from './verify-archive.ts';
 
 /** After the time limit the thread has this long to say so itself. */
 const graceMs = 5_000;

@@ -18,8 +18,9 @@ export function rawBlock({ name, type = '0', content = '', gnu = false, change, 
   const data = Buffer.from(content);
   const header = Buffer.alloc(block);
   header.write(name, 0, 100, 'utf8');
-  header.write('0000644\0', 100);
+  header.write('0000644\x000000000\x000000000\0', 100);
   header.write(octal(data.length), 124);
+  header.write(octal(0), 136);
   header.write(type, 156);
   header.write(gnu ? 'ustar  \0' : 'ustar\x0000', 257);
   change?.(header);

@@ -17,6 +17,8 @@ export interface RawEntry {
   offset?: number;
   disk?: number;
   attributes?: number;
+  system?: number;
+  comment?: Buffer;
 }
 
 export interface RawEnd {
@@ -35,9 +37,17 @@ export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
   let place = 0;
   for (const entry of entries) {
     const { data, fields } = truthOf(entry);
-    const { before = Buffer.alloc(0), descriptor = Buffer.alloc(0), attributes = 0, offset, disk = 0 } = entry;
+    const {
+      before = Buffer.alloc(0),
+      descriptor = Buffer.alloc(0),
+      attributes = 0,
+      system = 3,
+      comment = Buffer.alloc(0),
+      offset,
+      disk = 0,
+    } = entry;
     const local = Buffer.concat([zipLocalHeader({ ...fields, ...entry.local }), data, descriptor]);
-    const told = { disk, attributes, offset: offset ?? place + before.length };
+    const told = { disk, system, comment, attributes, offset: offset ?? place + before.length };
     centrals.push(zipCentralHeader({ ...fields, ...entry.central }, told));
     locals.push(before, local);
     place += before.length + local.length;

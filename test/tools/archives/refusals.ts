@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { crc32, gzipSync } from 'node:zlib';
 import type { StructureRule } from '../../../src/bundle/rules/structure-rules.ts';
 import { paxRecords, type RawBlock, rawBlock, rawTar } from './raw-tar.ts';
 import { type RawEnd, type RawEntry, rawZip, zip64Records } from './raw-zip.ts';
@@ -114,15 +114,22 @@ export const refusedArchives: Refusal[] = [
   { rule: 'time-limit', shows: 'an archive that takes for ever', archive: tar(), timeLimitMs: 0 },
 
   ...of('empty-name', ['no name', named('')]),
-  ...of('absolute-path', ['a path from the root (Z1)', named('/etc/passwd')]),
-  ...of('path-traversal', [
-    '../ (Z1)',
-    [...named('../x'), ...named('a/../../x'), tar(pax('x', ['path', '../x']), page)],
-  ]),
+  ...of(
+    'absolute-path',
+    ['a path from the root (Z1)', named('/etc/passwd')],
+    ['a name that pax replaces', tar(pax('x', ['path', 'a']), { name: '/x' })],
+  ),
+  ...of(
+    'path-traversal',
+    ['../ (Z1)', [...named('../x'), ...named('a/../../x'), tar(pax('x', ['path', '../x']), page)]],
+    ['a name that pax replaces', tar(pax('x', ['path', 'a']), { name: '../x' })],
+    ['a prefix that pax replaces', tar(pax('x', ['path', 'a']), { name: 'x', change: field(345, '../..') })],
+  ),
   ...of(
     'backslash',
     ['..\\ and UNC (Z1)', [...named('..\\x'), ...named('\\\\server\\share')]],
     ['a backslash within a name (Z3)', named('a\\b')],
+    ['a name that pax replaces', tar(pax('x', ['path', 'a']), { name: '..\\x' })],
   ),
   ...of('drive-letter', ['C: (Z1)', named('C:/x')]),
   ...of('colon', ['name:stream (Z1)', named('a/index.html:hidden')]),
@@ -137,16 +144,30 @@ export const refusedArchives: Refusal[] = [
     ['bidi override (Z3)', named('a\u202elmth.exe')],
     ['zero width space (Z3)', named('in\u200bdex.html')],
   ),
-  ...of('not-utf8', ['names that are not UTF-8 (Z3)', zip({ name: 'x', both: { name: Buffer.from([0x61, 0xff]) } })]),
+  ...of(
+    'not-utf8',
+    ['names that are not UTF-8 (Z3)', zip({ name: 'x', both: { name: Buffer.from([0x61, 0xff]) } })],
+    ['a comment that is not UTF-8', zip({ ...page, comment: Buffer.from([0xff]) })],
+  ),
+  ...of('unicode-form', ['decomposed, which bsdtar composes', named('cafe\u0301.html')]),
   ...of(
     'ambiguous-name',
+    ['made on DOS, marked as UTF-8, which unzip changes', zip({ name: 'caf\u00e9.html', system: 0 })],
     ['CP437 or UTF-8 (Z3)', zip({ name: 'caf\u00e9.html', both: { flags: 0 } })],
     ['another name in the Unicode Path extra (Z3)', zip({ name: 'a', both: { extra: unicodePath('b', 0xe8b7be43) } })],
+    [
+      'the same name again in the Unicode Path extra',
+      zip({ name: 'a', both: { extra: unicodePath('a', 0xe8b7be43) } }),
+    ],
     ['a Unicode Path for some other name (Z3)', zip({ name: 'a', both: { extra: unicodePath('a', 1) } })],
   ),
   ...of('empty-segment', ['an empty segment (Z3)', [...named('a//b'), tar({ name: 'a/', content: 'x' })]]),
   ...of('dot-segment', ['a dot', named('a/./b')]),
   ...of('trailing-dot-or-space', ['a trailing dot or space (Z3)', [...named('a./b'), ...named('a/b ')]]),
+  ...of('version-suffix', [
+    'a version of VMS, which unzip drops',
+    [...named('index.html;1'), ...named('index.html;'), ...named('a;7/b')],
+  ]),
   ...of('reserved-name', ['CON and NUL (Z3)', [...named('con'), ...named('a/NUL.html')]]),
   ...of('path-too-long', ['over 1,024 bytes', zip({ name: `${'dir/'.repeat(260)}x` })]),
   ...of('segment-too-long', ['a segment over 255 bytes (Z3)', zip({ name: 'x'.repeat(256) })]),
@@ -154,8 +175,9 @@ export const refusedArchives: Refusal[] = [
   ...of(
     'name-collision',
     ['by case (Z4)', named('INDEX.html')],
-    ['NFC and NFD (Z4)', tar({ name: 'caf\u00e9' }, { name: 'cafe\u0301' })],
+    ['a ligature and its letters (Z4)', tar({ name: '\ufb01' }, { name: 'fi' })],
     ['\u00df and SS (Z2)', zip({ name: 'stra\u00dfe' }, { name: 'STRASSE' })],
+    ['\u1e9e and \u00df (Z2)', zip({ name: 'stra\u00dfe' }, { name: 'stra\u1e9ee' })],
     ['by a joiner', zip({ name: 'a\u200db' }, { name: 'ab' })],
   ),
   ...of('file-as-folder', ['a file that is also a folder (Z4)', named('index.html/x')]),
@@ -172,6 +194,8 @@ export const refusedArchives: Refusal[] = [
   ...of(
     'hard-link',
     ['hard links (Z2)', tar({ name: 'l', type: '1' })],
+    ['a file that names a target, which BusyBox follows (T1)', tar({ name: 'l', change: field(157, 'index.html') })],
+    ['a folder that names a target (T1)', tar({ name: 'l/', type: '5', change: field(157, 'index.html') })],
     ['headers in the data of a hard link (T1)', tar({ name: 'l', type: '1', content: hidden })],
   ),
   ...of(
@@ -180,6 +204,13 @@ export const refusedArchives: Refusal[] = [
     ['headers in the data of a device (T1)', tar({ name: 'd', type: '3', content: hidden })],
     ['a pipe by its mode (Z2)', zip({ name: 'd', attributes: 0o010644 * 2 ** 16 })],
   ),
+  ...of('special-mode', [
+    'setuid, setgid and sticky',
+    [0o4755, 0o2755, 0o1755].flatMap((mode) => [
+      tar({ name: 'x', change: field(100, `000${mode.toString(8)}`) }),
+      zip({ name: 'x', attributes: (0o100000 | mode) * 2 ** 16 }),
+    ]),
+  ]),
   ...of('entry-type', [
     'contiguous files and unknown types',
     ['7', 'S', 'D', 'Z'].map((type) => tar({ name: 'x', type })),
@@ -189,6 +220,8 @@ export const refusedArchives: Refusal[] = [
     'ambiguous-type',
     ['a folder by its mode alone', zip({ name: 'a', attributes: 0o040755 * 2 ** 16 })],
     ['a file by its mode with a slash', zip({ name: 'a/', attributes: 0o100644 * 2 ** 16 })],
+    ['the label of a disk, which unzip leaves out', zip({ name: 'a', attributes: 0x08, system: 0 })],
+    ['an old file with a slash below its long name', tar(pax('x', ['path', 'a']), { name: 'x/', type: '\0' })],
   ),
   ...of(
     'data-on-directory',
@@ -212,6 +245,12 @@ export const refusedArchives: Refusal[] = [
     ['letters in the size', tar({ name: 'x', change: field(124, '0000000001x\0') })],
     ['a negative size', tar({ name: 'x', change: field(124, '-0000000001\0') })],
     ['a small size in base 256', tar({ name: 'x', change: field(124, '\x80\0\0\0\0\0\0\0\0\0\0\x01') })],
+    ['letters in the mode', tar({ name: 'x', change: field(100, '00v0644') })],
+    ['a time that is no number', tar({ name: 'x', change: field(136, '\xff\xff') })],
+    ['a time that no date can be', tar({ name: 'x', change: field(136, '\x80\0\0\0\0\x1a\0\x10') })],
+    ['an owner in base 256 that octal could hold', tar({ name: 'x', change: field(108, '\x80\0\0\0\0\0\0\x01') })],
+    ['a long name that names a target', tar({ ...long('a.html\0'), change: field(157, 'x') }, page)],
+    ['bytes behind the NUL of a link name', tar({ name: 'x', change: field(200, 'hidden') })],
     ['bytes behind the NUL of a name', tar({ name: 'x', change: field(50, 'hidden') })],
     ['a GNU header with a prefix', tar({ name: 'x', gnu: true, change: field(345, 'prefix') })],
     ['bytes behind the last field', tar({ name: 'x', change: field(508, 'tar\0') })],
@@ -222,11 +261,33 @@ export const refusedArchives: Refusal[] = [
     ['no record at all', tar({ name: 'p', type: 'x' }, page)],
     ['no equals sign', tar({ name: 'p', type: 'x', content: '9 pathxx\n' }, page)],
     ['a size that is no number', tar(pax('x', ['size', '1e1']), page)],
+    ['a time that is no number', tar(pax('x', ['mtime', 'now']), page)],
+    ['an owner that is no number', tar(pax('x', ['uid', '0x1']), page)],
+    [
+      'a newline in a value, which npm takes for the next record',
+      tar(pax('x', ['comment', 'x\n14 path=b.html']), page),
+    ],
+    ['NUL in the value of another key than a path', tar(pax('x', ['uname', 'a\0b']), page)],
+    ['an owner that is not UTF-8', tar({ ...pax('x'), content: Buffer.from('11 uname=\xff\n', 'latin1') }, page)],
   ),
   ...of(
     'pax-duplicate',
     ['duplicate keys (T1)', tar(pax('x', ['path', 'a'], ['path', 'b']), page)],
     ['two headers for one entry', tar(pax('x', ['path', 'a']), pax('x', ['mtime', '1']), page)],
+  ),
+  ...of(
+    'pax-keyword',
+    ['NUL in a key', tar(pax('x', ['path\0x', 'b.html']), page)],
+    ['a newline in a key', tar(pax('x', ['x\n13 path', 'b.html']), page)],
+    ['the target of a link', tar(pax('x', ['linkpath', 'index.html']), page)],
+    [
+      'attributes and flags',
+      ['SCHILY.xattr.security.capability', 'SCHILY.fflags', 'SCHILY.acl.access', 'RHT.security.selinux'].map((key) =>
+        tar(pax('x', [key, 'x']), page),
+      ),
+    ],
+    ['a key that objects have', tar(pax('x', ['constructor', 'x']), page)],
+    ['access lists for all entries', tar(pax('g', ['SCHILY.acl.default', 'x']), page)],
   ),
   ...of('pax-global', [
     'a path or size for all (T1)',
@@ -249,7 +310,14 @@ export const refusedArchives: Refusal[] = [
     'a pax header of 300 KB',
     tar({ name: 'p', type: 'x', content: Buffer.alloc(300_000) }, page),
   ]),
-  ...of('dangling-header', ['a pax header before the end', tar(pax('x', ['path', 'a']))]),
+  ...of(
+    'dangling-header',
+    ['a pax header before the end', tar(pax('x', ['path', 'a']))],
+    [
+      'a header for all entries before its entry, where Go loses the name',
+      tar(long('a.html\0'), pax('g', ['comment', 'x']), page),
+    ],
+  ),
   ...of(
     'hidden-data',
     ['padding that is not zero', tar({ ...page, padding: 1 })],
@@ -284,6 +352,11 @@ export const refusedArchives: Refusal[] = [
       'a 64-bit extra that is too short (Z6)',
       zip({ ...page, central: { bytes: 0xffffffff, extra: extra(1, narrow(40)) } }),
     ],
+    ['a 64-bit end that 32 bits could hold', zipEnding({ before: (told) => zip64Records(told), entries: 0xffff })],
+    [
+      'a 64-bit extra that 32 bits could hold',
+      zip({ ...page, both: { packed: 0xffffffff, bytes: 0xffffffff, extra: extra(1, wide(40, pagePacked)) } }),
+    ],
     ['a 64-bit extra that nothing asks for (Z6)', zip({ ...page, central: { extra: extra(1, wide(40)) } })],
   ),
   ...of('multi-disk', ['several disks (Z6)', [zipEnding({ disk: 1 }), zip({ ...page, disk: 1 })]]),
@@ -308,6 +381,10 @@ export const refusedArchives: Refusal[] = [
       'one that lies (Z6)',
       zip({ ...page, both: { flags: descriptor }, descriptor: narrow(0x08074b50, pageCrc, pagePacked, 41) }),
     ],
+    [
+      'one behind an entry that is not compressed, which Java refuses',
+      zip({ ...page, stored: true, both: { flags: descriptor }, descriptor: narrow(0x08074b50, pageCrc, 40, 40) }),
+    ],
     ['one that is missing', zip({ ...page, both: { flags: descriptor } })],
     [
       '64-bit sizes for an entry without',
@@ -317,12 +394,26 @@ export const refusedArchives: Refusal[] = [
   ...of(
     'extra-field',
     ['one that is cut', zip({ ...page, both: { extra: Buffer.from([1, 2, 3]) } })],
+    ['a symbolic link by ASi, which unzip makes', zip({ name: 'l', content: '/', both: { extra: asi() } })],
+    [
+      'malformed times and owners',
+      [
+        extra(0x5455, Buffer.from([1])),
+        extra(0x5455, Buffer.alloc(0)),
+        extra(0x7875, Buffer.from([1, 9, 0])),
+        extra(0x000a, Buffer.alloc(7)),
+        extra(0x5855, Buffer.alloc(3)),
+      ].map((made) => zip({ ...page, both: { extra: made } })),
+    ],
+    ['an unknown kind', zip({ ...page, both: { extra: extra(0x1234, narrow(1)) } })],
     ['one that is too long', zip({ ...page, both: { extra: Buffer.from([9, 0, 200, 0]) } })],
     [
       'a duplicate 64-bit extra (Z6)',
       zip({ ...page, central: { bytes: 0xffffffff, extra: Buffer.concat([extra(1, wide(40)), extra(1, wide(41))]) } }),
     ],
   ),
+  ...of('zip-version', ['an entry that unzip leaves out', zip({ ...page, both: { needed: 46 } })]),
+  ...of('zip-system', ['VMS and Amiga', [2, 1].map((system) => zip({ ...page, system }))]),
   ...of('zip-flags', ['a patch', zip({ ...page, both: { flags: 0x820 } })]),
   ...of('encrypted', [
     'encryption flags (Z6)',
@@ -336,6 +427,12 @@ export const refusedArchives: Refusal[] = [
 
 function bomb(rule: StructureRule, shows: string): Refusal {
   return { rule, shows, archive: zip({ ...page, both: { bytes: 0xfffffffe } }) };
+}
+
+/** A symbolic link by its mode, behind a checksum. */
+function asi(): Buffer {
+  const fields = Buffer.concat([Buffer.from([0xff, 0xa1]), narrow(1), Buffer.alloc(4), Buffer.from('/')]);
+  return extra(0x756e, Buffer.concat([narrow(crc32(fields)), fields]));
 }
 
 function long(name: string): RawBlock {

@@ -1,5 +1,9 @@
 /** Fields that the local and the central header both have. */
 export interface ZipFields {
+  /** Version of the format that a reader needs, times ten. */
+  needed?: number;
+  /** DOS time and date, one after the other. */
+  modified?: number;
   flags: number;
   method: number;
   crc: number;
@@ -14,6 +18,10 @@ export interface CentralFields {
   /** Where the local header lies. */
   offset: number;
   attributes: number;
+  /** Of the version that made it: 3 for Unix. */
+  system?: number;
+  /** Bit 0 for text. */
+  internal?: number;
   disk?: number;
   comment?: Buffer;
 }
@@ -34,13 +42,14 @@ export function zipLocalHeader(fields: ZipFields): Buffer {
 }
 
 export function zipCentralHeader(fields: ZipFields, central: CentralFields): Buffer {
-  const { offset, attributes, disk = 0, comment = Buffer.alloc(0) } = central;
+  const { offset, attributes, system = 3, internal = 0, disk = 0, comment = Buffer.alloc(0) } = central;
   const rest = Buffer.alloc(14);
   rest.writeUInt16LE(comment.length, 0);
   rest.writeUInt16LE(disk, 2);
+  rest.writeUInt16LE(internal, 4);
   rest.writeUInt32LE(attributes >>> 0, 6);
   rest.writeUInt32LE(offset, 10);
-  const signature = Buffer.from('PK\x01\x02\x14\x03', 'latin1');
+  const signature = Buffer.from([0x50, 0x4b, 1, 2, 20, system]);
   return Buffer.concat([signature, sharedBytes(fields), rest, fields.name, fields.extra, comment]);
 }
 
@@ -78,11 +87,13 @@ export function narrow(...values: number[]): Buffer {
   return bytes;
 }
 
-function sharedBytes({ flags, method, crc, packed, bytes, name, extra: more }: ZipFields): Buffer {
+function sharedBytes(fields: ZipFields): Buffer {
+  const { needed = 20, flags, method, modified = 0, crc, packed, bytes, name, extra: more } = fields;
   const head = Buffer.alloc(26);
-  head.writeUInt16LE(20, 0);
+  head.writeUInt16LE(needed, 0);
   head.writeUInt16LE(flags & 0xffff, 2);
   head.writeUInt16LE(method, 4);
+  head.writeUInt32LE(modified, 6);
   head.writeUInt32LE(crc >>> 0, 10);
   head.writeUInt32LE(packed, 14);
   head.writeUInt32LE(bytes, 18);

@@ -48,7 +48,7 @@ function tarEntry(item: Item): Buffer {
   header.write('00000000000\0', 136);
   header.write('        ', 148);
   header.write(item.type ?? '0', 156);
-  header.write('target', 157);
+  if (item.type === '1' || item.type === '2') header.write('target', 157);
   header.write('ustar\x0000', 257);
   const sum = header.reduce((total, byte) => total + byte, 0);
   header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);

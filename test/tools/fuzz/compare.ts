@@ -1,64 +1,64 @@
-import { isDeepStrictEqual } from 'node:util';
-import { sortFiles } from '../../../src/bundle/archive/content-digest.ts';
+import { rmSync, writeFileSync } from 'node:fs';
+import type { VerificationReport } from '../../../src/bundle/verification/verification-report.ts';
 import { verifyBytes } from '../../../src/bundle/verification/verify-archive.ts';
-import type { ArchiveFormat } from '../../../src/model/export/archive-facts.ts';
 import { bytesInMemory } from '../archives/bytes-in-memory.ts';
-import { type Oracle, readGzipWithTarStream, readWithTarStream, readWithYauzl } from './oracles.ts';
-import { Random, seedOf } from './random.ts';
-import { tarInput } from './tar-input.ts';
-import { zipInput } from './zip-input.ts';
+import type { AcceptedArchive, Oracle } from './oracles/oracle.ts';
+import { difference, reportedTree, type Tree } from './oracles/tree.ts';
 
 const someLimits = { maxBytes: 4 * 1024 ** 2, maxFiles: 1000, maxRatio: 2000 };
-const oracles: Record<ArchiveFormat, Oracle> = {
-  tar: readWithTarStream,
-  'tar.gz': readGzipWithTarStream,
-  zip: readWithYauzl,
-};
 
-/** What became of one input: `finding` says what is wrong with the reader, if anything is. */
-export interface Outcome {
-  format: ArchiveFormat | null;
-  accepted: boolean;
-  /** The rule that refused it. */
-  rule: string | null;
-  /** The library refused what the reader accepted. */
-  stricterLibrary: boolean;
-  finding: string | null;
+/** Verifies the structure of an archive. */
+export function verify(archive: Buffer): Promise<VerificationReport> {
+  return verifyBytes(bytesInMemory(archive), { limits: someLimits, structureOnly: true });
 }
 
-/** The input with this number in the run with this seed. */
-export function inputOf(seed: number, index: number): Buffer {
-  const random = new Random(seedOf(seed, index));
-  return index % 2 === 0 ? tarInput(random) : zipInput(random);
+export interface Comparison {
+  /** Names of the oracles that read the archive. */
+  read: string[];
+  /** For each oracle that saw something else than the verifier, its name and what. */
+  disagreements: string[];
 }
 
-/** Reads one archive and, when it is accepted, compares its files with those a library finds. Never throws. */
-export async function compare(archive: Buffer, oracle?: Oracle): Promise<Outcome> {
+/**
+ * Gives an accepted archive to every oracle of its format and compares what each unpacks with what the verifier reports.
+ * @param scratch names a file and folders that do not exist; they are gone afterwards
+ */
+export async function compare(
+  bytes: Buffer,
+  report: VerificationReport,
+  oracles: readonly Oracle[],
+  scratch: string,
+): Promise<Comparison> {
+  const { format } = report;
+  if (!report.ok || format === null) throw new TypeError('only accepted archives are compared');
+  const archive: AcceptedArchive = { format, bytes, file: `${scratch}.${format}` };
+  const expected = await reportedTree(bytes, format, report);
+  writeFileSync(archive.file, bytes);
+  const reading = oracles.filter(({ formats }) => formats.includes(format));
+  const answers = await Promise.all(
+    reading.map(async (oracle, index) => ({
+      name: oracle.name,
+      problem: await problemOf(oracle, archive, expected, `${scratch}-${index}`),
+    })),
+  );
+  rmSync(archive.file);
+  return {
+    read: answers.map(({ name }) => name),
+    disagreements: answers.flatMap(({ name, problem }) => (problem === null ? [] : [`${name}: ${problem}`])),
+  };
+}
+
+async function problemOf(
+  oracle: Oracle,
+  archive: AcceptedArchive,
+  expected: Tree,
+  folder: string,
+): Promise<string | null> {
   try {
-    const report = await verifyBytes(bytesInMemory(archive), { limits: someLimits, structureOnly: true });
-    const rule = report.reasons[0]?.rule ?? null;
-    const outcome: Outcome = {
-      format: report.format,
-      accepted: report.ok,
-      rule,
-      stricterLibrary: false,
-      finding: null,
-    };
-    if (!report.ok || report.format === null) return outcome;
-    const theirs = await attempt(oracle ?? oracles[report.format], archive);
-    if (theirs instanceof Error) return { ...outcome, stricterLibrary: true, rule: theirs.message };
-    const same = isDeepStrictEqual(sortFiles(theirs), report.entries);
-    return { ...outcome, finding: same ? null : 'accepted with another content than the library finds' };
+    return difference(expected, await oracle.read(archive, folder));
   } catch (error) {
-    const finding = `thrown: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
-    return { format: null, accepted: false, rule: null, stricterLibrary: false, finding };
-  }
-}
-
-async function attempt(oracle: Oracle, archive: Buffer) {
-  try {
-    return await oracle(archive);
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
+    return `refuses: ${error instanceof Error ? error.message : String(error)}`;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }

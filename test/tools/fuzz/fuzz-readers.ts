@@ -1,19 +1,23 @@
 import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { inputOf } from './compare.ts';
+import { inputOf } from './input-of.ts';
+import { startOracles } from './oracles/installed-oracles.ts';
 import { addSummary, emptySummary, type Finding, type FuzzRun, type FuzzSummary, fuzz } from './run.ts';
 
 /*
- * Mutated archives against the libraries: node dist/test/tools/fuzz/fuzz-readers.js --count 1000000 --seed 1 [--keep DIR]
+ * Generated archives, read by the verifier and by every reader of archives on this machine:
+ *   npm run test:fuzz -- --count 1000000 --seed 1 [--threads N] [--keep DIR]
+ * Interrupted once, it finishes the parts that it has begun and prints the result of those.
  * Each input is made from its number and the seed alone, so that a finding can be looked at again:
- * --from N --count 1 --keep DIR writes it to a file.
+ * `--from N --count 1 --keep DIR` writes it to a file.
  */
 
-/** Inputs are read within milliseconds: one that takes so long hangs. */
-const hangMs = 30_000;
-const chunk = 5_000;
+/** Inputs are read within milliseconds: longer than this is a hang. */
+const hangMs = 60_000;
+const chunk = 10_000;
 const heapMb = 512;
 
 type Message = { index: number } | { summary: FuzzSummary };
@@ -22,10 +26,13 @@ if (isMainThread) process.exitCode = await main();
 else await work(workerData);
 
 async function work(run: FuzzRun): Promise<void> {
+  const { installed } = await startOracles();
   const onInput = (index: number) => {
     if (index % 100 === 0) parentPort?.postMessage({ index } satisfies Message);
   };
-  parentPort?.postMessage({ summary: await fuzz({ ...run, onInput }) } satisfies Message);
+  const summary = await fuzz({ ...run, onInput }, installed);
+  for (const oracle of installed) oracle.close();
+  parentPort?.postMessage({ summary } satisfies Message);
 }
 
 async function main(): Promise<number> {
@@ -34,26 +41,46 @@ async function main(): Promise<number> {
       count: { type: 'string', default: '1000000' },
       seed: { type: 'string', default: '1' },
       from: { type: 'string', default: '0' },
+      threads: { type: 'string', default: `${availableParallelism()}` },
       keep: { type: 'string' },
     },
   });
-  const [count, seed, from] = [values.count, values.seed, values.from].map(Number);
-  if (!Number.isSafeInteger(count) || !Number.isSafeInteger(seed) || !Number.isSafeInteger(from)) {
-    process.stderr.write('--count, --seed and --from are whole numbers\n');
+  const [count = 0, seed = 0, from = 0, threads = 0] = [values.count, values.seed, values.from, values.threads].map(
+    Number,
+  );
+  if (![count, seed, from, threads].every(Number.isSafeInteger)) {
+    process.stderr.write('--count, --seed, --from and --threads are whole numbers\n');
     return 2;
   }
-  const sum = emptySummary();
+  const oracles = await describeOracles();
   const begun = performance.now();
-  const end = (from ?? 0) + (count ?? 0);
-  for (let next = from ?? 0; next < end; next += chunk) {
-    addSummary(sum, await inThread({ seed: seed ?? 1, from: next, to: Math.min(end, next + chunk) }));
-    process.stderr.write(`\r${sum.inputs} inputs, ${sum.findings.length} findings`);
-  }
+  const sum = emptySummary();
+  let end = from + count;
+  let next = from;
+  process.once('SIGINT', () => {
+    end = next;
+  });
+  const takeChunks = async () => {
+    while (next < end) {
+      const first = next;
+      next += chunk;
+      addSummary(sum, await inThread({ seed, from: first, to: Math.min(from + count, first + chunk) }));
+      process.stderr.write(`\r${sum.inputs} inputs, ${sum.findings.length} findings`);
+    }
+  };
+  await Promise.all(Array.from({ length: threads }, takeChunks));
   process.stderr.write('\n');
   const seconds = Math.round((performance.now() - begun) / 100) / 10;
-  process.stdout.write(`${JSON.stringify({ seed, from, seconds, ...sum }, null, 2)}\n`);
-  if (values.keep) await keep(values.keep, seed ?? 1, count === 1 ? [{ index: from ?? 0, text: '' }] : sum.findings);
+  process.stdout.write(`${JSON.stringify({ seed, from, seconds, ...oracles, ...sum }, null, 2)}\n`);
+  if (values.keep) await keep(values.keep, seed, count === 1 ? [{ index: from, text: '' }] : sum.findings);
   return sum.findings.length === 0 ? 0 : 1;
+}
+
+/** The versions of the oracles, and which ones are missing; what has to be compiled is compiled here, once. */
+async function describeOracles(): Promise<{ oracles: Record<string, string>; missing: readonly string[] }> {
+  const { installed, missing } = await startOracles();
+  for (const oracle of installed) oracle.close();
+  return { oracles: Object.fromEntries(installed.map(({ name, version }) => [name, version])), missing };
 }
 
 /** A thread for each chunk: one that hangs or dies is a finding, and the run goes on behind it. */

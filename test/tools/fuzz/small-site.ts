@@ -1,3 +1,4 @@
+import { oddNames } from './odd-names.ts';
 import type { Random } from './random.ts';
 
 export interface SmallFile {
@@ -17,10 +18,11 @@ const fileNames = [
   `${'long/'.repeat(25)}i.html`,
 ];
 
-/** One to five files of up to some kilobytes, some of them looking like parts of archives themselves. */
+/** One to six files of up to some kilobytes, some of which look like parts of archives themselves. */
 export function smallSite(random: Random): SmallFile[] {
-  const names = fileNames.filter(() => random.chance(0.35));
+  const names = fileNames.filter(() => random.chance(0.3));
   if (names.length === 0) names.push('index.html');
+  if (random.chance(0.4)) names.splice(random.below(names.length + 1), 0, random.pick(oddNames));
   return names.map((name) => ({ name, content: contentOf(random) }));
 }
 

@@ -1,13 +1,16 @@
 import { gzipSync } from 'node:zlib';
 import { damage } from './damage.ts';
+import { outsideFile } from './odd-names.ts';
 import type { Random } from './random.ts';
 import { smallSite } from './small-site.ts';
+import { octal, type Part, paxOf, seal, tarPart } from './tar-parts.ts';
 
 const block = 512;
 const headerFields: readonly (readonly [number, number])[] = [
   [0, 100],
   [100, 8],
   [108, 8],
+  [116, 8],
   [124, 12],
   [136, 12],
   [148, 8],
@@ -15,10 +18,63 @@ const headerFields: readonly (readonly [number, number])[] = [
   [157, 100],
   [257, 6],
   [263, 2],
+  [265, 32],
+  [297, 32],
   [329, 8],
+  [337, 8],
   [345, 155],
   [500, 12],
 ];
+/** What stands in a field for an owner, a time or a mode: sound, unusual, or wrong. */
+const numbers = {
+  mode: [
+    '0000755\0',
+    '0000600\0',
+    '0000444\0',
+    '    644\0',
+    '000644 \0',
+    '0100644\0',
+    '0004755\0',
+    '0002755\0',
+    '0001777\0',
+    '0000000\0',
+    '8\0',
+    '',
+  ],
+  id: [
+    '0001750\0',
+    '7777777\0',
+    '    0 \0',
+    '\x80\0\0\0\x3b\x9a\xca\0',
+    '\x80\0\0\0\0\0\x03\xe8',
+    '\xff\xff\xff\xff\xff\xff\xff\xff',
+    '',
+    '-1\0',
+  ],
+  time: [
+    '14371573024\0',
+    '77777777777\0',
+    ' 1437157302\0',
+    '\x80\0\0\0\0\0\0\0\x65\0\0\0',
+    '\x80\0\0\0\0\0\0\x10\0\0\0\0',
+    '\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\0',
+    '',
+    'x',
+  ],
+  device: ['0000000\0', '0000001\0', '\x80\0\0\0\0\0\0\x01', 'x', ' '],
+};
+const fields = [
+  [100, 8, numbers.mode],
+  [108, 8, numbers.id],
+  [116, 8, numbers.id],
+  [136, 12, numbers.time],
+  [265, 32, ['root\0', 'b\xc3\xbcro\0', '\xff', 'r'.repeat(32), 'a\nb', 'root\0x']],
+  [297, 32, ['wheel\0', '\xe6\x97\xa5\0', '\xff', 'g'.repeat(32)]],
+  [329, 8, numbers.device],
+  [337, 8, numbers.device],
+  [157, 100, ['index.html', '../x', outsideFile, '\0x', 'l'.repeat(100)]],
+  [345, 155, ['pre', '..', '/tmp', 'pre/', 'a\\b', '\0x']],
+] as const;
 const sizes = [
   '00000000000\0',
   '00000000001\0',
@@ -30,58 +86,147 @@ const sizes = [
   '\0',
 ];
 const types = ['0', '\0', '1', '2', '5', '7', 'g', 'x', 'K', 'L', 'S', 'D', 'V', '6', 'A'];
-const paxKeys = [
+const soundRecords: readonly (readonly [string, string])[] = [
+  ['mtime', '1700000000.123456789'],
+  ['mtime', '-1'],
+  ['atime', '0'],
+  ['ctime', '1700000000.5'],
+  ['LIBARCHIVE.creationtime', '1700000000'],
+  ['uid', '1000'],
+  ['gid', '1000000000'],
+  ['uname', 'b\u00fcro'],
+  ['gname', 'wheel'],
+  ['comment', 'made by hand'],
+  ['comment', 'a=b\ttab'],
+  ['SCHILY.dev', '66305'],
+  ['SCHILY.ino', '1234567890123'],
+  ['SCHILY.nlink', '1'],
+  ['hdrcharset', 'ISO-IR 10646 2000 UTF-8'],
+];
+const otherKeys = [
   'path',
   'size',
   'linkpath',
   'hdrcharset',
+  'charset',
   'comment',
   'mtime',
+  'atime',
+  'uid',
+  'uname',
+  'SCHILY.ino',
   'GNU.sparse.major',
   'GNU.sparse.name',
-  'SCHILY.xattr.x',
+  'GNU.volume.filename',
+  'SCHILY.xattr.user.x',
+  'SCHILY.xattr.security.capability',
+  'LIBARCHIVE.xattr.user.x',
+  'LIBARCHIVE.symlinktype',
+  'SCHILY.fflags',
+  'SCHILY.acl.access',
+  'SCHILY.filetype',
+  'SCHILY.realsize',
+  'RHT.security.selinux',
+  'VENDOR.key',
+  'path\0x',
+  'x\n15 path',
+  ' path',
+  'Path',
   '',
 ];
-const paxValues = ['x.html', '../x', '0', '1', '512', '1024', '-1', '1e3', 'BINARY', 'a\0b', 'index.html', 'ü', ''];
-
-interface Part {
-  header: Buffer;
-  content: Buffer;
-}
+const otherValues = [
+  'x.html',
+  '../x',
+  outsideFile,
+  '0',
+  '1',
+  '512',
+  '1024',
+  '-1',
+  '1e3',
+  '0x10',
+  ' 1',
+  '1.',
+  '.5',
+  '99999999999999999999',
+  '253402300800',
+  'BINARY',
+  'a\0b',
+  'x\n15 path=x.html',
+  'x\n14 size=1000',
+  'index.html',
+  'b',
+  'b/',
+  '\u00fc',
+  'u,schg',
+  'x'.repeat(300),
+  '',
+];
 
 /** A tar, plain or compressed, that was valid before something was changed in it. */
 export function tarInput(random: Random): Buffer {
-  const parts = smallSite(random).flatMap(({ name, content }) => partsOf(random, name, content));
-  if (random.chance(0.3))
-    parts.unshift(part({ name: 'b/', type: '5', content: Buffer.alloc(0), gnu: random.chance(0.5) }));
-  for (let left = random.below(3); left > 0; left -= 1) changeParts(random, parts);
+  const parts = smallSite(random).flatMap(({ name, content }) => partsOf(random, Buffer.from(name), content));
+  for (const name of ['b/', './', 'empty/', 'b']) {
+    if (random.chance(0.1)) parts.unshift(...partsOf(random, Buffer.from(name), Buffer.alloc(0), '5'));
+  }
+  if (random.chance(0.1)) parts.unshift(metaPart('g', paxOf([random.pick(soundRecords)])));
+  for (const { header } of parts) if (random.chance(0.3)) decorate(random, header);
+  for (let left = random.pick([0, 0, 1, 1, 2]); left > 0; left -= 1) changeParts(random, parts);
   let bytes = Buffer.concat([
     ...parts.flatMap(({ header, content }) => [header, content, paddingOf(random, content)]),
     endOf(random),
   ]);
-  if (random.chance(0.35)) bytes = damage(random, bytes, block);
-  if (random.chance(0.5)) return bytes;
-  const packed = gzipSync(bytes, { level: random.pick([0, 1, 6]) });
+  if (random.chance(0.3)) bytes = damage(random, bytes, block);
+  if (random.chance(0.6)) return bytes;
+  const packed = gzipSync(bytes, { level: random.pick([0, 1, 6]), windowBits: 12, memLevel: 5 });
   return changeGzip(random, packed);
 }
 
-function partsOf(random: Random, name: string, content: Buffer): Part[] {
-  const style =
-    Buffer.byteLength(name) > 100 ? random.pick(['pax', 'gnu']) : random.pick(['plain', 'plain', 'pax', 'gnu']);
-  const plain = part({ name, type: random.chance(0.1) ? '\0' : '0', content, gnu: style === 'gnu' });
-  if (style === 'pax')
-    return [part({ name: 'PaxHeader', type: 'x', content: paxOf([['path', name]]), gnu: false }), plain];
-  if (style === 'gnu') {
-    return [part({ name: '././@LongLink', type: 'L', content: Buffer.from(`${name}\0`), gnu: true }), plain];
+function partsOf(random: Random, name: Buffer, content: Buffer, type = random.chance(0.1) ? '\0' : '0'): Part[] {
+  const long = name.length > 100;
+  const style = random.pick(long ? ['pax', 'gnu', 'divided'] : ['plain', 'plain', 'pax', 'gnu', 'gnu name']);
+  if (style === 'pax') {
+    const records = soundRecords.filter(() => random.chance(0.07));
+    const distinct = records.filter(([key], index) => records.findIndex(([other]) => other === key) === index);
+    const header = random.chance(0.75)
+      ? name
+      : Buffer.from(random.pick(['x', 'PaxHeader/x', 'x/', '../x', outsideFile, 'a\\b', 'C:x', 'index.html']));
+    const path = random.chance(0.9) ? [['path', name.toString()] as const] : [];
+    return [
+      metaPart('x', paxOf([...path, ...distinct])),
+      tarPart({ name: header, type, content, gnu: false, divided: random.chance(0.5) }),
+    ];
   }
-  return [plain];
+  const plain = tarPart({ name, type, content, gnu: style.startsWith('gnu'), divided: style === 'divided' });
+  if (style !== 'gnu') return [plain];
+  return [
+    tarPart({
+      name: Buffer.from('././@LongLink'),
+      type: 'L',
+      content: Buffer.concat([name, Buffer.alloc(1)]),
+      gnu: true,
+    }),
+    plain,
+  ];
+}
+
+function metaPart(type: 'x' | 'g', content: Buffer): Part {
+  return tarPart({ name: Buffer.from('PaxHeader'), type, content, gnu: false });
+}
+
+/** Sets one of the fields that say neither name nor size. */
+function decorate(random: Random, header: Buffer): void {
+  const [start, length, values] = random.pick(fields.slice(0, random.chance(0.9) ? 8 : fields.length));
+  header.fill(0, start, start + length);
+  header.write(random.pick<string>(values), start, length, 'latin1');
+  seal(header);
 }
 
 function changeParts(random: Random, parts: Part[]): void {
   const at = random.below(parts.length);
   const chosen = parts[at];
   if (!chosen) return;
-  switch (random.below(9)) {
+  switch (random.below(10)) {
     case 0:
       parts.splice(at, 1);
       return;
@@ -89,39 +234,34 @@ function changeParts(random: Random, parts: Part[]): void {
       parts.splice(random.below(parts.length + 1), 0, { ...chosen, header: Buffer.from(chosen.header) });
       return;
     case 2:
-      parts.splice(
-        at,
-        0,
-        part({ name: 'x', type: random.pick(['x', 'x', 'g']), content: randomPax(random), gnu: false }),
-      );
-      return;
     case 3:
+      parts.splice(at, 0, metaPart(random.pick(['x', 'x', 'g']), randomPax(random)));
+      return;
+    case 4:
       parts.splice(
         at,
         0,
-        part({
-          name: 'l',
+        tarPart({
+          name: Buffer.from('l'),
           type: random.pick(['L', 'K']),
           content: Buffer.from(random.pick(['n.html\0', 'n.html', 'a\0b\0', '\0'])),
           gnu: true,
         }),
       );
       return;
-    case 4:
-      // An archive in a file: readers that are led to a wrong size come upon it.
-      chosen.content = Buffer.concat([
-        part({ name: 'hidden.html', type: '0', content: Buffer.alloc(0), gnu: false }).header,
-        chosen.content,
-      ]);
-      if (random.chance(0.7)) setField(chosen.header, 124, octal(chosen.content.length));
-      else chosen.header.write(random.pick(sizes), 124, 'latin1');
+    case 5: {
+      // An archive in a file: readers that are led to a wrong size find it.
+      const hidden = tarPart({ name: Buffer.from('hidden.html'), type: '0', content: Buffer.alloc(0), gnu: false });
+      chosen.content = Buffer.concat([hidden.header, chosen.content]);
+      chosen.header.write(random.chance(0.7) ? octal(chosen.content.length) : random.pick(sizes), 124, 'latin1');
       seal(chosen.header);
       return;
-    case 5:
+    }
+    case 6:
       chosen.header.write(random.pick(types), 156, 'latin1');
       seal(chosen.header);
       return;
-    case 6:
+    case 7:
       chosen.header.write(random.pick(sizes), 124, 'latin1');
       seal(chosen.header);
       return;
@@ -136,50 +276,12 @@ function changeParts(random: Random, parts: Part[]): void {
 }
 
 function randomPax(random: Random): Buffer {
-  const records = Array.from(
-    { length: 1 + random.below(3) },
-    () => [random.pick(paxKeys), random.pick(paxValues)] as const,
+  const records = Array.from({ length: 1 + random.below(3) }, () =>
+    random.chance(0.3) ? random.pick(soundRecords) : ([random.pick(otherKeys), random.pick(otherValues)] as const),
   );
   const data = paxOf(records);
   if (random.chance(0.2) && data.length > 0) data[random.below(data.length)] = random.below(256);
   return data;
-}
-
-function paxOf(records: readonly (readonly [string, string])[]): Buffer {
-  const lines = records.map(([key, value]) => {
-    const rest = ` ${key}=${value}\n`;
-    let length = Buffer.byteLength(rest) + 1;
-    while (Buffer.byteLength(`${length}${rest}`) !== length) length += 1;
-    return `${length}${rest}`;
-  });
-  return Buffer.from(lines.join(''));
-}
-
-function part({ name, type, content, gnu }: { name: string; type: string; content: Buffer; gnu: boolean }): Part {
-  const header = Buffer.alloc(block);
-  Buffer.from(name).copy(header, 0, 0, 100);
-  header.write('0000644\0', 100);
-  header.write('0000000\x000000000\0', 108);
-  setField(header, 124, octal(content.length));
-  header.write('00000000000\0', 136);
-  header.write(type, 156, 'latin1');
-  header.write(gnu ? 'ustar  \0' : 'ustar\x0000', 257, 'latin1');
-  seal(header);
-  return { header, content };
-}
-
-function setField(header: Buffer, at: number, text: string): void {
-  header.write(text, at, 'latin1');
-}
-
-function octal(value: number): string {
-  return `${value.toString(8).padStart(11, '0')}\0`;
-}
-
-function seal(header: Buffer): void {
-  header.write('        ', 148);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
 }
 
 function paddingOf(random: Random, content: Buffer): Buffer {
@@ -193,7 +295,7 @@ function endOf(random: Random): Buffer {
 }
 
 function changeGzip(random: Random, packed: Buffer): Buffer {
-  switch (random.below(8)) {
+  switch (random.below(12)) {
     case 0:
       return damage(random, packed, 1);
     case 1:
@@ -204,7 +306,21 @@ function changeGzip(random: Random, packed: Buffer): Buffer {
       changed[at] = random.below(256);
       return changed;
     }
+    case 3:
+      return withGzipTexts(random, packed);
     default:
       return packed;
   }
+}
+
+/** With the parts of a gzip header that most files lack. */
+function withGzipTexts(random: Random, packed: Buffer): Buffer {
+  const head = Buffer.from(packed.subarray(0, 10));
+  const extra = random.chance(0.4) ? Buffer.from([4, 0, 65, 66, 0, 0]) : Buffer.alloc(0);
+  const name = random.chance(0.6)
+    ? Buffer.from(`${random.pick(['site.tar', '../x', 'b\xfc.tar', ''])}\0`, 'latin1')
+    : Buffer.alloc(0);
+  const comment = random.chance(0.3) ? Buffer.from('made by hand\0') : Buffer.alloc(0);
+  head[3] = (extra.length && 4) | (name.length && 8) | (comment.length && 16) | (random.chance(0.1) ? 1 : 0);
+  return Buffer.concat([head, extra, name, comment, packed.subarray(10)]);
 }

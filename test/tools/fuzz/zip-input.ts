@@ -9,11 +9,36 @@ import {
   zipLocalHeader,
 } from '../archives/zip-bytes.ts';
 import { damage } from './damage.ts';
+import { outsideFile } from './odd-names.ts';
 import type { Random } from './random.ts';
 import { type SmallFile, smallSite } from './small-site.ts';
+import { oddExtra, soundExtra } from './zip-extras.ts';
 
 const descriptorSignature = 8;
 const utf8 = 0x800;
+/** Attributes: nothing, of Unix, of DOS, of both. */
+const soundAttributes = [
+  0,
+  unix(0o100644),
+  unix(0o100755),
+  unix(0o644),
+  unix(0o100000),
+  unix(0o100600) + 1,
+  0x20,
+  0x01,
+  0x21,
+  0x80,
+];
+const oddAttributes = [
+  ...[0o120777, 0o040755, 0o104755, 0o102755, 0o101755, 0o010644, 0o060000, 0o020000, 0o140000, 0o150000].map(unix),
+  0x02,
+  0x04,
+  0x08,
+  0x10,
+  0x400,
+  0x28,
+];
+const systems = [0, 3, 10, 11, 14, 19];
 const interesting = [0, 1, 2, 4, 20, 22, 30, 46, 0xff, 0xffff, 0xfffffffe, 0xffffffff];
 
 interface Entry {
@@ -22,6 +47,8 @@ interface Entry {
   data: Buffer;
   descriptor: Buffer;
   attributes: number;
+  system: number;
+  internal: number;
   comment: Buffer;
   /** Added to the true offset. */
   shift: number;
@@ -32,41 +59,98 @@ interface Entry {
 /** A zip that was valid before something was changed in it. */
 export function zipInput(random: Random): Buffer {
   const entries = smallSite(random).map((file) => entryOf(random, file));
-  if (random.chance(0.3)) entries.push(entryOf(random, { name: 'b/', content: Buffer.alloc(0) }));
-  for (let left = random.below(3); left > 0; left -= 1) changeEntries(random, entries);
+  for (const name of ['b/', './', 'empty/']) {
+    if (random.chance(0.12)) entries.push(entryOf(random, { name, content: Buffer.alloc(0) }));
+  }
+  for (const entry of entries) if (random.chance(0.3)) decorate(random, entry);
+  for (let left = random.pick([0, 0, 1, 1, 2]); left > 0; left -= 1) changeEntries(random, entries);
   const bytes = assemble(random, entries);
-  return random.chance(0.3) ? damage(random, bytes, random.pick([1, 4, 16])) : bytes;
+  return random.chance(0.25) ? damage(random, bytes, random.pick([1, 4, 16])) : bytes;
 }
 
 function entryOf(random: Random, { name, content }: SmallFile): Entry {
   const stored = random.chance(0.3);
-  const data = stored ? content : deflateRawSync(content, { level: random.pick([1, 6, 9]) });
-  const late = random.chance(0.25);
-  const isWide = random.chance(0.15);
+  const data = stored
+    ? content
+    : deflateRawSync(content, { level: random.pick([1, 6, 9]), windowBits: 12, memLevel: 5 });
+  const late = random.chance(stored ? 0.02 : 0.35);
+  const isWide = random.chance(0.02);
+  const isAscii = [...name].every((character) => character <= '~');
+  const [forLocal, forCentral] = random.chance(0.35) ? soundExtra(random) : [Buffer.alloc(0), Buffer.alloc(0)];
   const truth: ZipFields = {
-    flags: utf8 | (late ? descriptorSignature : 0),
+    flags: (isAscii && random.chance(0.5) ? 0 : utf8) | (late ? descriptorSignature : 0),
     method: stored ? 0 : 8,
     crc: crc32(content),
     packed: data.length,
     bytes: content.length,
     name: Buffer.from(name),
-    extra: random.chance(0.3) ? timestamp() : Buffer.alloc(0),
+    extra: Buffer.alloc(0),
   };
-  const local = isWide ? widened(truth) : { ...truth };
-  const central = isWide && random.chance(0.5) ? widened(truth) : { ...truth };
-  if (late && !isWide && random.chance(0.7)) Object.assign(local, { crc: 0, packed: 0, bytes: 0 });
-  const descriptor = late ? descriptorOf(random, truth, isWide) : Buffer.alloc(0);
-  const attributes = random.pick([0, 0o100644 * 2 ** 16, 0]);
+  const local = isWide ? widened({ ...truth, extra: forLocal }) : { ...truth, extra: forLocal };
+  const central =
+    isWide && random.chance(0.5) ? widened({ ...truth, extra: forCentral }) : { ...truth, extra: forCentral };
+  if (late && !isWide) Object.assign(local, unknownSizes(random, truth));
   return {
     local,
     central,
     data,
-    descriptor,
-    attributes: name.endsWith('/') ? 0x10 : attributes,
+    descriptor: late ? descriptorOf(random, truth, isWide) : Buffer.alloc(0),
+    attributes: name.endsWith('/') ? random.pick([0x10, unix(0o040755) + 0x10, 0]) : random.pick(soundAttributes),
+    system: random.pick([0, 3, 3]),
+    internal: 0,
     comment: Buffer.alloc(0),
     shift: 0,
     gap: Buffer.alloc(0),
   };
+}
+
+/** What a local header leaves to the data descriptor: all, nothing, or a part. */
+function unknownSizes(random: Random, { crc, packed, bytes }: ZipFields): Partial<ZipFields> {
+  switch (random.below(5)) {
+    case 0:
+    case 1:
+      return { crc: 0, packed: 0, bytes: 0 };
+    case 2:
+      return { crc, packed, bytes };
+    case 3:
+      return { crc: 0, packed, bytes };
+    default:
+      return { crc: random.pick([0, crc]), packed: random.pick([0, packed]), bytes: random.pick([0, bytes]) };
+  }
+}
+
+/** Sets what says neither name nor size. */
+function decorate(random: Random, entry: Entry): void {
+  const both = [entry.local, entry.central];
+  const sides = random.chance(0.7) ? both : [random.pick(both)];
+  switch (random.below(8)) {
+    case 0:
+      entry.system = random.pick(systems);
+      return;
+    case 1:
+      for (const side of sides) side.needed = random.pick([0, 10, 20, 45]);
+      return;
+    case 2:
+      for (const side of both) side.flags |= random.pick([2, 4, 6]);
+      return;
+    case 3:
+      for (const side of sides) side.modified = random.pick([0x21_0000, 0x5765_6f7b, 0xffffffff, 0x0000_ffff]);
+      return;
+    case 4:
+      entry.internal = random.pick([1, 2, 0xffff]);
+      return;
+    case 5:
+      entry.comment = random.pick([Buffer.from('a comment'), random.bytes(random.below(30)), Buffer.from('\u00fc')]);
+      return;
+    case 6: {
+      const [local, central] = soundExtra(random);
+      entry.local.extra = Buffer.concat([entry.local.extra, local]);
+      entry.central.extra = Buffer.concat([entry.central.extra, central]);
+      return;
+    }
+    default:
+      for (const side of sides) side.extra = Buffer.concat([side.extra, oddExtra(random, side.name)]);
+  }
 }
 
 function changeEntries(random: Random, entries: Entry[]): void {
@@ -74,7 +158,7 @@ function changeEntries(random: Random, entries: Entry[]): void {
   const entry = entries[at];
   if (!entry) return;
   const side = random.pick([entry.local, entry.central]);
-  switch (random.below(14)) {
+  switch (random.below(16)) {
     case 0:
       entries.splice(at, 1);
       return;
@@ -98,11 +182,22 @@ function changeEntries(random: Random, entries: Entry[]): void {
       return;
     case 7:
       side.name = Buffer.from(
-        random.pick(['index.html', 'INDEX.html', '../x', 'a/../b', 'b\\c', 'n\0', '', '/x', 'index.html/', 'b/c.htmk']),
+        random.pick([
+          'index.html',
+          'INDEX.html',
+          '../x',
+          'a/../b',
+          'b\\c',
+          'n\0',
+          '',
+          outsideFile,
+          'index.html/',
+          'b/c.htmk',
+        ]),
       );
       return;
     case 8:
-      side.extra = Buffer.concat([side.extra, randomExtra(random, side)]);
+      side.extra = Buffer.concat([side.extra, oddExtra(random, side.name)]);
       return;
     case 9:
       entry.shift = random.pick([-1, 1, 4, -30, 30]);
@@ -118,7 +213,13 @@ function changeEntries(random: Random, entries: Entry[]): void {
       }
       return;
     case 12:
-      entry.attributes = (random.pick([0o120777, 0o040755, 0o100644, 0o010644, 0o060000]) * 2 ** 16) >>> 0;
+      entry.attributes = random.pick(oddAttributes);
+      return;
+    case 13:
+      entry.system = random.below(24);
+      return;
+    case 14:
+      side.needed = random.pick([46, 51, 63, 0x0314, 0xffff]);
       return;
     default:
       entry.descriptor = random.chance(0.5)
@@ -139,8 +240,10 @@ function assemble(random: Random, entries: readonly Entry[]): Buffer {
   if (random.chance(0.03)) push(random.bytes(1 + random.below(30)));
   for (const entry of entries) {
     push(entry.gap);
-    const { central: told, attributes, comment } = entry;
-    central.push(zipCentralHeader(told, { offset: Math.max(0, offset + entry.shift), attributes, comment }));
+    const { central: told, attributes, system, internal, comment } = entry;
+    central.push(
+      zipCentralHeader(told, { offset: Math.max(0, offset + entry.shift), attributes, system, internal, comment }),
+    );
     push(zipLocalHeader(entry.local));
     push(entry.data);
     push(entry.descriptor);
@@ -155,11 +258,11 @@ function assemble(random: Random, entries: readonly Entry[]): Buffer {
 
 function endRecords(random: Random, told: { entries: number; start: number; bytes: number }): Buffer[] {
   const change = (value: number, most: number) =>
-    random.chance(0.02) ? Math.min(most, Math.max(0, random.pick([...interesting, value + 1, value - 1]))) : value;
+    random.chance(0.01) ? Math.min(most, Math.max(0, random.pick([...interesting, value + 1, value - 1]))) : value;
   const comment = random.chance(0.1)
     ? random.pick([Buffer.from('hello'), Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`)])
     : Buffer.alloc(0);
-  const with64 = random.chance(0.15);
+  const with64 = random.chance(0.03);
   const hide = with64 && random.chance(0.6);
   const end = zipEnd({
     disk: change(0, 0xffff),
@@ -194,21 +297,6 @@ function descriptorOf(random: Random, { crc, packed, bytes }: ZipFields, isWide:
   return random.chance(0.8) ? Buffer.concat([Buffer.from('PK\x07\x08', 'latin1'), body]) : body;
 }
 
-function randomExtra(random: Random, { name }: ZipFields): Buffer {
-  switch (random.below(4)) {
-    case 0:
-      return random.bytes(random.below(12));
-    case 1: {
-      const path = random.chance(0.5) ? name : Buffer.from('other.html');
-      return extra(0x7075, Buffer.concat([Buffer.from([1]), narrow(crc32(name)), path]));
-    }
-    case 2:
-      return widened({ flags: 0, method: 0, crc: 0, packed: 1, bytes: 1, name, extra: Buffer.alloc(0) }).extra;
-    default:
-      return timestamp();
-  }
-}
-
-function timestamp(): Buffer {
-  return Buffer.from([0x55, 0x54, 5, 0, 1, 0, 0, 0, 0]);
+function unix(mode: number): number {
+  return mode * 2 ** 16;
 }

@@ -1,4 +1,4 @@
-import { ArchiveFault } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
 
 /** Reads a sequence of pieces as one stream of bytes, of which there may be at most `limit`. */
 export class ChunkCursor {

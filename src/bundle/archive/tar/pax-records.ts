@@ -1,12 +1,32 @@
-import { ArchiveFault } from '../archive-reader.ts';
+import { isUtf8 } from 'node:buffer';
+import { ArchiveFault } from '../archive-fault.ts';
 
 const space = 0x20;
 const equalsSign = 0x3d;
 const newline = 0x0a;
 const utf8Charset = 'ISO-IR 10646 2000 UTF-8';
+const sparse = /^(GNU\.sparse\.|SCHILY\.(realsize|filetype)$)/;
+const time = /^-?\d{1,11}(\.\d{1,9})?$/;
+const id = /^\d{1,10}$/;
+const anyText = /^/;
+/** What the values of a key look like: readers refuse others. */
+const common: ReadonlyMap<string, RegExp> = new Map([
+  ['atime', time],
+  ['ctime', time],
+  ['mtime', time],
+  ['LIBARCHIVE.creationtime', time],
+  ['uid', id],
+  ['gid', id],
+  ['SCHILY.dev', id],
+  ['SCHILY.ino', anyText],
+  ['SCHILY.nlink', id],
+  ['uname', anyText],
+  ['gname', anyText],
+  ['comment', anyText],
+]);
+const forOneEntry: typeof common = new Map([...common, ['path', anyText], ['size', anyText], ['hdrcharset', anyText]]);
 /** Keys that say what an entry is called, how long it is, or how to understand the others. */
 const deciding = new Set(['path', 'size', 'linkpath', 'hdrcharset', 'charset']);
-const sparse = /^(GNU\.sparse\.|SCHILY\.(realsize|filetype)$)/;
 
 /** What pax records say about the entry that follows. */
 export interface PaxOverride {
@@ -16,7 +36,7 @@ export interface PaxOverride {
 
 /** Reads the records of a header for one entry (type `x`). Throws `ArchiveFault`. */
 export function parsePaxOverride(data: Buffer): PaxOverride {
-  const records = parseRecords(data);
+  const records = parseRecords(data, forOneEntry);
   const charset = records.get('hdrcharset')?.toString('latin1') ?? utf8Charset;
   if (charset !== utf8Charset) throw fault('pax-charset', `the names are in another character set than UTF-8`);
   const size = records.get('size');
@@ -25,12 +45,10 @@ export function parsePaxOverride(data: Buffer): PaxOverride {
 
 /** Reads the records of a header for all entries (type `g`): none of them may change what an entry is. */
 export function checkPaxGlobals(data: Buffer): void {
-  for (const key of parseRecords(data).keys()) {
-    if (deciding.has(key)) throw fault('pax-global', `a header for all entries sets "${key}"`);
-  }
+  parseRecords(data, common);
 }
 
-function parseRecords(data: Buffer): Map<string, Buffer> {
+function parseRecords(data: Buffer, known: typeof common): Map<string, Buffer> {
   // Some libraries stop at an empty one.
   if (data.length === 0) throw malformed();
   const records = new Map<string, Buffer>();
@@ -41,11 +59,24 @@ function parseRecords(data: Buffer): Map<string, Buffer> {
     const key = data.toString('utf8', data.indexOf(space, start) + 1, equals);
     if (key === '') throw malformed();
     if (records.has(key)) throw fault('pax-duplicate', `"${key.slice(0, 50)}" is set twice for one entry`);
-    if (sparse.test(key)) throw fault('sparse', 'sparse files are refused');
-    records.set(key, data.subarray(equals + 1, end - 1));
+    const value = data.subarray(equals + 1, end - 1);
+    requireHarmless(key, value, known);
+    records.set(key, value);
     start = end;
   }
   return records;
+}
+
+/** Refuses what some readers act on and others ignore. Throws `ArchiveFault`. */
+function requireHarmless(key: string, value: Buffer, known: typeof common): void {
+  if (sparse.test(key)) throw fault('sparse', 'sparse files are refused');
+  const form = known.get(key);
+  if (known === common && deciding.has(key)) throw fault('pax-global', `a header for all entries sets "${key}"`);
+  if (form === undefined) throw fault('pax-keyword', `a pax header sets ${JSON.stringify(key.slice(0, 50))}`);
+  const isText = key === 'path' || (isUtf8(value) && !value.includes(0));
+  if (!isText || value.includes(newline) || !form.test(value.toString('latin1'))) {
+    throw fault('pax-record', `a pax header sets "${key}" to something that readers take in different ways`);
+  }
 }
 
 /** The decimal number a record begins with, up to a space: the record's length, itself included. */

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { ArchiveFault } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
 import type { ByteFile } from '../byte-file.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { inflateWindow } from '../inflate-window.ts';

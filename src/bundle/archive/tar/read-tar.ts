@@ -1,6 +1,8 @@
-import { ArchiveFault, type ContentSink, type ReadOptions } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
+import type { ContentSink, ReadOptions } from '../archive-reader.ts';
 import type { ByteFile } from '../byte-file.ts';
 import { ByteWindow } from '../byte-window.ts';
+import { escapeOf } from '../path-rules.ts';
 import { ChunkCursor } from './chunk-cursor.ts';
 import { checkPaxGlobals, type PaxOverride, parsePaxOverride } from './pax-records.ts';
 import { readGzip } from './read-gzip.ts';
@@ -13,6 +15,9 @@ const gnuLongName = 'L';
 const gnuLongLink = 'K';
 const paxEntry = 'x';
 const paxGlobal = 'g';
+/** The type of files in archives older than ustar: some readers take them for folders when the name ends in a slash. */
+const oldFile = '\0';
+const slash = 0x2f;
 
 /** Reads a tar (an `ArchiveReader`): ustar, pax, and GNU with long names. */
 export async function readTar(file: ByteFile, options: ReadOptions): Promise<void> {
@@ -67,6 +72,12 @@ class TarReading {
         this.#pax = parsePaxOverride(await this.#meta(header));
         return;
       case paxGlobal:
+        if (this.#isExpectingEntry())
+          throw new ArchiveFault(
+            'dangling-header',
+            null,
+            'a header for all entries stands between a header about one entry and that entry',
+          );
         checkPaxGlobals(await this.#meta(header));
         return;
       case gnuLongName:
@@ -85,28 +96,46 @@ class TarReading {
   async #entry(header: TarHeader): Promise<'stop' | undefined> {
     const name = this.#nameOf(header);
     const bytes = this.#sizeOf(header, name);
-    const { kind } = header;
+    const { kind, hasSpecialMode } = header;
     if (this.#longLink && kind !== 'symbolic-link' && kind !== 'hard-link') {
       throw longNameFault('the long name of a link stands before something else');
     }
     this.#pax = null;
     this.#longName = null;
     this.#longLink = false;
-    const answer = await this.#options.onEntry({ name, kind, bytes, elsewhere: false });
+    const answer = await this.#options.onEntry({ name, kind, hasSpecialMode, bytes, elsewhere: false });
     if (answer === 'stop') return 'stop';
     await this.#content(bytes, answer === 'skip' ? null : answer);
     return;
   }
 
+  /** Whether a header about the next entry was read. */
+  #isExpectingEntry(): boolean {
+    return this.#pax !== null || this.#longName !== null || this.#longLink;
+  }
+
   #nameOf(header: TarHeader): string {
     const path = this.#pax?.path ?? null;
-    if (this.#longName === null) return (path ?? header.name).toString('utf8');
-    if (path !== null) throw longNameFault('the entry has a long name of pax and another one of GNU tar');
-    // The header repeats the beginning of the name, so that readers without the extension see no other file.
-    if (!this.#longName.subarray(0, header.name.length).equals(header.name)) {
+    const longName = this.#longName;
+    const long = path ?? longName;
+    if (long === null) return header.name.toString('utf8');
+    if (path !== null && longName !== null) {
+      throw longNameFault('the entry has a long name from pax and another one from GNU tar');
+    }
+    if (header.type === oldFile && header.name.at(-1) === slash) {
+      throw new ArchiveFault(
+        'ambiguous-type',
+        long.toString('utf8'),
+        'a file whose header looks like that of a folder',
+      );
+    }
+    if (longName === null) {
+      requireHarmless(header.name);
+    } else if (!longName.subarray(0, header.name.length).equals(header.name)) {
+      // Readers without the extension must see no other file.
       throw longNameFault('the long name does not begin with the name in the header');
     }
-    return this.#longName.toString('utf8');
+    return long.toString('utf8');
   }
 
   /** A reader that leaves pax out must not take content for headers or headers for content. */
@@ -152,7 +181,7 @@ class TarReading {
 
   /** After the first block of zeros: a second one, and nothing but zeros after it. */
   async #end(): Promise<void> {
-    if (this.#pax !== null || this.#longName !== null || this.#longLink) {
+    if (this.#isExpectingEntry()) {
       throw new ArchiveFault('dangling-header', null, 'a header about an entry stands before no entry');
     }
     if (!isZero(await this.#block())) {
@@ -165,6 +194,13 @@ class TarReading {
     }
     if (bytes % blockBytes !== 0) throw new ArchiveFault('trailing-data', null, 'the archive ends within a block');
   }
+}
+
+/** A reader that ignores pax uses this name: it must not lead out of the folder. Throws `ArchiveFault`. */
+function requireHarmless(rawName: Buffer): void {
+  const name = rawName.toString('utf8');
+  const broken = escapeOf(name);
+  if (broken) throw new ArchiveFault(broken.rule, name, `in the header before pax replaces it, ${broken.detail}`);
 }
 
 function endedByNul(data: Buffer): Buffer {

@@ -1,12 +1,22 @@
-import { ArchiveFault, type EntryKind } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
+import type { EntryKind } from '../archive-reader.ts';
 
 export const blockBytes = 512;
 
 const nameField = [0, 100] as const;
+const modeField = [100, 108] as const;
 const sizeField = [124, 136] as const;
 const checksumField = [148, 156] as const;
 const typeField = 156;
+const linkField = [157, 257] as const;
 const magicField = [257, 265] as const;
+/** Readers stop at owners that are no number. */
+const ownerNumbers = { 'user id': [108, 116], 'group id': [116, 124] } as const;
+const timeField = [136, 148] as const;
+/** Numbers of devices; most writers leave them empty. */
+const deviceNumbers = { 'major device number': [329, 337], 'minor device number': [337, 345] } as const;
+const userNameField = [265, 297] as const;
+const groupNameField = [297, 329] as const;
 const prefixField = [345, 500] as const;
 const unused = [500, 512] as const;
 
@@ -14,6 +24,8 @@ const ustar = 'ustar\x0000';
 const gnu = 'ustar  \0';
 /** Larger sizes have more digits than the field. */
 export const mostInOctal = 0o77777777777;
+/** setuid, setgid and sticky. */
+const specialBits = 0o7000;
 const space = 0x20;
 const base256 = 0x80;
 
@@ -35,6 +47,7 @@ export interface TarHeader {
   /** Type flag, one character. */
   type: string;
   kind: EntryKind;
+  hasSpecialMode: boolean;
 }
 
 /** Reads a header block of a ustar or GNU tar; no field may be readable in two ways. Throws `ArchiveFault`. */
@@ -45,9 +58,31 @@ export function parseTarHeader(block: Buffer): TarHeader {
   const name = nameOf(block);
   const type = block.toString('latin1', typeField, typeField + 1);
   if (!isZero(block.subarray(...unused))) throw headerFault(name, 'the unused end of the header is not zero');
-  const bytes = parseSize(block.subarray(...sizeField));
-  if (bytes === null) throw headerFault(name, 'the size is not a number as the format wants it');
-  return { name, bytes, type, kind: kinds[type] ?? 'other' };
+  const bytes = numberOf(block, sizeField, name, 'size');
+  const mode = numberOf(block, modeField, name, 'mode');
+  for (const [what, field] of Object.entries(ownerNumbers)) numberOf(block, field, name, what);
+  // Octal reaches to the year 2242; npm cannot set times far beyond.
+  if (parseOctal(block.subarray(...timeField)) === null) throw headerFault(name, 'the time is not an octal number');
+  for (const [what, field] of Object.entries(deviceNumbers)) {
+    if (!isZero(block.subarray(...field))) numberOf(block, field, name, what);
+  }
+  textOf(block, ...userNameField);
+  textOf(block, ...groupNameField);
+  return {
+    name,
+    bytes,
+    type,
+    kind: kindOf(type, name, textOf(block, ...linkField)),
+    hasSpecialMode: (mode & specialBits) !== 0,
+  };
+}
+
+/** BusyBox makes a hard link of any file that names the target of one, and npm refuses other headers that do. */
+function kindOf(type: string, name: Buffer, linkTarget: Buffer): EntryKind {
+  const kind = kinds[type] ?? 'other';
+  if (linkTarget.length === 0 || kind === 'symbolic-link') return kind;
+  if (kind === 'other') throw headerFault(name, 'the header of something else than a link names a target');
+  return 'hard-link';
 }
 
 /** True for no bytes, too. Equal to itself one byte further on is what consists of one value only. */
@@ -81,11 +116,17 @@ function textOf(block: Buffer, start: number, end: number): Buffer {
   throw headerFault(text, 'there are bytes behind the end of the name');
 }
 
-function parseSize(field: Buffer): number | null {
-  if (field[0] !== base256) return parseOctal(field);
-  const size = field.readBigUInt64BE(4);
-  const canonical = isZero(field.subarray(1, 4)) && size > mostInOctal && size <= Number.MAX_SAFE_INTEGER;
-  return canonical ? Number(size) : null;
+/** In octal, or in base 256 where octal has too few digits. */
+function numberOf(block: Buffer, [start, end]: readonly [number, number], name: Buffer, what: string): number {
+  const field = block.subarray(start, end);
+  const number = field[0] === base256 ? parseBase256(field) : parseOctal(field);
+  if (number === null) throw headerFault(name, `the ${what} is not a number in the form that the format wants`);
+  return number;
+}
+
+function parseBase256(field: Buffer): number | null {
+  const value = field.subarray(1).reduce((sum, byte) => sum * 256 + byte, 0);
+  return value >= 8 ** (field.length - 1) && value <= Number.MAX_SAFE_INTEGER ? value : null;
 }
 
 /** Octal digits, led by spaces or zeros, ended by NULs, spaces or the field; null for anything else. */

@@ -1,5 +1,6 @@
 import { crc32, inflateRawSync } from 'node:zlib';
-import { ArchiveFault, type ContentSink, type ReadOptions } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
+import type { ContentSink, ReadOptions } from '../archive-reader.ts';
 import type { ByteFile } from '../byte-file.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { inflateFault, inflateWindow } from '../inflate-window.ts';
@@ -25,9 +26,9 @@ export async function readZip(file: ByteFile, options: ReadOptions): Promise<voi
   let entry = await central.next();
   if ((entry?.offset ?? directory.start) !== 0) throw unclaimed(entry?.name ?? null);
   while (entry !== null) {
-    const { name, kind, bytes, offset } = entry;
+    const { name, kind, hasSpecialMode, bytes, offset } = entry;
     const elsewhere = offset < part.start || offset >= part.end;
-    const answer = await options.onEntry({ name, kind, bytes, elsewhere });
+    const answer = await options.onEntry({ name, kind, hasSpecialMode, bytes, elsewhere });
     if (answer === 'stop') return;
     const next = await central.next();
     if (!elsewhere) {
@@ -44,9 +45,9 @@ async function readEntry(
   { entry, end }: { entry: CentralEntry; end: number },
   sink: ContentSink | null,
 ): Promise<void> {
-  const { wide } = await readLocalHeader(window, entry);
+  await readLocalHeader(window, entry);
   await readContent(window, entry, sink);
-  await readDescriptor(window, entry, wide, end);
+  await readDescriptor(window, entry, end);
   if (window.position < end) throw unclaimed(entry.name);
   if (window.position > end) throw cut(entry.name);
 }

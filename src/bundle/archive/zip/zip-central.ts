@@ -1,10 +1,12 @@
-import { ArchiveFault, type EntryKind } from '../archive-reader.ts';
+import { isUtf8 } from 'node:buffer';
+import { ArchiveFault } from '../archive-fault.ts';
+import type { EntryKind } from '../archive-reader.ts';
 import type { ByteWindow } from '../byte-window.ts';
-import type { ZipDirectory } from './zip-end.ts';
+import { in32Bits, type ZipDirectory } from './zip-end.ts';
+import { parseExtra } from './zip-extra.ts';
 import {
-  has64,
-  parseExtra,
   readShared,
+  requireNeeded64,
   requireOneName,
   requireReadable,
   type SharedFields,
@@ -13,10 +15,16 @@ import {
 
 const headerBytes = 46;
 const signature = 0x02014b50;
+/** Systems that an archive may have been made on: DOS, Unix, Windows (NTFS of PKZIP and of Info-ZIP, VFAT) and macOS. */
+const unixSystems = new Set([3, 19]);
+const knownSystems = new Set([...unixSystems, 0, 10, 11, 14]);
+/** setuid, setgid and sticky. */
+const specialBits = 0o7000;
 const unixTypeMask = 0o170000;
 const unixDirectory = 0o040000;
 const unixFile = 0o100000;
 const unixSymbolicLink = 0o120000;
+const dosVolumeLabel = 0x08;
 const dosDirectory = 0x10;
 /** Windows: a link, or something else that is not the file it looks like. */
 const reparsePoint = 0x400;
@@ -27,12 +35,13 @@ export interface CentralEntry {
   rawName: Buffer;
   name: string;
   kind: EntryKind;
+  hasSpecialMode: boolean;
   /** Packed and unpacked size in bytes, 64-bit values in their place. */
   packed: number;
   bytes: number;
   /** Where the local header lies. */
   offset: number;
-  /** Whether it has 64-bit sizes. */
+  /** Whether a size does not fit in 32 bits. */
   wide: boolean;
 }
 
@@ -59,9 +68,10 @@ export class CentralEntries {
       throw new ArchiveFault('zip-directory', null, 'the central directory is damaged');
     }
     const fields = readShared(header, 8);
-    const rest = await this.#take(fields.nameLength + fields.extraLength + header.readUInt16LE(32));
-    const rawName = Buffer.from(rest.subarray(0, fields.nameLength));
-    const extra = parseExtra(rest.subarray(fields.nameLength, fields.nameLength + fields.extraLength), rawName);
+    const { nameLength, extraLength } = fields;
+    const rest = await this.#take(nameLength + extraLength + header.readUInt16LE(32));
+    const rawName = Buffer.from(rest.subarray(0, nameLength));
+    const extra = parseExtra(rest.subarray(nameLength, nameLength + extraLength), 'central', rawName);
     const name = requireOneName(rawName, fields.flags, extra);
     if (header.readUInt16LE(34) !== 0) throw new ArchiveFault('multi-disk', name, 'the entry lies in another part');
     requireReadable(fields, name);
@@ -70,8 +80,14 @@ export class CentralEntries {
       extra,
       rawName,
     );
-    const kind = kindOf(header.readUInt32LE(38), name);
-    return { fields, rawName, name, kind, packed, bytes, offset, wide: has64(extra) };
+    const wide = bytes >= in32Bits || packed >= in32Bits;
+    requireNeeded64(extra, wide || offset >= in32Bits, name);
+    requireKnownSystem(header.readUInt8(5), name);
+    requireSameName(header.readUInt8(5), extraLength, rawName);
+    requireText(rest.subarray(nameLength + extraLength), name);
+    const attributes = header.readUInt32LE(38);
+    const hasSpecialMode = ((attributes >>> 16) & specialBits) !== 0;
+    return { fields, rawName, name, kind: kindOf(attributes, name), hasSpecialMode, packed, bytes, offset, wide };
   }
 
   async #take(bytes: number): Promise<Buffer> {
@@ -80,11 +96,37 @@ export class CentralEntries {
   }
 }
 
+/** Elsewhere attributes mean other things, and names are turned into those of Unix. */
+function requireKnownSystem(system: number, name: string): void {
+  if (knownSystems.has(system)) return;
+  throw new ArchiveFault('zip-system', name, `the entry was made on system ${system}`);
+}
+
+/** Info-ZIP knows names beyond ASCII by their mark only where an extra field stands, or where Unix made the entry. */
+function requireSameName(system: number, extraLength: number, rawName: Buffer): void {
+  if (extraLength > 0 || unixSystems.has(system) || rawName.every((byte) => byte <= 0x7f)) return;
+  const detail = 'the name is not ASCII, and Info-ZIP would change it: made on DOS or Windows, without an extra field';
+  throw new ArchiveFault('ambiguous-name', rawName.toString('utf8'), detail);
+}
+
+/** Java refuses an archive with a comment that it cannot decode. */
+function requireText(comment: Buffer, name: string): void {
+  if (isUtf8(comment)) return;
+  throw new ArchiveFault('not-utf8', name, 'the comment of the entry is not well-formed UTF-8');
+}
+
 /** A folder is what ends in a slash; attributes that say something else would make it a file to some readers. */
 function kindOf(attributes: number, name: string): EntryKind {
   const type = (attributes >>> 16) & unixTypeMask;
   if (type === unixSymbolicLink || (attributes & reparsePoint) !== 0) return 'symbolic-link';
   if (type !== 0 && type !== unixDirectory && type !== unixFile) return 'device';
+  if ((attributes & dosVolumeLabel) !== 0) {
+    throw new ArchiveFault(
+      'ambiguous-type',
+      name,
+      'the label of a disk by its attributes, which some readers leave out',
+    );
+  }
   const isDirectory = name.endsWith('/');
   const claims = type === unixDirectory || (type === 0 && (attributes & dosDirectory) !== 0);
   if (isDirectory ? type === unixFile : claims) {

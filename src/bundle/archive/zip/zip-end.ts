@@ -1,4 +1,4 @@
-import { ArchiveFault } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
 import { type ByteFile, readAt } from '../byte-file.ts';
 
 const endBytes = 22;
@@ -39,6 +39,7 @@ export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
   if (!has64 && (told.entries === in16Bits || told.bytes === in32Bits || told.start === in32Bits)) {
     throw new ArchiveFault('zip64', null, 'the end of the archive refers to a 64-bit record that is not there');
   }
+  if (has64 && told.entries !== in16Bits && told.bytes !== in32Bits && told.start !== in32Bits) throw unneeded();
   const found = has64 ? await directory64(tail, tailStart, at, told) : told;
   const behind = tailStart + at - (has64 ? locatorBytes + end64Bytes : 0);
   if (found.start + found.bytes !== behind) {
@@ -86,7 +87,13 @@ async function directory64(tail: Buffer, tailStart: number, endAt: number, told:
   const agrees = (small: number, large: number, most: number) => small === large || small === most;
   if (!agrees(told.entries, entries, in16Bits) || !agrees(told.bytes, bytes, in32Bits)) throw disagreeing();
   if (!agrees(told.start, start, in32Bits)) throw disagreeing();
+  if (entries < in16Bits && bytes < in32Bits && start < in32Bits) throw unneeded();
   return { entries, bytes, start };
+}
+
+/** BusyBox reads none. */
+function unneeded(): ArchiveFault {
+  return new ArchiveFault('zip64', null, 'the archive has a 64-bit end where 32 bits suffice');
 }
 
 function disagreeing(): ArchiveFault {

@@ -1,6 +1,6 @@
-import { crc32 } from 'node:zlib';
-import { ArchiveFault } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
 import { in32Bits } from './zip-end.ts';
+import { type ExtraFields, extraKind } from './zip-extra.ts';
 
 export const stored = 0;
 const deflated = 8;
@@ -10,11 +10,13 @@ const knownFlags = 0b110 | flag.descriptor | flag.utf8;
 /** Classic, strong, and the directory's own encryption. */
 const encryptionFlags = flag.encrypted | 0x40 | 0x2000;
 
-const zip64 = 0x0001;
-const unicodePath = 0x7075;
+/** Version 4.5, which 64-bit sizes need. Info-ZIP leaves out entries that need a newer one. */
+const newestVersion = 45;
 
-/** The fields that local and central headers share, in the same order and form. */
+/** The fields that local and central headers share, in the same order and form, from the version that is needed on. */
 export interface SharedFields {
+  /** Version of the format that a reader needs, times ten. */
+  needed: number;
   flags: number;
   method: number;
   crc: number;
@@ -26,6 +28,7 @@ export interface SharedFields {
 
 export function readShared(header: Buffer, at: number): SharedFields {
   return {
+    needed: header.readUInt16LE(at - 2),
     flags: header.readUInt16LE(at),
     method: header.readUInt16LE(at + 2),
     crc: header.readUInt32LE(at + 8),
@@ -37,7 +40,10 @@ export function readShared(header: Buffer, at: number): SharedFields {
 }
 
 /** Refuses what only some readers understand: encryption, other methods, unknown flags. Throws `ArchiveFault`. */
-export function requireReadable({ flags, method }: SharedFields, name: string): void {
+export function requireReadable({ needed, flags, method }: SharedFields, name: string): void {
+  if (needed > newestVersion) {
+    throw new ArchiveFault('zip-version', name, `the entry needs version ${needed / 10} of the format`);
+  }
   if (flags & encryptionFlags) throw new ArchiveFault('encrypted', name, 'encrypted entries are refused');
   if (flags & ~knownFlags) throw new ArchiveFault('zip-flags', name, 'the entry has flags of unknown meaning');
   if (method !== stored && method !== deflated) {
@@ -55,38 +61,17 @@ export function requireOneName(raw: Buffer, flags: number, extra: ExtraFields): 
       'the name is not ASCII and not marked as UTF-8, so that programs read it in different ways',
     );
   }
-  const second = extra.get(unicodePath);
-  if (second && !(second.length >= 5 && second.readUInt32LE(1) === crc32(raw) && second.subarray(5).equals(raw))) {
-    throw new ArchiveFault('ambiguous-name', name, 'the entry has a second, different name');
-  }
+  // Where it is the same, Info-ZIP still takes data descriptors in the archive for overlapping entries.
+  if (extra.has(extraKind.unicodePath)) throw new ArchiveFault('ambiguous-name', name, 'the entry has a second name');
   return name;
-}
-
-export type ExtraFields = ReadonlyMap<number, Buffer>;
-const none: ExtraFields = new Map();
-
-/** Takes an extra field apart; it must be used up exactly, each kind once. Throws `ArchiveFault`. */
-export function parseExtra(extra: Buffer, name: Buffer): ExtraFields {
-  if (extra.length === 0) return none;
-  const fields = new Map<number, Buffer>();
-  for (let at = 0; at < extra.length; ) {
-    const id = at + 4 <= extra.length ? extra.readUInt16LE(at) : null;
-    const end = id === null ? Number.POSITIVE_INFINITY : at + 4 + extra.readUInt16LE(at + 2);
-    if (id === null || end > extra.length || fields.has(id)) {
-      throw new ArchiveFault('extra-field', name.toString('utf8'), 'an extra field is cut, too long or there twice');
-    }
-    fields.set(id, extra.subarray(at + 4, end));
-    at = end;
-  }
-  return fields;
 }
 
 /**
  * Puts the 64-bit values in the place of the 32-bit ones that refer to them. The field must hold exactly those, in the
- * order of the format. Throws `ArchiveFault`.
+ * order of the format. Whether they are needed is up to `requireNeeded64`. Throws `ArchiveFault`.
  */
 export function widen(values: readonly number[], extra: ExtraFields, name: Buffer): number[] {
-  const field = extra.get(zip64);
+  const field = extra.get(extraKind.zip64);
   const referring = values.filter((value) => value === in32Bits).length;
   if ((field?.length ?? 0) !== referring * 8) {
     throw new ArchiveFault('zip64', name.toString('utf8'), 'the 64-bit sizes are missing or more than are asked for');
@@ -99,8 +84,10 @@ export function widen(values: readonly number[], extra: ExtraFields, name: Buffe
   });
 }
 
-export function has64(extra: ExtraFields): boolean {
-  return extra.has(zip64);
+/** BusyBox reads no 64-bit values: they are accepted only where 32 bits do not suffice. Throws `ArchiveFault`. */
+export function requireNeeded64(extra: ExtraFields, isNeeded: boolean, name: string): void {
+  if (!extra.has(extraKind.zip64) || isNeeded) return;
+  throw new ArchiveFault('zip64', name, 'the entry has 64-bit values where 32 bits suffice');
 }
 
 /** As a number; sizes that are no safe integer are lies. Throws `ArchiveFault`. */

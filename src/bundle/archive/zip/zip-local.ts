@@ -1,18 +1,17 @@
-import { ArchiveFault } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
 import type { ByteWindow } from '../byte-window.ts';
 import type { CentralEntry } from './zip-central.ts';
-import { in32Bits } from './zip-end.ts';
-import { flag, has64, parseExtra, readShared, requireOneName, widen } from './zip-fields.ts';
+import { parseExtra } from './zip-extra.ts';
+import { flag, readShared, requireNeeded64, requireOneName, requireReadable, stored, widen } from './zip-fields.ts';
 
 const headerBytes = 30;
 const headerSignature = 0x04034b50;
 const descriptorSignature = 0x08074b50;
 
 /**
- * Reads the local header at the window's position and compares it with what the central directory says. Gives whether
- * the sizes in a data descriptor have 64 bits. Throws `ArchiveFault` and system errors.
+ * Reads the local header at the window's position and compares it with what the central directory says. Throws `ArchiveFault` and system errors.
  */
-export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): Promise<{ wide: boolean }> {
+export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): Promise<void> {
   const header = await take(window, headerBytes, entry);
   if (header.readUInt32LE(0) !== headerSignature) {
     throw new ArchiveFault('headers-disagree', entry.name, 'there is no header where the directory says');
@@ -20,32 +19,32 @@ export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): 
   const local = readShared(header, 6);
   const rest = await take(window, local.nameLength + local.extraLength, entry);
   const name = rest.subarray(0, local.nameLength);
-  const extra = parseExtra(rest.subarray(local.nameLength), entry.rawName);
+  const extra = parseExtra(rest.subarray(local.nameLength), 'local', entry.rawName);
   const same = local.flags === entry.fields.flags && local.method === entry.fields.method;
   if (!same || !name.equals(entry.rawName)) throw disagreeing(entry, 'name, flags or method');
   requireOneName(name, local.flags, extra);
+  requireReadable(local, entry.name);
+  requireNeeded64(extra, entry.wide, entry.name);
   const late = (local.flags & flag.descriptor) !== 0;
   const [bytes, packed] = widen([local.bytes, local.packed], extra, entry.rawName);
   const agrees = (here: number | undefined, there: number) => here === there || (late && here === 0);
   if (!agrees(local.crc, entry.fields.crc) || !agrees(bytes, entry.bytes) || !agrees(packed, entry.packed)) {
     throw disagreeing(entry, 'checksum or sizes');
   }
-  return { wide: entry.wide || has64(extra) };
 }
 
 /**
  * Reads the data descriptor, if the entry has one, which must fill the place up to `next` and repeat what the central
  * directory says. Throws `ArchiveFault` and system errors.
  */
-export async function readDescriptor(
-  window: ByteWindow,
-  entry: CentralEntry,
-  wide: boolean,
-  next: number,
-): Promise<void> {
+export async function readDescriptor(window: ByteWindow, entry: CentralEntry, next: number): Promise<void> {
   if ((entry.fields.flags & flag.descriptor) === 0) return;
+  if (entry.fields.method === stored) {
+    // Without the directory its end cannot be found: Java refuses it, others search for a signature.
+    throw new ArchiveFault('data-descriptor', entry.name, 'the entry is not compressed and has a data descriptor');
+  }
   const length = next - window.position;
-  const expected = descriptors(entry, wide).find((descriptor) => descriptor.length === length);
+  const expected = descriptors(entry).find((descriptor) => descriptor.length === length);
   if (!expected || !(await take(window, length, entry)).equals(expected)) {
     throw new ArchiveFault(
       'data-descriptor',
@@ -55,27 +54,21 @@ export async function readDescriptor(
   }
 }
 
-/** The forms the format allows; without its signature a descriptor must not look as if it had one. */
-function descriptors({ fields, packed, bytes }: CentralEntry, wide: boolean): Buffer[] {
+/** With a signature and without; then it must not look as if it had one. 64-bit sizes only where they are needed. */
+function descriptors({ fields, packed, bytes, wide }: CentralEntry): Buffer[] {
   const signature = Buffer.alloc(4);
   signature.writeUInt32LE(descriptorSignature);
-  const bodies: Buffer[] = [];
-  if (packed <= in32Bits && bytes <= in32Bits) {
-    const body = Buffer.alloc(12);
-    body.writeUInt32LE(fields.crc, 0);
-    body.writeUInt32LE(packed, 4);
-    body.writeUInt32LE(bytes, 8);
-    bodies.push(body);
-  }
+  const body = Buffer.alloc(wide ? 20 : 12);
+  body.writeUInt32LE(fields.crc, 0);
   if (wide) {
-    const body = Buffer.alloc(20);
-    body.writeUInt32LE(fields.crc, 0);
     body.writeBigUInt64LE(BigInt(packed), 4);
     body.writeBigUInt64LE(BigInt(bytes), 12);
-    bodies.push(body);
+  } else {
+    body.writeUInt32LE(packed, 4);
+    body.writeUInt32LE(bytes, 8);
   }
-  const bare = fields.crc === descriptorSignature ? [] : bodies;
-  return [...bodies.map((body) => Buffer.concat([signature, body])), ...bare];
+  const signed = Buffer.concat([signature, body]);
+  return fields.crc === descriptorSignature ? [signed] : [signed, body];
 }
 
 async function take(window: ByteWindow, bytes: number, entry: CentralEntry): Promise<Buffer> {

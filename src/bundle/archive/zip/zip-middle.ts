@@ -1,4 +1,4 @@
-import { ArchiveFault } from '../archive-reader.ts';
+import { ArchiveFault } from '../archive-fault.ts';
 import type { ByteFile } from '../byte-file.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { findDirectory } from './zip-end.ts';

@@ -3,6 +3,7 @@ import { foldPath } from '../../archive/path-rules.ts';
 import { isSiteRule, type RuleLevel, type SiteRuleLevels, siteRuleTexts } from '../../rules/site-rules.ts';
 import { Findings } from './findings.ts';
 import { secretFile } from './secrets.ts';
+import { serverFile } from './server-files.ts';
 import type { SiteNotes, Target } from './site-inspection.ts';
 import { candidatesOf } from './site-links.ts';
 import { isPage, missingIndexPage } from './site-pages.ts';
@@ -37,6 +38,8 @@ export function judgeSite(
 function judgeName(path: string, findings: Findings): void {
   const what = secretFile(path);
   if (what !== null) findings.add('secret-file', path, what);
+  const served = serverFile(path);
+  if (served !== null) findings.add('server-file', path, served);
   if (/\.(?:js|mjs|cjs|css)\.map$/i.test(path)) findings.add('source-map', path, 'a source map');
 }
 

@@ -21,6 +21,10 @@ async function verify(items: Item[], siteRules: SiteRuleLevels = {}) {
 const page = (content: string, name = 'a/page.html'): Item[] => [home, { name, content }];
 const key = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkq'.repeat(4)}\n-----END PRIVATE KEY-----`;
 
+function serverFile(name: string): [SiteRule, Item[], string, string] {
+  return ['server-file', [home, { name }], name, ''];
+}
+
 /** For each rule: a site that breaks it, where, and the message. */
 const brokenSites: [SiteRule, Item[], string | null, string][] = [
   ['no-page', [{ name: 'index.txt' }], null, 'the archive contains no HTML page'],
@@ -56,6 +60,8 @@ const brokenSites: [SiteRule, Item[], string | null, string][] = [
   ['origin-link', page('\n<a href="https://Docs.example/x">'), 'a/page.html', 'line 2: <a href> leads to docs.example'],
   ['service-worker', page('\n\nnavigator.serviceWorker.register("/sw.js")', 's.js'), 's.js', 'line 3'],
   ['service-worker', page('<script>\nnavigator.serviceWorker.register("sw.js")</script>'), 'a/page.html', 'line 2'],
+  ...['.htaccess', 'a/.HTACCESS', '.user.ini', 'a/web.config', 'x.php', 'x.PHP7', 'a.phtml', 'a.phar'].map(serverFile),
+  ...['x.cgi', 'x.fcgi', 'x.shtml', 'x.stm', 'a.asp', 'a.aspx', 'a.jsp', 'a.cfm'].map(serverFile),
   ['secret-file', [home, { name: '.git/config' }], '.git/config', 'part of a Git repository'],
   ['secret-file', [home, { name: 'a/.env.production' }], 'a/.env.production', 'environment variables'],
   ['secret-text', page(`{\n"key": "${key}"}`, 'k.json'), 'k.json', 'line 2: looks like a private key'],
@@ -89,6 +95,15 @@ describe('each rule about the content of a site (C1)', () => {
   it('is shown by a site', () => {
     expect(new Set(brokenSites.map(([rule]) => rule))).toEqual(new Set(Object.keys(siteRuleTexts)));
   });
+});
+
+describe('a file that servers only send', () => {
+  it.each(['.html', '.htaccess.html', 'php.html', 'x.php.html', 'cgi', 'web.config.json', 'php.ini.txt', 'a.htm'])(
+    '%s is accepted',
+    async (name) => {
+      expect(await verify([home, { name }])).toMatchObject({ ok: true, reasons: [] });
+    },
+  );
 });
 
 describe('a complete site', () => {
