@@ -119,7 +119,9 @@ describe('settings that cannot be used', () => {
 
   it('are named, without the lines around the mistake: a key may stand there', async () => {
     await profiles('[profile.default]\napi_key = "planted-key"\naddress = one:7233\n');
-    expect(complaint()).toBe("Temporal's own settings cannot be used: the configuration file is not valid TOML (line 3)");
+    expect(complaint()).toBe(
+      "Temporal's own settings cannot be used: the configuration file is not valid TOML (line 3)",
+    );
   });
 
   it('name the profile or file that is missing', () => {
