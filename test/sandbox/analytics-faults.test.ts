@@ -153,28 +153,25 @@ describe('analytics faults', () => {
     ['keyset', 0, 0],
     ['offset', 1, 0],
     ['offset', 0, 1],
-  ] as const)(
-    'adds and deletes during reads (%s, %d added, %d deleted)',
-    async (cursorKind, added, deleted) => {
-      const sandbox = await sandboxWith({ entries: 300, nullDates: 0, order: 'newest', cursorKind });
-      const before = new Set([...sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id));
-      sandbox.setFaults({ churnAdded: added, churnDeleted: deleted });
-      const read: unknown[] = [];
-      let query: Record<string, string | number> = { limit: 20 };
-      for (;;) {
-        const page = await getPage(sandbox, query);
-        read.push(...page.feedback.map(({ id }) => id));
-        if (page.nextCursor === null) break;
-        query = { limit: 20, cursor: page.nextCursor };
-      }
-      const after = new Set([...sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id));
-      const missed = [...before].filter((id) => after.has(id) && !read.includes(id));
-      expect(read.length - new Set(read).size > 0).toBe(added > 0);
-      expect(missed.length > 0).toBe(deleted > 0);
-      expect([...after].filter((id) => !before.has(id)).length > 0).toBe(added > 0);
-      expect([...before].filter((id) => !after.has(id)).length > 0).toBe(deleted > 0);
-    },
-  );
+  ] as const)('adds and deletes during reads (%s, %d added, %d deleted)', async (cursorKind, added, deleted) => {
+    const sandbox = await sandboxWith({ entries: 300, nullDates: 0, order: 'newest', cursorKind });
+    const before = new Set([...sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id));
+    sandbox.setFaults({ churnAdded: added, churnDeleted: deleted });
+    const read: unknown[] = [];
+    let query: Record<string, string | number> = { limit: 20 };
+    for (;;) {
+      const page = await getPage(sandbox, query);
+      read.push(...page.feedback.map(({ id }) => id));
+      if (page.nextCursor === null) break;
+      query = { limit: 20, cursor: page.nextCursor };
+    }
+    const after = new Set([...sandbox.truth('prj_1')].map((entry) => (entry as { id: string }).id));
+    const missed = [...before].filter((id) => after.has(id) && !read.includes(id));
+    expect(read.length - new Set(read).size > 0).toBe(added > 0);
+    expect(missed.length > 0).toBe(deleted > 0);
+    expect([...after].filter((id) => !before.has(id)).length > 0).toBe(added > 0);
+    expect([...before].filter((id) => !after.has(id)).length > 0).toBe(deleted > 0);
+  });
 
   it('lets keys stop working, and work again', async () => {
     const sandbox = await sandboxWith({ faults: { unauthorized: true } });
