@@ -86,7 +86,7 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
             signal,
           });
           if (verified.archive && verified.archive.sha256 !== downloaded.sha256) {
-            // The next attempt must not resume behind corrupt bytes.
+            // The next attempt must not resume after corrupt bytes.
             await deps.bundles.discardStaged(input.stageId);
             throw transient('DownloadFailed', 'the bytes on disk are not those that were downloaded');
           }

@@ -6,7 +6,7 @@ import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
 import { permanent, transient } from './failures.ts';
 
-/** Attempts after which a refusal is final, unless it is a matter of load. */
+/** Attempts after which a refusal that load did not cause is final. */
 const refusalsBelieved = 8;
 
 export const createWebhookActivities = (deps: ActivityDependencies) => ({
@@ -41,7 +41,7 @@ async function answerTo(deps: ActivityDependencies, delivery: WebhookDelivery, w
     if (error instanceof WebhookUnreachable) {
       throw transient('WebhookUnreachable', `${which} cannot be reached: ${error.message}`);
     }
-    // Nothing about its settings gets into a history; `docferry doctor` tells what is wrong.
+    // No setting may enter a history; `docferry doctor` says what is wrong.
     throw permanent('InvalidInput', `${which} cannot be used: \`docferry doctor\` says why`);
   }
 }

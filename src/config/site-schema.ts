@@ -84,14 +84,16 @@ export const siteSchema = z.strictObject({
           pages: wholeNumber(1, 1_000).describe('How many pages are looked at.'),
           browser: text('the path of a program')
             .optional()
-            .describe('Program of Chromium, Chrome or Edge. Absent: the one of the machine.'),
+            .describe('Program of Chromium, Chrome or Edge. Absent: the one found on the machine.'),
           sandbox: z
             .boolean('expected true or false')
             .default(true)
             .describe("Whether the browser uses its own sandbox; `false` where it can't, as in most containers."),
         })
         .optional()
-        .describe('Opens sampled pages in a browser without network before a version is published. Absent: not.'),
+        .describe(
+          'Opens sampled pages in a browser without network before a version is published. Absent: no page is opened.',
+        ),
     })
     .prefault({})
     .describe('Limits of the archive, and rules for what is in it.'),

@@ -19,7 +19,7 @@ export const siteRuleTexts = {
   'no-404-page': rule(
     'off',
     'no `404.html` at the root',
-    'What is not there is answered with a bare line of the server.',
+    "A request for a missing page gets the server's bare error line.",
   ),
   'broken-link': rule(
     'warn',

@@ -22,7 +22,7 @@ export const structureRuleTexts = {
   // Whole or not.
   truncated: rule('an archive that ends too early', 'A cut download must not become a version.', ''),
   'trailing-data': rule(
-    'bytes after the end of the archive, and entries behind the end marker of a tar',
+    'bytes after the end of the archive, and entries after the end marker of a tar',
     'Some readers go on there and see other files.',
     'CVE-2025-62518',
   ),
@@ -133,11 +133,11 @@ export const structureRuleTexts = {
 
   // gzip and tar.
   'gzip-header': rule('an unknown method, unknown flags or endless texts', 'RFC 1952 says to refuse them.', 'RFC 1952'),
-  'gzip-members': rule('several gzip files one behind the other', 'Some readers stop after the first.', 'RFC 1952'),
+  'gzip-members': rule('several gzip files one after the other', 'Some readers stop after the first.', 'RFC 1952'),
   'tar-dialect': rule('headers that are neither ustar nor GNU', 'Fields mean other things there.', 'POSIX ustar'),
   'header-field': rule(
     'fields of a tar header that can be read in two ways',
-    'Numbers with other characters, bytes behind a NUL, a GNU header with a prefix.',
+    'Numbers with other characters, bytes after a NUL, a GNU header with a prefix.',
     'CVE-2025-62518',
   ),
   'pax-record': rule(
@@ -166,7 +166,7 @@ export const structureRuleTexts = {
     '',
   ),
   'hidden-data': rule(
-    'bytes that belong to no entry: before, between and behind entries, in padding, behind compressed data',
+    'bytes that belong to no entry: before, between and after entries, in padding, after compressed data',
     'Other readers find files there.',
     'CVE-2024-24789, ZipDiff',
   ),

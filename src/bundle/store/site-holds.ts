@@ -17,7 +17,7 @@ export interface HoldRequest {
   at: Date;
 }
 
-/** The holds of a bundle store's domains. A hold binds every promotion that has not happened when it is holdAfter. */
+/** The holds of a bundle store's domains. A hold binds every promotion that has not happened by the time it is placed. */
 export interface SiteHolds {
   of(domain: string): Promise<SiteHold | null>;
   /**

@@ -12,9 +12,9 @@ const hints: Readonly<Record<FailureType, string>> = {
   NetworkError: 'check service.baseUrl and the network, then start it again: what was stored stays',
   MalformedResponse:
     'check that service.baseUrl is the documentation service, not a login page or proxy in front of it',
-  BadPage: 'start it again; if the same page fails again, tell the service its number',
+  BadPage: "start it again; if the same page fails again, report its number to the service's vendor",
   OutOfReach:
-    'what has a date is stored, and `--pass incremental` keeps it current; tell the service how its cursors end',
+    "what has a date is stored, and `--pass incremental` keeps it current; report to the service's vendor how its cursors end",
   UnknownSite: 'give every worker a configuration that has the site, and restart the workers',
   UnknownProject: 'give every worker a configuration that has the project, and restart the workers',
   InvalidInput: 'see `docferry export status`',

@@ -13,7 +13,7 @@ const rowsPerQuery = 500;
 
 /**
  * The entries of a project by `created_at_utc`, then `id`; those without a date last. One snapshot, read page by page
- * behind the last key, each page from the index `feedback_by_date`: memory and time per row stay the same however many
+ * after the last key, each page from the index `feedback_by_date`: memory and time per row stay the same however many
  * there are.
  */
 export async function* entryRecords(db: Db, filter: RecordFilter): AsyncGenerator<FeedbackRecord, void, undefined> {
@@ -43,7 +43,7 @@ export async function countUndated(db: Db, filter: RecordFilter): Promise<number
 
 async function* pages(
   rows: Rows,
-  behind: (rows: Rows, last: FeedbackTable) => Rows,
+  after: (rows: Rows, last: FeedbackTable) => Rows,
 ): AsyncGenerator<FeedbackRecord, void, undefined> {
   let query = rows;
   for (;;) {
@@ -51,7 +51,7 @@ async function* pages(
     for (const row of page) yield recordOf(row);
     const last = page.at(-1);
     if (last === undefined || page.length < rowsPerQuery) return;
-    query = behind(rows, last);
+    query = after(rows, last);
   }
 }
 

@@ -121,7 +121,7 @@ async function treatEntries(write: Write, project: string, privacy: Privacy, at:
   }
 }
 
-/** A condition that every row meets that is not as `privacy` asks for, and few others. */
+/** Matches every row that does not yet follow `privacy`, and few others. */
 function mayHaveToChange(privacy: Privacy, since: string | null) {
   return (where: Where) => {
     const { eb } = where;

@@ -37,7 +37,7 @@ export async function listExportRuns(
   });
 }
 
-/** How long the latest jobs took whose exports tell it, in milliseconds, the latest first. */
+/** Durations in milliseconds of the latest jobs whose exports recorded one, latest first. */
 export async function jobDurations(
   db: Kysely<FeedbackDatabase>,
   org: string,

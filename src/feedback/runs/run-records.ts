@@ -24,6 +24,6 @@ export interface RunRecords {
   recordExportRun(row: ExportRunRow): Promise<void>;
   /** Newest first. */
   listExportRuns(filter: { org?: string; domain?: string; limit?: number }): Promise<ExportRunRow[]>;
-  /** How long the latest jobs of the site took whose exports tell it, in milliseconds, the latest first. */
+  /** Durations in milliseconds of the site's latest jobs whose exports recorded one, latest first. */
   jobDurations(org: string, domain: string, limit: number): Promise<number[]>;
 }

@@ -6,8 +6,8 @@ import type { WaitReason, WindowView } from './permits.ts';
 export const waitText: Record<WaitReason, string> = {
   'window-full': 'the window is full',
   throttled: 'the service refused (429): others use the window',
-  probing: 'one request tries whether the service has room again',
-  unauthorized: 'the service refuses the API key (401): correct it, and the pass goes on by itself',
+  probing: 'one request is testing whether the service has room again',
+  unauthorized: 'the service refuses the API key (401): correct it, and the pass goes on',
   paused: 'the budget was paused by hand',
   'kept-free': 'the requests that are free are kept for others',
 };

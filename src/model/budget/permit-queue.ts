@@ -14,7 +14,7 @@ export interface Waiter {
   wants: number;
   remaining: number | null;
   since: number;
-  /** When it shall come back; it keeps its place for `comeBackGraceMs` longer. */
+  /** When it was told to come back; it keeps its place for `comeBackGraceMs` longer. */
   expectedAt: number;
   /** As in `PermitAsk`. */
   leave?: number;

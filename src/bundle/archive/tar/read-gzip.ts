@@ -74,7 +74,7 @@ async function requireEnd(window: ByteWindow): Promise<void> {
   if (await window.fill(2)) {
     const next = window.take(2);
     if (next[0] === 0x1f && next[1] === 0x8b) {
-      throw new ArchiveFault('gzip-members', null, 'several gzip files lie one behind the other');
+      throw new ArchiveFault('gzip-members', null, 'several gzip files follow one another');
     }
   } else if (!(await window.fill(1))) {
     return;

@@ -106,14 +106,14 @@ function nameOf(block: Buffer): Buffer {
   return prefix.length === 0 ? name : Buffer.concat([prefix, Buffer.from('/'), name]);
 }
 
-/** Up to the first NUL; behind it there must be nothing that another reader could see. */
+/** Up to the first NUL; after it there must be nothing that another reader could see. */
 function textOf(block: Buffer, start: number, end: number): Buffer {
   const field = block.subarray(start, end);
   const nul = field.indexOf(0);
   if (nul < 0) return Buffer.from(field);
   const text = Buffer.from(field.subarray(0, nul));
   if (isZero(field.subarray(nul))) return text;
-  throw headerFault(text, 'there are bytes behind the end of the name');
+  throw headerFault(text, 'there are bytes after the end of the name');
 }
 
 /** In octal, or in base 256 where octal has too few digits. */
