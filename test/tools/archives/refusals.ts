@@ -313,6 +313,7 @@ export const refusedArchives: Refusal[] = [
   ...of(
     'dangling-header',
     ['a pax header before the end', tar(pax('x', ['path', 'a']))],
+    ['a header for all entries before the end, which Python refuses', tar(pax('g', ['comment', 'x']))],
     [
       'a header for all entries before its entry, where Go loses the name',
       tar(long('a.html\0'), pax('g', ['comment', 'x']), page),

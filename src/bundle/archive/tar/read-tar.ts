@@ -42,6 +42,7 @@ class TarReading {
   #pax: PaxOverride | null = null;
   #longName: Buffer | null = null;
   #longLink = false;
+  #globalLast = false;
 
   constructor(chunks: AsyncIterable<Buffer>, options: ReadOptions) {
     this.#cursor = new ChunkCursor(chunks, options.streamBytes);
@@ -79,6 +80,7 @@ class TarReading {
             'a global header stands between an entry and the header about it',
           );
         checkPaxGlobals(await this.#meta(header));
+        this.#globalLast = true;
         return;
       case gnuLongName:
         if (this.#longName !== null) throw longNameFault('two long names stand before one entry');
@@ -103,6 +105,7 @@ class TarReading {
     this.#pax = null;
     this.#longName = null;
     this.#longLink = false;
+    this.#globalLast = false;
     const answer = await this.#options.onEntry({ name, kind, hasSpecialMode, bytes, elsewhere: false });
     if (answer === 'stop') return 'stop';
     await this.#content(bytes, answer === 'skip' ? null : answer);
@@ -181,8 +184,9 @@ class TarReading {
 
   /** After the first block of zeros: a second one, then only zeros. */
   async #end(): Promise<void> {
-    if (this.#isExpectingEntry()) {
-      throw new ArchiveFault('dangling-header', null, 'a header about an entry stands before no entry');
+    // Python reads no archive that ends with a global header.
+    if (this.#isExpectingEntry() || this.#globalLast) {
+      throw new ArchiveFault('dangling-header', null, 'no entry follows a header about entries');
     }
     if (!isZero(await this.#block())) {
       throw new ArchiveFault('trailing-data', null, 'a single block of zeros stands in the middle of the archive');
