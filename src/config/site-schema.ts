@@ -39,7 +39,7 @@ const siteRules = z.strictObject({
   'origin-link': siteRule.describe("Links to the site's own domain with its host. Absent: `warn`."),
   'service-worker': siteRule.describe('Registration of a service worker. Absent: `warn`.'),
   'server-file': siteRule.describe(
-    'Files that web servers obey or run, such as `.htaccess` and `*.php`. Absent: `refuse`.',
+    'Files that web servers execute or read as settings, such as `.htaccess` and `*.php`. Absent: `refuse`.',
   ),
   'secret-file': siteRule.describe('Files that hold secrets, such as `.env`. Absent: `warn`.'),
   'secret-text': siteRule.describe('Text that looks like a key or token. Absent: `warn`.'),

@@ -15,15 +15,15 @@ export interface ArchiveEntry {
   elsewhere: boolean;
 }
 
-/** Takes the content of one entry, in order; the reader waits for promises. */
+/** Receives the content of one entry, in order; the reader awaits promises. */
 export interface ContentSink {
-  /** A piece of the content. The memory belongs to the reader again once this is done: copy what must stay. */
+  /** A piece of the content. The reader reuses the memory afterwards: copy what you keep. */
   write(chunk: Uint8Array): void | Promise<void>;
-  /** The whole content was written, and its size and checksum hold. */
+  /** The whole content was written, and its size and checksum are right. */
   end(): void | Promise<void>;
 }
 
-/** Where the content of an entry goes; `skip` checks it all the same, `stop` ends the reading. */
+/** Where the content of an entry goes; `skip` still checks it, `stop` ends the reading. */
 export type EntryAnswer = ContentSink | 'skip' | 'stop';
 
 export interface ReadOptions {
@@ -31,13 +31,13 @@ export interface ReadOptions {
   streamBytes: number;
   /** Called for every entry in the order of the archive, before its content. */
   onEntry: (entry: ArchiveEntry) => EntryAnswer | Promise<EntryAnswer>;
-  /** Gets the bytes of the archive from the first one on, as they are read; all of them unless reading ends early. */
+  /** Receives the archive's bytes in order as they are read; all of them unless reading ends early. */
   onRaw?: (bytes: Uint8Array) => void;
-  /** Zip only: reads the contents of those entries alone that begin in this range of the file; all are announced. */
+  /** Zip only: announces every entry, but reads only the contents of those that start in this range of the file. */
   part?: ByteRange;
 }
 
-/** From `start` up to, but without, `end`. */
+/** From `start` up to, but not including, `end`. */
 export interface ByteRange {
   start: number;
   end: number;
@@ -45,7 +45,7 @@ export interface ByteRange {
 
 /**
  * Reads an archive once, front to back, with flat memory. Every byte of the file must belong to an entry or to the
- * format, and must mean the same to every reader; else it throws `ArchiveFault`. Anything else thrown is a fault of the
- * machine (I/O error) or comes from the callbacks.
+ * format, and must mean the same to every reader; otherwise it throws `ArchiveFault`. Other errors come from the system or
+ * from the callbacks.
  */
 export type ArchiveReader = (file: ByteFile, options: ReadOptions) => Promise<void>;

@@ -1,14 +1,14 @@
 import { open } from 'node:fs/promises';
 import { ArchiveFault } from './archive-fault.ts';
 
-/** Bytes that can be read at any place, as those of a file. */
+/** Bytes that can be read at any offset, such as those of a file. */
 export interface ByteFile {
   readonly size: number;
-  /** Fills `into` from `position` on and gives the number of bytes read: 0 only at the end. Throws system errors. */
+  /** Fills `into` from `position` on and returns the number of bytes read: 0 only at the end. Throws system errors. */
   read(into: Uint8Array, position: number): Promise<number>;
 }
 
-/** Opens a file, lets `use` read it, and closes it whatever happens. Throws system errors and what `use` throws. */
+/** Opens a file for `use` and always closes it. Throws system errors and what `use` throws. */
 export async function withByteFile<T>(path: string, use: (file: ByteFile) => Promise<T>): Promise<T> {
   const handle = await open(path, 'r');
   try {
@@ -22,7 +22,7 @@ export async function withByteFile<T>(path: string, use: (file: ByteFile) => Pro
   }
 }
 
-/** Reads exactly so many bytes. Throws `ArchiveFault` and system errors. */
+/** Reads exactly `length` bytes. Throws `ArchiveFault` and system errors. */
 export async function readAt(file: ByteFile, position: number, length: number): Promise<Buffer> {
   const bytes = Buffer.alloc(length);
   for (let filled = 0; filled < length; ) {

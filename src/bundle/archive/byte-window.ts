@@ -2,12 +2,12 @@ import { ArchiveFault } from './archive-fault.ts';
 import type { ByteRange } from './archive-reader.ts';
 import type { ByteFile } from './byte-file.ts';
 
-/** Read at once; the window grows only when a caller needs more in one piece. */
+/** Bytes per read; the window grows only when a caller needs more in one piece. */
 const windowSize = 1024 ** 2;
 
 /**
- * Reads a file front to back through a window of bounded size. What it gives is valid until the second `fill` after
- * that: two buffers take turns, so that one can be filled while somebody still works on the other.
+ * Reads a file front to back through a window of bounded size. Two buffers alternate, so that one can be filled while the
+ * caller still uses the other: returned bytes stay valid until the second `fill` that follows.
  */
 export class ByteWindow {
   readonly #file: ByteFile;
@@ -15,12 +15,12 @@ export class ByteWindow {
   readonly #range: ByteRange;
   #buffer: Buffer;
   #other: Buffer | null = null;
-  /** Bytes of the buffer already given. */
+  /** Bytes of the buffer already returned. */
   #start = 0;
   #filled = 0;
-  /** Place in the file of the byte behind the buffer's last one. */
+  /** File offset just past the end of the buffer. */
   #next: number;
-  /** Place in the file up to which `onRaw` was told. */
+  /** File offset up to which `onRaw` has been called. */
   #told: number;
 
   constructor(file: ByteFile, range: ByteRange, onRaw?: (bytes: Uint8Array) => void, windowBytes = windowSize) {
@@ -32,7 +32,7 @@ export class ByteWindow {
     this.#buffer = Buffer.allocUnsafeSlow(Math.max(1, Math.min(windowBytes, range.end - range.start)));
   }
 
-  /** Place in the file of the next byte to be given. */
+  /** File offset of the next byte to be returned. */
   get position(): number {
     return this.#next - this.buffered;
   }
@@ -42,7 +42,7 @@ export class ByteWindow {
     return this.#filled - this.#start;
   }
 
-  /** Waits until `bytes` can be taken in one piece; false when the file ends before. Throws system errors. */
+  /** Waits until `bytes` can be taken in one piece; false if the file ends first. Throws system errors. */
   async fill(bytes: number): Promise<boolean> {
     if (this.buffered >= bytes) return true;
     if (this.position + bytes > this.#range.end) return false;
@@ -59,7 +59,7 @@ export class ByteWindow {
     return true;
   }
 
-  /** The next bytes; the caller has seen to it that they are buffered. */
+  /** The next bytes, which must already be buffered. */
   take(bytes: number): Buffer {
     if (bytes > this.buffered) throw new RangeError('taken without filling the window');
     const taken = this.#buffer.subarray(this.#start, this.#start + bytes);
@@ -67,7 +67,7 @@ export class ByteWindow {
     return taken;
   }
 
-  /** Gives back the last bytes taken; they are read again where they are at hand no longer. */
+  /** Returns the last bytes taken to the window; bytes no longer buffered are read again. */
   untake(bytes: number): void {
     if (bytes > this.position - this.#range.start) throw new RangeError('gave back more than was taken');
     if (bytes <= this.#start) {
@@ -79,13 +79,13 @@ export class ByteWindow {
     this.#filled = 0;
   }
 
-  /** The next piece of at most `most` bytes, whatever is at hand; null at the end. Throws system errors. */
+  /** The next piece of at most `most` bytes, as many as are buffered; null at the end. Throws system errors. */
   async piece(most: number): Promise<Buffer | null> {
     if (this.buffered === 0 && !(await this.fill(1))) return null;
     return this.take(Math.min(most, this.buffered));
   }
 
-  /** Each byte once, however often it is read. */
+  /** Reports each byte once, even if it is read again. */
   #tell(read: Buffer): void {
     const unknown = this.#next - this.#told;
     if (unknown <= 0) return;

@@ -7,10 +7,10 @@ export interface ContentFile {
   sha256: string;
 }
 
-/** Half of a character beyond U+FFFF: by their UTF-16 units these stand before U+E000, by their bytes behind it. */
+/** Half of a character above U+FFFF. Such characters sort before U+E000 by UTF-16 unit, and after it by UTF-8 byte. */
 const surrogate = /[\ud800-\udfff]/;
 
-/** The files in the order of the bytes of their UTF-8 path. */
+/** The files, sorted by the UTF-8 bytes of their paths. */
 export function sortFiles(files: readonly ContentFile[]): ContentFile[] {
   if (!files.some(({ path }) => surrogate.test(path))) {
     return [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));

@@ -6,9 +6,9 @@ import { checkPath, foldPath } from './path-rules.ts';
 export interface ArchiveLimits {
   /** Most bytes of all files unpacked. */
   maxBytes: number;
-  /** Most files and folders, folders that are only implied by a path included. */
+  /** Most files and folders, including folders that are only implied by a path. */
   maxFiles: number;
-  /** Most unpacked bytes for each byte of the archive; looked at above 1 MiB unpacked. */
+  /** Most unpacked bytes for each byte of the archive; checked above 1 MiB unpacked. */
   maxRatio: number;
 }
 
@@ -31,7 +31,7 @@ interface Occupant {
   listed: boolean;
 }
 
-/** The rules of verification.md on names, types and sizes, for entries given one by one; broken ones go to `reasons`. */
+/** Checks entries one by one against the rules on names, types and sizes (verification.md); violations go to `reasons`. */
 export class EntryRules {
   readonly #limits: ArchiveLimits;
   readonly #archiveBytes: number;
@@ -48,7 +48,7 @@ export class EntryRules {
     this.#reasons = reasons;
   }
 
-  /** True once a limit on size or number is broken: reading on would only cost time. */
+  /** True once a limit on size or number is exceeded: reading further is pointless. */
   get exhausted(): boolean {
     return this.#exhausted;
   }
@@ -71,7 +71,7 @@ export class EntryRules {
     return occupied ? checked.path : null;
   }
 
-  /** Looks at the limits alone, for an entry that somebody else admits; false when one is broken. */
+  /** Checks only the limits, for an entry that another part admits; false when one is exceeded. */
   count(entry: Pick<ArchiveEntry, 'bytes'>): boolean {
     this.#entries += 1;
     this.#bytes += entry.bytes;
@@ -100,7 +100,7 @@ export class EntryRules {
     return null;
   }
 
-  /** Marks every folder above `path`; stops at the first one known, as those above it are then known too. */
+  /** Records every folder above `path`; stops at the first known one, whose parents are known too. */
   #occupyParents(path: string): boolean {
     for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
       const parent = path.slice(0, end);

@@ -3,13 +3,13 @@ import { createInflateRaw, type InflateRaw, type ZlibOptions } from 'node:zlib';
 import { ArchiveFault } from './archive-fault.ts';
 import type { ByteWindow } from './byte-window.ts';
 
-/** Inflated in pieces of this size, and so many bytes ahead of the consumer: zlib works in a thread of its own. */
+/** Piece size, and how far zlib's thread may run ahead of the consumer. */
 const options: ZlibOptions & TransformOptions = { chunkSize: 1024 ** 2, readableHighWaterMark: 4 * 1024 ** 2 };
 const feedBytes = 1024 ** 2;
 
 /**
  * Inflates raw deflate data that begins at the window's position, reading at most `most` compressed bytes, in pieces.
- * Once all was given, the window stands right behind the last compressed byte. Throws `ArchiveFault` and system errors.
+ * Afterwards the window stands just past the last compressed byte. Throws `ArchiveFault` and system errors.
  */
 export async function* inflateWindow(window: ByteWindow, most: number, path: string | null): AsyncGenerator<Buffer> {
   const begin = window.position;
@@ -27,7 +27,7 @@ export async function* inflateWindow(window: ByteWindow, most: number, path: str
   window.untake(window.position - begin - inflate.bytesWritten);
 }
 
-/** Reads the next piece while zlib works on the one before, which the window leaves alone meanwhile. */
+/** Reads the next piece while zlib works on the previous one, which the window keeps intact meanwhile. */
 async function feed(inflate: InflateRaw, window: ByteWindow, most: number): Promise<void> {
   const closed = new Promise<void>((resolve) => inflate.once('close', resolve));
   let atWork = Promise.resolve();
@@ -45,7 +45,7 @@ async function feed(inflate: InflateRaw, window: ByteWindow, most: number): Prom
   }
 }
 
-/** What an error of zlib says about the archive; errors that are not zlib's are given back as they are. */
+/** The fault that a zlib error stands for; other errors are returned unchanged. */
 export function inflateFault(error: unknown, path: string | null): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'Z_BUF_ERROR') return new ArchiveFault('truncated', path, 'the compressed data ends in the middle');

@@ -5,7 +5,7 @@ import { readZip } from './zip/read-zip.ts';
 
 const readers: Record<ArchiveFormat, ArchiveReader> = { 'tar.gz': readTarGz, tar: readTar, zip: readZip };
 
-/** The reader of a format; formats are told apart by `sniffFormat`. */
+/** The reader of a format; `sniffFormat` recognizes formats. */
 export function readerOf(format: ArchiveFormat): ArchiveReader {
   return readers[format];
 }

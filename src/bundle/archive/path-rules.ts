@@ -6,7 +6,7 @@ const maxPathBytes = 1024;
 const maxSegmentBytes = 255;
 /** Joiners, which some scripts need, are left to `foldPath`. */
 const invisible = /[\p{Zl}\p{Zp}]|(?![\u200C\u200D])\p{Cf}/u;
-/** Names of devices on Windows, whatever follows a dot. */
+/** Device names on Windows, with or without an extension. */
 const reserved = /^(con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])(\.|$)/i;
 
 export interface BrokenPath {
@@ -17,8 +17,8 @@ export interface BrokenPath {
 export type CheckedPath = { path: string } | BrokenPath;
 
 /**
- * Checks the name of an entry (verification.md) and gives the path it stands for: without one leading `./` (written by
- * `tar -c .`) and, for folders, without one trailing `/`. The archive's own root is the empty path.
+ * Checks the name of an entry (verification.md) and returns its path, without one leading `./` (written by `tar -c .`)
+ * and, for folders, one trailing `/`. The archive's own root is the empty path.
  */
 export function checkPath(name: string, isDirectory: boolean): CheckedPath {
   const broken = brokenLength(name) ?? brokenCharacters(name);
@@ -29,7 +29,7 @@ export function checkPath(name: string, isDirectory: boolean): CheckedPath {
   return escapeOf(name) ?? escapeOf(path) ?? brokenSegments(path) ?? { path };
 }
 
-/** How a name leads out of the folder that it is unpacked to, on some system; null when it stays inside. */
+/** How a name leaves the folder it is unpacked to, on any system; null if it stays inside. */
 export function escapeOf(name: string): BrokenPath | null {
   if (name.startsWith('/')) return { rule: 'absolute-path', detail: 'the path starts at the root of the file system' };
   if (name.includes('\\')) return { rule: 'backslash', detail: 'the name holds a backslash' };
@@ -83,11 +83,11 @@ function brokenSegment(segment: string): BrokenPath | null {
   return { rule: 'segment-too-long', detail: `a name in the path is longer than ${maxSegmentBytes} bytes` };
 }
 
-/** Equal for two paths that a file system may take for one: it may ignore case (ẞ, ß and SS too), Unicode form or joiners. */
+/** Equal for paths that a file system may treat as one, ignoring case (also ẞ, ß and SS), Unicode form or joiners. */
 export function foldPath(path: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is what is common, and needs no folding
   if (/^[\x00-\x7f]*$/.test(path)) return path.toLowerCase();
   const visible = path.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
-  // Upper case alone keeps ẞ apart from ß, which becomes SS; lower case first brings the two together.
+  // Upper case turns ß into SS but keeps ẞ; lower case first turns ẞ into ß.
   return visible.toLowerCase().toUpperCase().toLowerCase().normalize('NFKC');
 }

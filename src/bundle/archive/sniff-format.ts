@@ -7,7 +7,7 @@ const ustarOffset = 257;
 
 export type Sniffed = { format: ArchiveFormat } | { format: null; reason: Reason };
 
-/** Tells an archive's format by its bytes, never by its name (verification.md), or why it is none. Throws `ArchiveFault`, system errors. */
+/** Recognizes an archive by its first bytes, never by its name (verification.md). Throws `ArchiveFault`, system errors. */
 export async function sniffFormat(file: ByteFile): Promise<Sniffed> {
   return sniffBytes(await readAt(file, 0, Math.min(headBytes, file.size)));
 }

@@ -10,12 +10,12 @@ import type { ContentFile } from './content-digest.ts';
 import { EntryRules } from './entry-rules.ts';
 import { readerOf } from './open-archive.ts';
 
-/** The archive is not what its manifest says; nothing of it was put into service. */
+/** The archive does not match its manifest; none of it was put into service. */
 export class UnpackMismatch extends Error {
   override readonly name = 'UnpackMismatch';
 }
 
-/** What is known of an archive that was verified. */
+/** What is known about a verified archive. */
 export type PackedFiles = Pick<Manifest, 'archive' | 'files'>;
 
 export interface UnpackOptions {
@@ -25,9 +25,9 @@ export interface UnpackOptions {
 }
 
 /**
- * Unpacks a verified archive into an empty folder. Its names pass the rules of verification again, and every file's
- * size and SHA-256 is compared with the manifest: the files end up exactly as listed, or it throws `UnpackMismatch`. A
- * file that is not listed, or that would grow past its listed size, ends it before any of that file is written.
+ * Unpacks a verified archive into an empty folder. Names are checked again, and each file's size and SHA-256 must match
+ * the manifest, or it throws `UnpackMismatch`. A file that is not listed, or would grow past its listed size, stops it
+ * before any byte of that file is written.
  */
 export async function unpack(
   archive: string,
@@ -90,7 +90,7 @@ class Unpacking {
     this.#writing = null;
   }
 
-  /** What the manifest says of a file, which is then no longer missing. Readers give no more than `entry.bytes`. */
+  /** Marks a file as found and returns its entry in the manifest. The reader never yields more than `entry.bytes`. */
   #take(path: string, entry: ArchiveEntry): ContentFile {
     const listed = this.#missing.get(path);
     if (listed === undefined) throw new UnpackMismatch('the archive holds a file that the manifest does not list');
@@ -106,7 +106,7 @@ class Unpacking {
       write: async (chunk) => {
         signal?.throwIfAborted();
         hash.update(chunk);
-        // Appends and goes on until all is written, unlike `write`.
+        // Unlike `write`, appends and retries until every byte is written.
         await handle.writeFile(chunk);
         onProgress?.();
       },

@@ -8,7 +8,7 @@ export const ruleTexts = { ...structureRuleTexts, ...siteRuleTexts, ...renderRul
 
 export type RuleName = keyof typeof ruleTexts;
 
-/** What a rule refuses, why, and where that is known from; null for names that are no rules. */
+/** What a rule refuses, why, and where the danger is documented; null for unknown names. */
 export function explainRule(name: string): RuleText | null {
   return new Map<string, RuleText>(Object.entries(ruleTexts)).get(name) ?? null;
 }

@@ -1,6 +1,6 @@
 import type { RuleText } from './structure-rules.ts';
 
-/** What becomes of an archive that breaks a rule about the content of the site. */
+/** What happens to an archive that breaks a rule about the content of the site. */
 export type RuleLevel = 'refuse' | 'warn' | 'off';
 
 interface SiteRuleText extends RuleText {
@@ -14,17 +14,17 @@ export const siteRuleTexts = {
   'no-index-page': rule(
     'refuse',
     'no `index.html` at the root, also when all lies below one folder',
-    'The site would answer nothing at `/`.',
+    'The site would have no page at `/`.',
   ),
   'no-404-page': rule(
     'off',
     'no `404.html` at the root',
-    "A request for a missing page gets the server's bare error line.",
+    'A missing page is answered with the bare message of the server.',
   ),
   'broken-link': rule(
     'warn',
     'a link to a page that is not in the archive',
-    'Readers end up nowhere. `/guide`, `/guide.html` and `/guide/index.html` are the same page.',
+    'Readers reach nothing. `/guide`, `/guide.html` and `/guide/index.html` are the same page.',
   ),
   'missing-resource': rule(
     'warn',
@@ -37,7 +37,7 @@ export const siteRuleTexts = {
     'A bundle claims to need nothing at runtime; behind an air gap it breaks, elsewhere it tells others who reads.',
   ),
   'external-base': rule('warn', '`<base href>` to another host', 'Every relative link of the page leaves the copy.'),
-  'external-refresh': rule('warn', 'a `<meta>` refresh to another host', 'The page leaves the copy by itself.'),
+  'external-refresh': rule('warn', 'a `<meta>` refresh to another host', 'The page leaves the copy without a click.'),
   'origin-link': rule(
     'warn',
     "a link to the site's own domain with its host, where the domain is known: in an export, not in `export verify`",
@@ -46,28 +46,28 @@ export const siteRuleTexts = {
   'service-worker': rule(
     'warn',
     'the registration of a service worker',
-    'It goes on answering with an old version after a rollout.',
+    'It may keep serving an old version after a rollout.',
   ),
   'server-file': rule(
     'refuse',
-    'files that web servers obey or run: `.htaccess`, `.user.ini`, `web.config`, `*.php`, `*.cgi`, `*.shtml`, `*.asp`, `*.jsp` and their kin',
-    'Static sites need none, and on such a server it runs with the rights of the server.',
+    'files that web servers execute or read as settings: `.htaccess`, `.user.ini`, `web.config`, `*.php`, `*.cgi`, `*.shtml`, `*.asp`, `*.jsp` and similar',
+    'A static site needs none, and what a server executes runs with its rights.',
     'CWE-434',
   ),
   'secret-file': rule(
     'warn',
     'files that no site needs and that hold secrets: `.git`, `.env`, private keys, credentials',
-    'Whatever is published can be read by everyone.',
+    'Everyone can read a published file.',
     'CWE-538',
   ),
   'secret-text': rule(
     'warn',
     'text that looks like a private key or an access token; the text itself is never shown',
-    'Whatever is published can be read by everyone.',
+    'Everyone can read a published file.',
     'CWE-798',
   ),
   'source-map': rule('warn', 'source maps, as files or within a file', 'They hold the sources of scripts.', 'CWE-540'),
-  'not-inspected': rule('warn', 'pages, styles and scripts over 32 MiB', 'They are too large to be looked into.'),
+  'not-inspected': rule('warn', 'pages, styles and scripts over 32 MiB', 'They are too large to be inspected.'),
 } as const satisfies Record<string, SiteRuleText>;
 
 export type SiteRule = keyof typeof siteRuleTexts;

@@ -1,4 +1,4 @@
-/** What a rule of verification refuses, why, and where the danger is known from. */
+/** What a rule of verification refuses, why, and where the danger is documented. */
 export interface RuleText {
   refuses: string;
   why: string;
@@ -7,32 +7,36 @@ export interface RuleText {
 }
 
 /**
- * Every rule about the structure of an archive (verification.md), by its stable name. The compiler sees to it that no rule is
- * used without standing here, and a test that each stands in verification.md.
+ * Every rule about the structure of an archive (verification.md), by its stable name. The compiler rejects rules that are
+ * not listed here.
  */
 export const structureRuleTexts = {
   // What was sent.
   'empty-file': rule('a file of no bytes', 'Nothing was sent.', ''),
-  'html-page': rule('an HTML page', 'Gateways answer with pages of their own when something is down.', ''),
-  'xml-document': rule('an XML document', 'Object stores answer so when a link expired.', ''),
-  'json-document': rule('a JSON document', 'The service answers so when something went wrong.', ''),
+  'html-page': rule('an HTML page', 'A gateway sends an error page when something is down.', ''),
+  'xml-document': rule('an XML document', 'An object store sends one when a link has expired.', ''),
+  'json-document': rule('a JSON document', 'The service sends one when something went wrong.', ''),
   'unsupported-compression': rule('zstd, bzip2 and xz', 'Only gzip and deflate are read.', ''),
-  'unknown-format': rule('anything else that is no archive by its first bytes', 'Names and types of answers lie.', ''),
+  'unknown-format': rule(
+    'anything else that is not an archive by its first bytes',
+    'File names and content types can be wrong.',
+    '',
+  ),
 
-  // Whole or not.
+  // Completeness.
   truncated: rule('an archive that ends too early', 'A cut download must not become a version.', ''),
   'trailing-data': rule(
     'bytes after the end of the archive, and entries after the end marker of a tar',
-    'Some readers go on there and see other files.',
+    'Some readers continue there and see other files.',
     'CVE-2025-62518',
   ),
-  corrupt: rule('data that cannot be unpacked, or does not fit its checksum', 'It is not what was packed.', ''),
+  corrupt: rule('data that cannot be unpacked, or does not match its checksum', 'It is not what was packed.', ''),
   'size-mismatch': rule(
     'content that is longer or shorter than the archive says',
-    'A lie about sizes gets bombs past a limit, and lets readers go on at different places.',
+    'A false size gets bombs past a limit, and makes readers continue at different places.',
     'bamsoftware.com/hacks/zipbomb',
   ),
-  'crc-mismatch': rule('content of a zip with another CRC-32 than stated', 'It is not what was packed.', ''),
+  'crc-mismatch': rule('content of a zip whose CRC-32 differs from the stated one', 'It is not what was packed.', ''),
   'no-files': rule('an archive without a file', 'There is nothing to publish.', ''),
 
   // Limits.
@@ -40,36 +44,36 @@ export const structureRuleTexts = {
   'too-many-files': rule('more files and folders than `bundle.maxFiles`', 'Bombs fill the file system.', ''),
   ratio: rule(
     'more than 200 unpacked bytes for each byte of the archive',
-    'Sites do not compress so well, bombs do.',
+    'Sites do not compress that well; bombs do.',
     'bamsoftware.com/hacks/zipbomb',
   ),
-  'time-limit': rule('an archive that takes too long to read', 'Nothing may hold a worker for ever.', ''),
-  'memory-limit': rule('an archive whose lists need too much memory', 'Nothing may end the worker.', ''),
+  'time-limit': rule('an archive that takes too long to read', 'No archive may block a worker forever.', ''),
+  'memory-limit': rule('an archive whose lists need too much memory', 'No archive may crash the worker.', ''),
 
   // Names.
   'empty-name': rule('an entry without a name', 'It stands for no file.', ''),
-  'absolute-path': rule('paths from the root', 'They write outside the folder.', 'CVE-2018-1002203'),
+  'absolute-path': rule('absolute paths', 'They write outside the folder.', 'CVE-2018-1002203'),
   'path-traversal': rule('`..` in a path', 'It climbs out of the folder.', 'CVE-2018-1002204'),
   backslash: rule(
-    'backslashes, and so paths of Windows and UNC',
-    'They are separators to some readers.',
+    'backslashes, and thus Windows and UNC paths',
+    'Some readers treat them as separators.',
     'CVE-2018-1002204',
   ),
-  'drive-letter': rule('paths like `C:x`', 'They name another place on Windows.', 'CVE-2021-37713'),
+  'drive-letter': rule('paths like `C:x`', 'On Windows they name another drive.', 'CVE-2021-37713'),
   colon: rule('a colon in a name', 'On Windows it names a hidden stream of a file.', 'CWE-69'),
   'control-character': rule(
     'NUL and control characters',
-    'Readers cut names at NUL; terminals obey the rest.',
+    'Some readers cut names at NUL; terminals interpret the others.',
     'CWE-158',
   ),
   'invisible-character': rule(
-    'characters without a shape: zero width, direction of writing, line separators',
-    'A name must be what it looks like. Joiners that scripts need are allowed.',
+    'invisible characters: zero width, text direction, line separators',
+    'A name must be what it looks like. Joiners, which some scripts need, are allowed.',
     'CVE-2021-42574',
   ),
   'not-utf8': rule(
     'names and comments of entries that are not well-formed UTF-8',
-    'Every reader repairs them in its own way.',
+    'Each reader repairs them differently.',
     '',
   ),
   'unicode-form': rule(
@@ -82,7 +86,11 @@ export const structureRuleTexts = {
     'Readers choose differently. Info-ZIP turns the last into other names, also where they are marked as UTF-8.',
     'ZipDiff, USENIX Security 2025',
   ),
-  'empty-segment': rule('`//` in a path, or a file whose name ends in `/`', 'Readers fold it or make a folder.', ''),
+  'empty-segment': rule(
+    '`//` in a path, or a file whose name ends in `/`',
+    'Readers drop the empty segment or make a folder.',
+    '',
+  ),
   'dot-segment': rule('`.` within a path', 'The same file gets two names.', ''),
   'trailing-dot-or-space': rule(
     'names that end in a dot or a space',
@@ -96,11 +104,11 @@ export const structureRuleTexts = {
   ),
   'reserved-name': rule(
     '`CON`, `NUL`, `COM1` and the like',
-    'They are devices on Windows, whatever follows.',
+    'On Windows they are devices, with any extension.',
     'CWE-67',
   ),
-  'path-too-long': rule('paths over 1,024 bytes', 'macOS cannot hold them.', ''),
-  'segment-too-long': rule('names over 255 bytes', 'No supported file system can hold them.', ''),
+  'path-too-long': rule('paths over 1,024 bytes', 'macOS cannot store them.', ''),
+  'segment-too-long': rule('names over 255 bytes', 'No supported file system can store them.', ''),
   'duplicate-name': rule(
     'the same name twice',
     'Some readers keep the first, others the last.',
@@ -116,28 +124,32 @@ export const structureRuleTexts = {
   // Kinds of entries.
   'symbolic-link': rule('symbolic links', 'They lead out of the folder.', 'CVE-2026-23745, CVE-2021-37712'),
   'hard-link': rule('hard links', 'They reach files that are not in the archive.', 'CVE-2026-23745'),
-  device: rule('devices, pipes and sockets', 'They are no content of a site.', ''),
+  device: rule('devices, pipes and sockets', 'A site has no use for them.', ''),
   'special-mode': rule(
     'files and folders with the setuid, setgid or sticky bit',
     'Some readers set it: a file then runs with the rights of its owner.',
     'CWE-732',
   ),
-  'entry-type': rule('any other type of entry', 'Readers take unknown types for files or leave them out.', 'POSIX pax'),
-  sparse: rule('sparse files', 'Readers that do not know them unpack other content.', ''),
+  'entry-type': rule('any other type of entry', 'Readers treat unknown types as files or skip them.', 'POSIX pax'),
+  sparse: rule('sparse files', 'Readers without support for them unpack other content.', ''),
   'ambiguous-type': rule(
     'entries that are a folder or a disk label by only one of name, header and attributes',
     'They are a file to some readers, and a folder or nothing to others.',
     '',
   ),
-  'data-on-directory': rule('a folder with content', 'Some readers take it for further entries.', 'CVE-2025-62518'),
+  'data-on-directory': rule('a folder with content', 'Some readers parse it as further entries.', 'CVE-2025-62518'),
 
   // gzip and tar.
-  'gzip-header': rule('an unknown method, unknown flags or endless texts', 'RFC 1952 says to refuse them.', 'RFC 1952'),
-  'gzip-members': rule('several gzip files one after the other', 'Some readers stop after the first.', 'RFC 1952'),
-  'tar-dialect': rule('headers that are neither ustar nor GNU', 'Fields mean other things there.', 'POSIX ustar'),
+  'gzip-header': rule(
+    'an unknown method, unknown flags or endless texts',
+    'RFC 1952 requires refusing them.',
+    'RFC 1952',
+  ),
+  'gzip-members': rule('several gzip members in one file', 'Some readers stop after the first.', 'RFC 1952'),
+  'tar-dialect': rule('headers that are neither ustar nor GNU', 'Their fields have other meanings.', 'POSIX ustar'),
   'header-field': rule(
     'fields of a tar header that can be read in two ways',
-    'Numbers with other characters, bytes after a NUL, a GNU header with a prefix.',
+    'Readers differ on numbers with other characters, bytes after a NUL, and a GNU header with a prefix.',
     'CVE-2025-62518',
   ),
   'pax-record': rule(
@@ -150,15 +162,19 @@ export const structureRuleTexts = {
     'Some readers set them, with rights that a mode does not show; others ignore them.',
     'POSIX pax',
   ),
-  'pax-duplicate': rule('a key twice, or two pax headers for one entry', 'First or last: readers choose.', 'POSIX pax'),
-  'pax-global': rule('names or sizes for all entries at once', 'Many readers leave that out.', 'POSIX pax'),
-  'pax-charset': rule('pax names in another character set', 'Most readers take them for UTF-8.', 'POSIX pax'),
+  'pax-duplicate': rule(
+    'a key twice, or two pax headers for one entry',
+    'Some readers use the first, others the last.',
+    'POSIX pax',
+  ),
+  'pax-global': rule('names or sizes for all entries at once', 'Many readers ignore them.', 'POSIX pax'),
+  'pax-charset': rule('pax names in another character set', 'Most readers treat them as UTF-8.', 'POSIX pax'),
   'pax-disagrees': rule(
     'a size in a pax header that is not that of the tar header',
-    'Readers that use the other one take content for headers.',
+    'A reader that uses the other size parses content as headers.',
     'CVE-2025-62518',
   ),
-  'gnu-long-name': rule('long names of GNU tar that leave a choice', 'Only some readers follow them.', ''),
+  'gnu-long-name': rule('ambiguous GNU long names', 'Only some readers follow them.', ''),
   'meta-too-long': rule('headers about an entry over 256 KiB', 'They are read into memory.', ''),
   'dangling-header': rule(
     'a header about an entry that does not come next',
@@ -173,25 +189,25 @@ export const structureRuleTexts = {
 
   // zip.
   'zip-directory': rule(
-    'a central directory that is not where and what the end says',
-    'Readers look elsewhere.',
+    'a central directory that does not match the end record',
+    'Readers look for it in different places.',
     'CVE-2024-24789',
   ),
-  'two-ends': rule('two end records that both fit', 'Readers take the first or the last.', 'CVE-2024-24789'),
+  'two-ends': rule('two end records that both fit', 'Some readers use the first, others the last.', 'CVE-2024-24789'),
   zip64: rule(
     '64-bit records that are missing, too long or disagree, or that stand where 32 bits suffice',
     'Readers use one or the other, and BusyBox reads none.',
     'CVE-2025-54368',
   ),
-  'multi-disk': rule('parts of an archive in several files', 'The rest is not there.', ''),
+  'multi-disk': rule('archives that span several files', 'The rest is missing.', ''),
   'headers-disagree': rule(
-    'an entry whose own header is not what the central directory says',
+    'an entry whose local header differs from the central directory',
     'Streaming readers see other files than the rest.',
     'CVE-2025-54368, ZipDiff',
   ),
   overlap: rule(
-    'entries that lie over one another, or are not listed in the order they lie',
-    'Ten megabytes unpack to 281 terabytes.',
+    'entries that overlap, or are not listed in file order',
+    'Overlaps let ten megabytes unpack to 281 terabytes.',
     'CVE-2024-0450, CVE-2019-13232, bamsoftware.com/hacks/zipbomb',
   ),
   'data-descriptor': rule(
@@ -214,9 +230,9 @@ export const structureRuleTexts = {
     'Readers turn their names and attributes into those of Unix, each in its own way.',
     'APPNOTE 4.4.2',
   ),
-  'zip-flags': rule('flags of unknown meaning', 'They may change what the content is.', 'APPNOTE 4.4.4'),
+  'zip-flags': rule('flags of unknown meaning', 'They may change how the content is read.', 'APPNOTE 4.4.4'),
   encrypted: rule('encrypted entries', 'They cannot be checked.', ''),
-  'compression-method': rule('other methods than stored and deflated', 'Few readers know them.', ''),
+  'compression-method': rule('other methods than stored and deflated', 'Few readers support them.', ''),
 } as const satisfies Record<string, RuleText>;
 
 export type StructureRule = keyof typeof structureRuleTexts;

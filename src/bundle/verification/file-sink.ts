@@ -25,7 +25,7 @@ export class FileSink implements ContentSink {
 
   write(chunk: Uint8Array): void {
     if (this.#filled === 0 && this.#callbacks.keeps()) this.#kept = Buffer.allocUnsafe(this.#bytes);
-    // Most files come in one piece, for which a hash of its own costs more than the hashing.
+    // Most files arrive in one piece, where creating a hash object costs more than hashing.
     if (chunk.length === this.#bytes) this.#digest = hash('sha256', chunk, 'hex');
     else this.#partial().update(chunk);
     this.#kept?.set(chunk, this.#filled);

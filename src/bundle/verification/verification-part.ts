@@ -13,7 +13,7 @@ import type { SiteInspection, SiteNotes } from './site/site-inspection.ts';
 import type { VerificationOptions } from './verification-options.ts';
 import { defaultTimeLimitMs } from './verification-report.ts';
 
-/** Bytes of headers and padding allowed for each file of a tar, on top of the contents. */
+/** Bytes of headers and padding allowed for each file of a tar, in addition to the contents. */
 const overheadPerFile = 4096;
 const overhead = 1024 ** 2;
 const pieceBytes = 1024 ** 2;
@@ -32,8 +32,8 @@ export interface PartResult {
 }
 
 /**
- * Reads an archive, or one part of a zip, by all rules that need no view of the whole (verification.md). Whatever the bytes
- * are, the answer is a result. Throws only system errors of reading the file, and the signal's reason.
+ * Checks an archive, or one part of a zip, against all rules that need no view of the whole (verification.md). Any bytes
+ * give a result. Throws only system errors of reading the file, and the signal's reason.
  */
 export async function readPart(
   file: ByteFile,
@@ -47,7 +47,7 @@ export async function readPart(
   return reading.result();
 }
 
-/** Loaded when needed: the parser of pages takes a while. */
+/** Loaded on demand: the page parser is slow to load. */
 async function siteInspection({ siteRules = {}, domain = null }: VerificationOptions): Promise<SiteInspection> {
   const site = await import('./site/site-inspection.ts');
   return new site.SiteInspection(siteRules, domain);
@@ -104,7 +104,7 @@ class PartReading {
 
   #enter(entry: ArchiveEntry): EntryAnswer {
     this.#pulse();
-    // All names have to be known to one part, and that is the first.
+    // The first part checks all names.
     if (entry.elsewhere && !this.#isFirst) return this.#rules.count(entry) ? 'skip' : 'stop';
     const path = this.#rules.admit(entry);
     if (this.#rules.exhausted) return 'stop';
@@ -122,7 +122,7 @@ class PartReading {
     });
   }
 
-  /** Faults of the archive become reasons; all else is thrown. */
+  /** Turns archive faults into reasons; other errors are thrown. */
   async #noting(step: () => Promise<void>): Promise<void> {
     try {
       await step();
@@ -132,7 +132,7 @@ class PartReading {
     }
   }
 
-  /** An archive that is refused early is still named by the digest of all its bytes. */
+  /** An archive that is refused early is still identified by the digest of all its bytes. */
   async #readRest(): Promise<void> {
     const range = { start: this.#hashed, end: this.#file.size };
     const window = new ByteWindow(this.#file, range, (bytes) => this.#takeRaw(bytes));

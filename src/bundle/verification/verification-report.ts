@@ -4,7 +4,7 @@ import type { ContentFile } from '../archive/content-digest.ts';
 /** Longest time for one archive unless told otherwise, in milliseconds. */
 export const defaultTimeLimitMs = 30 * 60_000;
 
-/** What verification of an archive came to (contracts.md, `export verify`). */
+/** The result of verifying an archive (contracts.md, `export verify`). */
 export interface VerificationReport {
   ok: boolean;
   format: ArchiveFormat | null;

@@ -9,10 +9,10 @@ import { type PartResult, readPart } from './verification-part.ts';
 import { verifyBytes } from './verify-archive.ts';
 import { limitsOf, type ThreadInput, type ThreadMessage } from './verify-in-thread.ts';
 
-/** Smaller archives are read before a second thread has begun. */
+/** Smaller archives are read before a second thread could start. */
 const twoThreadsFromBytes = 32 * 1024 ** 2;
 
-// Entry of the threads that `verifyInThread` starts: one archive or one part of a zip, then it ends.
+// Entry point of the threads that `verifyInThread` starts; each reads one archive or one part of a zip.
 const input: ThreadInput = workerData;
 const send = (message: ThreadMessage) => parentPort?.postMessage(message);
 
@@ -27,7 +27,7 @@ try {
   send({ systemError: { message: error.message, code: error.code } });
 }
 
-/** Zip entries can be read in any order, and so by two threads; a tar can be read by one alone. */
+/** Two threads can share a zip, whose entries can be read in any order; a tar takes one thread. */
 async function readParts(
   file: ByteFile,
   format: ArchiveFormat,
@@ -41,7 +41,7 @@ async function readParts(
   const second = readInThread({ start: middle, end: file.size }, (progress) => {
     other = progress;
   });
-  // Looked at when the own part is done; until then a failure must not count as unhandled.
+  // Awaited after this thread's part; until then a rejection must not count as unhandled.
   second.catch(() => undefined);
   const onProgress = ({ files, bytes }: VerificationProgress) =>
     options.onProgress?.({ files: files + other.files, bytes: bytes + other.bytes });
@@ -64,7 +64,7 @@ function readInThread(part: ByteRange, onProgress: (progress: VerificationProgre
   });
 }
 
-/** Looks to the other thread like what was thrown here. */
+/** Rebuilds a system error that the other thread threw. */
 function systemErrorOf({ message, code }: { message: string; code: string | undefined }): Error {
   return Object.assign(new Error(message), { code, syscall: 'read' });
 }

@@ -10,7 +10,7 @@ import type { VerificationOptions } from './verification-options.ts';
 import { type PartResult, readPart } from './verification-part.ts';
 import { refusedReport, type VerificationReport } from './verification-report.ts';
 
-/** Reads an archive, in as many parts as it likes; together they are the whole. */
+/** Reads an archive in one or more parts, which together cover it. */
 export type PartsReader = (
   file: ByteFile,
   format: ArchiveFormat,
@@ -18,8 +18,8 @@ export type PartsReader = (
 ) => Promise<[PartResult, ...PartResult[]]>;
 
 /**
- * Verifies an archive (verification.md) in this thread; `verifyInThread` does it in another. Whatever the bytes are, the
- * answer is a report. Throws only system errors of reading the file, and the signal's reason.
+ * Verifies an archive (verification.md) in this thread; `verifyInThread` does it in another. Any bytes give a
+ * report. Throws only system errors of reading the file, and the signal's reason.
  */
 export async function verifyArchive(file: string, options: VerificationOptions): Promise<VerificationReport> {
   return withByteFile(file, (bytes) => verifyBytes(bytes, options));
@@ -37,7 +37,7 @@ export async function verifyBytes(
   return conclude(await readParts(file, format, options), { size: file.size, format }, options);
 }
 
-/** The only fault that sniffing finds. */
+/** Sniffing finds no other fault. */
 function fileBecameShorter(error: unknown): Sniffed {
   if (!(error instanceof ArchiveFault)) throw error;
   return { format: null, reason: reason(error.rule, error.message) };
@@ -78,7 +78,7 @@ function conclude(
   };
 }
 
-/** Every part looks at the whole directory, and so gives the same reasons about it. */
+/** Every part reads the whole directory and reports the same reasons about it. */
 function distinct(reasons: readonly Reason[]): Reason[] {
   const seen = new Map(reasons.map((found) => [JSON.stringify(found), found]));
   return [...seen.values()];

@@ -5,20 +5,20 @@ import type { VerificationOptions, VerificationProgress } from './verification-o
 import type { PartResult } from './verification-part.ts';
 import { defaultTimeLimitMs, refusedReport, type VerificationReport } from './verification-report.ts';
 
-/** After the time limit the thread has this long to say so itself. */
+/** After the time limit, how long the thread has to report it itself. */
 const graceMs = 5_000;
-/** Enough for the lists of some hundred thousand files; a thread that needs more is ended, not the process. */
+/** Enough for several hundred thousand files; a thread that needs more is ended, and the process lives on. */
 const defaultHeapMb = 1024;
 /**
- * Where only the structure is looked at, hardly anything but contents is allocated, and contents lie outside of the
- * heap. With a small young generation they are let go of early; else the engine marks the whole heap again and again.
+ * Checking only the structure allocates little but contents, which lie outside the heap. A small young generation frees
+ * them early; otherwise the engine marks the whole heap over and over.
  */
 const youngMbForStructure = 4;
 
 export interface ThreadInput {
   file: string;
   options: Omit<VerificationOptions, 'signal' | 'onProgress'>;
-  /** Most memory of the thread, and of a second one that it may start. */
+  /** Heap limit of the thread, and of a second one that it may start. */
   heapMb: number;
   /** Reads only this part of a zip. */
   part?: ByteRange;

@@ -5,7 +5,7 @@ import { smallSite, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts'
 import { sha256 } from '../../tools/bundle/object-server.ts';
 
 const limits = { maxBytes: 5_000_000, maxFiles: 10, maxRatio: 200 };
-/** Would be refused if anybody looked into it: ten megabytes of zeros. */
+/** Ten megabytes of zeros: refused if it were unpacked. */
 const bomb = zip([{ name: '../bomb', content: Buffer.alloc(10_000_000) }]);
 
 describe('an archive within an archive (Z5)', () => {

@@ -10,7 +10,7 @@ function windowOf(told: Buffer[] = [], start = 0): ByteWindow {
 }
 
 describe('a window that moves over a file', () => {
-  it('leaves alone what it gave until the second filling after that', async () => {
+  it('keeps returned bytes intact until the second fill that follows', async () => {
     const window = windowOf();
     const first = await window.piece(16);
     const second = await window.piece(16);
@@ -19,7 +19,7 @@ describe('a window that moves over a file', () => {
     expect([second, third]).toEqual([someBytes.subarray(16, 32), someBytes.subarray(32, 48)]);
   });
 
-  it('takes back what is still at hand, and reads again what is not', async () => {
+  it('takes back buffered bytes, and reads others again', async () => {
     const window = windowOf();
     for (let taken = 0; taken < 48; taken += 16) await window.piece(16);
     window.untake(3);
@@ -29,13 +29,13 @@ describe('a window that moves over a file', () => {
     expect(await window.piece(100)).toEqual(someBytes.subarray(5, 21));
   });
 
-  it('never takes back more than it gave', async () => {
+  it('never takes back more than it returned', async () => {
     const window = windowOf([], 10);
     await window.piece(4);
     expect(() => window.untake(5)).toThrow(RangeError);
   });
 
-  it('tells every byte once and in order, however often it is read', async () => {
+  it('reports every byte once and in order, even if it is read again', async () => {
     const told: Buffer[] = [];
     const window = windowOf(told);
     for (let taken = 0; taken < 64; taken += 16) await window.piece(16);
@@ -44,7 +44,7 @@ describe('a window that moves over a file', () => {
     expect(Buffer.concat(told)).toEqual(someBytes);
   });
 
-  it('grows for what is asked for in one piece', async () => {
+  it('grows for a larger piece', async () => {
     const window = windowOf();
     await window.piece(10);
     expect(await window.fill(80)).toBe(true);

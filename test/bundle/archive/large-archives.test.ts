@@ -70,17 +70,17 @@ const archives: [string, ArchiveFormat, Buffer][] = [
 ];
 
 describe.each(archives)('a %s with files around and above the size of the window', (_, format, archive) => {
-  it('gives every file as it is, and every byte of the archive in order', async () => {
+  it('yields every file, and every byte of the archive in order', async () => {
     const { entries, raw } = await read(format, bytesInMemory(archive));
     expect(entries).toEqual(expected);
     if (format !== 'zip') expect(raw).toBe(sha256(archive));
   });
 
-  it('does so when the file gives its bytes in small pieces', async () => {
+  it('yields them when reads are short', async () => {
     expect((await read(format, shortReads(archive))).entries).toEqual(expected);
   });
 
-  it('passes on what a callback throws, and an error of reading', async () => {
+  it('passes on errors of callbacks and of reading', async () => {
     const stop = new Error('stop');
     const throwing = { streamBytes: largeSize * 10, onEntry: () => Promise.reject(stop) };
     await expect(readerOf(format)(bytesInMemory(archive), throwing)).rejects.toBe(stop);
@@ -96,7 +96,7 @@ describe.each(archives)('a %s with files around and above the size of the window
     await expect(read(format, failing)).rejects.toBe(stop);
   });
 
-  it('ends when told to', async () => {
+  it('stops when told to', async () => {
     const seen: string[] = [];
     const onEntry = ({ name }: ArchiveEntry) => {
       seen.push(name);
@@ -120,15 +120,15 @@ describe('a large entry of a zip', () => {
     ['hidden-data', { ...large, data: Buffer.concat([packed, Buffer.from('hidden')]) }],
     ['truncated', { ...large, data: packed.subarray(0, -5) }],
     ['corrupt', { ...large, data: Buffer.concat([packed.subarray(0, 3_000_000), randomBytes(2_000_000)]) }],
-  ])('is refused with %s as a small one is', async (rule, entry) => {
+  ])('is refused with %s like a small one', async (rule, entry) => {
     const reading = read('zip', bytesInMemory(rawZip([entry])));
     await expect(reading).rejects.toBeInstanceOf(ArchiveFault);
     await expect(reading).rejects.toMatchObject({ rule });
   });
 });
 
-describe('a tar that unpacks to more than it may', () => {
-  it('is given up at the limit', async () => {
+describe('a tar that exceeds the limit', () => {
+  it('is abandoned at the limit', async () => {
     const archive = gzipSync(
       Buffer.concat([rawBlock({ name: 'a', content: Buffer.alloc(largeSize) }), Buffer.alloc(1024)]),
     );

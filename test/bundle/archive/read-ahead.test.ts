@@ -16,26 +16,26 @@ const sound = gzipSync(
   ]),
 );
 
-describe('compressed data is read ahead of what inflates it', () => {
+describe('compressed data that is read ahead', () => {
   it.each([
     ['a byte', Buffer.from([1])],
     ['more than is read at once', randomBytes(5 * mb)],
     ['zeros', Buffer.alloc(2 * mb)],
-  ])('and %s behind its end is found all the same', async (_what, behind) => {
+  ])('is refused with %s after its end', async (_what, behind) => {
     const archive = Buffer.concat([sound, behind]);
     const report = await verifyBytes(bytesInMemory(archive), { limits, structureOnly: true });
     expect(report.reasons.map(({ rule }) => rule)).toEqual(['trailing-data']);
     expect(report.archive?.sha256).toBe(createHash('sha256').update(archive).digest('hex'));
   });
 
-  it.each([100, mb - 1, mb, mb + 1, 2 * mb, 3 * mb])('also when it is cut after %i bytes', async (bytes) => {
+  it.each([100, mb - 1, mb, mb + 1, 2 * mb, 3 * mb])('is refused when it is cut after %i bytes', async (bytes) => {
     const archive = sound.subarray(0, bytes);
     const report = await verifyBytes(bytesInMemory(archive), { limits, structureOnly: true });
     expect(report.reasons.map(({ rule }) => rule)).toEqual(['truncated']);
     expect(report.archive?.sha256).toBe(createHash('sha256').update(archive).digest('hex'));
   });
 
-  it('and what is whole is what was packed', async () => {
+  it('yields what was packed', async () => {
     const report = await verifyBytes(bytesInMemory(sound), { limits, structureOnly: true });
     expect(report.reasons).toEqual([]);
     expect(report.entries.map(({ sha256 }) => sha256)).toContain(createHash('sha256').update(picture).digest('hex'));

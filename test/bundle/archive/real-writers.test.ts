@@ -45,7 +45,7 @@ describe.each(realWriters)(`an archive of $name (readers not installed: ${missin
     }
   }
 
-  it('is accepted, and every reader unpacks it alike', async ({ skip }) => {
+  it('is accepted, and unpacks alike with every reader', async ({ skip }) => {
     const archives = await verified(ascii);
     if (archives === null) return skip(`${writer.name} is not installed`);
     await expectAccepted(ascii, archives);

@@ -32,7 +32,7 @@ describe.each([
     return { outcome, written, files: (await readdir(folder)).sort() };
   }
 
-  it('gives every file that the manifest lists', async () => {
+  it('writes every file that the manifest lists', async () => {
     const { outcome, files } = await unpackedWith((listed) => listed);
     expect({ outcome, files }).toEqual({
       outcome: 'unpacked',
@@ -43,7 +43,7 @@ describe.each([
   it.each([
     ['grows past its listed size', (bytes: number) => bytes - 1],
     ['stays below its listed size', (bytes: number) => bytes + 1],
-  ])('stops before anything of a file is written that %s', async (_what, size) => {
+  ])('stops before it writes a file that %s', async (_what, size) => {
     const before = await unpackedWith((listed) => listed.filter(({ path }) => path !== 'video.mp4'));
     const { outcome, written, files } = await unpackedWith((listed) =>
       listed.map((file) => (file.path === 'video.mp4' ? { ...file, bytes: size(file.bytes) } : file)),

@@ -36,7 +36,7 @@ export interface EndFields {
   commentLength?: number;
 }
 
-/** Whatever the fields say, true or not. */
+/** Writes the fields as given, true or not. */
 export function zipLocalHeader(fields: ZipFields): Buffer {
   return Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), sharedBytes(fields), fields.name, fields.extra]);
 }

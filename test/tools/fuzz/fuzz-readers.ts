@@ -64,7 +64,9 @@ async function main(): Promise<number> {
     while (next < end) {
       const first = next;
       next += chunk;
-      addSummary(sum, await inThread({ seed, from: first, to: Math.min(from + count, first + chunk) }));
+      const part = await inThread({ seed, from: first, to: Math.min(from + count, first + chunk) });
+      for (const { index, text } of part.findings) process.stderr.write(`\n${index}: ${text}\n`);
+      addSummary(sum, part);
       process.stderr.write(`\r${sum.inputs} inputs, ${sum.findings.length} findings`);
     }
   };
@@ -83,7 +85,7 @@ async function describeOracles(): Promise<{ oracles: Record<string, string>; mis
   return { oracles: Object.fromEntries(installed.map(({ name, version }) => [name, version])), missing };
 }
 
-/** A thread for each chunk: one that hangs or dies is a finding, and the run goes on behind it. */
+/** Runs a chunk in its own thread: one that hangs or dies is a finding, and the run continues. */
 function inThread(run: FuzzRun): Promise<FuzzSummary> {
   return new Promise((resolve) => {
     let last = run.from;

@@ -1,7 +1,7 @@
 /** Absolute names lead here: no reader may make it. */
 export const outsideFile = '/tmp/docferry-fuzz-outside';
 
-/** Names that readers, shells or file systems may treat in a way of their own. */
+/** Names that readers, shells or file systems may treat specially. */
 export const oddNames: readonly string[] = [
   // Unicode: forms, case, what has no shape, and lengths at the edge of a field.
   '\u00fc.html',

@@ -34,7 +34,7 @@ export class Random {
   }
 }
 
-/** A seed of its own for each input of a run. */
+/** A different seed for each input of a run. */
 export function seedOf(run: number, index: number): number {
   return Math.imul(run ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(index + 1, 0xc2b2ae35);
 }

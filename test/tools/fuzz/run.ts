@@ -31,7 +31,7 @@ export interface FuzzSummary {
   read: Record<string, number>;
   /** How many of those it saw differently. */
   disagreements: Record<string, number>;
-  /** The first disagreements, and whatever else is wrong. */
+  /** The first disagreements, and crashes, hangs, memory and stray files. */
   findings: Finding[];
   peakRssBytes: number;
 }

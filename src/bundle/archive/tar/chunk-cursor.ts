@@ -1,6 +1,6 @@
 import { ArchiveFault } from '../archive-fault.ts';
 
-/** Reads a sequence of pieces as one stream of bytes, of which there may be at most `limit`. */
+/** Reads a sequence of pieces as one stream of at most `limit` bytes. */
 export class ChunkCursor {
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #limit: number;
@@ -12,18 +12,18 @@ export class ChunkCursor {
     this.#limit = limit;
   }
 
-  /** What is at hand, at most `most` bytes, valid until the next call; null at the end. */
+  /** The buffered bytes, at most `most`, valid until the next call; null at the end. */
   async piece(most: number): Promise<Buffer | null> {
     while (this.#chunk.length === 0) if (!(await this.#next())) return null;
     return this.#take(most);
   }
 
-  /** As `piece`, without waiting; null also when nothing is at hand. */
+  /** Like `piece`, without waiting; also null when nothing is buffered. */
   pieceAtHand(most: number): Buffer | null {
     return this.#chunk.length === 0 ? null : this.#take(most);
   }
 
-  /** Exactly `bytes` bytes in one piece, valid until the next call; null when the stream ends before. */
+  /** Exactly `bytes` bytes in one piece, valid until the next call; null if the stream ends first. */
   async exactly(bytes: number): Promise<Buffer | null> {
     if (this.#chunk.length >= bytes) return this.#take(bytes);
     const gathered = Buffer.alloc(bytes);
@@ -35,7 +35,7 @@ export class ChunkCursor {
     return gathered;
   }
 
-  /** Lets go of the source before its end. */
+  /** Releases the source before its end. */
   async close(): Promise<void> {
     await this.#chunks.return?.();
   }

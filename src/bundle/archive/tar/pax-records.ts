@@ -9,7 +9,7 @@ const sparse = /^(GNU\.sparse\.|SCHILY\.(realsize|filetype)$)/;
 const time = /^-?\d{1,11}(\.\d{1,9})?$/;
 const id = /^\d{1,10}$/;
 const anyText = /^/;
-/** What the values of a key look like: readers refuse others. */
+/** The form of each key's value; some readers refuse any other form. */
 const common: ReadonlyMap<string, RegExp> = new Map([
   ['atime', time],
   ['ctime', time],
@@ -25,7 +25,7 @@ const common: ReadonlyMap<string, RegExp> = new Map([
   ['comment', anyText],
 ]);
 const forOneEntry: typeof common = new Map([...common, ['path', anyText], ['size', anyText], ['hdrcharset', anyText]]);
-/** Keys that say what an entry is called, how long it is, or how to understand the others. */
+/** Keys that set an entry's name or size, or how other values are read. */
 const deciding = new Set(['path', 'size', 'linkpath', 'hdrcharset', 'charset']);
 
 /** What pax records say about the entry that follows. */
@@ -43,13 +43,13 @@ export function parsePaxOverride(data: Buffer): PaxOverride {
   return { path: records.get('path') ?? null, bytes: size === undefined ? null : parseSize(size) };
 }
 
-/** Reads the records of a header for all entries (type `g`): none of them may change what an entry is. */
+/** Checks the records of a header for all entries (type `g`): none may change what an entry is. Throws `ArchiveFault`. */
 export function checkPaxGlobals(data: Buffer): void {
   parseRecords(data, common);
 }
 
 function parseRecords(data: Buffer, known: typeof common): Map<string, Buffer> {
-  // Some libraries stop at an empty one.
+  // Some libraries stop at an empty header.
   if (data.length === 0) throw malformed();
   const records = new Map<string, Buffer>();
   for (let start = 0; start < data.length; ) {
@@ -67,7 +67,7 @@ function parseRecords(data: Buffer, known: typeof common): Map<string, Buffer> {
   return records;
 }
 
-/** Refuses what some readers act on and others ignore. Throws `ArchiveFault`. */
+/** Refuses keys and values that only some readers act on. Throws `ArchiveFault`. */
 function requireHarmless(key: string, value: Buffer, known: typeof common): void {
   if (sparse.test(key)) throw fault('sparse', 'sparse files are refused');
   const form = known.get(key);
@@ -75,11 +75,11 @@ function requireHarmless(key: string, value: Buffer, known: typeof common): void
   if (form === undefined) throw fault('pax-keyword', `a pax header sets ${JSON.stringify(key.slice(0, 50))}`);
   const isText = key === 'path' || (isUtf8(value) && !value.includes(0));
   if (!isText || value.includes(newline) || !form.test(value.toString('latin1'))) {
-    throw fault('pax-record', `a pax header sets "${key}" to something that readers take in different ways`);
+    throw fault('pax-record', `a pax header sets "${key}" to a value that readers interpret differently`);
   }
 }
 
-/** The decimal number a record begins with, up to a space: the record's length, itself included. */
+/** The decimal number that starts a record: the record's length, including the number. */
 function recordLength(data: Buffer, start: number): number {
   const [, digits] = /^([1-9]\d{0,6}) /.exec(data.toString('latin1', start, start + 8)) ?? [];
   const length = Number(digits ?? 0);

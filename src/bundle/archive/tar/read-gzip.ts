@@ -54,7 +54,7 @@ async function skipHeader(window: ByteWindow): Promise<void> {
   }
 }
 
-/** Up to and with the NUL that ends it; gives the running checksum. */
+/** Skips a text and the NUL that ends it; returns the running checksum. */
 async function skipText(window: ByteWindow, before: number): Promise<number> {
   let crc = before;
   for (let length = 0; length <= maxTextBytes; length += 1) {
@@ -74,7 +74,7 @@ async function requireEnd(window: ByteWindow): Promise<void> {
   if (await window.fill(2)) {
     const next = window.take(2);
     if (next[0] === 0x1f && next[1] === 0x8b) {
-      throw new ArchiveFault('gzip-members', null, 'several gzip files follow one another');
+      throw new ArchiveFault('gzip-members', null, 'the file holds several gzip members');
     }
   } else if (!(await window.fill(1))) {
     return;

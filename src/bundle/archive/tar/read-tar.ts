@@ -15,7 +15,7 @@ const gnuLongName = 'L';
 const gnuLongLink = 'K';
 const paxEntry = 'x';
 const paxGlobal = 'g';
-/** The type of files in archives older than ustar: some readers take them for folders when the name ends in a slash. */
+/** The pre-ustar file type: some readers take such an entry for a folder when its name ends in a slash. */
 const oldFile = '\0';
 const slash = 0x2f;
 
@@ -42,6 +42,7 @@ class TarReading {
   #pax: PaxOverride | null = null;
   #longName: Buffer | null = null;
   #longLink = false;
+  #globalLast = false;
 
   constructor(chunks: AsyncIterable<Buffer>, options: ReadOptions) {
     this.#cursor = new ChunkCursor(chunks, options.streamBytes);
@@ -76,9 +77,10 @@ class TarReading {
           throw new ArchiveFault(
             'dangling-header',
             null,
-            'a header for all entries stands between a header about one entry and that entry',
+            'a global header stands between an entry and the header about it',
           );
         checkPaxGlobals(await this.#meta(header));
+        this.#globalLast = true;
         return;
       case gnuLongName:
         if (this.#longName !== null) throw longNameFault('two long names stand before one entry');
@@ -103,13 +105,14 @@ class TarReading {
     this.#pax = null;
     this.#longName = null;
     this.#longLink = false;
+    this.#globalLast = false;
     const answer = await this.#options.onEntry({ name, kind, hasSpecialMode, bytes, elsewhere: false });
     if (answer === 'stop') return 'stop';
     await this.#content(bytes, answer === 'skip' ? null : answer);
     return;
   }
 
-  /** Whether a header about the next entry was read. */
+  /** Whether a header about the next entry is pending. */
   #isExpectingEntry(): boolean {
     return this.#pax !== null || this.#longName !== null || this.#longLink;
   }
@@ -132,13 +135,13 @@ class TarReading {
     if (longName === null) {
       requireHarmless(header.name);
     } else if (!longName.subarray(0, header.name.length).equals(header.name)) {
-      // Readers without the extension must see no other file.
+      // Readers that ignore the extension must not see another file.
       throw longNameFault('the long name does not begin with the name in the header');
     }
     return long.toString('utf8');
   }
 
-  /** A reader that leaves pax out must not take content for headers or headers for content. */
+  /** A reader that ignores pax must not take content for headers, or headers for content. */
   #sizeOf(header: TarHeader, name: string): number {
     const bytes = this.#pax?.bytes ?? header.bytes;
     if (bytes === header.bytes || (bytes > mostInOctal && header.bytes === 0)) return bytes;
@@ -179,10 +182,11 @@ class TarReading {
     return kept;
   }
 
-  /** After the first block of zeros: a second one, and nothing but zeros after it. */
+  /** After the first block of zeros: a second one, then only zeros. */
   async #end(): Promise<void> {
-    if (this.#isExpectingEntry()) {
-      throw new ArchiveFault('dangling-header', null, 'a header about an entry stands before no entry');
+    // Python reads no archive that ends with a global header.
+    if (this.#isExpectingEntry() || this.#globalLast) {
+      throw new ArchiveFault('dangling-header', null, 'no entry follows a header about entries');
     }
     if (!isZero(await this.#block())) {
       throw new ArchiveFault('trailing-data', null, 'a single block of zeros stands in the middle of the archive');
@@ -196,11 +200,11 @@ class TarReading {
   }
 }
 
-/** A reader that ignores pax uses this name: it must not lead out of the folder. Throws `ArchiveFault`. */
+/** A reader that ignores pax uses this name, so it must not leave the folder. Throws `ArchiveFault`. */
 function requireHarmless(rawName: Buffer): void {
   const name = rawName.toString('utf8');
   const broken = escapeOf(name);
-  if (broken) throw new ArchiveFault(broken.rule, name, `in the header before pax replaces it, ${broken.detail}`);
+  if (broken) throw new ArchiveFault(broken.rule, name, `below the pax name: ${broken.detail}`);
 }
 
 function endedByNul(data: Buffer): Buffer {

@@ -10,10 +10,10 @@ const checksumField = [148, 156] as const;
 const typeField = 156;
 const linkField = [157, 257] as const;
 const magicField = [257, 265] as const;
-/** Readers stop at owners that are no number. */
+/** Readers stop at an owner that is not a number. */
 const ownerNumbers = { 'user id': [108, 116], 'group id': [116, 124] } as const;
 const timeField = [136, 148] as const;
-/** Numbers of devices; most writers leave them empty. */
+/** Device numbers; most writers leave them empty. */
 const deviceNumbers = { 'major device number': [329, 337], 'minor device number': [337, 345] } as const;
 const userNameField = [265, 297] as const;
 const groupNameField = [297, 329] as const;
@@ -22,7 +22,7 @@ const unused = [500, 512] as const;
 
 const ustar = 'ustar\x0000';
 const gnu = 'ustar  \0';
-/** Larger sizes have more digits than the field. */
+/** The largest size that fits in the field in octal. */
 export const mostInOctal = 0o77777777777;
 /** setuid, setgid and sticky. */
 const specialBits = 0o7000;
@@ -50,7 +50,7 @@ export interface TarHeader {
   hasSpecialMode: boolean;
 }
 
-/** Reads a header block of a ustar or GNU tar; no field may be readable in two ways. Throws `ArchiveFault`. */
+/** Reads a ustar or GNU tar header block. Every field must have exactly one reading. Throws `ArchiveFault`. */
 export function parseTarHeader(block: Buffer): TarHeader {
   if (parseOctal(block.subarray(...checksumField)) !== checksum(block)) {
     throw new ArchiveFault('corrupt', null, 'the checksum of a tar header does not match');
@@ -61,7 +61,7 @@ export function parseTarHeader(block: Buffer): TarHeader {
   const bytes = numberOf(block, sizeField, name, 'size');
   const mode = numberOf(block, modeField, name, 'mode');
   for (const [what, field] of Object.entries(ownerNumbers)) numberOf(block, field, name, what);
-  // Octal reaches to the year 2242; npm cannot set times far beyond.
+  // Octal reaches the year 2242; npm fails on times far beyond that.
   if (parseOctal(block.subarray(...timeField)) === null) throw headerFault(name, 'the time is not an octal number');
   for (const [what, field] of Object.entries(deviceNumbers)) {
     if (!isZero(block.subarray(...field))) numberOf(block, field, name, what);
@@ -77,15 +77,15 @@ export function parseTarHeader(block: Buffer): TarHeader {
   };
 }
 
-/** BusyBox makes a hard link of any file that names the target of one, and npm refuses other headers that do. */
+/** BusyBox turns any file with a link target into a hard link; npm refuses link targets in other headers. */
 function kindOf(type: string, name: Buffer, linkTarget: Buffer): EntryKind {
   const kind = kinds[type] ?? 'other';
   if (linkTarget.length === 0 || kind === 'symbolic-link') return kind;
-  if (kind === 'other') throw headerFault(name, 'the header of something else than a link names a target');
+  if (kind === 'other') throw headerFault(name, 'a header names a link target but is not a link');
   return 'hard-link';
 }
 
-/** True for no bytes, too. Equal to itself one byte further on is what consists of one value only. */
+/** Also true for no bytes. Bytes that equal themselves shifted by one all have the same value. */
 export function isZero(bytes: Buffer): boolean {
   if (bytes.length < 2) return bytes.length === 0 || bytes[0] === 0;
   return bytes[0] === 0 && bytes.compare(bytes, 1, bytes.length, 0, bytes.length - 1) === 0;
@@ -95,9 +95,9 @@ function nameOf(block: Buffer): Buffer {
   const name = textOf(block, ...nameField);
   const magic = block.toString('latin1', ...magicField);
   if (magic === gnu) {
-    // What is a prefix in ustar holds times and sparse maps here: readers that mix the two up see other names.
+    // GNU tar keeps times and sparse maps where ustar has the prefix: readers that confuse the two see other names.
     if (isZero(block.subarray(...prefixField))) return name;
-    throw headerFault(name, 'a GNU header uses the bytes that other readers take for the beginning of the name');
+    throw headerFault(name, 'a GNU header uses the bytes that other readers take for the start of the name');
   }
   if (magic !== ustar) {
     throw new ArchiveFault('tar-dialect', printable(name), 'the header is neither of a ustar nor of a GNU tar');
@@ -106,21 +106,21 @@ function nameOf(block: Buffer): Buffer {
   return prefix.length === 0 ? name : Buffer.concat([prefix, Buffer.from('/'), name]);
 }
 
-/** Up to the first NUL; after it there must be nothing that another reader could see. */
+/** The text up to the first NUL. Everything after it must be zero, or another reader could see it. */
 function textOf(block: Buffer, start: number, end: number): Buffer {
   const field = block.subarray(start, end);
   const nul = field.indexOf(0);
   if (nul < 0) return Buffer.from(field);
   const text = Buffer.from(field.subarray(0, nul));
   if (isZero(field.subarray(nul))) return text;
-  throw headerFault(text, 'there are bytes after the end of the name');
+  throw headerFault(text, 'there are bytes after the end of a text field');
 }
 
-/** In octal, or in base 256 where octal has too few digits. */
+/** Octal, or base 256 where the number does not fit in octal. */
 function numberOf(block: Buffer, [start, end]: readonly [number, number], name: Buffer, what: string): number {
   const field = block.subarray(start, end);
   const number = field[0] === base256 ? parseBase256(field) : parseOctal(field);
-  if (number === null) throw headerFault(name, `the ${what} is not a number in the form that the format wants`);
+  if (number === null) throw headerFault(name, `the ${what} is not a valid number`);
   return number;
 }
 
@@ -129,7 +129,7 @@ function parseBase256(field: Buffer): number | null {
   return value >= 8 ** (field.length - 1) && value <= Number.MAX_SAFE_INTEGER ? value : null;
 }
 
-/** Octal digits, led by spaces or zeros, ended by NULs, spaces or the field; null for anything else. */
+/** Octal digits, padded with spaces or zeros in front and NULs or spaces behind; null for anything else. */
 function parseOctal(field: Buffer): number | null {
   const [, digits] = /^ *([0-7]+)[ \0]*$/.exec(field.toString('latin1')) ?? [];
   return digits === undefined ? null : Number.parseInt(digits, 8);

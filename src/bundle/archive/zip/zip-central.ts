@@ -15,7 +15,7 @@ import {
 
 const headerBytes = 46;
 const signature = 0x02014b50;
-/** Systems that an archive may have been made on: DOS, Unix, Windows (NTFS of PKZIP and of Info-ZIP, VFAT) and macOS. */
+/** DOS, Unix, Windows (NTFS by PKZIP's and Info-ZIP's numbers, VFAT) and macOS. */
 const unixSystems = new Set([3, 19]);
 const knownSystems = new Set([...unixSystems, 0, 10, 11, 14]);
 /** setuid, setgid and sticky. */
@@ -26,7 +26,7 @@ const unixFile = 0o100000;
 const unixSymbolicLink = 0o120000;
 const dosVolumeLabel = 0x08;
 const dosDirectory = 0x10;
-/** Windows: a link, or something else that is not the file it looks like. */
+/** Windows: a link, or another object that only looks like a file. */
 const reparsePoint = 0x400;
 
 /** What the central directory says of one entry. */
@@ -45,7 +45,7 @@ export interface CentralEntry {
   wide: boolean;
 }
 
-/** Reads the central directory's entries one after the other. */
+/** Reads the entries of the central directory in order. */
 export class CentralEntries {
   readonly #window: ByteWindow;
   #left: number;
@@ -96,16 +96,17 @@ export class CentralEntries {
   }
 }
 
-/** Elsewhere attributes mean other things, and names are turned into those of Unix. */
+/** Other systems give attributes another meaning, and some readers convert their names. */
 function requireKnownSystem(system: number, name: string): void {
   if (knownSystems.has(system)) return;
-  throw new ArchiveFault('zip-system', name, `the entry was made on system ${system}`);
+  throw new ArchiveFault('zip-system', name, `the entry was made on an unusual system (${system})`);
 }
 
-/** Info-ZIP knows names beyond ASCII by their mark only where an extra field stands, or where Unix made the entry. */
+/** Info-ZIP heeds the UTF-8 flag only for entries made on Unix or with an extra field; it converts other names. */
 function requireSameName(system: number, extraLength: number, rawName: Buffer): void {
   if (extraLength > 0 || unixSystems.has(system) || rawName.every((byte) => byte <= 0x7f)) return;
-  const detail = 'the name is not ASCII, and Info-ZIP would change it: made on DOS or Windows, without an extra field';
+  const detail =
+    'the name is not ASCII, and Info-ZIP changes such names of entries made on DOS or Windows without an extra field';
   throw new ArchiveFault('ambiguous-name', rawName.toString('utf8'), detail);
 }
 
@@ -121,11 +122,7 @@ function kindOf(attributes: number, name: string): EntryKind {
   if (type === unixSymbolicLink || (attributes & reparsePoint) !== 0) return 'symbolic-link';
   if (type !== 0 && type !== unixDirectory && type !== unixFile) return 'device';
   if ((attributes & dosVolumeLabel) !== 0) {
-    throw new ArchiveFault(
-      'ambiguous-type',
-      name,
-      'the label of a disk by its attributes, which some readers leave out',
-    );
+    throw new ArchiveFault('ambiguous-type', name, 'its attributes mark it as a disk label, which some readers skip');
   }
   const isDirectory = name.endsWith('/');
   const claims = type === unixDirectory || (type === 0 && (attributes & dosDirectory) !== 0);

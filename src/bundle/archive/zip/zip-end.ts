@@ -6,7 +6,7 @@ const locatorBytes = 20;
 const locatorSignature = 0x07064b50;
 const end64Bytes = 56;
 const end64Signature = 0x06064b50;
-/** What the 64-bit record says of its own length: without itself up to here, and nothing after the known fields. */
+/** The length that the 64-bit record must state: the known fields after the length, and nothing more. */
 const end64Length = 44n;
 const maxCommentBytes = 0xffff;
 const in16Bits = 0xffff;
@@ -91,7 +91,7 @@ async function directory64(tail: Buffer, tailStart: number, endAt: number, told:
   return { entries, bytes, start };
 }
 
-/** BusyBox reads none. */
+/** BusyBox reads no 64-bit end. */
 function unneeded(): ArchiveFault {
   return new ArchiveFault('zip64', null, 'the archive has a 64-bit end where 32 bits suffice');
 }

@@ -11,25 +11,25 @@ const none: ExtraFields = new Map();
 const ntfsTimes = 0x0001;
 
 /**
- * The kinds that change nothing in what an entry unpacks to, and whether one is made as its writers make it: readers refuse
- * some that are not. Others are refused, as they may do anything: ASi (0x756e) makes a file a symbolic link.
+ * The kinds that do not change what an entry unpacks to, each with a check of its form: some readers refuse malformed
+ * fields. All other kinds are refused: ASi (0x756e), for one, turns a file into a symbolic link.
  */
 const forms: ReadonlyMap<number, (data: Buffer, side: Side) => boolean> = new Map([
   [extraKind.zip64, () => true],
   [extraKind.unicodePath, () => true],
   // Times of NTFS: four unused bytes, then one attribute of three times.
   [0x000a, (data) => data.length === 32 && data.readUInt16LE(4) === ntfsTimes && data.readUInt16LE(6) === 24],
-  // Extended timestamp: flags, then a time for each of three flags; the directory may repeat the first alone.
+  // Extended timestamp: flags, then a time for each of three flags; the directory may hold only the first.
   [0x5455, isExtendedTimestamp],
   // Info-ZIP's three kinds of owners, the first with times.
   [0x5855, ({ length }, side) => length === 8 || (length === 12 && side === 'local')],
   [0x7855, ({ length }, side) => length === (side === 'local' ? 4 : 0)],
   [0x7875, isOwner],
-  // Marks a jar.
+  // The marker of a jar.
   [0xcafe, ({ length }) => length === 0],
 ]);
 
-/** Takes an extra field apart; it must be used up exactly, each kind once. Throws `ArchiveFault`. */
+/** Parses an extra field, which must be used up exactly, with each kind once. Throws `ArchiveFault`. */
 export function parseExtra(extra: Buffer, side: Side, name: Buffer): ExtraFields {
   if (extra.length === 0) return none;
   const fields = new Map<number, Buffer>();
@@ -37,7 +37,7 @@ export function parseExtra(extra: Buffer, side: Side, name: Buffer): ExtraFields
     const kind = at + 4 <= extra.length ? extra.readUInt16LE(at) : null;
     const end = kind === null ? Number.POSITIVE_INFINITY : at + 4 + extra.readUInt16LE(at + 2);
     if (kind === null || end > extra.length || fields.has(kind)) {
-      throw fault(name, 'an extra field is cut, too long or there twice');
+      throw fault(name, 'an extra field is cut, too long or repeated');
     }
     const data = extra.subarray(at + 4, end);
     const isSound = forms.get(kind);
@@ -56,7 +56,7 @@ function isExtendedTimestamp(data: Buffer, side: Side): boolean {
   return data.length === 1 + 4 * times || (side === 'central' && data.length === 1 + 4 * (flags & 1));
 }
 
-/** Version 1, then user id and group id, each behind its length. */
+/** Version 1, then user id and group id, each preceded by its length. */
 function isOwner(data: Buffer): boolean {
   const userBytes = data[1] ?? 0;
   const groupBytes = data[2 + userBytes] ?? 0;

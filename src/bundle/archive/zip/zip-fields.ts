@@ -10,10 +10,10 @@ const knownFlags = 0b110 | flag.descriptor | flag.utf8;
 /** Classic, strong, and the directory's own encryption. */
 const encryptionFlags = flag.encrypted | 0x40 | 0x2000;
 
-/** Version 4.5, which 64-bit sizes need. Info-ZIP leaves out entries that need a newer one. */
+/** Version 4.5, which 64-bit sizes need. Info-ZIP skips entries that need a newer version. */
 const newestVersion = 45;
 
-/** The fields that local and central headers share, in the same order and form, from the version that is needed on. */
+/** The fields that local and central headers share, from the version needed on. */
 export interface SharedFields {
   /** Version of the format that a reader needs, times ten. */
   needed: number;
@@ -61,7 +61,7 @@ export function requireOneName(raw: Buffer, flags: number, extra: ExtraFields): 
       'the name is not ASCII and not marked as UTF-8, so that programs read it in different ways',
     );
   }
-  // Where it is the same, Info-ZIP still takes data descriptors in the archive for overlapping entries.
+  // Even if it is equal, it makes Info-ZIP take data descriptors elsewhere in the archive for overlaps.
   if (extra.has(extraKind.unicodePath)) throw new ArchiveFault('ambiguous-name', name, 'the entry has a second name');
   return name;
 }
@@ -84,7 +84,7 @@ export function widen(values: readonly number[], extra: ExtraFields, name: Buffe
   });
 }
 
-/** BusyBox reads no 64-bit values: they are accepted only where 32 bits do not suffice. Throws `ArchiveFault`. */
+/** BusyBox reads no 64-bit values, so they are accepted only where 32 bits do not suffice. Throws `ArchiveFault`. */
 export function requireNeeded64(extra: ExtraFields, isNeeded: boolean, name: string): void {
   if (!extra.has(extraKind.zip64) || isNeeded) return;
   throw new ArchiveFault('zip64', name, 'the entry has 64-bit values where 32 bits suffice');

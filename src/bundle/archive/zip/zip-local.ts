@@ -40,7 +40,7 @@ export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): 
 export async function readDescriptor(window: ByteWindow, entry: CentralEntry, next: number): Promise<void> {
   if ((entry.fields.flags & flag.descriptor) === 0) return;
   if (entry.fields.method === stored) {
-    // Without the directory its end cannot be found: Java refuses it, others search for a signature.
+    // A streaming reader cannot find its end: Java refuses it, others search for a signature.
     throw new ArchiveFault('data-descriptor', entry.name, 'the entry is not compressed and has a data descriptor');
   }
   const length = next - window.position;
@@ -54,7 +54,7 @@ export async function readDescriptor(window: ByteWindow, entry: CentralEntry, ne
   }
 }
 
-/** With a signature and without; then it must not look as if it had one. 64-bit sizes only where they are needed. */
+/** With and without a signature; a descriptor without one must not look signed. Sizes have 64 bits only where needed. */
 function descriptors({ fields, packed, bytes, wide }: CentralEntry): Buffer[] {
   const signature = Buffer.alloc(4);
   signature.writeUInt32LE(descriptorSignature);

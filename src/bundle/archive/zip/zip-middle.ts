@@ -5,22 +5,21 @@ import { findDirectory } from './zip-end.ts';
 
 const headerBytes = 46;
 const windowSize = 256 * 1024;
-/** What work costs, counted in bytes that are hashed and summed: a byte that inflating adds, and an entry as such. */
+/** Costs relative to hashing one byte: a byte added by inflating, and an entry. */
 const inflated = 4;
 const entry = 16 * 1024;
-/** By so much work the second thread is late. */
+/** Work that the first thread does before the second has started. */
 const secondStart = 100 * 1024 ** 2;
 
 /**
- * The place in a zip up to which a first thread should read, while a second one reads from there on, so that both take
- * about as long (decision 0051). It is a guess from what the directory says, and nothing is checked: any place is a
- * right one. Throws system errors.
+ * Where to divide a zip between two threads so that both take about as long (decisions/0051). It is an estimate from the
+ * unchecked directory; any result is correct. Throws system errors.
  */
 export async function zipMiddle(file: ByteFile): Promise<number> {
   try {
     const costs = await costsOf(file);
     const total = costs.reduce((sum, { cost }) => sum + cost, 0);
-    // The first thread hashes the whole archive besides.
+    // The first thread also hashes the whole archive.
     let left = (total + secondStart - file.size) / 2;
     for (const { offset, cost } of costs) {
       left -= cost;

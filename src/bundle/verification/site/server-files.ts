@@ -9,7 +9,7 @@ const serverFiles: readonly (readonly [string, RegExp])[] = [
   ['a program of JSP or ColdFusion', /\.(?:jspx?|jspf|cfml?|cfc)$/i],
 ];
 
-/** What a file is that common web servers obey or run instead of sending it, by its path; null for others. */
+/** What a file is that common web servers execute or read as settings, by its path; null for others. */
 export function serverFile(path: string): string | null {
   return serverFiles.find(([, pattern]) => pattern.test(path))?.[0] ?? null;
 }

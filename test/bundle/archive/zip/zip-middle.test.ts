@@ -13,15 +13,15 @@ async function shareOf(entries: RawEntry[]): Promise<number> {
   return (await zipMiddle(bytesInMemory(archive))) / archive.length;
 }
 
-describe('where two threads part a zip', () => {
-  it('is early where the work is, whatever the bytes are', async () => {
+describe('where two threads divide a zip', () => {
+  it('is where the work is halved, not the bytes', async () => {
     const pagesFirst = await shareOf([...several(page, 40), ...several(picture, 20)]);
     const picturesFirst = await shareOf([...several(picture, 20), ...several(page, 40)]);
     expect(pagesFirst).toBeLessThan(0.1);
     expect(picturesFirst).toBeGreaterThan(0.9);
   });
 
-  it('is the same each time, and the beginning of an entry', async () => {
+  it('is always the same, at the start of an entry', async () => {
     const archive = rawZip(several(page, 60));
     const middle = await zipMiddle(bytesInMemory(archive));
     expect(await zipMiddle(bytesInMemory(archive))).toBe(middle);
@@ -32,7 +32,7 @@ describe('where two threads part a zip', () => {
     ['no directory', Buffer.alloc(1000)],
     ['a directory of nonsense', rawZip([page(1)], { entries: 60_000 })],
     ['nothing', rawZip([])],
-  ])('is some place in a zip with %s', async (_what, archive) => {
+  ])('lies within a zip with %s', async (_what, archive) => {
     const middle = await zipMiddle(bytesInMemory(archive));
     expect(middle).toBeGreaterThanOrEqual(0);
     expect(middle).toBeLessThanOrEqual(archive.length);

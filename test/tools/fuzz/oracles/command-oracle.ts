@@ -31,7 +31,7 @@ export class CommandOracle implements Oracle {
     this.name = name;
     this.version = version;
     this.formats = formats;
-    this.#child = spawn(program, args, { env: environment });
+    this.#child = spawn(program, args, { env: environment, detached: true });
     this.#child.stderr.resume();
     this.#child.on('error', (error) => this.#fail(error));
     this.#child.on('exit', (code) => this.#fail(new Error(`${name} ended with ${code}`)));
