@@ -114,8 +114,8 @@ export const generalRefusals: readonly Refusal[] = [
     ['CP437 or UTF-8 (Z3)', zip({ name: 'caf\u00e9.html', both: { flags: 0 } })],
     ['another name in the Unicode Path extra (Z3)', zip({ name: 'a', both: { extra: unicodePath('b', 0xe8b7be43) } })],
     [
-      'the same name again in the Unicode Path extra',
-      zip({ name: 'a', both: { extra: unicodePath('a', 0xe8b7be43) } }),
+      'the same name again in the Unicode Path extra, not marked as UTF-8',
+      zip({ name: 'a', both: { flags: 0, extra: unicodePath('a', 0xe8b7be43) } }),
     ],
     ['a Unicode Path for some other name (Z3)', zip({ name: 'a', both: { extra: unicodePath('a', 1) } })],
   ),

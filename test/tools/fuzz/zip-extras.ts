@@ -32,8 +32,9 @@ const otherIds = [
   0x756e, 0x9901, 0xa11e, 0xd935, 0xe57a, 0xffff,
 ];
 
-/** Fields as common writers make them: one for the local header, one for the directory. */
-export function soundExtra(random: Random): readonly [Buffer, Buffer] {
+/** Fields as common writers make them for an entry of this name: one for the local header, one for the directory. */
+export function soundExtra(random: Random, name: Buffer): readonly [Buffer, Buffer] {
+  if (random.chance(0.1)) return pair(unicodePath(1, crc32(name), name));
   const made = random.pick(sound);
   return random.chance(0.8)
     ? made
@@ -52,7 +53,7 @@ export function oddExtra(random: Random, name: Buffer): Buffer {
       const path = random.chance(0.6) ? name : Buffer.from('other.html');
       const version = random.chance(0.8) ? 1 : 2;
       const crc = random.chance(0.8) ? crc32(name) : 1;
-      return extra(0x7075, Buffer.concat([Buffer.from([version]), narrow(crc), path]));
+      return unicodePath(version, crc, path);
     }
     case 2:
       return extra(1, wide(...Array.from({ length: 1 + random.below(3) }, () => random.pick([0, 1, 100]))));
@@ -63,6 +64,10 @@ export function oddExtra(random: Random, name: Buffer): Buffer {
     default:
       return extra(random.pick(knownIds), random.chance(0.4) ? Buffer.alloc(0) : random.bytes(random.below(20)));
   }
+}
+
+function unicodePath(version: number, crc: number, path: Buffer): Buffer {
+  return extra(0x7075, Buffer.concat([Buffer.from([version]), narrow(crc), path]));
 }
 
 function asi(mode: number, link: string): Buffer {

@@ -76,7 +76,9 @@ function entryOf(random: Random, { name, content }: SmallFile): Entry {
   const late = random.chance(stored ? 0.02 : 0.35);
   const isWide = random.chance(0.02);
   const isAscii = [...name].every((character) => character <= '~');
-  const [forLocal, forCentral] = random.chance(0.35) ? soundExtra(random) : [Buffer.alloc(0), Buffer.alloc(0)];
+  const [forLocal, forCentral] = random.chance(0.35)
+    ? soundExtra(random, Buffer.from(name))
+    : [Buffer.alloc(0), Buffer.alloc(0)];
   const truth: ZipFields = {
     flags: (isAscii && random.chance(0.5) ? 0 : utf8) | (late ? descriptorSignature : 0),
     method: stored ? 0 : 8,
@@ -143,7 +145,7 @@ function decorate(random: Random, entry: Entry): void {
       entry.comment = random.pick([Buffer.from('a comment'), random.bytes(random.below(30)), Buffer.from('\u00fc')]);
       return;
     case 6: {
-      const [local, central] = soundExtra(random);
+      const [local, central] = soundExtra(random, entry.local.name);
       entry.local.extra = Buffer.concat([entry.local.extra, local]);
       entry.central.extra = Buffer.concat([entry.central.extra, central]);
       return;

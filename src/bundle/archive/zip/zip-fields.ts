@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { ArchiveFault } from '../archive-fault.ts';
 import { in32Bits } from './zip-end.ts';
 import { type ExtraFields, extraKind } from './zip-extra.ts';
@@ -61,9 +62,18 @@ export function requireOneName(raw: Buffer, flags: number, extra: ExtraFields): 
       'the name is not ASCII and not marked as UTF-8, so that programs read it in different ways',
     );
   }
-  // Even if it is equal, it makes Info-ZIP take data descriptors elsewhere in the archive for overlaps.
-  if (extra.has(extraKind.unicodePath)) throw new ArchiveFault('ambiguous-name', name, 'the entry has a second name');
+  const second = extra.get(extraKind.unicodePath);
+  // For a name that is not marked, even an equal one makes Info-ZIP take data descriptors in the archive for overlaps.
+  if (second && !((flags & flag.utf8) !== 0 && repeats(second, raw))) {
+    throw new ArchiveFault('ambiguous-name', name, 'the entry has a second name');
+  }
   return name;
+}
+
+/** Whether a Unicode Path of version 1 is for this name, and equal to it. */
+function repeats(unicodePath: Buffer, name: Buffer): boolean {
+  if (unicodePath.length < 5 || unicodePath.readUInt8(0) !== 1) return false;
+  return unicodePath.readUInt32LE(1) === crc32(name) && unicodePath.subarray(5).equals(name);
 }
 
 /**

@@ -9,7 +9,8 @@ const headerSignature = 0x04034b50;
 const descriptorSignature = 0x08074b50;
 
 /**
- * Reads the local header at the window's position and compares it with what the central directory says. Throws `ArchiveFault` and system errors.
+ * Reads the local header at the window's position, which must agree with the central directory. Throws `ArchiveFault` and
+ * system errors.
  */
 export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): Promise<void> {
   const header = await take(window, headerBytes, entry);
