@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { pauseSchedule, triggerSchedule } from '../../src/client/schedule-commands.ts';
-import { applySchedules } from '../../src/client/schedules.ts';
+import { scheduleViews } from '../../src/client/schedule-views.ts';
+import { applySchedules, readSchedulePlan } from '../../src/client/schedules.ts';
 import { connectClient } from '../../src/client/temporal-connection.ts';
 import type { ConfiguredOrganization } from '../../src/model/schedule/desired-schedules.ts';
 import { scheduleId } from '../../src/model/schedule/schedule-target.ts';
@@ -84,5 +85,33 @@ describe('a call that Temporal never answers', () => {
     const signals = await losing('SignalWorkflowExecution', () => true);
     await expect(signals.client.workflow.getHandle('no-such-workflow').signal('hello')).rejects.toThrow();
     expect(signals.count()).toBe(1);
+  });
+});
+
+describe('schedules that Temporal does not describe', () => {
+  /** A client for which the first schedule is never described. */
+  async function withoutOne() {
+    await applySchedules(await connected(useDevServer().address), queue, configured);
+    const { client } = await losing('DescribeSchedule', (_, request) => request.includes('one.example'));
+    return client;
+  }
+
+  it('are listed as such, beside the others', async () => {
+    const { schedules, missing, unread } = await scheduleViews(await withoutOne(), queue, configured);
+    expect(schedules.map(({ id }) => id)).toEqual([idOf('two.example')]);
+    expect(unread.map(({ id }) => id)).toEqual([idOf('one.example')]);
+    expect(missing).toEqual([]);
+  });
+
+  it('are neither created nor changed nor deleted by a plan', async () => {
+    const client = await withoutOne();
+    const changed = configured.map((org) => ({
+      ...org,
+      sites: org.sites.map((each) => ({ ...each, schedule: { ...each.schedule, cron: '0 7 * * *' } })),
+    }));
+    const plan = await readSchedulePlan(client, queue, changed);
+    expect(plan).toMatchObject({ create: [], delete: [], unread: [idOf('one.example')] });
+    expect(plan.update.map(({ desired: { id } }) => id)).toEqual([idOf('two.example')]);
+    expect((await readSchedulePlan(client, queue, [])).delete.map(({ id }) => id)).toEqual([idOf('two.example')]);
   });
 });

@@ -50,7 +50,7 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
     parts.add(bundles.part);
     const workerLog = join(dirname(dbFile), 'worker.log');
     parts.add(await startWorkerPart(config, { file: workerLog }, 'info'));
-    await parts.during(applySchedulesAtStart(output, config));
+    parts.add(await parts.during(applySchedulesAtStart(output, config)));
     announce(context, {
       temporal: config.temporal.address,
       ui: server?.uiUrl ?? null,
