@@ -30,7 +30,10 @@ describe('the schedules that `up` applies', () => {
     const config = await loadConfig({ env: {}, cwd, secrets: 'deferred' });
     onTestFinished(async () => void (await applySchedules(env.client, org, [])));
     let said = '';
-    const stream = { write: (text: string | Uint8Array) => void (said += String(text)) };
+    const write = (text: string | Uint8Array) => {
+      said += String(text);
+    };
+    const stream = { write };
     const output = new Output({ json: false, quiet: false, color: false, env: {}, stdout: stream, stderr: stream });
 
     const part = await applySchedulesAtStart(output, config, 200);
