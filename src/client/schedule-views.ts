@@ -11,7 +11,8 @@ import { whenText } from '../model/schedule/schedule-settings.ts';
 import type { ScheduleTarget } from '../model/schedule/schedule-target.ts';
 import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
 import { inBatches } from './in-batches.ts';
-import { callsAtOnce, type OwnedSchedule, ownedSchedules } from './owned-schedules.ts';
+import { isOutage } from './outage.ts';
+import { callsAtOnce, type NamedSchedule, type OwnedSchedule, ownedSchedules } from './owned-schedules.ts';
 import { existingSchedule } from './schedule-spec.ts';
 
 /** State or outcome of a scheduled run. */
@@ -53,15 +54,24 @@ export interface ScheduleView {
 
 const shownTimes = 5;
 const shownRuns = 5;
+/** For the result of a run that has ended. */
+const answerWithinMs = 5_000;
 
-/** The schedules on the server, and the ids of configured schedules that are missing there. */
+export interface ScheduleViews {
+  schedules: ScheduleView[];
+  /** Ids of configured schedules that the server does not have. */
+  missing: string[];
+  /** Temporal did not say in time what they are, or whether they exist. */
+  unread: NamedSchedule[];
+}
+
 export async function scheduleViews(
   client: Client,
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
-): Promise<{ schedules: ScheduleView[]; missing: string[] }> {
+): Promise<ScheduleViews> {
   const desired = new Map(desiredSchedules(taskQueue, organizations).map((schedule) => [schedule.id, schedule]));
-  const owned = await ownedSchedules(client, taskQueue, [...desired.keys()]);
+  const { schedules: owned, unread } = await ownedSchedules(client, taskQueue, [...desired.keys()]);
   const schedules = await inBatches(owned, callsAtOnce, async (schedule): Promise<ScheduleView> => {
     const configured = desired.get(schedule.id);
     const existing = existingSchedule(schedule.description, schedule.target);
@@ -75,8 +85,8 @@ export async function scheduleViews(
       last: await lastRuns(client, schedule),
     };
   });
-  const found = new Set(owned.map(({ id }) => id));
-  return { schedules, missing: [...desired.keys()].filter((id) => !found.has(id)) };
+  const found = new Set([...owned, ...unread].map(({ id }) => id));
+  return { schedules, missing: [...desired.keys()].filter((id) => !found.has(id)), unread };
 }
 
 function viewOf({ id, target, description: { state, info } }: OwnedSchedule) {
@@ -108,8 +118,10 @@ async function readRun(
   try {
     const { status } = await handle.describe();
     if (status.name === 'RUNNING') return { ...run, status: status.name, outcome: null, detail: null };
-    return { ...run, status: status.name, ...(await endOf(() => handle.result() as Promise<ScheduledResult>)) };
+    const result = () => client.withDeadline(Date.now() + answerWithinMs, () => handle.result());
+    return { ...run, status: status.name, ...(await endOf(result as () => Promise<ScheduledResult>)) };
   } catch (error) {
+    if (isOutage(error)) return { ...run, status: null, outcome: null, detail: 'Temporal did not say' };
     if (!(error instanceof WorkflowNotFoundError)) throw error;
     return { ...run, status: null, outcome: null, detail: null };
   }

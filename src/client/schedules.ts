@@ -20,28 +20,32 @@ export class ScheduleRefused extends ExplainedError {
   readonly hint = 'correct it in the configuration';
 }
 
-/** The changes that would give the server exactly the schedules of the configuration; makes none. */
+/**
+ * The changes that would give the server exactly the schedules of the configuration; makes none. Those that the server
+ * does not describe in time are left out, and named.
+ */
 export async function readSchedulePlan(
   client: Client,
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
 ): Promise<SchedulePlan> {
   const desired = desiredSchedules(taskQueue, organizations);
-  const owned = await ownedSchedules(
+  const { schedules, unread } = await ownedSchedules(
     client,
     taskQueue,
     desired.map(({ id }) => id),
   );
   const found: FoundOnServer = {
-    schedules: owned.map(({ description, target }) => existingSchedule(description, target)),
+    schedules: schedules.map(({ description, target }) => existingSchedule(description, target)),
+    unread: unread.map(({ id }) => id),
     running: await runningWork(client, taskQueue),
   };
   return planSchedules(desired, found, (target) => isConfigured(organizations, target));
 }
 
 /**
- * Gives the server exactly the schedules of the configuration and returns the changes. Paused ones stay paused and keep
- * their note; stored data is not touched. Throws `ScheduleRefused`.
+ * Gives the server exactly the schedules of the configuration, but for those it does not describe in time, and returns the
+ * changes. Paused ones stay paused and keep their note; stored data is not touched. Throws `ScheduleRefused`.
  */
 export async function applySchedules(
   client: Client,

@@ -2,6 +2,7 @@ import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { ExplainedError } from '../model/explained-error.ts';
 import { isLoopback } from '../model/loopback.ts';
+import { type CallLimits, limitCalls } from './call-limits.ts';
 
 /** Where Temporal is, according to docferry.yaml. */
 export interface TemporalSettings {
@@ -76,12 +77,13 @@ function safeReason(error: unknown): string {
  * Connects a client, or throws `TemporalUnreachable` within seconds. When a server refuses the certificate or API key,
  * throws that error. The caller closes `client.connection`.
  */
-export async function connectClient(settings: TemporalSettings): Promise<Client> {
+export async function connectClient(settings: TemporalSettings, limits?: CallLimits): Promise<Client> {
   const options = connectOptions(settings);
   try {
     const connection = await Connection.connect({
       ...options.connection,
       connectTimeout: connectTimeoutMs,
+      interceptors: [limitCalls(limits)],
       // A proxy meant for the service must not intercept connections to a server on this machine.
       ...(isLoopback(options.connection.address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {}),
     });

@@ -1,5 +1,6 @@
-import { type Client, isGrpcServiceError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
+import { isOutage } from './outage.ts';
 import { TemporalUnreachable } from './temporal-connection.ts';
 
 /** The time to wait ran out; the workflow continues. */
@@ -96,27 +97,6 @@ function limit<State>({ timeoutMs, signal }: WaitOptions<State>, stop: AbortSign
     const timer = setTimeout(() => reject(new StillRunning('still running')), timeoutMs);
     stop.addEventListener('abort', () => clearTimeout(timer));
   });
-}
-
-/** Transient gRPC codes. Others, such as a missing permission, will not change. */
-const transient: ReadonlySet<number> = new Set(
-  Object.values({
-    cancelled: 1,
-    unknown: 2,
-    deadlineExceeded: 4,
-    exhausted: 8,
-    aborted: 10,
-    internal: 13,
-    unavailable: 14,
-  }),
-);
-
-/** Whether the server is away, restarting or overloaded, so that asking again may help. */
-function isOutage(error: unknown): boolean {
-  return (
-    (isGrpcServiceError(error) && transient.has(error.code)) ||
-    (error instanceof Error && error.cause !== undefined && isOutage(error.cause))
-  );
 }
 
 async function answers(client: Client): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nearestName } from '../model/nearest-name.ts';
 import type { ConfigProblem } from './config-error.ts';
 import { configSchema } from './file-schema.ts';
 import { formatPath } from './format-path.ts';
@@ -31,11 +32,8 @@ function messageOf(issue: z.core.$ZodIssue): string {
 
 function unknownKey(path: readonly PropertyKey[], key: string): string {
   const allowed = allowedKeys(path);
-  const [nearest] = allowed
-    .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }))
-    .filter(({ distance, name }) => distance <= Math.max(1, Math.floor(name.length / 3)))
-    .sort((a, b) => a.distance - b.distance);
-  if (nearest !== undefined) return `unknown key; did you mean "${nearest.name}"?`;
+  const nearest = nearestName(key, allowed);
+  if (nearest !== null) return `unknown key; did you mean "${nearest}"?`;
   return `unknown key; expected one of ${allowed.join(', ')}`;
 }
 
@@ -57,18 +55,4 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => {
     return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
   }, root);
-}
-
-/** Levenshtein distance. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [i, characterA] of [...a].entries()) {
-    const next = [i + 1];
-    for (const [j, characterB] of [...b].entries()) {
-      const replace = (row[j] ?? 0) + (characterA === characterB ? 0 : 1);
-      next.push(Math.min(replace, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

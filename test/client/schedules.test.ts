@@ -145,16 +145,17 @@ describe('applying the schedules of the configuration', () => {
       made.push(id);
     }
     await applySchedules(env.client, queue, [organization(queue)]);
-    await expect.poll(async () => (await ownedSchedules(env.client, queue)).length).toBe(2);
+    await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(2);
     expect((await applySchedules(env.client, queue, [])).delete).toHaveLength(2);
-    expect(await ownedSchedules(env.client, neighbour, [siteId(neighbour), passId(neighbour)])).toHaveLength(2);
+    const others = await ownedSchedules(env.client, neighbour, [siteId(neighbour), passId(neighbour)]);
+    expect(others.schedules).toHaveLength(2);
     for (const id of made) expect((await env.client.schedule.getHandle(id).describe()).scheduleId).toBe(id);
   });
 
   it('removes the schedule of a removed project and cancels its work, scheduled or not', async () => {
     const queue = newQueue();
     await applySchedules(env.client, queue, [organization(queue)]);
-    await expect.poll(async () => (await ownedSchedules(env.client, queue)).length).toBe(2);
+    await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(2);
     const input = { org: `org-${queue}`, project: 'prj_1', pass: 'sweep', class: 'on-demand' } as const;
     const byHand = await startSync(env.client, queue, input);
     await triggerSchedule(env.client, passId(queue));

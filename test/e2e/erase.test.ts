@@ -55,7 +55,7 @@ describe('a person who asks to be erased', () => {
       const data = join(scene.folder, 'data');
       if (privacy === '{}') expect(bytesIn(data)).toContain(address);
 
-      const args = ['feedback', 'erase', '--contact', address, '--config', scene.configFile];
+      const args = ['feedback', 'erase', '--contact', address, '--yes', '--config', scene.configFile];
       const erased = await docferryJson(args);
       expect(erased.exitCode).toBe(0);
       // What was reduced before names nobody any more.

@@ -12,6 +12,8 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--port <port>', 'port of Temporal', port('--port'), 7233)
     .option('--ui-port <port>', "port of Temporal's UI", port('--ui-port'), 8233)
     .option('--bundle-port <port>', 'port of the bundle server', port('--bundle-port'), 8090)
+    .option('--sandbox-port <port>', "with --sandbox: port of the stand-in's interface", port('--sandbox-port'), 8787)
+    .option('--storage-port <port>', 'with --sandbox: port of its storage', port('--storage-port'), 8788)
     .option('--db <file>', "Temporal's database", './data/temporal.db')
     .option('--no-server', 'use the Temporal of the configuration instead of an embedded one')
     .action(call(() => import('./up.ts')));

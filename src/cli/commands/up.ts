@@ -2,13 +2,15 @@ import { dirname, join, resolve } from 'node:path';
 import type { Sandbox } from '../../../sandbox/index.ts';
 import type { Config } from '../../config/config.ts';
 import type { DevServer } from '../../embedded/dev-server.ts';
+import { assertPortFree } from '../../embedded/ports.ts';
 import type { CommandContext } from '../context.ts';
+import { isThere } from '../doctor/writable.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
 import { startBundlePart } from '../processes/bundle-server-part.ts';
 import { startEmbedded } from '../processes/embedded-part.ts';
 import { type RunningParts, withParts } from '../processes/running-parts.ts';
 import { startSandboxPart } from '../processes/sandbox-part.ts';
-import { loadUpConfig, sandboxOptionsFor, withEmbedded } from '../processes/up-config.ts';
+import { loadUpConfig, type SandboxPorts, sandboxOptionsFor, withEmbedded } from '../processes/up-config.ts';
 import { applySchedulesAtStart } from '../processes/up-schedules.ts';
 import { warnOfSurprises } from '../processes/up-warnings.ts';
 import { startWorkerPart } from '../processes/worker-part.ts';
@@ -19,6 +21,8 @@ interface UpFlags {
   port: number;
   uiPort: number;
   bundlePort: number;
+  sandboxPort: number;
+  storagePort: number;
   db: string;
   /** False for `--no-server`. */
   server: boolean;
@@ -34,23 +38,25 @@ interface Addresses {
 
 export default async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
   const { output } = context;
-  const { port, uiPort, bundlePort } = flags;
+  const { port, uiPort, bundlePort, sandboxPort, storagePort } = flags;
   return withParts(output, async (parts, interrupted) => {
-    const configured = await loadUpConfig(context, { sandbox: flags.sandbox === true, port, bundlePort });
-    const temporalPort = flags.server ? port : null;
     const dbFile = resolve(context.cwd, flags.db);
+    await requireFreePorts(flags, dbFile);
+    const ports = { port, bundlePort, sandboxPort, storagePort };
+    const configured = await loadUpConfig(context, { sandbox: flags.sandbox === true, ...ports });
+    const temporalPort = flags.server ? port : null;
     const server = flags.server
       ? await startServer(context, parts, configured, { port, uiPort, dbFile }, interrupted)
       : null;
     interrupted.throwIfAborted();
-    const sandbox = flags.sandbox ? await startSandbox(configured, parts) : null;
+    const sandbox = flags.sandbox ? await startSandbox(configured, parts, flags) : null;
     warnOfSurprises(output, configured, { temporalPort, bundlePort, sandbox });
     const config = server ? withEmbedded(configured, server.address) : configured;
     const bundles = await startBundlePart(config.store.bundles, bundlePort, '--bundle-port');
     parts.add(bundles.part);
     const workerLog = join(dirname(dbFile), 'worker.log');
     parts.add(await startWorkerPart(config, { file: workerLog }, 'info'));
-    await parts.during(applySchedulesAtStart(output, config));
+    parts.add(await parts.during(applySchedulesAtStart(output, config)));
     announce(context, {
       temporal: config.temporal.address,
       ui: server?.uiUrl ?? null,
@@ -64,9 +70,23 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
   });
 }
 
-async function startSandbox(config: Config, parts: RunningParts): Promise<Sandbox> {
-  const flag = '`docferry sandbox --port … --storage-port …`, and use `up` without --sandbox';
-  const { sandbox, part } = await startSandboxPart(sandboxOptionsFor(config), { port: flag, storagePort: flag });
+/** Throws `PortTaken` before anything is written or started. */
+async function requireFreePorts(flags: UpFlags, dbFile: string): Promise<void> {
+  await assertPortFree(flags.bundlePort, '--bundle-port');
+  if (flags.sandbox) {
+    await assertPortFree(flags.sandboxPort, sandboxFlags.port);
+    await assertPortFree(flags.storagePort, sandboxFlags.storagePort);
+  }
+  // With a database there may be a server of an earlier `up` to take over.
+  if (!flags.server || (await isThere(dbFile))) return;
+  await assertPortFree(flags.port, '--port');
+  await assertPortFree(flags.uiPort, '--ui-port');
+}
+
+const sandboxFlags = { port: '--sandbox-port', storagePort: '--storage-port' };
+
+async function startSandbox(config: Config, parts: RunningParts, ports: SandboxPorts): Promise<Sandbox> {
+  const { sandbox, part } = await startSandboxPart(sandboxOptionsFor(config, ports), sandboxFlags);
   parts.add(part);
   return sandbox;
 }

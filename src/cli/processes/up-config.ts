@@ -6,9 +6,16 @@ import type { Config } from '../../config/config.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { sandboxConfigText } from './sandbox-config.ts';
 
-/** Where `docferry sandbox` listens too. */
-const sandboxPort = 8787;
-const sandboxStoragePort = 8788;
+export interface SandboxPorts {
+  sandboxPort: number;
+  storagePort: number;
+}
+
+interface UpPorts extends SandboxPorts {
+  /** Temporal's. */
+  port: number;
+  bundlePort: number;
+}
 
 /**
  * The configuration of `up`. With `--sandbox`, a folder without one gets one, which the other commands then find too; a
@@ -16,7 +23,7 @@ const sandboxStoragePort = 8788;
  */
 export async function loadUpConfig(
   context: CommandContext,
-  { sandbox, port, bundlePort }: { sandbox: boolean; port: number; bundlePort: number },
+  { sandbox, port, sandboxPort, bundlePort }: UpPorts & { sandbox: boolean },
 ): Promise<Config> {
   const named = context.configFile ?? context.env.DOCFERRY_CONFIG;
   if (sandbox && !named) {
@@ -39,10 +46,13 @@ async function writeIfAbsent(file: string, text: string): Promise<boolean> {
 }
 
 /** A sandbox with the configured organizations, projects and sites, and its own keys. */
-export function sandboxOptionsFor({ organizations }: Config): SandboxOptions {
+export function sandboxOptionsFor(
+  { organizations }: Config,
+  { sandboxPort, storagePort }: SandboxPorts,
+): SandboxOptions {
   return {
     port: sandboxPort,
-    storagePort: sandboxStoragePort,
+    storagePort,
     organizations: organizations.map(({ id, projects, sites }) => ({
       id,
       projects: projects.map((project) => ({ id: project.id })),

@@ -1,11 +1,33 @@
 import { createInterface } from 'node:readline';
+import { operationFailure, usageFailure } from '../failures/cli-failure.ts';
 
-/** Asks a person for a yes; anything else is a no, including Ctrl-C and the end of the input. */
-export function confirm(
-  question: string,
-  input: NodeJS.ReadableStream = process.stdin,
-  output: NodeJS.WritableStream = process.stderr,
-): Promise<boolean> {
+/** Where a person is asked. */
+interface Terminal {
+  input: NodeJS.ReadableStream & { isTTY?: boolean };
+  output: NodeJS.WritableStream;
+}
+
+/** What is about to happen, as a question, and what a no means. */
+interface Question {
+  text: string;
+  declined: string;
+}
+
+/**
+ * Returns once a person has said yes, with `--yes` at once. Throws a usage failure where there is nobody to ask, and the
+ * failure `Declined` after any other answer, Ctrl-C and the end of the input included.
+ */
+export async function confirm(
+  { text, declined }: Question,
+  yes: boolean,
+  { input, output }: Terminal = { input: process.stdin, output: process.stderr },
+): Promise<void> {
+  if (yes) return;
+  if (input.isTTY !== true) throw usageFailure('this needs --yes: there is no terminal to ask on');
+  if (!(await answersYes(text, { input, output }))) throw operationFailure('Declined', declined);
+}
+
+function answersYes(question: string, { input, output }: Terminal): Promise<boolean> {
   const lines = createInterface({ input, output });
   return new Promise((resolve) => {
     lines.once('close', () => resolve(false));

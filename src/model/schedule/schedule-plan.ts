@@ -28,10 +28,14 @@ export interface SchedulePlan {
   /** Workflows to cancel: work on sites and projects that the configuration no longer has. */
   stop: string[];
   unchanged: DesiredSchedule[];
+  /** Ids of schedules that the server did not describe: left as they are. */
+  unread: string[];
 }
 
 export interface FoundOnServer {
   schedules: readonly ExistingSchedule[];
+  /** Ids of schedules that may exist, but were not described in time. */
+  unread: readonly string[];
   /** Exports and syncs that run on the task queue. */
   running: readonly { workflowId: string; target: ScheduleTarget }[];
 }
@@ -47,8 +51,8 @@ export function planSchedules(
 ): SchedulePlan {
   const existing = new Map(found.schedules.map((schedule) => [schedule.id, schedule]));
   const wanted = new Set(desired.map(({ id }) => id));
-  const plan: SchedulePlan = { create: [], update: [], delete: [], stop: [], unchanged: [] };
-  for (const schedule of desired) {
+  const plan: SchedulePlan = { create: [], update: [], delete: [], stop: [], unchanged: [], unread: [...found.unread] };
+  for (const schedule of desired.filter(({ id }) => !plan.unread.includes(id))) {
     const current = existing.get(schedule.id);
     const update = current ? updateOf(schedule, current) : null;
     if (!current) plan.create.push(schedule);

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { publishSite } from '../../tools/bundle/published-version.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 import { devServerEnvironment, useDevServer } from '../../tools/temporal/temporal.ts';
 
@@ -51,7 +52,9 @@ describe('on a Temporal without a worker', () => {
     const joining = await docferryJson(['export', 'start', domain], { cwd });
     expect(joining).toMatchObject({ exitCode: 1, document: { error: { code: 'NoWorker' } } });
 
-    const rollback = await docferryJson(['export', 'rollback', domain, '20261120T101500Z-0123456789ab'], { cwd });
+    const version = '20261120T101500Z-0123456789ab';
+    await publishSite({ root: join(cwd, 'data/bundles'), domain, version });
+    const rollback = await docferryJson(['export', 'rollback', domain, version], { cwd });
     expect(rollback).toMatchObject({ exitCode: 1, document: { error: { code: 'NoWorker' } } });
 
     const status = await docferryJson(['export', 'status', domain], { cwd });

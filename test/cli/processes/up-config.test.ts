@@ -1,6 +1,7 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../sandbox/index.ts';
 import type { CommandContext } from '../../../src/cli/context.ts';
 import { prepareDemoFolder } from '../../../src/cli/demo/demo-folder.ts';
@@ -9,8 +10,9 @@ import { warnOfSurprises } from '../../../src/cli/processes/up-warnings.ts';
 import { Output } from '../../../src/cli/terminal/output.ts';
 import { connectOptions } from '../../../src/client/temporal-connection.ts';
 import type { Config } from '../../../src/config/config.ts';
+import { findFreePort } from '../../../src/embedded/ports.ts';
 import { tryLock } from '../../../src/files/file-lock.ts';
-import { configText, emptyFolder } from '../../tools/cli/run-docferry.ts';
+import { configText, docferry, emptyFolder } from '../../tools/cli/run-docferry.ts';
 
 async function contextIn(cwd: string): Promise<CommandContext & { said: () => string }> {
   let text = '';
@@ -19,7 +21,7 @@ async function contextIn(cwd: string): Promise<CommandContext & { said: () => st
   return { output, configFile: undefined, env: {}, cwd, said: () => text };
 }
 
-const ports = { port: 7233, bundlePort: 8090 };
+const ports = { port: 7233, bundlePort: 8090, sandboxPort: 8787, storagePort: 8788 };
 
 describe('the configuration of up --sandbox', () => {
   it('is created where there is none, fits the sandbox, and is left alone afterwards', async () => {
@@ -27,7 +29,7 @@ describe('the configuration of up --sandbox', () => {
     const context = await contextIn(cwd);
     const config = await loadUpConfig(context, { sandbox: true, ...ports });
     expect(context.said()).toContain(`wrote ${join(cwd, 'docferry.yaml')}`);
-    const sandbox = await startSandbox({ ...sandboxOptionsFor(config), port: 0, storagePort: 0 });
+    const sandbox = await startSandbox({ ...sandboxOptionsFor(config, ports), port: 0, storagePort: 0 });
     await sandbox.stop();
     expect(sandbox.organizations).toMatchObject([
       { id: 'acme', projects: [{ id: 'prj_1' }], sites: [{ domain: 'docs.acme.example' }] },
@@ -39,6 +41,42 @@ describe('the configuration of up --sandbox', () => {
     await loadUpConfig(context, { sandbox: true, ...ports });
     expect(await readFile(file, 'utf8')).toContain('# mine');
   });
+
+  it('names the port that the sandbox is given', async () => {
+    const config = await loadUpConfig(await contextIn(await emptyFolder()), {
+      ...ports,
+      sandbox: true,
+      sandboxPort: 9787,
+    });
+    expect(config.service.baseUrl).toBe('http://127.0.0.1:9787');
+    expect(sandboxOptionsFor(config, { sandboxPort: 9787, storagePort: 9788 })).toMatchObject({
+      port: 9787,
+      storagePort: 9788,
+    });
+  });
+
+  it.each(['--sandbox-port', '--storage-port', '--bundle-port', '--port', '--ui-port'])(
+    'is not written when the port of %s is taken',
+    async (flag) => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      onTestFinished(() => void server.close());
+      const { port } = server.address() as AddressInfo;
+      const free = ['--sandbox-port', '--storage-port', '--bundle-port', '--port', '--ui-port'].filter(
+        (other) => other !== flag,
+      );
+      const others = await Promise.all(free.map(async (other) => [other, String(await findFreePort())]));
+      const cwd = await emptyFolder();
+      const { exitCode, stdout } = await docferry(['up', '--sandbox', flag, String(port), ...others.flat(), '--json'], {
+        cwd,
+      });
+      expect(exitCode).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({
+        error: { code: 'PortTaken', hint: expect.stringContaining(flag) },
+      });
+      expect(await readdir(cwd)).toEqual([]);
+    },
+  );
 
   it('is not created for a named file', async () => {
     const context = await contextIn(await emptyFolder());

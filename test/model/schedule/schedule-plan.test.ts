@@ -30,8 +30,10 @@ function applied(organizations: ConfiguredOrganization[]): ExistingSchedule[] {
 }
 
 function plan(organizations: ConfiguredOrganization[], found: Partial<FoundOnServer>) {
-  return planSchedules(desiredSchedules('q', organizations), { schedules: [], running: [], ...found }, (target) =>
-    isConfigured(organizations, target),
+  return planSchedules(
+    desiredSchedules('q', organizations),
+    { schedules: [], unread: [], running: [], ...found },
+    (target) => isConfigured(organizations, target),
   );
 }
 

@@ -1,7 +1,6 @@
 import { defaultLimits } from '../../../bundle/archive/entry-rules.ts';
 import { type BundleStore, NoSuchVersion } from '../../../bundle/store/bundle-store.ts';
 import { VersionDamaged } from '../../../bundle/store/store-errors.ts';
-import { isStoreName } from '../../../bundle/store/store-names.ts';
 import { verifyVersion } from '../../../bundle/store/verify-version.ts';
 import type { Config, SiteConfig } from '../../../config/config.ts';
 import type { RolloutResult } from '../../../model/export/site-export.ts';
@@ -10,14 +9,15 @@ import { rollOutVersion } from '../../../rollout/roll-out-version.ts';
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
 import { rolloutTargets } from '../../../wiring/rollout-targets.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { noSuchThing, operationFailure, usageFailure } from '../../failures/cli-failure.ts';
+import { operationFailure, usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findSite } from '../../input/find-configured.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
 import { factLines, indent } from '../../terminal/text.ts';
 import { rolloutFacts } from './export-text.ts';
+import { findVersion } from './find-version.ts';
 
-export default async function deployLocal(context: CommandContext, name: string, version: string): Promise<ExitCode> {
+export default async function deployLocal(context: CommandContext, name: string, wanted: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { site } = findSite(config, name);
   const { domain } = site;
@@ -25,6 +25,7 @@ export default async function deployLocal(context: CommandContext, name: string,
     throw usageFailure(`${domain} has no rollout targets`, `add one to its site in ${config.file}`);
   }
   const store = await openBundleStore(config.store.bundles);
+  const version = await findVersion(store, domain, wanted);
   const interrupt = onInterrupt();
   try {
     await verify(context, store, site, version, interrupt.signal);
@@ -48,9 +49,6 @@ async function verify(
   version: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!isStoreName(version)) {
-    throw usageFailure(`${version} is not the name of a version`, 'see `docferry export versions`');
-  }
   const live = await output.startLive();
   try {
     await verifyVersion(store, domain, version, {
@@ -69,9 +67,7 @@ async function verify(
     const damaged = (message: string) => operationFailure('VersionDamaged', message, again);
     if (error instanceof VersionDamaged) throw damaged(`${version} is damaged: ${error.message}`);
     if (!(error instanceof NoSuchVersion)) throw error;
-    const stored = await store.inventory(domain);
-    if (stored.some((found) => found.version === version)) throw damaged(`${version} is incomplete in the store`);
-    throw noSuchThing(error.code, `${error.message} in ${store.place}`, error.hint);
+    throw damaged(`${version} is incomplete in the store`);
   } finally {
     live.end();
   }

@@ -1,5 +1,4 @@
 import { NoSuchVersion } from '../../../bundle/store/bundle-store.ts';
-import { isStoreName } from '../../../bundle/store/store-names.ts';
 import { startRollback } from '../../../client/start-rollback.ts';
 import type { Config } from '../../../config/config.ts';
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
@@ -11,6 +10,7 @@ import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
+import { findVersion } from './find-version.ts';
 import { waitForExport } from './wait-for-export.ts';
 
 interface RollbackFlags extends WaitFlags {
@@ -21,17 +21,14 @@ interface RollbackFlags extends WaitFlags {
 export default async function rollBack(
   context: CommandContext,
   name: string,
-  version: string,
+  wanted: string,
   flags: RollbackFlags,
 ): Promise<ExitCode> {
   const timeoutMs = waitTimeout(flags);
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, name);
   const { domain } = site;
-  if (!isStoreName(version)) {
-    const message = `${JSON.stringify(version.slice(0, 80))} is not the name of a version`;
-    throw noSuchThing('NoSuchVersion', message, 'see `docferry export versions`');
-  }
+  const version = await findVersion(await openBundleStore(config.store.bundles), domain, wanted);
   const { output } = context;
   return withTemporal(config, async (session) => {
     const { client } = session;

@@ -47,7 +47,7 @@ export function addExportCommands(program: Command, call: CallHandler): void {
   const rollback = siteCommand(
     'rollback',
     'Put a kept version back into service on all targets, and hold the site there; does not ask the service',
-  ).argument('<version>', 'a version that `export versions` lists');
+  ).argument('<version>', 'a version that `export versions` lists, its beginning, or previous');
   addWaitFlags(rollback)
     .option('--reason <text>', 'why, for people who see that the site is held', reason)
     .addOption(onRunning('when an export of the domain is running', ['cancel', 'refuse']))
@@ -62,7 +62,7 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     .action(call(() => import('./export-release.ts')));
   const deployLocal = call(() => import('./export-deploy-local.ts'));
   siteCommand('deploy-local', 'Put a version from the bundle store into service here, without Temporal or the service')
-    .argument('<version>', 'a version in the store, e.g. one copied from another host')
+    .argument('<version>', 'a version in the store, its beginning, or previous')
     .addHelpText(
       'after',
       '\nVerifies the archive again and compares it with its manifest before any target is touched. Meant for hosts' +

@@ -2,7 +2,7 @@ import { text as textOfStream } from 'node:stream/consumers';
 import type { Erasure } from '../../../feedback/privacy/privacy-store.ts';
 import { counted } from '../../../model/quantities.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { operationFailure, usageFailure } from '../../failures/cli-failure.ts';
+import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findProject } from '../../input/find-configured.ts';
@@ -24,12 +24,9 @@ export default async function erasePerson(
   const config = await loadContextConfig(context);
   const project = name === undefined ? undefined : findProject(config, name).project.id;
   const contact = await contactOf(flags);
-  if (flags.yes !== true && flags.contact !== '-' && process.stdin.isTTY) {
-    const where = project === undefined ? 'everything' : `the feedback of ${project}`;
-    if (!(await confirm(`Remove this person from ${where} in ${config.store.feedback.place}, for good?`))) {
-      throw operationFailure('Declined', 'nothing was erased');
-    }
-  }
+  const where = project === undefined ? 'everything' : `the feedback of ${project}`;
+  const text = `Remove this person from ${where} in ${config.store.feedback.place}, for good?`;
+  await confirm({ text, declined: 'nothing was erased' }, flags.yes === true);
   const erased = await withFeedbackStore(config, (store) =>
     store.erase({ contact, at: new Date(), ...(project === undefined ? {} : { project }) }),
   );

@@ -80,7 +80,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .description('Remove a person from the stored feedback for good, and keep them out of every later sync')
     .argument('[project]', `${project}; default: everything in the store`)
     .requiredOption('--contact <email>', 'the address the person left; - reads it from stdin')
-    .option('--yes', 'do not ask on a terminal')
+    .option('--yes', 'do not ask; needed without a terminal, and with --contact -')
     .addHelpText(
       'after',
       '\nEntries stay, without contact, comment, code and unknown fields, so that counts stay true. A person who is not' +

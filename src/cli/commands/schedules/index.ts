@@ -9,7 +9,7 @@ export function addScheduleCommands(program: Command, call: CallHandler): void {
       .description(description)
       .argument(
         '<schedule...>',
-        'a schedule: docs.acme.example, prj_1 incremental, acme/prj_1 sweep, or its full id; all for all of them',
+        'schedules, each by name: docs.acme.example, prj_1 incremental, acme/prj_1 sweep, or a full id; all for all of them',
       );
 
   schedules

@@ -16,5 +16,7 @@ export default async function planOrApplySchedules(
     work(client, config.temporal.taskQueue, config.organizations),
   );
   output.result(planDocument(plan), planText(plan, kind, output.paint));
-  return exitCodes.done;
+  if (plan.unread.length === 0) return exitCodes.done;
+  output.warn(`Temporal did not answer for ${plan.unread.join(', ')}: left as it is; run this again`);
+  return exitCodes.temporalUnreachable;
 }

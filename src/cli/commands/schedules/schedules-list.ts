@@ -1,4 +1,4 @@
-import { type ScheduleView, scheduleViews } from '../../../client/schedule-views.ts';
+import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../client/schedule-views.ts';
 import { targetName } from '../../../model/schedule/schedule-target.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
@@ -9,16 +9,21 @@ import { tableLines, timeText } from '../../terminal/text.ts';
 export default async function listSchedules(context: CommandContext): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { output } = context;
-  const { schedules, missing } = await withTemporal(config, ({ client }) =>
+  const views = await withTemporal(config, ({ client }) =>
     scheduleViews(client, config.temporal.taskQueue, config.organizations),
   );
-  warnOfDifferences(output, schedules, missing);
-  const documents = schedules.map(({ target, ...schedule }) => ({ name: targetName(target), target, ...schedule }));
-  output.result({ schedules: documents, missing }, textOf(schedules));
+  warnOfDifferences(output, views);
+  const { schedules, missing, unread } = views;
+  const document = {
+    schedules: schedules.map(({ target, ...schedule }) => ({ name: targetName(target), target, ...schedule })),
+    missing,
+    unread: unread.map(({ id, target }) => ({ id, name: targetName(target), target })),
+  };
+  output.result(document, textOf(views));
   return exitCodes.done;
 }
 
-function warnOfDifferences(output: Output, schedules: readonly ScheduleView[], missing: readonly string[]): void {
+function warnOfDifferences(output: Output, { schedules, missing, unread }: ScheduleViews): void {
   for (const { target, differs, drift } of schedules) {
     if (differs.length === 0) continue;
     const how = drift ? 'was changed by hand' : 'is not as configured';
@@ -27,25 +32,33 @@ function warnOfDifferences(output: Output, schedules: readonly ScheduleView[], m
   if (missing.length > 0) {
     output.warn(`configured but not applied: ${missing.join(', ')}; run \`docferry schedules apply\``);
   }
+  if (unread.length > 0) {
+    output.warn(`Temporal did not answer for ${unread.map(({ target }) => targetName(target)).join(', ')}`);
+  }
 }
 
-function textOf(schedules: readonly ScheduleView[]): string {
-  if (schedules.length === 0) return 'there are no schedules';
+function textOf({ schedules, unread }: ScheduleViews): string {
+  if (schedules.length + unread.length === 0) return 'there are no schedules';
   return tableLines(
     ['schedule', 'when', 'state', 'next (UTC)', 'last (UTC)', 'outcome', 'detail'],
-    schedules.map((schedule) => {
-      const [last] = schedule.last;
-      return [
-        targetName(schedule.target),
-        schedule.when,
-        stateOf(schedule),
-        timeText(schedule.next[0] ?? null),
-        timeText(last?.startedAt ?? null),
-        last?.outcome ?? (last ? (last.status?.toLowerCase() ?? 'forgotten') : '-'),
-        last?.detail ?? '',
-      ];
-    }),
+    [
+      ...schedules.map(rowOf),
+      ...unread.map(({ target }) => [targetName(target), '?', 'Temporal did not answer', '?', '?', '?', '']),
+    ],
   );
+}
+
+function rowOf(schedule: ScheduleView): string[] {
+  const [last] = schedule.last;
+  return [
+    targetName(schedule.target),
+    schedule.when,
+    stateOf(schedule),
+    timeText(schedule.next[0] ?? null),
+    timeText(last?.startedAt ?? null),
+    last?.outcome ?? (last ? (last.status?.toLowerCase() ?? 'forgotten') : '-'),
+    last?.detail ?? '',
+  ];
 }
 
 function stateOf({ paused, note, running, configured, drift }: ScheduleView): string {

@@ -14,6 +14,7 @@ export function planDocument(plan: SchedulePlan): object {
     delete: plan.delete.map(({ id }) => ({ id })),
     stop: plan.stop,
     unchanged: plan.unchanged.map(({ id }) => id),
+    unread: plan.unread,
   };
 }
 

@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
-import { type OwnedSchedule, ownedSchedules } from '../../../client/owned-schedules.ts';
+import { describeSchedules, type NamedSchedule, namedSchedules } from '../../../client/owned-schedules.ts';
 import { desiredSchedules } from '../../../model/schedule/desired-schedules.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withTemporal } from '../../temporal/session.ts';
-import { findSchedules } from './find-schedules.ts';
+import { theOnlyMatch, wantedSchedules } from './find-schedules.ts';
 
 /** What was done with one schedule: its part of the JSON document and a line for people. */
 export interface ScheduleAnswer {
@@ -16,14 +16,15 @@ export interface ScheduleAnswer {
 export async function withSchedules(
   context: CommandContext,
   words: readonly string[],
-  work: (client: Client, schedule: OwnedSchedule) => Promise<ScheduleAnswer>,
+  work: (client: Client, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const { taskQueue } = config.temporal;
   return withTemporal(config, async ({ client }) => {
     const configured = desiredSchedules(taskQueue, config.organizations).map(({ id }) => id);
+    const known = await namedSchedules(client, taskQueue, configured);
     const answers: (ScheduleAnswer & { id: string })[] = [];
-    for (const schedule of findSchedules(await ownedSchedules(client, taskQueue, configured), words)) {
+    for (const schedule of await chosenSchedules(client, known, words)) {
       answers.push({ id: schedule.id, ...(await work(client, schedule)) });
     }
     const schedules = answers.map(({ id, document }) => ({ id, ...document }));
@@ -31,4 +32,22 @@ export async function withSchedules(
     context.output.result({ schedules }, lines === '' ? 'there are no schedules' : lines);
     return exitCodes.done;
   });
+}
+
+/** All names are understood before anything is done; only what they name is described. */
+async function chosenSchedules(
+  client: Client,
+  known: readonly NamedSchedule[],
+  words: readonly string[],
+): Promise<NamedSchedule[]> {
+  const wanted = wantedSchedules(known, words);
+  const named = [...new Map(wanted.flatMap(({ matches }) => matches.map((match) => [match.id, match]))).values()];
+  // Configured ones need not exist. One that Temporal does not describe may: the work itself will tell.
+  const { schedules, unread } = await describeSchedules(client, named);
+  const existing = new Set([...schedules, ...unread].map(({ id }) => id));
+  const chosen = wanted.flatMap((want) => {
+    const matches = want.matches.filter(({ id }) => existing.has(id));
+    return want.single ? [theOnlyMatch({ ...want, matches })] : matches;
+  });
+  return [...new Set(chosen)];
 }

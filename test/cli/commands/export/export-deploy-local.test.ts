@@ -154,7 +154,7 @@ staticExport:
     await mkdir(join(cwd, 'elsewhere'));
     await rename(folder, join(cwd, 'elsewhere', version));
     expect(await deploy()).toMatchObject({ exitCode: 4, document: { error: { code: 'NoSuchVersion' } } });
-    expect(await deploy('../../etc')).toMatchObject({ exitCode: 2, document: { error: { code: 'Usage' } } });
+    expect(await deploy('../../etc')).toMatchObject({ exitCode: 4, document: { error: { code: 'NoSuchVersion' } } });
     await untouched();
     const without = await isolatedHost('[]');
     expect(await without.deploy()).toMatchObject({ exitCode: 2, document: { error: { code: 'Usage' } } });

@@ -31,7 +31,7 @@ describe('feedback erase', () => {
   it('removes a person from the whole store, also from projects no longer configured, and repeats no address', async () => {
     const cwd = await scene();
     const { exitCode, stderr, stdout, document } = await docferryJson(
-      ['feedback', 'erase', '--contact', contact.toUpperCase()],
+      ['feedback', 'erase', '--contact', contact.toUpperCase(), '--yes'],
       { cwd },
     );
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -46,7 +46,7 @@ describe('feedback erase', () => {
     expect(stdout.toLowerCase()).not.toContain('jane');
     for (const text of ['PLANTED', contact]) expect(bytesIn(join(cwd, 'data'))).not.toContain(text);
     expect(bytesIn(join(cwd, 'data'))).toContain('bob@kept.example');
-    const again = await docferry(['feedback', 'erase', '--contact', contact], { cwd });
+    const again = await docferry(['feedback', 'erase', '--contact', contact, '--yes'], { cwd });
     expect(again).toMatchObject({ exitCode: 0, stderr: '' });
     expect(again.stdout).toMatch(
       /^nothing in the store names this person; kept out of every later sync as hmac-sha256:/,
@@ -64,6 +64,7 @@ describe('feedback erase', () => {
         'acme/prj_2',
         '--contact',
         '-',
+        '--yes',
         '--json',
       ],
       { cwd, stdio: ['pipe', 'pipe', 'inherit'] },
@@ -83,6 +84,7 @@ describe('feedback erase', () => {
     [['feedback', 'erase', '--contact', ' '], 2, /--contact is empty/],
     [['feedback', 'erase', '--contact', `${contact}\nbob@kept.example`], 2, /several lines/],
     [['feedback', 'erase', 'prj_9', '--contact', contact], 4, /prj_9 is not a project/],
+    [['feedback', 'erase', '--contact', contact], 2, /needs --yes/],
   ])('refuses %j, erases nothing and repeats no address', async (args, code, message) => {
     const cwd = await scene();
     const { exitCode, document, stderr } = await docferryJson(args, { cwd });
@@ -94,7 +96,7 @@ describe('feedback erase', () => {
 
   it('needs the key where contacts are hashed, and finds them by it', async () => {
     const cwd = await scene(`{ contacts: hash, hashKey: "\${HASH_KEY}" }`);
-    const args = ['feedback', 'erase', '--contact', contact];
+    const args = ['feedback', 'erase', '--contact', contact, '--yes'];
     const without = await docferryJson(args, { cwd });
     expect(without).toMatchObject({ exitCode: 2, document: { error: { code: 'InvalidConfiguration' } } });
     const env = { HASH_KEY: 'hunter2-hunter2-hunter2-hunter2-' };

@@ -5,6 +5,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { applySchedules } from '../../../../src/client/schedules.ts';
 import { configText, docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
+import { silentProxy } from '../../../tools/proxies/silent-proxy.ts';
 import { devServerEnvironment, useDevServer } from '../../../tools/temporal/temporal.ts';
 
 let environment: TestWorkflowEnvironment;
@@ -20,6 +21,7 @@ afterAll(() => environment.teardown());
 interface Schedules {
   site?: string;
   incremental?: string;
+  address?: string;
 }
 
 /** A separate folder on the shared server; `configure` writes its docferry.yaml. */
@@ -28,11 +30,11 @@ async function place() {
   const domain = `docs.${org}.example`;
   queues.push(org);
   const cwd = await emptyFolder();
-  const configure = ({ site, incremental }: Schedules) =>
+  const configure = ({ site, incremental, address = useDevServer().address }: Schedules) =>
     writeFile(
       join(cwd, 'docferry.yaml'),
       configText({
-        address: useDevServer().address,
+        address,
         taskQueue: org,
         organizations: `  - id: ${org}
     apiKey: dk_admin_${org}
@@ -113,6 +115,34 @@ describe('docferry schedules', () => {
     expect(filled.document).toMatchObject({
       schedules: [{ runs: ['2026-10-24T04:00:00.000Z', '2026-10-25T05:00:00.000Z', '2026-10-26T05:00:00.000Z'] }],
     });
+  });
+
+  it('trigger takes several names, does nothing when one is wrong, and describes no other schedule', async () => {
+    const { org, domain, configure, run } = await place();
+    await configure({ site: nightly, incremental: '{ every: 1h }' });
+    await run('apply');
+    const id = (work: string) => `docferry:${org}:${work}`;
+    const [site, sweep] = [id(`export:${org}:${domain}`), id(`sync:${org}:prj_1:sweep`)];
+    expect(await run('trigger', domain, 'docs.other.example')).toMatchObject({
+      exitCode: 4,
+      document: { error: { message: 'there is no schedule docs.other.example' } },
+    });
+    const running = async () =>
+      (await environment.client.schedule.getHandle(site).describe()).info.runningActions.length;
+    expect(await running()).toBe(0);
+    const proxy = await silentProxy(
+      useDevServer().address,
+      (method, _, request) => method === 'DescribeSchedule' && request.includes('prj_1:incremental'),
+    );
+    await configure({ site: nightly, incremental: '{ every: 1h }', address: proxy.address });
+    const triggered = await run('trigger', domain, 'prj_1', 'sweep', domain);
+    expect(triggered.document).toEqual({
+      schedules: [
+        { id: site, alreadyRunning: false },
+        { id: sweep, alreadyRunning: false },
+      ],
+    });
+    await expect.poll(running).toBe(1);
   });
 
   it('tells unknown, ambiguous and impossible requests apart by their exit codes', async () => {
