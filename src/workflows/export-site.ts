@@ -8,6 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { outcomeWith } from '../model/export/export-outcome.ts';
 import {
   becomesCurrent,
   type ExportInput,
@@ -219,6 +220,7 @@ class SiteExport {
       reasons: [],
       held: null,
       ...found,
+      outcome: outcomeWith(found.outcome, this.view.rollouts),
     };
   }
 

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { factsTable } from '../model/details-text.ts';
+import { outcomeWith, type RollbackOutcome } from '../model/export/export-outcome.ts';
 import type {
   ExportPhase,
   ExportState,
@@ -67,7 +68,7 @@ class Rollback {
   async run(): Promise<RollbackResult> {
     try {
       const result = await this.#rollBack();
-      await this.#record('rolled-back', { previous: result.previous, rollouts: result.rollouts });
+      await this.#record(result.outcome, { previous: result.previous, rollouts: result.rollouts });
       this.#enter('done');
       return result;
     } catch (error) {
@@ -106,7 +107,7 @@ class Rollback {
       runId,
       org,
       domain,
-      outcome: 'rolled-back',
+      outcome: outcomeWith('rolled-back', this.#rollouts),
       version,
       previous: current,
       ...rolledBack,
@@ -140,7 +141,7 @@ class Rollback {
     }
   }
 
-  async #record(outcome: 'rolled-back' | 'cancelled' | 'failed', detail: object): Promise<void> {
+  async #record(outcome: RollbackOutcome | 'cancelled' | 'failed', detail: object): Promise<void> {
     const { workflowId, runId } = workflowInfo();
     const { org, domain, version } = this.#input;
     await records.recordExportRun.executeWithOptions({ ...recordOptions, summary: `record the run: ${outcome}` }, [

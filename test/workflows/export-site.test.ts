@@ -253,9 +253,10 @@ describe('exportSite', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rejected' }]);
   });
 
-  it('reports a target that fails and goes on with the others', async () => {
-    const { activities } = exportActivities({
-      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['bad', 'good'] }),
+  it('ends as a failed rollout when a target fails, and goes on with the others', async () => {
+    const { activities, calls } = exportActivities({
+      planExport: async () => ({ ...sitePlan, targets: ['bad', 'good'], webhooks: ['chat'] }),
+      sendWebhook: async ({ messageId }) => ({ messageId, status: 204, attempts: 1 }),
       rollOut: async ({ target }) => {
         if (target === 'bad') throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
         return { target, outcome: 'rolled-out', detail: 'switched' };
@@ -263,11 +264,31 @@ describe('exportSite', () => {
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'rollout-failed', url: expect.stringContaining('http') });
       expect(result.rollouts).toMatchObject([
         { target: 'bad', outcome: 'failed', detail: 'RolloutFailed: read-only file system' },
         { target: 'good', outcome: 'rolled-out' },
       ]);
+      expect(calls.publishVersion).toMatchObject([{ version: result.version, promote: { expected: null } }]);
+      expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version: result.version }]);
+      await expect.poll(() => calls.sendWebhook).toMatchObject([{ event: { data: { outcome: 'rollout-failed' } } }]);
     });
+  });
+
+  it('ends as a failed rollout when nothing changed and a target that is tried again fails', async () => {
+    const current = { version: '20260101T000000Z-abababababab', contentDigest: digest, publishedAt: 'x', epoch: 4 };
+    const { activities, calls } = exportActivities({
+      fetchBundle: async () => ({ ...bundle, current }),
+      rollOut: async () => {
+        throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'rollout-failed', version: current.version });
+    });
+    expect(calls.publishVersion).toBeUndefined();
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version: current.version }]);
   });
 
   it('cleans up and leaves its record when cancelled', async () => {

@@ -2,6 +2,7 @@ import type { RefusedKey } from '../budget/key-tries.ts';
 import type { ArchiveFacts, Reason } from './archive-facts.ts';
 import type { ProgressSample } from './cadence.ts';
 import type { ContentChanges } from './content-changes.ts';
+import type { ExportOutcome, RollbackOutcome } from './export-outcome.ts';
 import type { Transfer } from './transfer.ts';
 
 /** Phases of an export, in their order (architecture.md). */
@@ -74,7 +75,7 @@ export interface ExportResult {
   runId: string;
   org: string;
   domain: string;
-  outcome: 'published' | 'unchanged' | 'rejected';
+  outcome: ExportOutcome;
   jobId: string | null;
   jobsStarted: number;
   possibleDuplicates: number;
@@ -106,7 +107,7 @@ export interface RollbackResult {
   runId: string;
   org: string;
   domain: string;
-  outcome: 'rolled-back';
+  outcome: RollbackOutcome;
   version: string;
   /** The version that was current before. */
   previous: string | null;

@@ -18,7 +18,7 @@ import { type Session, withTemporal } from '../../temporal/session.ts';
 import { answerOrNull } from '../../temporal/worker-watch.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, isoTime, tableLines, timeText } from '../../terminal/text.ts';
-import { holdText } from './export-text.ts';
+import { holdText, whyText } from './export-text.ts';
 
 const shownRuns = 5;
 
@@ -164,14 +164,7 @@ function runsTable(runs: readonly ExportRunRow[]): string {
       outcome,
       version ?? '-',
       `${polls}`,
-      whyOf(detail),
+      whyText(detail),
     ]),
   );
-}
-
-/** The failure, or the first reason of a refusal, from a row's JSON text. */
-function whyOf(detail: string): string {
-  const { error, reasons } = JSON.parse(detail) as { error?: string; reasons?: { rule: string; detail: string }[] };
-  const [first] = reasons ?? [];
-  return error ?? (first ? `${first.rule}: ${first.detail}` : '');
 }

@@ -1,0 +1,21 @@
+/** How an export ends; `rollout-failed`: the version is in place, and at least one target does not run it. */
+export type ExportOutcome = 'published' | 'unchanged' | 'rejected' | 'rollout-failed';
+
+/** How a rollback ends. */
+export type RollbackOutcome = 'rolled-back' | 'rollout-failed';
+
+/** How a run of either ends, those without a result included. */
+export type RunOutcome = ExportOutcome | RollbackOutcome | 'failed' | 'cancelled';
+
+/** `outcome`, unless a target failed. */
+export function outcomeWith<Outcome extends RunOutcome>(
+  outcome: Outcome,
+  rollouts: readonly { target: string; outcome: string }[],
+): Outcome | 'rollout-failed' {
+  return failedTargets(rollouts).length === 0 ? outcome : 'rollout-failed';
+}
+
+/** Names of the targets that a rollout did not reach. */
+export function failedTargets(rollouts: readonly { target: string; outcome: string }[]): string[] {
+  return rollouts.filter(({ outcome }) => outcome === 'failed').map(({ target }) => target);
+}
