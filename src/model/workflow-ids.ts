@@ -31,4 +31,5 @@ export const searchAttributes = {
   domain: 'DocferryDomain',
   project: 'DocferryProject',
   phase: 'DocferryPhase',
+  outcome: 'DocferryOutcome',
 } as const;

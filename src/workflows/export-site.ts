@@ -8,7 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { outcomeWith } from '../model/export/export-outcome.ts';
+import { outcomeWith, whyEnded } from '../model/export/export-outcome.ts';
 import {
   becomesCurrent,
   type ExportInput,
@@ -121,8 +121,10 @@ class SiteExport {
       this.view.enter('fetching');
       const fetched = await this.#fetch(jobId);
       const result = fetched.ok ? await this.#publish(jobId, fetched, settings) : this.#rejected(jobId, fetched);
-      await this.#record(result.outcome, result, { reasons: result.reasons, rollouts: result.rollouts });
-      this.view.enter('done');
+      const detail = { reasons: result.reasons, rollouts: result.rollouts };
+      const notInService = result.held === null ? '' : `not in service: held at ${result.held}`;
+      this.view.end(result.outcome, whyEnded(detail) || notInService);
+      await this.#record(result.outcome, result, detail);
       return result;
     } catch (error) {
       const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
@@ -232,8 +234,10 @@ class SiteExport {
   /** Removes an unapproved version, records the run, removes the download. Failures here never hide the original one. */
   async #cleanUp(error: unknown, cancelled: boolean): Promise<void> {
     const detail = { error: failureSummary(error), rollouts: this.view.rollouts };
+    const outcome = cancelled ? 'cancelled' : 'failed';
+    this.view.end(outcome, whyEnded(detail));
     const steps = [() => this.#publication.withdraw()];
-    steps.push(() => this.#record(cancelled ? 'cancelled' : 'failed', this.#publication.published, detail));
+    steps.push(() => this.#record(outcome, this.#publication.published, detail));
     if (this.progress.storeId !== '') steps.push(() => this.#publication.discardStaged());
     for (const step of steps) {
       try {

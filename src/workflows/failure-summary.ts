@@ -24,3 +24,12 @@ export function innermost(error: unknown): unknown {
   while (current instanceof TemporalFailure && current.cause) current = current.cause;
   return current;
 }
+
+/** Longest reason in Current Details, in characters. */
+const reasonLength = 300;
+
+/** The first lines of Current Details of a run that has ended. */
+export function endFacts({ outcome, reason }: { outcome: string; reason: string }): [string, string][] {
+  const facts: [string, string][] = [['outcome', `**${outcome}**`]];
+  return reason === '' ? facts : [...facts, ['reason', reason.slice(0, reasonLength)]];
+}

@@ -9,7 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { factsTable } from '../model/details-text.ts';
-import { outcomeWith, type RollbackOutcome } from '../model/export/export-outcome.ts';
+import { outcomeWith, type RollbackOutcome, type RunOutcome, whyEnded } from '../model/export/export-outcome.ts';
 import type {
   ExportPhase,
   ExportState,
@@ -19,8 +19,8 @@ import type {
 } from '../model/export/site-export.ts';
 import { recordOptions, wholeVersionOptions } from './activity-options.ts';
 import { exportStateQuery } from './definitions.ts';
-import { failureSummary } from './failure-summary.ts';
-import { showPhase } from './search-attributes.ts';
+import { endFacts, failureSummary } from './failure-summary.ts';
+import { showEnd, showPhase } from './search-attributes.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
 
 const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun'>>(recordOptions);
@@ -43,6 +43,7 @@ class Rollback {
   readonly #rollouts: RolloutResult[] = [];
   #phase: ExportPhase = 'starting';
   #contentDigest: string | null = null;
+  #end: { outcome: RunOutcome; reason: string } | null = null;
 
   constructor(input: RollbackInput) {
     this.#input = input;
@@ -68,8 +69,8 @@ class Rollback {
   async run(): Promise<RollbackResult> {
     try {
       const result = await this.#rollBack();
+      this.#showEnd(result.outcome, whyEnded(result));
       await this.#record(result.outcome, { previous: result.previous, rollouts: result.rollouts });
-      this.#enter('done');
       return result;
     } catch (error) {
       const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
@@ -122,20 +123,29 @@ class Rollback {
     this.#show();
   }
 
+  #showEnd(outcome: RunOutcome, reason: string): void {
+    this.#end = { outcome, reason };
+    this.#phase = 'done';
+    showEnd(outcome);
+    this.#show();
+  }
+
   #show(): void {
     const { org, domain, version, reason } = this.#input;
     const facts: [string, string][] = [
-      ['phase', `**${this.#phase}**`],
+      ...(this.#end ? endFacts(this.#end) : [['phase', `**${this.#phase}**`] as [string, string]]),
       ['version', version],
-      ...(reason === null ? [] : [['reason', reason] as [string, string]]),
+      ...(reason === null ? [] : [['reason of the rollback', reason] as [string, string]]),
       ...this.#rollouts.map(({ target, outcome, detail }): [string, string] => [target, `${outcome}: ${detail}`]),
     ];
     setCurrentDetails(`**Rollback of ${domain}** (${org})\n\n${factsTable(facts)}`);
   }
 
   async #recordEnd(error: unknown, outcome: 'cancelled' | 'failed'): Promise<void> {
+    const detail = { error: failureSummary(error), rollouts: this.#rollouts };
+    this.#showEnd(outcome, whyEnded(detail));
     try {
-      await this.#record(outcome, { error: failureSummary(error), rollouts: this.#rollouts });
+      await this.#record(outcome, detail);
     } catch (failure) {
       log.error('the rollback could not be recorded', { failure: failureSummary(failure) });
     }

@@ -4,6 +4,7 @@ import type { Config } from '../../../config/config.ts';
 import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
 import { clockTime, spanText } from '../../../model/details-text.ts';
 import { changesText } from '../../../model/export/content-changes.ts';
+import { type EndDetail, whyEnded } from '../../../model/export/export-outcome.ts';
 import type { ExportProgress, ExportState } from '../../../model/export/site-export.ts';
 import { transferFacts } from '../../../model/export/transfer.ts';
 import { counted, countText } from '../../../model/quantities.ts';
@@ -18,7 +19,7 @@ import { type Session, withTemporal } from '../../temporal/session.ts';
 import { answerOrNull } from '../../temporal/worker-watch.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, isoTime, tableLines, timeText } from '../../terminal/text.ts';
-import { holdText, whyText } from './export-text.ts';
+import { holdText } from './export-text.ts';
 
 const shownRuns = 5;
 
@@ -164,7 +165,7 @@ function runsTable(runs: readonly ExportRunRow[]): string {
       outcome,
       version ?? '-',
       `${polls}`,
-      whyText(detail),
+      whyEnded(JSON.parse(detail) as EndDetail),
     ]),
   );
 }

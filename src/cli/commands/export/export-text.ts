@@ -62,27 +62,6 @@ export function reasonLines(reasons: readonly Reason[]): string {
   return reasons.map(({ rule, path, detail }) => `  ${rule}${path === null ? '' : `  ${path}`}: ${detail}`).join('\n');
 }
 
-/** Why a run ended as it did, from the JSON text of its row: the failure, the first reason, or the failed targets. */
-export function whyText(detail: string): string {
-  const {
-    error,
-    reasons = [],
-    rollouts = [],
-  } = JSON.parse(detail) as {
-    error?: string;
-    reasons?: readonly Reason[];
-    rollouts?: readonly RolloutResult[];
-  };
-  const [reason] = reasons;
-  const failed = rollouts.filter(({ outcome }) => outcome === 'failed');
-  return (
-    error ??
-    (reason
-      ? `${reason.rule}: ${reason.detail}`
-      : failed.map(({ target, detail: why }) => `${target}: ${why}`).join('; '))
-  );
-}
-
 /** A hold in words: where, since when, why, and what waits for its end. */
 export function holdText({ version, since, reason, waiting }: SiteHold): string {
   const why = reason === null ? '' : `: ${reason}`;

@@ -1,6 +1,7 @@
 import { createColors } from 'picocolors';
 import { expect, it } from 'vitest';
-import { exportResultText, rollbackResultText, whyText } from '../../../../src/cli/commands/export/export-text.ts';
+import { exportResultText, rollbackResultText } from '../../../../src/cli/commands/export/export-text.ts';
+import { whyEnded } from '../../../../src/model/export/export-outcome.ts';
 import type { RolloutResult } from '../../../../src/model/export/site-export.ts';
 
 const paint = createColors(false);
@@ -32,6 +33,6 @@ it('names the targets that failed first, for exports, rollbacks and ended runs',
   expect(back.split('\n')[0]).toBe(
     'rollout failed: v2 of docs.example is current again, but directory:./a did not get it',
   );
-  expect(whyText(JSON.stringify({ reasons: [], rollouts }))).toBe('directory:./a: RolloutFailed: no room');
-  expect(whyText(JSON.stringify({ error: 'JobFailed: x', rollouts }))).toBe('JobFailed: x');
+  expect(whyEnded({ reasons: [], rollouts })).toBe('directory:./a: RolloutFailed: no room');
+  expect(whyEnded({ error: 'JobFailed: x', rollouts })).toBe('JobFailed: x');
 });
