@@ -1,4 +1,5 @@
-import { activityInfo } from '@temporalio/activity';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { activityInfo, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { ExportParameters } from '../model/export/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
@@ -24,6 +25,7 @@ export interface SitePlan {
 
 /** How many exports the polls of the next one learn from. */
 const learntFrom = 10;
+const databaseAnswersWithinMs = 3_000;
 
 interface SiteInput {
   org: string;
@@ -40,7 +42,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       jobTimeoutMs: site.jobTimeoutMs,
       jobAttempts: site.jobAttempts,
       approvalTimeoutMs: site.approvalTimeoutMs,
-      usualJobsMs: await deps.runs.jobDurations(org, domain, learntFrom),
+      usualJobsMs: await usualJobs(deps, org, domain),
       targets: site.targets.map((target) => target.name),
       webhooks: webhooksFor(deps, org, 'export.finished'),
     };
@@ -83,6 +85,23 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
 });
 
 export type JobReading = Omit<ExportJob, 'state' | 'jobId'> & { state: ExportJob['state'] | 'missing' };
+
+/** None while the database is away: polls are only spaced less well then, and exports do not need it. */
+async function usualJobs({ runs }: ActivityDependencies, org: string, domain: string): Promise<number[]> {
+  const waited = new AbortController();
+  try {
+    const tooLate = sleep(databaseAnswersWithinMs, null, { signal: waited.signal });
+    tooLate.catch(() => {});
+    const durations = await Promise.race([runs.jobDurations(org, domain, learntFrom), tooLate]);
+    if (durations !== null) return durations;
+    log.warn('the database does not answer: earlier exports are not known', { domain });
+  } catch (error) {
+    log.warn('earlier exports are not known', { domain, failure: error instanceof Error ? error.name : 'unknown' });
+  } finally {
+    waited.abort();
+  }
+  return [];
+}
 
 /** One request with heartbeats: a worker that dies during it is noticed in seconds. */
 const withBeats = <Result>(request: (signal: AbortSignal) => Promise<Result>): Promise<Result> =>

@@ -21,6 +21,20 @@ export const recordOptions = {
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 
+/** The row of an ended run: tried for half a minute, because a person may wait for the end. */
+export const endOptions = {
+  ...recordOptions,
+  scheduleToCloseTimeout: '30s',
+  retry: { initialInterval: '500ms', maximumInterval: '5s' },
+} satisfies ActivityOptions;
+
+/** The same row, later: nothing waits for it. */
+export const lateRecordOptions = {
+  ...recordOptions,
+  scheduleToCloseTimeout: '24h',
+  retry: { initialInterval: '10s', maximumInterval: '5m' },
+} satisfies ActivityOptions;
+
 /** One request to the service that may be repeated. */
 export const requestOptions = {
   ...watched,

@@ -1,7 +1,6 @@
 import {
   CancellationScope,
   isCancellation,
-  log,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -9,7 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { factsTable } from '../model/details-text.ts';
-import { outcomeWith, type RollbackOutcome, type RunOutcome, whyEnded } from '../model/export/export-outcome.ts';
+import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../model/export/export-outcome.ts';
 import type {
   ExportPhase,
   ExportState,
@@ -20,10 +19,11 @@ import type {
 import { recordOptions, wholeVersionOptions } from './activity-options.ts';
 import { exportStateQuery } from './definitions.ts';
 import { endFacts, failureSummary } from './failure-summary.ts';
+import { recordOrLater } from './record-run.ts';
 import { showEnd, showPhase } from './search-attributes.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
 
-const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun'>>(recordOptions);
+const records = proxyActivities<Pick<Activities, 'planExport'>>(recordOptions);
 
 const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 
@@ -43,7 +43,7 @@ class Rollback {
   readonly #rollouts: RolloutResult[] = [];
   #phase: ExportPhase = 'starting';
   #contentDigest: string | null = null;
-  #end: { outcome: RunOutcome; reason: string } | null = null;
+  #ended: { outcome: RunOutcome; reason: string } | null = null;
 
   constructor(input: RollbackInput) {
     this.#input = input;
@@ -69,12 +69,11 @@ class Rollback {
   async run(): Promise<RollbackResult> {
     try {
       const result = await this.#rollBack();
-      this.#showEnd(result.outcome, whyEnded(result));
-      await this.#record(result.outcome, { previous: result.previous, rollouts: result.rollouts });
+      await this.#end(result.outcome, { previous: result.previous, rollouts: result.rollouts });
       return result;
     } catch (error) {
       const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
-      await CancellationScope.nonCancellable(() => this.#recordEnd(error, cancelled ? 'cancelled' : 'failed'));
+      await this.#end(cancelled ? 'cancelled' : 'failed', { error: failureSummary(error), rollouts: this.#rollouts });
       throw error;
     }
   }
@@ -123,17 +122,10 @@ class Rollback {
     this.#show();
   }
 
-  #showEnd(outcome: RunOutcome, reason: string): void {
-    this.#end = { outcome, reason };
-    this.#phase = 'done';
-    showEnd(outcome);
-    this.#show();
-  }
-
   #show(): void {
     const { org, domain, version, reason } = this.#input;
     const facts: [string, string][] = [
-      ...(this.#end ? endFacts(this.#end) : [['phase', `**${this.#phase}**`] as [string, string]]),
+      ...(this.#ended ? endFacts(this.#ended) : [['phase', `**${this.#phase}**`] as [string, string]]),
       ['version', version],
       ...(reason === null ? [] : [['reason of the rollback', reason] as [string, string]]),
       ...this.#rollouts.map(({ target, outcome, detail }): [string, string] => [target, `${outcome}: ${detail}`]),
@@ -141,36 +133,29 @@ class Rollback {
     setCurrentDetails(`**Rollback of ${domain}** (${org})\n\n${factsTable(facts)}`);
   }
 
-  async #recordEnd(error: unknown, outcome: 'cancelled' | 'failed'): Promise<void> {
-    const detail = { error: failureSummary(error), rollouts: this.#rollouts };
-    this.#showEnd(outcome, whyEnded(detail));
-    try {
-      await this.#record(outcome, detail);
-    } catch (failure) {
-      log.error('the rollback could not be recorded', { failure: failureSummary(failure) });
-    }
-  }
-
-  async #record(outcome: RollbackOutcome | 'cancelled' | 'failed', detail: object): Promise<void> {
+  async #end(outcome: RunOutcome, detail: EndDetail & { previous?: string | null }): Promise<void> {
+    this.#ended = { outcome, reason: whyEnded(detail) };
+    this.#phase = 'done';
+    showEnd(outcome);
+    this.#show();
     const { workflowId, runId } = workflowInfo();
     const { org, domain, version } = this.#input;
-    await records.recordExportRun.executeWithOptions({ ...recordOptions, summary: `record the run: ${outcome}` }, [
-      {
-        workflowId,
-        runId,
-        org,
-        domain,
-        startedAt: this.#startedAt.toISOString(),
-        finishedAt: new Date().toISOString(),
-        outcome,
-        jobId: null,
-        jobsStarted: 0,
-        version,
-        contentDigest: this.#contentDigest,
-        polls: 0,
-        detail: JSON.stringify(detail),
-        jobMs: null,
-      },
-    ]);
+    const row = {
+      workflowId,
+      runId,
+      org,
+      domain,
+      startedAt: this.#startedAt.toISOString(),
+      finishedAt: new Date().toISOString(),
+      outcome,
+      jobId: null,
+      jobsStarted: 0,
+      version,
+      contentDigest: this.#contentDigest,
+      polls: 0,
+      detail: JSON.stringify(detail),
+      jobMs: null,
+    };
+    await CancellationScope.nonCancellable(() => recordOrLater(row));
   }
 }

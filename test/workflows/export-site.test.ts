@@ -403,6 +403,25 @@ describe('exportSite', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'published', version, contentDigest: digest }]);
   });
 
+  it('ends as it ended while the database is away, and has its row written later', async () => {
+    let away = true;
+    const { activities, calls } = exportActivities({
+      recordExportRun: async () => {
+        if (away) throw ApplicationFailure.retryable('no connection', 'StoreUnavailable');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, input());
+      const result = await handle.result();
+      expect(result.outcome).toBe('published');
+      away = false;
+      const { workflowId, runId } = result;
+      const rest = env.client.workflow.getHandle(`record:acme:${result.domain}:${runId}`);
+      await rest.result();
+      expect(calls.recordExportRun?.at(-1)).toMatchObject({ workflowId, runId, outcome: 'published' });
+    });
+  });
+
   it('has its webhooks told although it is cancelled while its end is written', async () => {
     const recording = gate();
     const written = gate();
@@ -427,7 +446,9 @@ describe('exportSite', () => {
       const ended = handle.result();
       await recording.opened;
       await handle.cancel();
-      await untilStepIsCancelled(handle);
+      const cancelled = async () =>
+        (await handle.fetchHistory()).events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes);
+      await expect.poll(cancelled).toBe(true);
       written.open();
       const { outcome, version } = await ended;
       expect(outcome).toBe('published');

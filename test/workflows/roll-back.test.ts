@@ -66,6 +66,18 @@ describe('rollBack', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version, jobId: null, jobMs: null }]);
   });
 
+  it('succeeds while the database is away (E7)', async () => {
+    const { activities } = rollbackActivities({
+      recordExportRun: async () => {
+        throw ApplicationFailure.nonRetryable('no connection', 'StoreUnavailable');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { handle } = await startRollback(env.client, taskQueue, request(), refuse);
+      expect(await handle.result()).toMatchObject({ outcome: 'rolled-back' });
+    });
+  });
+
   it('touches nothing when the version is damaged or gone', async () => {
     const { activities, calls } = rollbackActivities({
       checkKeptVersion: async () => {
