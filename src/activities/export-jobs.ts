@@ -54,13 +54,13 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
    */
   async startJob(input: SiteInput & { parameters: ExportParameters }): Promise<{ jobId: string }> {
     const { siteVersion, paths } = input.parameters;
+    const { service } = organizationOf(deps, input.org);
     try {
       const request = {
         domain: input.domain,
         ...(siteVersion === undefined ? {} : { version: siteVersion }),
         ...(paths === undefined || paths.length === 0 ? {} : { paths }),
       };
-      const { service } = organizationOf(deps, input.org);
       const job = await withBeats((signal) => service.startExportJob(request, { signal }));
       return { jobId: job.jobId };
     } catch (error) {
@@ -70,8 +70,8 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
 
   /** Asks for the job's state once; a job the service does not know is `missing`. */
   async readJob(input: { org: string; jobId: string }): Promise<JobReading> {
+    const { service } = organizationOf(deps, input.org);
     try {
-      const { service } = organizationOf(deps, input.org);
       const job = await withBeats((signal) => service.getExportJob(input.jobId, { signal }));
       return { state: job.state, status: job.status, percent: job.percent, pageCount: job.pageCount, error: job.error };
     } catch (error) {
