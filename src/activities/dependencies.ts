@@ -23,6 +23,8 @@ export interface Site {
   domain: string;
   jobTimeoutMs: number;
   jobAttempts: number;
+  /** How long a start that may have arrived is repeated. */
+  startTimeoutMs: number;
   /** How long a version waits for a person's approval; null when it needs none. */
   approvalTimeoutMs: number | null;
   maxBytes: number;

@@ -13,6 +13,8 @@ export interface SitePlan {
   storeId: string;
   jobTimeoutMs: number;
   jobAttempts: number;
+  /** How long a start that may have arrived is repeated. */
+  startTimeoutMs: number;
   /** How long a version waits for a person's approval; null when it needs none. */
   approvalTimeoutMs: number | null;
   /** How long the site's last complete exports took at the service, the latest first. */
@@ -41,6 +43,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       storeId: deps.bundles.identity,
       jobTimeoutMs: site.jobTimeoutMs,
       jobAttempts: site.jobAttempts,
+      startTimeoutMs: site.startTimeoutMs,
       approvalTimeoutMs: site.approvalTimeoutMs,
       usualJobsMs: await usualJobs(deps, org, domain),
       targets: site.targets.map((target) => target.name),
@@ -50,7 +53,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
 
   /**
    * Starts a job with one request. Temporal retries only if the request certainly did not arrive; otherwise it fails
-   * with `StartUncertain`, and the workflow decides (architecture.md).
+   * with `StartUncertain` or `WorkerShutdown`, and the workflow decides (architecture.md).
    */
   async startJob(input: SiteInput & { parameters: ExportParameters }): Promise<{ jobId: string }> {
     const { siteVersion, paths } = input.parameters;
@@ -108,10 +111,9 @@ const withBeats = <Result>(request: (signal: AbortSignal) => Promise<Result>): P
   withHeartbeats(() => ({}), request);
 
 function startFailure(error: unknown): Error {
-  // The worker shut down or the activity was paused during the request, which may have arrived.
-  if (isTemporalFailure(error)) {
-    return error instanceof CancelledFailure ? error : permanent('StartUncertain', error.message);
-  }
+  // The worker shut down or the activity was paused during the request, which may have arrived: the workflow repeats it.
+  if (error instanceof CancelledFailure) return error;
+  if (isTemporalFailure(error)) return permanent('WorkerShutdown', error.message);
   const didNotArrive =
     error instanceof RateLimited ||
     (error instanceof ServerError && error.status === 503) ||

@@ -215,29 +215,55 @@ describe('exportSite', () => {
     });
   });
 
-  it('repeats a start whose arrival is unknown once, and shows the possible duplicate', async () => {
-    let starts = 0;
+  it('repeats a start that may have arrived at growing intervals, and counts each repetition', async () => {
+    const startedAt: number[] = [];
     const { activities } = exportActivities({
       startJob: async () => {
-        starts += 1;
-        if (starts === 1) throw ApplicationFailure.nonRetryable('connection reset', 'StartUncertain');
-        return { jobId: 'second' };
+        startedAt.push(await env.currentTimeMs());
+        if (startedAt.length <= 4) throw ApplicationFailure.nonRetryable('connection reset', 'StartUncertain');
+        return { jobId: 'fifth' };
       },
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const result = await (await start(taskQueue, input())).result();
-      expect(result).toMatchObject({ jobId: 'second', jobsStarted: 2, possibleDuplicates: 1 });
+      expect(result).toMatchObject({ jobId: 'fifth', jobsStarted: 5, possibleDuplicates: 4 });
     });
+    const pauses = startedAt.slice(1).map((at, index) => Math.floor((at - (startedAt[index] ?? 0)) / 10_000));
+    expect(pauses).toEqual([1, 2, 4, 8]);
+  });
 
-    const never = exportActivities({
+  it.each([
+    // 10, 20, 40, 80, 160, 320, then every 600 s, and once at the end of the hour.
+    ['an hour', 3_600_000, 12],
+    ['no time', 0, 1],
+  ])('fails as an uncertain start when it could not be sure for %s', async (_words, startTimeoutMs, starts) => {
+    const { activities, calls } = exportActivities({
+      planExport: async () => ({ ...sitePlan, startTimeoutMs }),
       startJob: async () => {
         throw ApplicationFailure.nonRetryable('connection reset', 'StartUncertain');
       },
     });
-    await withWorker(env, never.activities, async ({ taskQueue }) => {
-      await expect((await start(taskQueue, input())).result()).rejects.toThrow();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = (await start(taskQueue, input())).result();
+      await expect(result).rejects.toMatchObject({ cause: { cause: { type: 'StartUncertain' } } });
     });
-    expect(never.calls.startJob).toHaveLength(2);
+    expect(calls.startJob).toHaveLength(starts);
+  });
+
+  it('repeats a start at once when its worker shut down, which uses up no time', async () => {
+    let starts = 0;
+    const { activities } = exportActivities({
+      planExport: async () => ({ ...sitePlan, startTimeoutMs: 0 }),
+      startJob: async () => {
+        starts += 1;
+        if (starts <= 2) throw ApplicationFailure.nonRetryable('this attempt was ended', 'WorkerShutdown');
+        return { jobId: 'third' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ jobId: 'third', jobsStarted: 3, possibleDuplicates: 2 });
+    });
   });
 
   it('ends with the reasons when the archive is refused, and publishes nothing', async () => {
