@@ -165,13 +165,13 @@ export function sameParameters(a: ExportParameters, b: ExportParameters): boolea
 export interface Published {
   contentDigest: string;
   current: { version: string; contentDigest: string } | null;
-  /** The version that becomes current when a person releases the held site; null for none. */
+  /** While the site is held: the version that waits for the release, or a kept one of this content; null for none. */
   waiting: { version: string; contentDigest: string } | null;
 }
 
 /**
- * The version that has this content already; null when the content is new (E6). Only the current version counts, and
- * the one that waits while the site is held: A, B, A makes three versions.
+ * The version that has this content already; null when the content is new (E6). A, B, A makes three
+ * versions, unless the site is held: then what waits, or was rolled back from, is not published again.
  */
 export function versionWithContent({ contentDigest, current, waiting }: Published): string | null {
   if (current?.contentDigest === contentDigest) return current.version;
