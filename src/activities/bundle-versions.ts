@@ -39,7 +39,7 @@ export type FetchBundleResult = {
       current: Current | null;
       /** The version at which a person holds the site. */
       heldAt: string | null;
-      /** Published under that hold, but not in service. */
+      /** Not in service because of that hold: published under it, or of the same content and kept. */
       waiting: { version: string; contentDigest: string } | null;
     }
   | { ok: false; reasons: Reason[] }
@@ -199,7 +199,7 @@ async function keepOrDiscard(
     return { ok: false as const, pages, files, archive, reasons: report.reasons.slice(0, reasonsInResult) };
   }
   const current = await deps.bundles.current(input.domain);
-  const published = { contentDigest, current, ...(await holdOf(deps, input.domain)) };
+  const published = { contentDigest, current, ...(await holdOf(deps, input.domain, contentDigest)) };
   if (!input.force && versionWithContent(published) !== null) {
     // Nothing changed, so nothing will be published (E6).
     await deps.bundles.discardStaged(input.stageId);
@@ -216,14 +216,17 @@ async function keepOrDiscard(
   return { ok: true as const, pages, files, archive, ...published };
 }
 
-async function holdOf({ bundles }: ActivityDependencies, domain: string) {
+/**
+ * The hold, and the version that has the content besides the held one: the one that waits for the release or, when none
+ * waits, any that is kept, such as the one that was rolled back from.
+ */
+async function holdOf({ bundles }: ActivityDependencies, domain: string, contentDigest: string) {
   const hold = await bundles.holds.of(domain);
-  if (!hold?.waiting) return { heldAt: hold?.version ?? null, waiting: null };
-  const { version } = hold;
+  if (hold === null) return { heldAt: null, waiting: null };
   // The waiting version may have been removed by hand.
-  const manifest = await bundles.manifest(domain, hold.waiting).catch(ignoring(NoSuchVersion));
-  const waiting = manifest && { version: manifest.version, contentDigest: manifest.contentDigest };
-  return { heldAt: version, waiting };
+  const waiting = hold.waiting && (await bundles.manifest(domain, hold.waiting).catch(ignoring(NoSuchVersion)));
+  const kept = waiting || (await bundles.versions(domain)).find((found) => found.contentDigest === contentDigest);
+  return { heldAt: hold.version, waiting: kept ? { version: kept.version, contentDigest: kept.contentDigest } : null };
 }
 
 /** Turns errors of a class into null. */

@@ -15,7 +15,7 @@ import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { RolloutTarget } from '../rollout/rollout-target.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
 import { subscribedTo, type Webhook } from '../webhooks/webhook.ts';
-import { permanent } from './failures.ts';
+import { notConfigured, permanent } from './failures.ts';
 import type { PermitSource } from './leases.ts';
 
 /** A site as the worker's configuration describes it. */
@@ -23,6 +23,8 @@ export interface Site {
   domain: string;
   jobTimeoutMs: number;
   jobAttempts: number;
+  /** How long a start that may have arrived is repeated. */
+  startTimeoutMs: number;
   /** How long a version waits for a person's approval; null when it needs none. */
   approvalTimeoutMs: number | null;
   maxBytes: number;
@@ -78,7 +80,7 @@ export interface ActivityDependencies {
 
 export function organizationOf(deps: ActivityDependencies, org: string): Organization {
   const found = deps.organizations.find((candidate) => candidate.id === org);
-  if (!found) throw permanent('InvalidInput', `organization ${org} is not in this worker's configuration`);
+  if (!found) throw notConfigured('InvalidInput', `organization ${org} is not in this worker's configuration`);
   return found;
 }
 
@@ -91,13 +93,14 @@ export function webhooksFor({ organizations }: ActivityDependencies, org: string
 /** Throws when the configuration no longer has spare requests: a worker may be older than a schedule. */
 export function spareUseOf(deps: ActivityDependencies, org: string): SpareUse {
   const { spare } = organizationOf(deps, org);
-  if (spare === null) throw permanent('InvalidInput', 'spare requests are not used: budget.spare is not configured');
+  if (spare === null)
+    throw notConfigured('InvalidInput', 'spare requests are not used: budget.spare is not configured');
   return spare;
 }
 
 export function siteOf(deps: ActivityDependencies, org: string, domain: string): Site {
   const found = organizationOf(deps, org).sites.find((site) => site.domain === domain);
-  if (!found) throw permanent('UnknownSite', `site ${domain} is not in the worker's configuration of ${org}`);
+  if (!found) throw notConfigured('UnknownSite', `site ${domain} is not in the worker's configuration of ${org}`);
   return found;
 }
 

@@ -1,4 +1,5 @@
-import { activityInfo } from '@temporalio/activity';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { activityInfo, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { ExportParameters } from '../model/export/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
@@ -12,6 +13,8 @@ export interface SitePlan {
   storeId: string;
   jobTimeoutMs: number;
   jobAttempts: number;
+  /** How long a start that may have arrived is repeated. */
+  startTimeoutMs: number;
   /** How long a version waits for a person's approval; null when it needs none. */
   approvalTimeoutMs: number | null;
   /** How long the site's last complete exports took at the service, the latest first. */
@@ -24,6 +27,7 @@ export interface SitePlan {
 
 /** How many exports the polls of the next one learn from. */
 const learntFrom = 10;
+const databaseAnswersWithinMs = 3_000;
 
 interface SiteInput {
   org: string;
@@ -39,8 +43,9 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       storeId: deps.bundles.identity,
       jobTimeoutMs: site.jobTimeoutMs,
       jobAttempts: site.jobAttempts,
+      startTimeoutMs: site.startTimeoutMs,
       approvalTimeoutMs: site.approvalTimeoutMs,
-      usualJobsMs: await deps.runs.jobDurations(org, domain, learntFrom),
+      usualJobsMs: await usualJobs(deps, org, domain),
       targets: site.targets.map((target) => target.name),
       webhooks: webhooksFor(deps, org, 'export.finished'),
     };
@@ -48,17 +53,17 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
 
   /**
    * Starts a job with one request. Temporal retries only if the request certainly did not arrive; otherwise it fails
-   * with `StartUncertain`, and the workflow decides (architecture.md).
+   * with `StartUncertain` or `WorkerShutdown`, and the workflow decides (architecture.md).
    */
   async startJob(input: SiteInput & { parameters: ExportParameters }): Promise<{ jobId: string }> {
     const { siteVersion, paths } = input.parameters;
+    const { service } = organizationOf(deps, input.org);
     try {
       const request = {
         domain: input.domain,
         ...(siteVersion === undefined ? {} : { version: siteVersion }),
         ...(paths === undefined || paths.length === 0 ? {} : { paths }),
       };
-      const { service } = organizationOf(deps, input.org);
       const job = await withBeats((signal) => service.startExportJob(request, { signal }));
       return { jobId: job.jobId };
     } catch (error) {
@@ -68,8 +73,8 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
 
   /** Asks for the job's state once; a job the service does not know is `missing`. */
   async readJob(input: { org: string; jobId: string }): Promise<JobReading> {
+    const { service } = organizationOf(deps, input.org);
     try {
-      const { service } = organizationOf(deps, input.org);
       const job = await withBeats((signal) => service.getExportJob(input.jobId, { signal }));
       return { state: job.state, status: job.status, percent: job.percent, pageCount: job.pageCount, error: job.error };
     } catch (error) {
@@ -84,15 +89,31 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
 
 export type JobReading = Omit<ExportJob, 'state' | 'jobId'> & { state: ExportJob['state'] | 'missing' };
 
+/** None while the database is away: polls are only spaced less well then, and exports do not need it. */
+async function usualJobs({ runs }: ActivityDependencies, org: string, domain: string): Promise<number[]> {
+  const waited = new AbortController();
+  try {
+    const tooLate = sleep(databaseAnswersWithinMs, null, { signal: waited.signal });
+    tooLate.catch(() => {});
+    const durations = await Promise.race([runs.jobDurations(org, domain, learntFrom), tooLate]);
+    if (durations !== null) return durations;
+    log.warn('the database does not answer: earlier exports are not known', { domain });
+  } catch (error) {
+    log.warn('earlier exports are not known', { domain, failure: error instanceof Error ? error.name : 'unknown' });
+  } finally {
+    waited.abort();
+  }
+  return [];
+}
+
 /** One request with heartbeats: a worker that dies during it is noticed in seconds. */
 const withBeats = <Result>(request: (signal: AbortSignal) => Promise<Result>): Promise<Result> =>
   withHeartbeats(() => ({}), request);
 
 function startFailure(error: unknown): Error {
-  // The worker shut down or the activity was paused during the request, which may have arrived.
-  if (isTemporalFailure(error)) {
-    return error instanceof CancelledFailure ? error : permanent('StartUncertain', error.message);
-  }
+  // The worker shut down or the activity was paused during the request, which may have arrived: the workflow repeats it.
+  if (error instanceof CancelledFailure) return error;
+  if (isTemporalFailure(error)) return permanent('WorkerShutdown', error.message);
   const didNotArrive =
     error instanceof RateLimited ||
     (error instanceof ServerError && error.status === 503) ||

@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { FailureType } from '../model/failure-types.ts';
 
@@ -20,6 +21,18 @@ export function transient(type: FailureType, message: string, retryInMs?: number
     nonRetryable: false,
     ...(retryInMs === undefined ? {} : { nextRetryDelay: Math.min(retryInMs, longestRetryMs) }),
   });
+}
+
+/** One try every ten seconds for five minutes. */
+const unconfigured = { tries: 31, retryInMs: 10_000 };
+
+/**
+ * What this worker's configuration lacks. Another worker may have it, or this one after a restart: tried again for five
+ * minutes, then permanent.
+ */
+export function notConfigured(type: FailureType, message: string): ApplicationFailure {
+  if (activityInfo().attempt >= unconfigured.tries) return permanent(type, message);
+  return transient(type, message, unconfigured.retryInMs);
 }
 
 /** Whether a failure is already fit for a history, so that it passes through. */

@@ -5,7 +5,7 @@ import type { ReadingKind } from '../model/sync/pass-kind.ts';
 import type { PassBounds } from '../model/sync/plan-slices.ts';
 import type { SyncProgress } from '../model/sync/sync.ts';
 import { type ActivityDependencies, organizationOf, requireStore, webhooksFor } from './dependencies.ts';
-import { permanent } from './failures.ts';
+import { notConfigured } from './failures.ts';
 
 export interface BeginPassInput {
   org: string;
@@ -46,9 +46,13 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
   async beginPass(input: BeginPassInput): Promise<BegunPass> {
     const { org, project, pass, passId } = input;
     if (!organizationOf(deps, org).projects.includes(project)) {
+      const failure = notConfigured(
+        'UnknownProject',
+        `project ${project} is not in the worker's configuration of ${org}`,
+      );
       // Every run leaves a row, this one too (X4).
-      await recordRefusal(deps, input);
-      throw permanent('UnknownProject', `project ${project} is not in the worker's configuration of ${org}`);
+      if (failure.nonRetryable) await recordRefusal(deps, input);
+      throw failure;
     }
     const { workflowExecution } = Context.current().info;
     const { bounds, slices } = await firstPlan(deps, input);

@@ -84,7 +84,7 @@ export interface SiteConfig {
   /** Bare host name, lower case. */
   domain: string;
   schedule?: Schedule;
-  job: { timeoutMs: number; attempts: number };
+  job: { timeoutMs: number; attempts: number; startTimeoutMs: number };
   bundle: {
     maxBytes: number;
     maxFiles: number;

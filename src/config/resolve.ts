@@ -156,7 +156,7 @@ function resolveSite(site: OrganizationInput['sites'][number], absolute: (relati
   return {
     domain,
     ...(schedule && { schedule: resolveSchedule(schedule) }),
-    job: { timeoutMs: job.timeout, attempts: job.attempts },
+    job: { timeoutMs: job.timeout, attempts: job.attempts, startTimeoutMs: job.startTimeout },
     bundle: {
       maxBytes: bundle.maxBytes,
       maxFiles: bundle.maxFiles,

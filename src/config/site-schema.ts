@@ -63,6 +63,9 @@ export const siteSchema = z.strictObject({
       attempts: wholeNumber(1, 100)
         .default(3)
         .describe('How many jobs are started at most when they fail, vanish or take too long.'),
+      startTimeout: duration({ min: '0s', max: '7d' })
+        .prefault('1h')
+        .describe('How long a start is repeated whose answer was lost; each repetition may start another job.'),
     })
     .prefault({})
     .describe("The service's export job."),

@@ -1,3 +1,4 @@
+import type { ExportOutcome } from './export/export-outcome.ts';
 import type { EntryCounts } from './sync/entry-counts.ts';
 import type { ReadingKind } from './sync/pass-kind.ts';
 
@@ -25,7 +26,7 @@ export interface PassFinished {
 export interface ExportFinished {
   org: string;
   domain: string;
-  outcome: 'published' | 'unchanged' | 'rejected' | 'failed' | 'cancelled';
+  outcome: ExportOutcome | 'failed' | 'cancelled';
   version: string | null;
   contentDigest: string | null;
   url: string | null;

@@ -14,6 +14,10 @@ export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
 export const webhookWorkflowId = (org: string, webhook: string, messageId: string): string =>
   `webhook:${org}:${webhook}:${messageId}`;
 
+/** One workflow per row that could not be written when its run ended. */
+export const recordWorkflowId = (org: string, domain: string, runId: string): string =>
+  `record:${org}:${domain}:${runId}`;
+
 /** Names under which the workflows are registered and started. */
 export const workflowTypes = {
   exportSite: 'exportSite',
@@ -23,6 +27,7 @@ export const workflowTypes = {
   runScheduled: 'runScheduled',
   checkKey: 'checkKey',
   deliverWebhook: 'deliverWebhook',
+  recordRun: 'recordRun',
 } as const;
 
 /** Search attributes that every cluster needs (architecture.md), all of type Keyword. */
@@ -31,4 +36,5 @@ export const searchAttributes = {
   domain: 'DocferryDomain',
   project: 'DocferryProject',
   phase: 'DocferryPhase',
+  outcome: 'DocferryOutcome',
 } as const;

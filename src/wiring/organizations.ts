@@ -48,6 +48,7 @@ function siteOf(site: SiteConfig, publicUrl: string): Site {
     domain: site.domain,
     jobTimeoutMs: site.job.timeoutMs,
     jobAttempts: site.job.attempts,
+    startTimeoutMs: site.job.startTimeoutMs,
     approvalTimeoutMs: site.approval?.timeoutMs ?? null,
     maxBytes: site.bundle.maxBytes,
     maxFiles: site.bundle.maxFiles,

@@ -21,6 +21,20 @@ export const recordOptions = {
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 
+/** The row of an ended run: tried for half a minute, because a person may wait for the end. */
+export const endOptions = {
+  ...recordOptions,
+  scheduleToCloseTimeout: '30s',
+  retry: { initialInterval: '500ms', maximumInterval: '5s' },
+} satisfies ActivityOptions;
+
+/** The same row, later: nothing waits for it. */
+export const lateRecordOptions = {
+  ...recordOptions,
+  scheduleToCloseTimeout: '24h',
+  retry: { initialInterval: '10s', maximumInterval: '5m' },
+} satisfies ActivityOptions;
+
 /** One request to the service that may be repeated. */
 export const requestOptions = {
   ...watched,
@@ -57,12 +71,12 @@ export const storeOptions = {
 /** As `storeOptions`, for steps that read a whole version, perhaps from a bucket. */
 export const wholeVersionOptions = { ...storeOptions, startToCloseTimeout: '1h' } satisfies ActivityOptions;
 
-/** A target that failed four times is reported as failed; the others go on. */
+/** The activity itself ends with the fourth failure; the limit here is for workers that die of it. */
 export const rolloutOptions = {
   ...watched,
   startToCloseTimeout: '1h',
   scheduleToCloseTimeout: '2h',
-  retry: { initialInterval: '1s', maximumInterval: '30s', maximumAttempts: 4 },
+  retry: { initialInterval: '1s', maximumInterval: '30s', maximumAttempts: 34 },
 } satisfies ActivityOptions;
 
 /** Requests to the service under a lease: outages are waited out for a day, because nothing is lost by waiting. */

@@ -8,6 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { outcomeWith, whyEnded } from '../model/export/export-outcome.ts';
 import {
   becomesCurrent,
   type ExportInput,
@@ -33,13 +34,14 @@ import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
 import { KeyGate } from './key-gate.ts';
 import { type FetchedBundle, Publication, type VerifiedBundle } from './publication.ts';
+import { recordOrLater } from './record-run.ts';
 import { ExportJob } from './run-job.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
 
 type SitePlan = Awaited<ReturnType<Activities['planExport']>>;
 type Published = Pick<ExportResult, 'version' | 'contentDigest' | 'url'> & { held?: string | null };
 
-const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun'>>(recordOptions);
+const records = proxyActivities<Pick<Activities, 'planExport'>>(recordOptions);
 
 const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 
@@ -112,6 +114,16 @@ class SiteExport {
 
   /** The result, or null when the history has grown long and the run should continue as new. */
   async run(): Promise<ExportResult | null> {
+    const result = await this.#export();
+    if (result === null) return null;
+    const detail = { reasons: result.reasons, rollouts: result.rollouts };
+    const notInService = result.held === null ? '' : `not in service: held at ${result.held}`;
+    this.view.end(result.outcome, whyEnded(detail) || notInService);
+    await CancellationScope.nonCancellable(() => this.#record(result.outcome, result, detail));
+    return result;
+  }
+
+  async #export(): Promise<ExportResult | null> {
     try {
       this.view.show();
       const settings = await this.#plan();
@@ -119,10 +131,7 @@ class SiteExport {
       if (jobId === null) return null;
       this.view.enter('fetching');
       const fetched = await this.#fetch(jobId);
-      const result = fetched.ok ? await this.#publish(jobId, fetched, settings) : this.#rejected(jobId, fetched);
-      await this.#record(result.outcome, result, { reasons: result.reasons, rollouts: result.rollouts });
-      this.view.enter('done');
-      return result;
+      return fetched.ok ? await this.#publish(jobId, fetched, settings) : this.#rejected(jobId, fetched);
     } catch (error) {
       const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
       await CancellationScope.nonCancellable(() => this.#cleanUp(error, cancelled));
@@ -219,6 +228,7 @@ class SiteExport {
       reasons: [],
       held: null,
       ...found,
+      outcome: outcomeWith(found.outcome, this.view.rollouts),
     };
   }
 
@@ -230,8 +240,10 @@ class SiteExport {
   /** Removes an unapproved version, records the run, removes the download. Failures here never hide the original one. */
   async #cleanUp(error: unknown, cancelled: boolean): Promise<void> {
     const detail = { error: failureSummary(error), rollouts: this.view.rollouts };
+    const outcome = cancelled ? 'cancelled' : 'failed';
+    this.view.end(outcome, whyEnded(detail));
     const steps = [() => this.#publication.withdraw()];
-    steps.push(() => this.#record(cancelled ? 'cancelled' : 'failed', this.#publication.published, detail));
+    steps.push(() => this.#record(outcome, this.#publication.published, detail));
     if (this.progress.storeId !== '') steps.push(() => this.#publication.discardStaged());
     for (const step of steps) {
       try {
@@ -250,25 +262,23 @@ class SiteExport {
     const { workflowId, runId } = workflowInfo();
     const { org, domain } = this.#input;
     const { possibleDuplicates } = this.progress;
-    await records.recordExportRun.executeWithOptions({ ...recordOptions, summary: `record the run: ${outcome}` }, [
-      {
-        workflowId,
-        runId,
-        org,
-        domain,
-        startedAt: new Date(this.progress.startedAt).toISOString(),
-        finishedAt: new Date().toISOString(),
-        outcome,
-        jobId: this.progress.jobId,
-        jobsStarted: this.progress.jobsStarted,
-        version: result?.version ?? null,
-        contentDigest: result?.contentDigest ?? null,
-        polls: this.progress.polls,
-        detail: JSON.stringify(possibleDuplicates > 0 ? { ...detail, possibleDuplicates } : detail),
-        // Exports of a few pages say nothing about whole exports.
-        jobMs: (this.#input.parameters.paths ?? []).length === 0 ? (this.progress.jobMs ?? null) : null,
-      },
-    ]);
+    await recordOrLater({
+      workflowId,
+      runId,
+      org,
+      domain,
+      startedAt: new Date(this.progress.startedAt).toISOString(),
+      finishedAt: new Date().toISOString(),
+      outcome,
+      jobId: this.progress.jobId,
+      jobsStarted: this.progress.jobsStarted,
+      version: result?.version ?? null,
+      contentDigest: result?.contentDigest ?? null,
+      polls: this.progress.polls,
+      detail: JSON.stringify(possibleDuplicates > 0 ? { ...detail, possibleDuplicates } : detail),
+      // Exports of a few pages say nothing about whole exports.
+      jobMs: (this.#input.parameters.paths ?? []).length === 0 ? (this.progress.jobMs ?? null) : null,
+    });
     const { version = null, contentDigest = null, url = null, held = null } = result ?? {};
     const timestamp = new Date().toISOString();
     const data = { org, domain, outcome, version, contentDigest, url, held, workflowId, runId };

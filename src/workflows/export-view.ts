@@ -1,6 +1,7 @@
 import { setCurrentDetails } from '@temporalio/workflow';
 import { barText, clockTime, factsTable } from '../model/details-text.ts';
 import { changesMarkdown } from '../model/export/content-changes.ts';
+import type { RunOutcome } from '../model/export/export-outcome.ts';
 import type {
   AwaitedApproval,
   ExportInput,
@@ -10,7 +11,8 @@ import type {
   RolloutResult,
 } from '../model/export/site-export.ts';
 import { type Transfer, transferTableRows } from '../model/export/transfer.ts';
-import { showPhase } from './search-attributes.ts';
+import { endFacts } from './failure-summary.ts';
+import { showEnd, showPhase } from './search-attributes.ts';
 
 /** What people see of an export: the query `state`, Current Details, and the phase as a search attribute. */
 export class ExportView {
@@ -21,6 +23,7 @@ export class ExportView {
   #unauthorized: ExportState['unauthorized'] = null;
   #approval: AwaitedApproval | null = null;
   #download: Transfer | null = null;
+  #end: { outcome: RunOutcome; reason: string } | null = null;
   version: string | null = null;
   readonly rollouts: RolloutResult[] = [];
 
@@ -61,6 +64,15 @@ export class ExportView {
     this.show();
   }
 
+  /** Shows how and why the run ends; called once. */
+  end(outcome: RunOutcome, reason: string): void {
+    this.#end = { outcome, reason };
+    this.#phase = 'done';
+    this.#download = null;
+    showEnd(outcome);
+    this.show();
+  }
+
   /** The phase that `fetchBundle` announced; ignored when it comes late from an ended attempt. */
   announce(phase: ExportPhase): void {
     if (this.#phase === 'fetching' && phase === 'verifying') this.enter(phase);
@@ -95,13 +107,14 @@ export class ExportView {
 
   show(): void {
     const { jobId, percent, pageCount, polls, jobsStarted, possibleDuplicates } = this.#progress;
-    const facts: [string, string][] = [['phase', `**${this.#phase}**`]];
+    const facts: [string, string][] = this.#end ? endFacts(this.#end) : [['phase', `**${this.#phase}**`]];
     if (this.#unauthorized) {
       const { since, nextTryAt } = this.#unauthorized;
       facts.push(['API key', `refused (401) since ${clockTime(since)}, tried again at ${clockTime(nextTryAt)}`]);
     }
     const exported = pageCount === null ? '' : `${pageCount} pages`;
-    const done = percent === null ? '' : `${barText(percent)} ${Math.round(percent)} %`;
+    // How far the job was says nothing about a run that has ended.
+    const done = percent === null || this.#end ? '' : `${barText(percent)} ${Math.round(percent)} %`;
     if (exported || done) facts.push(['progress', [done, exported].filter(Boolean).join(', ')]);
     if (this.#nextPoll) {
       const { at, reason, expectedAt } = this.#nextPoll;

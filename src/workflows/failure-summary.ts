@@ -1,4 +1,11 @@
-import { ApplicationFailure, rootCause, TemporalFailure, TimeoutFailure } from '@temporalio/common';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  rootCause,
+  TemporalFailure,
+  TimeoutFailure,
+  TimeoutType,
+} from '@temporalio/common';
 
 /** `Type: message` of the original failure, for a row in the store; activities keep secrets out of both. */
 export function failureSummary(error: unknown): string {
@@ -13,9 +20,11 @@ export function failureType(error: unknown): string | null {
   return cause instanceof ApplicationFailure ? (cause.type ?? null) : null;
 }
 
-/** Whether an activity ran out of time, as it does when its worker died. */
+/** Whether an attempt ran out of time, as it does when its worker died. */
 export function timedOut(error: unknown): boolean {
-  return innermost(error) instanceof TimeoutFailure;
+  // The server may name the failure of an earlier attempt as its cause.
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  return cause instanceof TimeoutFailure && cause.timeoutType !== TimeoutType.SCHEDULE_TO_CLOSE;
 }
 
 /** The original failure: Temporal wraps it once for every layer it passes. */
@@ -23,4 +32,13 @@ export function innermost(error: unknown): unknown {
   let current = error;
   while (current instanceof TemporalFailure && current.cause) current = current.cause;
   return current;
+}
+
+/** Longest reason in Current Details, in characters. */
+const reasonLength = 300;
+
+/** The first lines of Current Details of a run that has ended. */
+export function endFacts({ outcome, reason }: { outcome: string; reason: string }): [string, string][] {
+  const facts: [string, string][] = [['outcome', `**${outcome}**`]];
+  return reason === '' ? facts : [...facts, ['reason', reason.slice(0, reasonLength)]];
 }

@@ -1,7 +1,6 @@
 import {
   CancellationScope,
   isCancellation,
-  log,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -9,6 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { factsTable } from '../model/details-text.ts';
+import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../model/export/export-outcome.ts';
 import type {
   ExportPhase,
   ExportState,
@@ -18,11 +18,12 @@ import type {
 } from '../model/export/site-export.ts';
 import { recordOptions, wholeVersionOptions } from './activity-options.ts';
 import { exportStateQuery } from './definitions.ts';
-import { failureSummary } from './failure-summary.ts';
-import { showPhase } from './search-attributes.ts';
+import { endFacts, failureSummary } from './failure-summary.ts';
+import { recordOrLater } from './record-run.ts';
+import { showEnd, showPhase } from './search-attributes.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
 
-const records = proxyActivities<Pick<Activities, 'planExport' | 'recordExportRun'>>(recordOptions);
+const records = proxyActivities<Pick<Activities, 'planExport'>>(recordOptions);
 
 const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 
@@ -42,6 +43,7 @@ class Rollback {
   readonly #rollouts: RolloutResult[] = [];
   #phase: ExportPhase = 'starting';
   #contentDigest: string | null = null;
+  #ended: { outcome: RunOutcome; reason: string } | null = null;
 
   constructor(input: RollbackInput) {
     this.#input = input;
@@ -67,12 +69,11 @@ class Rollback {
   async run(): Promise<RollbackResult> {
     try {
       const result = await this.#rollBack();
-      await this.#record('rolled-back', { previous: result.previous, rollouts: result.rollouts });
-      this.#enter('done');
+      await this.#end(result.outcome, { previous: result.previous, rollouts: result.rollouts });
       return result;
     } catch (error) {
       const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
-      await CancellationScope.nonCancellable(() => this.#recordEnd(error, cancelled ? 'cancelled' : 'failed'));
+      await this.#end(cancelled ? 'cancelled' : 'failed', { error: failureSummary(error), rollouts: this.#rollouts });
       throw error;
     }
   }
@@ -106,7 +107,7 @@ class Rollback {
       runId,
       org,
       domain,
-      outcome: 'rolled-back',
+      outcome: outcomeWith('rolled-back', this.#rollouts),
       version,
       previous: current,
       ...rolledBack,
@@ -124,42 +125,37 @@ class Rollback {
   #show(): void {
     const { org, domain, version, reason } = this.#input;
     const facts: [string, string][] = [
-      ['phase', `**${this.#phase}**`],
+      ...(this.#ended ? endFacts(this.#ended) : [['phase', `**${this.#phase}**`] as [string, string]]),
       ['version', version],
-      ...(reason === null ? [] : [['reason', reason] as [string, string]]),
+      ...(reason === null ? [] : [['reason of the rollback', reason] as [string, string]]),
       ...this.#rollouts.map(({ target, outcome, detail }): [string, string] => [target, `${outcome}: ${detail}`]),
     ];
     setCurrentDetails(`**Rollback of ${domain}** (${org})\n\n${factsTable(facts)}`);
   }
 
-  async #recordEnd(error: unknown, outcome: 'cancelled' | 'failed'): Promise<void> {
-    try {
-      await this.#record(outcome, { error: failureSummary(error), rollouts: this.#rollouts });
-    } catch (failure) {
-      log.error('the rollback could not be recorded', { failure: failureSummary(failure) });
-    }
-  }
-
-  async #record(outcome: 'rolled-back' | 'cancelled' | 'failed', detail: object): Promise<void> {
+  async #end(outcome: RunOutcome, detail: EndDetail & { previous?: string | null }): Promise<void> {
+    this.#ended = { outcome, reason: whyEnded(detail) };
+    this.#phase = 'done';
+    showEnd(outcome);
+    this.#show();
     const { workflowId, runId } = workflowInfo();
     const { org, domain, version } = this.#input;
-    await records.recordExportRun.executeWithOptions({ ...recordOptions, summary: `record the run: ${outcome}` }, [
-      {
-        workflowId,
-        runId,
-        org,
-        domain,
-        startedAt: this.#startedAt.toISOString(),
-        finishedAt: new Date().toISOString(),
-        outcome,
-        jobId: null,
-        jobsStarted: 0,
-        version,
-        contentDigest: this.#contentDigest,
-        polls: 0,
-        detail: JSON.stringify(detail),
-        jobMs: null,
-      },
-    ]);
+    const row = {
+      workflowId,
+      runId,
+      org,
+      domain,
+      startedAt: this.#startedAt.toISOString(),
+      finishedAt: new Date().toISOString(),
+      outcome,
+      jobId: null,
+      jobsStarted: 0,
+      version,
+      contentDigest: this.#contentDigest,
+      polls: 0,
+      detail: JSON.stringify(detail),
+      jobMs: null,
+    };
+    await CancellationScope.nonCancellable(() => recordOrLater(row));
   }
 }

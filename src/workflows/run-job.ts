@@ -6,15 +6,15 @@ import type { ExportInput, ExportProgress } from '../model/export/site-export.ts
 import { observedDuration } from '../model/export/usual-duration.ts';
 import { requestOptions, startOptions } from './activity-options.ts';
 import type { ExportView } from './export-view.ts';
-import { failureType, timedOut } from './failure-summary.ts';
+import { failureSummary, failureType, timedOut } from './failure-summary.ts';
 import type { KeyGate } from './key-gate.ts';
 
 const starts = proxyActivities<Pick<Activities, 'startJob'>>(startOptions);
 
 const reads = proxyActivities<Pick<Activities, 'readJob'>>(requestOptions);
 
-/** A start that may or may not have arrived is repeated once (architecture.md). */
-const uncertainStarts = 1;
+/** Pause before a start that may have arrived is repeated: 10 s at first, then growing to 10 min. */
+const repeatPauseMs = (repetition: number): number => Math.min(10 * 60_000, 10_000 * 2 ** (repetition - 1));
 /** Pause before another job replaces a failed one (E2): 3 s at first, then growing. */
 const restartPauseMs = (failures: number): number => Math.min(5 * 60_000, 3_000 * 4 ** (failures - 1));
 
@@ -22,6 +22,7 @@ const restartPauseMs = (failures: number): number => Math.min(5 * 60_000, 3_000 
 interface JobSettings {
   jobTimeoutMs: number;
   jobAttempts: number;
+  startTimeoutMs: number;
   usualJobsMs: readonly number[];
 }
 
@@ -56,7 +57,10 @@ export class ExportJob {
   async complete(settings: JobSettings): Promise<string | null> {
     for (;;) {
       const { jobId, jobStartedAt } = this.#progress;
-      const job = jobId === null || jobStartedAt === null ? await this.#startJob() : { jobId, jobStartedAt };
+      const job =
+        jobId === null || jobStartedAt === null
+          ? await this.#startJob(settings.startTimeoutMs)
+          : { jobId, jobStartedAt };
       this.#view.enter('rendering');
       const end = await this.#follow(job.jobId, job.jobStartedAt, settings);
       if (end.kind === 'continue-as-new') return null;
@@ -71,9 +75,11 @@ export class ExportJob {
     }
   }
 
-  async #startJob(): Promise<{ jobId: string; jobStartedAt: number }> {
+  /** Repeats a start that may have arrived for `repeatForMs`: each repetition may leave another job at the service. */
+  async #startJob(repeatForMs: number): Promise<{ jobId: string; jobStartedAt: number }> {
     const { org, domain, parameters } = this.#input;
-    for (let uncertain = 0; ; uncertain += 1) {
+    let uncertainSince: number | null = null;
+    for (let repetitions = 0; ; ) {
       this.#progress.jobsStarted += 1;
       try {
         const { jobId } = await this.#key.through(() =>
@@ -93,9 +99,21 @@ export class ExportJob {
         });
         return { jobId, jobStartedAt };
       } catch (error) {
-        if (!mayHaveStarted(error) || uncertain >= uncertainStarts) throw error;
+        if (!mayHaveStarted(error)) throw error;
+        // A worker that shuts down says nothing about the service.
+        const byWorker = failureType(error) === 'WorkerShutdown';
+        uncertainSince ??= byWorker ? null : Date.now();
+        const leftMs = uncertainSince === null ? 0 : uncertainSince + repeatForMs - Date.now();
+        // Not a number when a worker of an earlier version has planned the run.
+        if (!byWorker && !(leftMs > 0)) throw error;
         this.#progress.possibleDuplicates += 1;
         this.#view.show();
+        if (byWorker) continue;
+        repetitions += 1;
+        const summary = summaryText(
+          `the start may have arrived, repeated for ${spanText(leftMs)}: ${failureSummary(error)}`,
+        );
+        await sleep(Math.min(repeatPauseMs(repetitions), leftMs), { summary });
       }
     }
   }
@@ -160,7 +178,8 @@ export class ExportJob {
 
 /** Whether a failed start may still have made a job. */
 function mayHaveStarted(error: unknown): boolean {
-  return failureType(error) === 'StartUncertain' || timedOut(error);
+  const type = failureType(error);
+  return type === 'StartUncertain' || type === 'WorkerShutdown' || timedOut(error);
 }
 
 /** Names a status that is not in the interface and so counted as running: it may be the service's word for done. */

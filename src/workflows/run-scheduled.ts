@@ -14,6 +14,7 @@ import {
   startChild,
 } from '@temporalio/workflow';
 import { factsTable } from '../model/details-text.ts';
+import { failedTargets } from '../model/export/export-outcome.ts';
 import type { ExportResult } from '../model/export/site-export.ts';
 import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/schedule/schedule-target.ts';
 import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
@@ -92,7 +93,7 @@ function optionsOf(target: ScheduleTarget) {
 }
 
 function exportEnding({ outcome, version, rollouts, reasons }: ExportResult): Ending {
-  const failed = rollouts.filter((rollout) => rollout.outcome === 'failed').map(({ target }) => target);
+  const failed = failedTargets(rollouts);
   const detail = [
     version ?? '',
     failed.length === 0 ? '' : `not rolled out to ${failed.join(', ')}`,

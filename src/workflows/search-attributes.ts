@@ -1,5 +1,6 @@
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import { upsertSearchAttributes } from '@temporalio/workflow';
+import type { RunOutcome } from '../model/export/export-outcome.ts';
 import { searchAttributes } from '../model/workflow-ids.ts';
 
 const keys = {
@@ -7,11 +8,20 @@ const keys = {
   domain: defineSearchAttributeKey(searchAttributes.domain, 'KEYWORD'),
   project: defineSearchAttributeKey(searchAttributes.project, 'KEYWORD'),
   phase: defineSearchAttributeKey(searchAttributes.phase, 'KEYWORD'),
+  outcome: defineSearchAttributeKey(searchAttributes.outcome, 'KEYWORD'),
 };
 
 /** Search attributes to start a workflow with; the workflow then keeps the phase current. */
 export function attributesOf(values: { [Name in keyof typeof keys]?: string }): SearchAttributePair[] {
   return Object.entries(values).map(([name, value]) => ({ key: keys[name as keyof typeof keys], value }));
+}
+
+/** Makes the outcome searchable, `DocferryOutcome = "rollout-failed"`; every run that has ended is in the phase `done`. */
+export function showEnd(outcome: RunOutcome | 'completed'): void {
+  upsertSearchAttributes([
+    { key: keys.phase, value: 'done' },
+    { key: keys.outcome, value: outcome },
+  ]);
 }
 
 /** Makes the phase searchable: `DocferryPhase = "rendering"`. */

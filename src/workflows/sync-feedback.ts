@@ -17,8 +17,8 @@ import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from
 import { pageOptions, recordOptions } from './activity-options.ts';
 import { announce } from './announce.ts';
 import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
-import { failureSummary } from './failure-summary.ts';
-import { showPhase } from './search-attributes.ts';
+import { endFacts, failureSummary } from './failure-summary.ts';
+import { showEnd, showPhase } from './search-attributes.ts';
 
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
 
@@ -37,12 +37,15 @@ export async function syncFeedback(input: SyncInput): Promise<SyncResult> {
   return done;
 }
 
+type PassEnd = 'completed' | 'failed' | 'cancelled';
+
 class Sync {
   readonly #input: SyncInput;
   #phase: SyncState['phase'] = 'starting';
   #progress: SyncProgress | null = null;
   #waiting: SyncState['waiting'] = null;
   #forecast: SyncState['forecast'] = null;
+  #end: { outcome: PassEnd; reason: string } | null = null;
   #woken = false;
   #tries = 0;
 
@@ -145,18 +148,14 @@ class Sync {
     return Date.now() - since;
   }
 
-  async #finish(
-    progress: SyncProgress,
-    outcome: 'completed' | 'failed' | 'cancelled',
-    error: string | null,
-  ): Promise<SyncResult> {
+  async #finish(progress: SyncProgress, outcome: PassEnd, error: string | null): Promise<SyncResult> {
     const { org, project, pass } = this.#input;
     const { watermark, verifiedUpTo, webhooks, ...totals } = await records.finishPass.executeWithOptions(
       { ...recordOptions, summary: `finish ${pass} of ${project}: ${outcome}` },
       [{ ...progress, org, project, outcome, error, finishedAt: Date.now() }],
     );
     this.#progress = { ...progress, ...totals };
-    this.#enter('done');
+    this.#showEnd(outcome, error ?? '');
     const { passId: _passId, storeId: _storeId, ...counts } = this.#progress;
     const { workflowId, runId } = workflowInfo();
     const result = { workflowId, runId, org, project, pass, ...counts, watermark, verifiedUpTo };
@@ -168,12 +167,23 @@ class Sync {
 
   /** The workflow ends with the pass's own failure, even if its row cannot be closed. */
   async #recordFailure(error: unknown, cancelled: boolean): Promise<void> {
-    if (!this.#progress) return;
+    const outcome = cancelled ? 'cancelled' : 'failed';
+    const reason = failureSummary(error);
     try {
-      await this.#finish(this.#progress, cancelled ? 'cancelled' : 'failed', failureSummary(error));
+      if (this.#progress) await this.#finish(this.#progress, outcome, reason);
     } catch (failure) {
       log.error('the row of the pass could not be closed', { failure: failureSummary(failure) });
     }
+    if (!this.#end) this.#showEnd(outcome, reason);
+  }
+
+  #showEnd(outcome: PassEnd, reason: string): void {
+    this.#end = { outcome, reason };
+    this.#phase = 'done';
+    this.#waiting = null;
+    this.#forecast = null;
+    showEnd(outcome);
+    this.#show();
   }
 
   #enter(phase: SyncState['phase']): void {
@@ -186,7 +196,7 @@ class Sync {
 
   #show(): void {
     const { project, pass, org } = this.#input;
-    const facts: [string, string][] = [['phase', this.#phase]];
+    const facts: [string, string][] = this.#end ? endFacts(this.#end) : [['phase', this.#phase]];
     if (this.#waiting) {
       const { until, place, behind, reason } = this.#waiting;
       const queue = behind.length === 0 ? '' : `, behind ${behind.join(', ')}`;

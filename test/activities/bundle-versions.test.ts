@@ -9,9 +9,11 @@ import type { Site } from '../../src/activities/dependencies.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
 import { DirectoryBundleStore } from '../../src/bundle/store/directory/directory-store.ts';
 import { hashFile } from '../../src/files/hash-file.ts';
+import { versionWithContent } from '../../src/model/export/site-export.ts';
 import { json, serviceWith } from '../service/http-server.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { smallSite, zip } from '../tools/bundle/build-archive.ts';
+import { publishSite } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 import { chromiumProgram } from '../tools/servers/chromium.ts';
 
@@ -63,6 +65,28 @@ describe('fetchBundle', () => {
     const version = '20261121T040200Z-3f9a2c1b8e7d';
     const manifest = await scene.deps.bundles.publish('stage-1', version);
     expect(manifest).toMatchObject({ version, pages: 5, source: { org: 'acme', domain } });
+  });
+
+  it('knows the content that a held site was rolled back from: it is not published twice', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    const before = '20260101T000000Z-000000000000';
+    const broken = '20260201T000000Z-000000000000';
+    await publishSite({ root: join(scene.folder, 'bundles'), domain, version: before });
+    await fetchBundle(jobId);
+    await bundles.publish('stage-1', broken);
+    await bundles.moveCurrent(domain, broken, 0, new Date());
+    await bundles.holds.place(domain, { version: before, reason: null, at: new Date() });
+    await bundles.moveCurrent(domain, before, 1, new Date());
+    await bundles.discardStaged('stage-1');
+    const again = await fetchBundle(jobId);
+    expect(again).toMatchObject({ ok: true, heldAt: before, current: { version: before } });
+    expect(again.ok && versionWithContent(again)).toBe(broken);
+    // Nothing is left to publish.
+    await expect(bundles.publish('stage-1', '20260301T000000Z-000000000000')).rejects.toThrow();
+
+    await bundles.holds.release(domain);
+    expect(versionWithContent((await fetchBundle(jobId)) as FetchBundleResult & { ok: true })).toBeNull();
   });
 
   it('goes on in another attempt behind the bytes the first one left on the disk', async () => {

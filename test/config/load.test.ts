@@ -39,7 +39,7 @@ describe('loadConfig', () => {
             {
               domain: 'docs.acme.example',
               schedule: { cron: '0 6 * * *', timezone: 'Europe/Berlin', jitterMs: 300_000 },
-              job: { timeoutMs: 7_200_000, attempts: 3 },
+              job: { timeoutMs: 7_200_000, attempts: 3, startTimeoutMs: 3_600_000 },
               bundle: { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, rules: {}, render: null },
               rollout: [
                 { kind: 'directory', path: at('site'), name: 'directory:./site' },

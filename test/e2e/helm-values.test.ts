@@ -25,7 +25,7 @@ it('an export ends in the values file: published address, no link; again only wh
   await scene.startWorker();
   const first = await exportSite();
   expect(first).toMatchObject({
-    outcome: 'published',
+    outcome: 'rollout-failed',
     rollouts: [
       { target: 'helmValues:values.yaml', outcome: 'rolled-out' },
       { target: 'helmValues:missing.yaml', outcome: 'failed', detail: expect.stringContaining('create it') },

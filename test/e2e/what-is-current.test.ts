@@ -93,7 +93,7 @@ describe.each(['directory', 's3'] as const)('what is current, held and rolled ou
 
       // A, where one target fails: current all the same.
       const a = await exportSite();
-      expect(a).toMatchObject({ outcome: 'published', held: null, rollouts: [{}, { outcome: 'failed' }] });
+      expect(a).toMatchObject({ outcome: 'rollout-failed', held: null, rollouts: [{}, { outcome: 'failed' }] });
       const [first] = [a.version];
       expect(await inService()).toEqual({ current: first, held: null, count: 1, targets: [first, null] });
 

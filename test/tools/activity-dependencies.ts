@@ -55,6 +55,7 @@ export async function activityScene(
             domain: 'docs.acme.example',
             jobTimeoutMs: 60_000,
             jobAttempts: 1,
+            startTimeoutMs: 3_600_000,
             approvalTimeoutMs: null,
             maxBytes: 1_000_000_000,
             maxFiles: 10_000,

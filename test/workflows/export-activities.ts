@@ -36,6 +36,7 @@ export const sitePlan: SitePlan = {
   storeId: 'store-1',
   jobTimeoutMs: 7_200_000,
   jobAttempts: 3,
+  startTimeoutMs: 3_600_000,
   approvalTimeoutMs: null,
   usualJobsMs: [],
   targets: ['directory:./site'],

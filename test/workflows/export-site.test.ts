@@ -215,29 +215,55 @@ describe('exportSite', () => {
     });
   });
 
-  it('repeats a start whose arrival is unknown once, and shows the possible duplicate', async () => {
-    let starts = 0;
+  it('repeats a start that may have arrived at growing intervals, and counts each repetition', async () => {
+    const startedAt: number[] = [];
     const { activities } = exportActivities({
       startJob: async () => {
-        starts += 1;
-        if (starts === 1) throw ApplicationFailure.nonRetryable('connection reset', 'StartUncertain');
-        return { jobId: 'second' };
+        startedAt.push(await env.currentTimeMs());
+        if (startedAt.length <= 4) throw ApplicationFailure.nonRetryable('connection reset', 'StartUncertain');
+        return { jobId: 'fifth' };
       },
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const result = await (await start(taskQueue, input())).result();
-      expect(result).toMatchObject({ jobId: 'second', jobsStarted: 2, possibleDuplicates: 1 });
+      expect(result).toMatchObject({ jobId: 'fifth', jobsStarted: 5, possibleDuplicates: 4 });
     });
+    const pauses = startedAt.slice(1).map((at, index) => Math.floor((at - (startedAt[index] ?? 0)) / 10_000));
+    expect(pauses).toEqual([1, 2, 4, 8]);
+  });
 
-    const never = exportActivities({
+  it.each([
+    // 10, 20, 40, 80, 160, 320, then every 600 s, and once at the end of the hour.
+    ['an hour', 3_600_000, 12],
+    ['no time', 0, 1],
+  ])('fails as an uncertain start when it could not be sure for %s', async (_words, startTimeoutMs, starts) => {
+    const { activities, calls } = exportActivities({
+      planExport: async () => ({ ...sitePlan, startTimeoutMs }),
       startJob: async () => {
         throw ApplicationFailure.nonRetryable('connection reset', 'StartUncertain');
       },
     });
-    await withWorker(env, never.activities, async ({ taskQueue }) => {
-      await expect((await start(taskQueue, input())).result()).rejects.toThrow();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = (await start(taskQueue, input())).result();
+      await expect(result).rejects.toMatchObject({ cause: { cause: { type: 'StartUncertain' } } });
     });
-    expect(never.calls.startJob).toHaveLength(2);
+    expect(calls.startJob).toHaveLength(starts);
+  });
+
+  it('repeats a start at once when its worker shut down, which uses up no time', async () => {
+    let starts = 0;
+    const { activities } = exportActivities({
+      planExport: async () => ({ ...sitePlan, startTimeoutMs: 0 }),
+      startJob: async () => {
+        starts += 1;
+        if (starts <= 2) throw ApplicationFailure.nonRetryable('this attempt was ended', 'WorkerShutdown');
+        return { jobId: 'third' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ jobId: 'third', jobsStarted: 3, possibleDuplicates: 2 });
+    });
   });
 
   it('ends with the reasons when the archive is refused, and publishes nothing', async () => {
@@ -253,9 +279,10 @@ describe('exportSite', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rejected' }]);
   });
 
-  it('reports a target that fails and goes on with the others', async () => {
-    const { activities } = exportActivities({
-      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['bad', 'good'] }),
+  it('ends as a failed rollout when a target fails, and goes on with the others', async () => {
+    const { activities, calls } = exportActivities({
+      planExport: async () => ({ ...sitePlan, targets: ['bad', 'good'], webhooks: ['chat'] }),
+      sendWebhook: async ({ messageId }) => ({ messageId, status: 204, attempts: 1 }),
       rollOut: async ({ target }) => {
         if (target === 'bad') throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
         return { target, outcome: 'rolled-out', detail: 'switched' };
@@ -263,11 +290,31 @@ describe('exportSite', () => {
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'rollout-failed', url: expect.stringContaining('http') });
       expect(result.rollouts).toMatchObject([
         { target: 'bad', outcome: 'failed', detail: 'RolloutFailed: read-only file system' },
         { target: 'good', outcome: 'rolled-out' },
       ]);
+      expect(calls.publishVersion).toMatchObject([{ version: result.version, promote: { expected: null } }]);
+      expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version: result.version }]);
+      await expect.poll(() => calls.sendWebhook).toMatchObject([{ event: { data: { outcome: 'rollout-failed' } } }]);
     });
+  });
+
+  it('ends as a failed rollout when nothing changed and a target that is tried again fails', async () => {
+    const current = { version: '20260101T000000Z-abababababab', contentDigest: digest, publishedAt: 'x', epoch: 4 };
+    const { activities, calls } = exportActivities({
+      fetchBundle: async () => ({ ...bundle, current }),
+      rollOut: async () => {
+        throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'rollout-failed', version: current.version });
+    });
+    expect(calls.publishVersion).toBeUndefined();
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version: current.version }]);
   });
 
   it('cleans up and leaves its record when cancelled', async () => {
@@ -382,6 +429,25 @@ describe('exportSite', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'published', version, contentDigest: digest }]);
   });
 
+  it('ends as it ended while the database is away, and has its row written later', async () => {
+    let away = true;
+    const { activities, calls } = exportActivities({
+      recordExportRun: async () => {
+        if (away) throw ApplicationFailure.retryable('no connection', 'StoreUnavailable');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, input());
+      const result = await handle.result();
+      expect(result.outcome).toBe('published');
+      away = false;
+      const { workflowId, runId } = result;
+      const rest = env.client.workflow.getHandle(`record:acme:${result.domain}:${runId}`);
+      await rest.result();
+      expect(calls.recordExportRun?.at(-1)).toMatchObject({ workflowId, runId, outcome: 'published' });
+    });
+  });
+
   it('has its webhooks told although it is cancelled while its end is written', async () => {
     const recording = gate();
     const written = gate();
@@ -406,7 +472,9 @@ describe('exportSite', () => {
       const ended = handle.result();
       await recording.opened;
       await handle.cancel();
-      await untilStepIsCancelled(handle);
+      const cancelled = async () =>
+        (await handle.fetchHistory()).events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes);
+      await expect.poll(cancelled).toBe(true);
       written.open();
       const { outcome, version } = await ended;
       expect(outcome).toBe('published');

@@ -35,7 +35,7 @@ const refuse = { onRunning: 'refuse' as const, beforeCancel: async () => {} };
 const cancel = { ...refuse, onRunning: 'cancel' as const };
 
 describe('rollBack', () => {
-  it('verifies, holds and moves, rolls out to every target, and leaves its record; the service is not asked', async () => {
+  it('verifies, holds and moves, rolls out to every target, and says that one failed; the service is not asked', async () => {
     const { activities, calls } = rollbackActivities({
       planExport: async () => ({ ...sitePlan, jobTimeoutMs: 1, jobAttempts: 1, targets: ['bad', 'good'] }),
       rollOut: async ({ target }) => {
@@ -49,7 +49,7 @@ describe('rollBack', () => {
       expect([joined, cancelled]).toEqual([false, false]);
       expect(await handle.result()).toMatchObject({
         workflowId: `export:acme:${asked.domain}`,
-        outcome: 'rolled-back',
+        outcome: 'rollout-failed',
         version,
         held: version,
         previous: 'newer',
@@ -63,7 +63,19 @@ describe('rollBack', () => {
     });
     expect(Object.keys(calls)).toEqual(['planExport', 'checkKeptVersion', 'rollBackTo', 'rollOut', 'recordExportRun']);
     expect(calls.rollBackTo).toMatchObject([{ version, reason: 'broken search' }]);
-    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rolled-back', version, jobId: null, jobMs: null }]);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version, jobId: null, jobMs: null }]);
+  });
+
+  it('succeeds while the database is away (E7)', async () => {
+    const { activities } = rollbackActivities({
+      recordExportRun: async () => {
+        throw ApplicationFailure.nonRetryable('no connection', 'StoreUnavailable');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { handle } = await startRollback(env.client, taskQueue, request(), refuse);
+      expect(await handle.result()).toMatchObject({ outcome: 'rolled-back' });
+    });
   });
 
   it('touches nothing when the version is damaged or gone', async () => {

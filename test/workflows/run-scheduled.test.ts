@@ -133,7 +133,7 @@ describe('runScheduled', () => {
     };
     await withWorker(env, activities, async ({ taskQueue }) => {
       const result = await (await start(taskQueue, target)).result();
-      expect(result).toMatchObject({ workflowId: 'export:acme:docs.acme.example', outcome: 'published' });
+      expect(result).toMatchObject({ workflowId: 'export:acme:docs.acme.example', outcome: 'rollout-failed' });
       expect(result.detail).toMatch(/^\d{8}T\d{6}Z-abababababab; not rolled out to directory:\.\/site$/);
     });
   });

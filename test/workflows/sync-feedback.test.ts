@@ -8,6 +8,7 @@ import { noEntries } from '../../src/model/sync/entry-counts.ts';
 import type { SyncInput } from '../../src/model/sync/sync.ts';
 import { syncWorkflowId } from '../../src/model/workflow-ids.ts';
 import { permitsFreedSignal } from '../../src/workflows/definitions.ts';
+import { endOf } from '../tools/temporal/end-of.ts';
 import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
 
@@ -141,6 +142,11 @@ describe('syncFeedback', () => {
     await withWorker(env, activities, async ({ taskQueue }) => {
       const handle = await startSync(env.client, taskQueue, input());
       await expect(handle.result()).rejects.toMatchObject({ cause: { cause: { type: 'BadPage' } } });
+      expect(await endOf(handle)).toMatchObject({
+        phase: ['done'],
+        outcome: ['failed'],
+        details: expect.stringContaining('| reason | BadPage: page 4'),
+      });
     });
     expect(finished).toMatchObject([{ outcome: 'failed', pages: 3, error: expect.stringMatching(/^BadPage: page 4/) }]);
   });
@@ -158,6 +164,9 @@ describe('syncFeedback', () => {
       await expect.poll(() => syncState(env.client, sync)).toMatchObject({ phase: 'waiting-for-budget' });
       await handle.cancel();
       await expect(handle.result()).rejects.toThrow();
+      const { details, ...attributes } = await endOf(handle);
+      expect(attributes).toEqual({ phase: ['done'], outcome: ['cancelled'] });
+      expect(details).not.toContain('waiting until');
     });
     expect(finished).toMatchObject([{ outcome: 'cancelled' }]);
   });

@@ -1,3 +1,5 @@
+import type { RunOutcome } from '../../model/export/export-outcome.ts';
+
 /** The row that a run of a site export leaves behind (X4). */
 export interface ExportRunRow {
   workflowId: string;
@@ -6,7 +8,7 @@ export interface ExportRunRow {
   domain: string;
   startedAt: string;
   finishedAt: string;
-  outcome: 'published' | 'unchanged' | 'rejected' | 'rolled-back' | 'failed' | 'cancelled';
+  outcome: RunOutcome;
   jobId: string | null;
   jobsStarted: number;
   version: string | null;

@@ -2,6 +2,7 @@ import type { RefusedKey } from '../budget/key-tries.ts';
 import type { ArchiveFacts, Reason } from './archive-facts.ts';
 import type { ProgressSample } from './cadence.ts';
 import type { ContentChanges } from './content-changes.ts';
+import type { ExportOutcome, RollbackOutcome } from './export-outcome.ts';
 import type { Transfer } from './transfer.ts';
 
 /** Phases of an export, in their order (architecture.md). */
@@ -74,7 +75,7 @@ export interface ExportResult {
   runId: string;
   org: string;
   domain: string;
-  outcome: 'published' | 'unchanged' | 'rejected';
+  outcome: ExportOutcome;
   jobId: string | null;
   jobsStarted: number;
   possibleDuplicates: number;
@@ -106,7 +107,7 @@ export interface RollbackResult {
   runId: string;
   org: string;
   domain: string;
-  outcome: 'rolled-back';
+  outcome: RollbackOutcome;
   version: string;
   /** The version that was current before. */
   previous: string | null;
@@ -164,13 +165,13 @@ export function sameParameters(a: ExportParameters, b: ExportParameters): boolea
 export interface Published {
   contentDigest: string;
   current: { version: string; contentDigest: string } | null;
-  /** The version that becomes current when a person releases the held site; null for none. */
+  /** While the site is held: the version that waits for the release, or a kept one of this content; null for none. */
   waiting: { version: string; contentDigest: string } | null;
 }
 
 /**
- * The version that has this content already; null when the content is new (E6). Only the current version counts, and
- * the one that waits while the site is held: A, B, A makes three versions.
+ * The version that has this content already; null when the content is new (E6). A, B, A makes three
+ * versions, unless the site is held: then what waits, or was rolled back from, is not published again.
  */
 export function versionWithContent({ contentDigest, current, waiting }: Published): string | null {
   if (current?.contentDigest === contentDigest) return current.version;

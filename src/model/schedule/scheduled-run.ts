@@ -1,4 +1,4 @@
-import type { ExportResult } from '../export/site-export.ts';
+import type { ExportOutcome } from '../export/export-outcome.ts';
 
 /** Result of `runScheduled` (architecture.md). */
 export interface ScheduledResult {
@@ -7,7 +7,7 @@ export interface ScheduledResult {
   /** Its first run; null when it was already running. */
   runId: string | null;
   /** `skipped`: a person had started the workflow already; `cancelled`: a person cancelled it; else its outcome. */
-  outcome: 'skipped' | 'cancelled' | 'completed' | ExportResult['outcome'];
+  outcome: 'skipped' | 'cancelled' | 'completed' | ExportOutcome;
   /** The version, counts, or the reason. */
   detail: string;
 }

@@ -248,7 +248,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
     expect(bare.check('namespace')).toMatchObject({ level: 'ok', detail: expect.stringContaining('1 days') });
     expect(bare.check('search-attributes')).toMatchObject({
       level: 'error',
-      detail: expect.stringContaining('DocferryOrg, DocferryDomain, DocferryProject, DocferryPhase'),
+      detail: expect.stringContaining('DocferryOrg, DocferryDomain, DocferryProject, DocferryPhase, DocferryOutcome'),
       fix: expect.stringContaining('docferry setup'),
     });
   });

@@ -26,7 +26,7 @@ async function clientOf(namespace: string) {
   return client;
 }
 
-const names = ['DocferryOrg', 'DocferryDomain', 'DocferryProject', 'DocferryPhase'];
+const names = ['DocferryOrg', 'DocferryDomain', 'DocferryProject', 'DocferryPhase', 'DocferryOutcome'];
 
 describe('docferry setup', () => {
   it('registers the search attributes of a namespace, and finds them there the next time', async () => {

@@ -4,6 +4,7 @@ import type { Config } from '../../../config/config.ts';
 import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
 import { clockTime, spanText } from '../../../model/details-text.ts';
 import { changesText } from '../../../model/export/content-changes.ts';
+import { type EndDetail, whyEnded } from '../../../model/export/export-outcome.ts';
 import type { ExportProgress, ExportState } from '../../../model/export/site-export.ts';
 import { transferFacts } from '../../../model/export/transfer.ts';
 import { counted, countText } from '../../../model/quantities.ts';
@@ -164,14 +165,7 @@ function runsTable(runs: readonly ExportRunRow[]): string {
       outcome,
       version ?? '-',
       `${polls}`,
-      whyOf(detail),
+      whyEnded(JSON.parse(detail) as EndDetail),
     ]),
   );
-}
-
-/** The failure, or the first reason of a refusal, from a row's JSON text. */
-function whyOf(detail: string): string {
-  const { error, reasons } = JSON.parse(detail) as { error?: string; reasons?: { rule: string; detail: string }[] };
-  const [first] = reasons ?? [];
-  return error ?? (first ? `${first.rule}: ${first.detail}` : '');
 }

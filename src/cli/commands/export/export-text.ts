@@ -1,5 +1,6 @@
 import type { SiteHold } from '../../../bundle/store/site-holds.ts';
 import type { Reason } from '../../../model/export/archive-facts.ts';
+import { failedTargets } from '../../../model/export/export-outcome.ts';
 import type { ExportResult, RollbackResult, RolloutResult } from '../../../model/export/site-export.ts';
 import { counted, sizeText } from '../../../model/quantities.ts';
 import type { Paint } from '../../terminal/output.ts';
@@ -12,6 +13,7 @@ export function exportResultText(result: ExportResult, paint: Paint): string {
   const heading = {
     published: `${paint.green('published')} a new version of ${domain}`,
     unchanged: `${paint.green('unchanged')}: ${domain} is the same as published`,
+    'rollout-failed': `${paint.red('rollout failed')}: ${domain} is published, but ${failedTargets(result.rollouts).join(', ')} did not get it`,
     rejected: `${paint.red('rejected')}: the bundle of ${domain} was refused, what is in service stays`,
   }[outcome];
   const facts: (readonly [string, string])[] = [];
@@ -39,7 +41,12 @@ export function rollbackResultText(result: RollbackResult, paint: Paint): string
     ['url', url],
     ...rolloutFacts(rollouts, paint),
   ];
-  return `${paint.green('rolled back')} ${domain} to ${version}\n${indent(factLines(facts))}`;
+  const failed = failedTargets(rollouts);
+  const heading =
+    failed.length === 0
+      ? `${paint.green('rolled back')} ${domain} to ${version}`
+      : `${paint.red('rollout failed')}: ${version} of ${domain} is current again, but ${failed.join(', ')} did not get it`;
+  return `${heading}\n${indent(factLines(facts))}`;
 }
 
 /** A line for each target. */

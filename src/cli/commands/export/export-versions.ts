@@ -8,7 +8,8 @@ import { holdText } from './export-text.ts';
 
 export default async function listVersions(context: CommandContext, name: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const { domain } = findSite(config, name).site;
+  const { site } = findSite(config, name);
+  const { domain } = site;
   const store = await openBundleStore(config.store.bundles);
   const current = (await store.current(domain))?.version ?? null;
   const versions = await store.versions(domain);
@@ -23,7 +24,13 @@ export default async function listVersions(context: CommandContext, name: string
     jobId,
   ]);
   const table = tableLines(['', 'version', 'published (UTC)', 'pages', 'archive', 'job'], rows);
-  const text = rows.length === 0 ? `nothing published of ${domain} yet` : table;
-  context.output.result(document, hold === null ? text : `${text}\n${holdText(hold)}`);
+  const lines = [rows.length === 0 ? `nothing published of ${domain} yet` : table];
+  for (const { name: target } of current === null ? [] : site.rollout) {
+    const reached = await store.rolledOut(domain, target);
+    if (reached !== current)
+      lines.push(`${target} did not get ${current}: the last one it got is ${reached ?? 'none'}`);
+  }
+  if (hold !== null) lines.push(holdText(hold));
+  context.output.result(document, lines.join('\n'));
   return exitCodes.done;
 }

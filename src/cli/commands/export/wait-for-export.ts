@@ -49,11 +49,8 @@ export async function waitForExport(
     cancel: `docferry export cancel ${domain}`,
   });
   const { paint } = output;
-  output.result(
-    result,
-    result.outcome === 'rolled-back' ? rollbackResultText(result, paint) : exportResultText(result, paint),
-  );
+  output.result(result, 'previous' in result ? rollbackResultText(result, paint) : exportResultText(result, paint));
   // A failure too, though its result is printed.
-  const failed = result.outcome === 'rejected' || result.rollouts.some(({ outcome }) => outcome === 'failed');
+  const failed = result.outcome === 'rejected' || result.outcome === 'rollout-failed';
   return failed ? exitCodes.failed : exitCodes.done;
 }

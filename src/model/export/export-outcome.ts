@@ -1,0 +1,40 @@
+import type { Reason } from './archive-facts.ts';
+
+/** How an export ends; `rollout-failed`: the version is in place, and at least one target does not run it. */
+export type ExportOutcome = 'published' | 'unchanged' | 'rejected' | 'rollout-failed';
+
+/** How a rollback ends. */
+export type RollbackOutcome = 'rolled-back' | 'rollout-failed';
+
+/** How a run of either ends, those without a result included. */
+export type RunOutcome = ExportOutcome | RollbackOutcome | 'failed' | 'cancelled';
+
+/** `outcome`, unless a target failed. */
+export function outcomeWith<Outcome extends RunOutcome>(
+  outcome: Outcome,
+  rollouts: readonly { target: string; outcome: string }[],
+): Outcome | 'rollout-failed' {
+  return failedTargets(rollouts).length === 0 ? outcome : 'rollout-failed';
+}
+
+/** Names of the targets that a rollout did not reach. */
+export function failedTargets(rollouts: readonly { target: string; outcome: string }[]): string[] {
+  return rollouts.filter(({ outcome }) => outcome === 'failed').map(({ target }) => target);
+}
+
+/** What a row and Current Details say about an end. */
+export interface EndDetail {
+  /** The failure's type and message, of a run without a result. */
+  error?: string;
+  reasons?: readonly Reason[];
+  rollouts?: readonly { target: string; outcome: string; detail: string }[];
+}
+
+/** Why a run ended as it did: the failure, the first reason, or the targets that failed; empty when all went well. */
+export function whyEnded({ error, reasons = [], rollouts = [] }: EndDetail): string {
+  if (error !== undefined) return error;
+  const [reason] = reasons;
+  if (reason) return `${reason.rule}: ${reason.detail}`;
+  const failed = rollouts.filter(({ outcome }) => outcome === 'failed');
+  return failed.map(({ target, detail }) => `${target}: ${detail}`).join('; ');
+}
