@@ -134,6 +134,8 @@ export interface WindowView {
     forecast: Forecast | null;
   }[];
   throttledInWindow: number;
+  /** Signals that made no sense since the budget began. */
+  ignored: number;
   /** When each occupied slot comes free, ascending. */
   releases: number[];
 }

@@ -54,7 +54,8 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   // The asker gave up waiting for an answer, and its return of the lease overtook the question.
   if (state.returned.includes(question.id)) return [state, { kind: 'superseded' }];
   if (question.attemptAt < (state.attempts[question.holder] ?? 0)) return [state, { kind: 'superseded' }];
-  state.attempts[question.holder] = question.attemptAt;
+  // No attempt is scheduled later than now: one that claims it would shut out all that follow.
+  state.attempts[question.holder] = Math.min(question.attemptAt, state.now);
 
   const claim = claimOf(state, question);
   const queue = ahead(claim, state.waiters, rulesOf(state));
@@ -140,6 +141,11 @@ export function setPause(before: WindowState, pause: { until: number | null } | 
 export function retryKey(before: WindowState, at: number): WindowState {
   const state = advance(before, at);
   return { ...state, refusedKey: state.refusedKey && { ...state.refusedKey, nextTryAt: state.now } };
+}
+
+/** A signal came that makes no sense. */
+export function ignore(before: WindowState, at: number): WindowState {
+  return { ...advance(before, at), ignored: before.ignored + 1 };
 }
 
 /** Brings forward waiters that can come back at least a second earlier than told; `holders` are to be woken. */

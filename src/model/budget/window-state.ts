@@ -56,6 +56,16 @@ export interface WindowState {
   throttles: number[];
   /** What refusals showed of other clients. */
   sightings: Sighting[];
+  /** Signals that made no sense (X5). */
+  ignored: number;
+}
+
+/** Input of the budget's workflow. */
+export interface BudgetInput {
+  org: string;
+  settings: WindowSettings;
+  /** Set by continue-as-new only. */
+  carried?: WindowState;
 }
 
 export const probeDue = 'due';
@@ -87,5 +97,6 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     probe: null,
     throttles: [],
     sightings: [],
+    ignored: 0,
   };
 }
