@@ -38,7 +38,7 @@ export const readSettings: Reader<WindowSettings> = record(
     windowMs: wholeNumber(100, 31 * dayMs),
     arrivalMs: wholeNumber(0, 10 * minuteMs),
   },
-  {},
+  { configuredAt: moment },
 );
 
 export const readQuestion: Reader<PermitAsk> = record(

@@ -35,7 +35,7 @@ import {
 } from './permits.ts';
 import { spareFrom } from './spare-requests.ts';
 import { blockedBy, refuseKey, throttle } from './window-blocks.ts';
-import { active, type Lease, probeDue, rulesOf, type WindowState } from './window-state.ts';
+import { active, type Lease, probeDue, rulesOf, type WindowState, writtenBefore } from './window-state.ts';
 
 /** Most pages of a lease when no one else wants any. */
 const leaseAlone = 10;
@@ -121,9 +121,14 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
   return state;
 }
 
-/** Takes over settings; a smaller limit binds at once, whatever is occupied already. */
+/**
+ * Takes over settings unless they were written before those in force (decision 9); a smaller limit binds at once,
+ * whatever is occupied already.
+ */
 export function configure(before: WindowState, settings: WindowSettings, at: number): WindowState {
-  return { ...advance(before, at), settings };
+  const state = advance(before, at);
+  if ((settings.configuredAt ?? 0) < (state.settings.configuredAt ?? 0)) return state;
+  return { ...state, settings: writtenBefore(settings, state.now) };
 }
 
 /** Overrides limit or reserve; null ends that. */

@@ -78,9 +78,15 @@ export function rulesOf(state: WindowState): QueueRules {
   return { now: state.now, promotionMs: state.settings.windowMs, served: state.served };
 }
 
+/** A file's clock that is ahead must not shut out what is written next. */
+export function writtenBefore(settings: WindowSettings, now: number): WindowSettings {
+  const { configuredAt } = settings;
+  return configuredAt === undefined ? settings : { ...settings, configuredAt: Math.min(configuredAt, now) };
+}
+
 export function emptyWindow(settings: WindowSettings, now: number): WindowState {
   return {
-    settings,
+    settings: writtenBefore(settings, now),
     override: null,
     now,
     spent: [],

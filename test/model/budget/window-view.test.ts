@@ -22,6 +22,7 @@ describe('the view of a window', () => {
       holders: [],
       waiters: [],
       throttledInWindow: 0,
+      configuredAt: null,
       ignored: 0,
       releases: [],
     });
