@@ -121,7 +121,10 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
   // The budgets are workflows of this worker, so they take over the configuration once it runs.
   for (const org of budgets.keys()) {
     const takeOver = async () => {
-      await permits.configure(org);
+      const { configuredAt } = await permits.configure(org);
+      if ((configuredAt ?? 0) > (budgets.get(org)?.configuredAt ?? 0)) {
+        settings.log.warn({ org }, 'the budget keeps its settings: another worker has a newer configuration file');
+      }
       // This worker may have another key than the previous one.
       await retryKey(client, org);
     };

@@ -64,6 +64,8 @@ export interface BudgetConfig {
   windowMs: number;
   reserve: number;
   arrivalMs: number;
+  /** When the file was written, in milliseconds. */
+  configuredAt?: number;
 }
 
 /** Exactly one of `everyMs` and `cron`. */

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
@@ -31,7 +31,7 @@ const maxFileBytes = 1024 * 1024;
 export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const named = file ?? (env.DOCFERRY_CONFIG || undefined);
   const absolute = path.resolve(cwd, named ?? defaultFile);
-  const text = readText(absolute, named === undefined);
+  const { text, writtenAt } = readFile(absolute, named === undefined);
   const refuse = (problems: readonly ConfigProblem[], hint: string | null = null): never => {
     throw new ConfigError(`${absolute} cannot be used:`, problems, hint);
   };
@@ -44,6 +44,7 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const findings = findContradictions(checked.data);
   if (findings.length > 0) refuse(findings.map((finding) => problemAt(finding.path, finding.message, yaml)));
   const config = resolveConfig(checked.data, absolute, env);
+  for (const { budget } of config.organizations) budget.configuredAt = writtenAt;
   const missing = findMissingSecrets(config, yaml, secrets);
   if (missing.length > 0) refuse(missing);
   return config;
@@ -51,13 +52,15 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
 
 const exampleHint = 'write an example with `docferry config init` and adapt it, or name a file with --config';
 
-function readText(file: string, byDefault: boolean): string {
+function readFile(file: string, byDefault: boolean): { text: string; writtenAt: number } {
   const buffer = Buffer.alloc(maxFileBytes + 1);
   let bytes: number;
+  let writtenAt: number;
   try {
     const descriptor = openSync(file, 'r');
     try {
       bytes = readSync(descriptor, buffer);
+      writtenAt = Math.floor(fstatSync(descriptor).mtimeMs);
     } finally {
       closeSync(descriptor);
     }
@@ -68,7 +71,7 @@ function readText(file: string, byDefault: boolean): string {
     throw new ConfigError(`there is no configuration file ${file}${tried}`, [], exampleHint);
   }
   if (bytes > maxFileBytes) throw new ConfigError(`${file} is larger than 1 MiB: it is not a configuration file`);
-  return buffer.toString('utf8', 0, bytes);
+  return { text: buffer.toString('utf8', 0, bytes), writtenAt };
 }
 
 function parse(text: string, env: Environment, refuse: (problems: readonly ConfigProblem[]) => never): YamlFile {

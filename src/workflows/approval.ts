@@ -3,19 +3,12 @@ import type { Activities } from '../activities/index.ts';
 import { spanText, summaryText } from '../model/details-text.ts';
 import type { Reason } from '../model/export/archive-facts.ts';
 import { changesText } from '../model/export/content-changes.ts';
+import type { ApprovalAnswer, RejectionAnswer } from '../model/export/export-messages.ts';
 import { type ExportInput, longestReason } from '../model/export/site-export.ts';
 import { storeOptions } from './activity-options.ts';
 import type { ExportView } from './export-view.ts';
 
 const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(storeOptions);
-
-/** A person's answer. Naming the version makes sure that it is the one they looked at. */
-export interface ApprovalAnswer {
-  version?: string;
-}
-export interface RejectionAnswer extends ApprovalAnswer {
-  reason: string;
-}
 
 /** Waits for a person's decision about a published version on a durable timer (E6, `approval: manual`). */
 export class Approval {
@@ -37,7 +30,7 @@ export class Approval {
   }
 
   /** Throws when no version waits, or another one than the person named. */
-  requireWaiting({ version }: ApprovalAnswer = {}): void {
+  requireWaiting({ version }: ApprovalAnswer): void {
     const { approval } = this.#view;
     if (approval === null) throw refusal('no version waits for approval');
     if (this.#decision !== null) throw refusal(`${approval.version} has already been decided`);

@@ -8,10 +8,10 @@ import type {
   WindowSettings,
   WindowView,
 } from '../model/budget/permits.ts';
+import type { ApprovalAnswer, RejectionAnswer } from '../model/export/export-messages.ts';
 import type { ExportPhase, ExportState } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
 import type { SyncState } from '../model/sync/sync.ts';
-import type { ApprovalAnswer, RejectionAnswer } from './approval.ts';
 
 export const exportStateQuery = defineQuery<ExportState>('state');
 export const pollNowUpdate = defineUpdate<ExportState>('pollNow');

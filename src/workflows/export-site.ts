@@ -8,6 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { readApproval, readPhase, readRejection, readTransfer } from '../model/export/export-messages.ts';
 import { outcomeWith, whyEnded } from '../model/export/export-outcome.ts';
 import {
   becomesCurrent,
@@ -32,6 +33,7 @@ import {
 } from './definitions.ts';
 import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
+import { onSignal, onUpdate } from './handle-messages.ts';
 import { KeyGate } from './key-gate.ts';
 import { type FetchedBundle, Publication, type VerifiedBundle } from './publication.ts';
 import { recordOrLater } from './record-run.ts';
@@ -49,8 +51,12 @@ const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 export async function exportSite(input: ExportInput): Promise<ExportResult> {
   const run = new SiteExport(input);
   setHandler(exportStateQuery, () => run.state(), { description: 'Phase, progress, next poll and rollouts.' });
-  setHandler(phaseSignal, ({ phase }) => run.view.announce(phase), { description: 'An activity entered a new phase.' });
-  setHandler(downloadSignal, (transfer) => run.view.downloading(transfer), {
+  onSignal(phaseSignal, readPhase, {
+    take: ({ phase }) => run.view.announce(phase),
+    description: 'An activity entered a new phase.',
+  });
+  onSignal(downloadSignal, readTransfer, {
+    take: (transfer) => run.view.downloading(transfer),
     description: 'Progress of the download.',
   });
   setHandler(
@@ -61,13 +67,15 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
     },
     { description: 'Polls the job at once.', validator: () => run.job.requireWaiting() },
   );
-  setHandler(approveUpdate, () => run.approval.approve(), {
+  onUpdate(approveUpdate, readApproval, {
+    answer: () => run.approval.approve(),
+    check: (answer) => run.approval.requireWaiting(answer),
     description: 'Makes the waiting version current.',
-    validator: (answer) => run.approval.requireWaiting(answer),
   });
-  setHandler(rejectUpdate, (answer) => run.approval.reject(answer), {
+  onUpdate(rejectUpdate, readRejection, {
+    answer: (answer) => run.approval.reject(answer),
+    check: (answer) => run.approval.requireReason(answer),
     description: 'Removes the waiting version; the result gives {reason}.',
-    validator: (answer) => run.approval.requireReason(answer),
   });
   setHandler(retryKeySignal, () => run.key.retry(), { description: 'The key may have been changed: try it at once.' });
   const result = await run.run();

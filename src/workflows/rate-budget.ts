@@ -1,5 +1,4 @@
 import {
-  ApplicationFailure,
   allHandlersFinished,
   CancellationScope,
   condition,
@@ -10,20 +9,31 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
+import {
+  readInput,
+  readOverride,
+  readPause,
+  readQuestion,
+  readReport,
+  readSettings,
+  readViewMoment,
+} from '../model/budget/budget-messages.ts';
 import { describeWindow } from '../model/budget/budget-text.ts';
-import { type ForAWhile, overrideProblem, type WindowSettings } from '../model/budget/permits.ts';
+import { type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
 import {
   ask,
   bringWaitersForward,
   configure,
+  ignore,
   nextChange,
   report,
   retryKey,
   setOverride,
   setPause,
 } from '../model/budget/sliding-window.ts';
-import { emptyWindow, type WindowState } from '../model/budget/window-state.ts';
+import { type BudgetInput, emptyWindow, type WindowState } from '../model/budget/window-state.ts';
 import { viewOf } from '../model/budget/window-view.ts';
+import { Misshapen } from '../model/message-readers.ts';
 import {
   askPermitsUpdate,
   budgetStateQuery,
@@ -34,13 +44,7 @@ import {
   reportLeaseSignal,
   retryKeySignal,
 } from './definitions.ts';
-
-export interface BudgetInput {
-  org: string;
-  settings: WindowSettings;
-  /** Set by continue-as-new only. */
-  carried?: WindowState;
-}
+import { onSignal, onUpdate, refusal } from './handle-messages.ts';
 
 /**
  * Messages a run takes before it continues as new. The server refuses more than 2,000 updates per run; well before that,
@@ -53,7 +57,9 @@ const messagesPerRun = 300;
  * continue-as-new; the window itself is pure code in the model.
  */
 export async function rateBudget(input: BudgetInput): Promise<void> {
-  let window = input.carried ?? emptyWindow(input.settings, Date.now());
+  const { org, settings, carried } = requireInput(input);
+  // What an older version carried may lack what a newer one added.
+  let window: WindowState = { ...emptyWindow(settings, Date.now()), ...carried };
   let messages = 0;
   const wakes: Promise<void>[] = [];
   const continueAsNew = makeContinueAsNewFunc<typeof rateBudget>();
@@ -63,7 +69,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     const { state, holders } = bringWaitersForward(next, Date.now());
     window = state;
     wakes.push(...holders.map(wake));
-    setCurrentDetails(describeWindow(input.org, viewOf(window, Date.now()), Date.now()));
+    setCurrentDetails(describeWindow(org, viewOf(window, Date.now()), Date.now()));
   };
   const take = (next: WindowState) => {
     messages += 1;
@@ -76,41 +82,44 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   };
   const endOf = ({ forMs }: ForAWhile) => (forMs === null ? null : Date.now() + forMs);
 
-  setHandler(
-    askPermitsUpdate,
-    (question) => {
+  onUpdate(askPermitsUpdate, readQuestion, {
+    answer: (question) => {
       const [next, granted] = ask(window, question, Date.now());
       // A turn that moved may let another waiter go earlier.
       take(next);
       return granted;
     },
-    { description: 'Asks for permits: grants them at once, or says when to come back.' },
-  );
-  setHandler(reportLeaseSignal, (result) => take(report(window, result, Date.now())), {
+    description: 'Asks for permits: grants them at once, or says when to come back.',
+  });
+  onSignal(reportLeaseSignal, readReport, {
+    take: (result) => take(report(window, result, Date.now())),
+    ignored: () => take(ignore(window, Date.now())),
     description: 'Reports which permits of a lease were used; the others become free.',
   });
-  setHandler(configureBudgetUpdate, (settings) => answer(configure(window, settings, Date.now())), {
+  onUpdate(configureBudgetUpdate, readSettings, {
+    answer: (settings) => answer(configure(window, settings, Date.now())),
     description: 'Takes over limit, reserve and window from the configuration.',
   });
-  setHandler(
-    overrideBudgetUpdate,
-    (asked) => {
+  onUpdate(overrideBudgetUpdate, readOverride, {
+    answer: (asked) => {
       if (asked === null) return answer(setOverride(window, null, Date.now()));
       const { forMs: _span, ...override } = asked;
       return answer(setOverride(window, { ...override, until: endOf(asked) }, Date.now()));
     },
-    {
-      description: 'Overrides limit or reserve by hand; null ends that.',
-      validator: (asked) => requireSound(asked && overrideProblem(window.settings, asked)),
+    check: (asked) => {
+      const problem = asked && overrideProblem(window.settings, asked);
+      if (problem !== null) throw refusal(problem);
     },
-  );
-  setHandler(pauseBudgetUpdate, (pause) => answer(setPause(window, pause && { until: endOf(pause) }, Date.now())), {
+    description: 'Overrides limit or reserve by hand; null ends that.',
+  });
+  onUpdate(pauseBudgetUpdate, readPause, {
+    answer: (pause) => answer(setPause(window, pause && { until: endOf(pause) }, Date.now())),
     description: 'Stops granting for a time or until resumed; null resumes.',
   });
   setHandler(retryKeySignal, () => take(retryKey(window, Date.now())), {
     description: 'The key may have been changed: try it at once.',
   });
-  setHandler(budgetStateQuery, ({ at } = {}) => viewOf(window, Math.max(at ?? 0, Date.now())), {
+  setHandler(budgetStateQuery, (input?: unknown) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())), {
     description: 'The window as budget show prints it.',
   });
   settle(window);
@@ -134,12 +143,17 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     // A wake-up sent in the same task as continue-as-new would be lost.
     while (wakes.length > 0) await Promise.all(wakes.splice(0));
     await condition(allHandlersFinished);
-    await continueAsNew({ org: input.org, settings: window.settings, carried: window });
+    await continueAsNew({ org, settings: window.settings, carried: window });
   });
 }
 
-function requireSound(problem: string | null): void {
-  if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'InvalidInput');
+/** A budget started by hand without its input ends, so that the next question starts a sound one (X5). */
+function requireInput(input: unknown): BudgetInput {
+  try {
+    return readInput(input);
+  } catch (error) {
+    throw error instanceof Misshapen ? refusal(error.message) : error;
+  }
 }
 
 /** Wakes a waiter unless it is gone. Handlers call it too, whose scope ends when an operator cancels the budget. */

@@ -77,7 +77,7 @@ describe('loadConfig', () => {
     const long = load(designYaml);
     const [organization, written] = [short.organizations[0], long.organizations[0]];
     expect(short.temporal).toEqual({ ...long.temporal, given: { address: false, namespace: false } });
-    expect(organization?.budget).toEqual(written?.budget);
+    expect(organization?.budget).toEqual({ ...written?.budget, configuredAt: expect.any(Number) });
     expect(organization?.projects).toEqual([{ id: 'prj_1' }]);
     const { job, bundle } = written?.sites[0] ?? {};
     expect(organization?.sites).toEqual([{ domain: 'docs.acme.example', job, bundle, approval: null, rollout: [] }]);

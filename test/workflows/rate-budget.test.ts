@@ -92,6 +92,19 @@ describe('rateBudget on the real server', () => {
     });
   });
 
+  it('does not go back to the settings of a worker with an older configuration', async () => {
+    await withBudget(async ({ org, client }) => {
+      await client.configure(org);
+      const configure = (requests: number, configuredAt: number) =>
+        new BudgetClient(env.client, 'unused', new Map([[org, { ...settings, requests, configuredAt }]])).configure(
+          org,
+        );
+      const now = Date.now();
+      expect(await configure(10, now - 1_000)).toMatchObject({ limit: 10, configuredAt: now - 1_000 });
+      expect(await configure(20, now - 2_000)).toMatchObject({ limit: 10, configuredAt: now - 1_000 });
+    });
+  });
+
   it('is overridden for a time, then follows the configuration again', async () => {
     await withBudget(async ({ org, client, ask }) => {
       expect(await client.override(org, { requests: 3, forMs: null })).toMatchObject({ limit: 3, available: 3 });

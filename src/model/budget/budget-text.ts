@@ -41,7 +41,7 @@ function overrideText({ requests, reserve, until }: NonNullable<WindowView['over
 
 /** The window as pairs of name and value: the same on the terminal and in the Temporal UI. */
 export function windowFacts(view: WindowView, now: number): [string, string][] {
-  const { limit, reserve, windowMs, used, available, nextFreeAt, strangers, throttledInWindow } = view;
+  const { limit, reserve, windowMs, used, available, nextFreeAt, strangers, throttledInWindow, ignored } = view;
   const facts: [string, string][] = [
     [
       'window',
@@ -56,6 +56,7 @@ export function windowFacts(view: WindowView, now: number): [string, string][] {
   if (view.override) facts.push(['set by hand', overrideText(view.override, now)]);
   if (strangers !== null) facts.push(['others use', `about ${strangers} of ${limit}`]);
   if (throttledInWindow > 0) facts.push(['refused (429)', `${throttledInWindow} in this window`]);
+  if (ignored > 0) facts.push(['ignored', `${counted(ignored, 'signal')} that made no sense`]);
   // A pause without an end leaves no forecast.
   const openEnd = view.pausedBy === 'paused' && view.pausedUntil === null;
   const done = (forecast: WindowView['holders'][number]['forecast']) =>

@@ -14,6 +14,9 @@ export interface Slots {
   releases: readonly number[];
 }
 
+/** The last moment that is a valid date. */
+const latestMoment = 8.64e15;
+
 /** A claim with the pages left to read; `granted` of them have their permits already. */
 export type Demand = Claim & { remaining: number | null; granted: number };
 
@@ -26,7 +29,7 @@ export function momentOfPermit(count: number, { notBefore, windowMs, capacity, r
   const place = (count - 1) % capacity;
   const free = capacity - releases.length;
   const moment = place < free ? notBefore : Math.max(notBefore, releases[place - free] ?? notBefore);
-  return moment + rounds * windowMs;
+  return Math.min(latestMoment, moment + rounds * windowMs);
 }
 
 /**

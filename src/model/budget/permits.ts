@@ -8,6 +8,8 @@ export interface WindowSettings {
   windowMs: number;
   /** Assumption D of docs/budget.md: longest time from the last check to arrival. */
   arrivalMs: number;
+  /** When the configuration that says so was written: an older one does not replace it. Absent: before all others. */
+  configuredAt?: number;
 }
 
 /** Kinds of request, the most urgent first (B3); `verify` gets spare requests only (spare-requests.ts). */
@@ -134,6 +136,10 @@ export interface WindowView {
     forecast: Forecast | null;
   }[];
   throttledInWindow: number;
+  /** When the configuration in force was written; null when no client has said. */
+  configuredAt: number | null;
+  /** Signals that made no sense since the budget began. */
+  ignored: number;
   /** When each occupied slot comes free, ascending. */
   releases: number[];
 }

@@ -35,7 +35,7 @@ import {
 } from './permits.ts';
 import { spareFrom } from './spare-requests.ts';
 import { blockedBy, refuseKey, throttle } from './window-blocks.ts';
-import { active, type Lease, probeDue, rulesOf, type WindowState } from './window-state.ts';
+import { active, type Lease, probeDue, rulesOf, type WindowState, writtenBefore } from './window-state.ts';
 
 /** Most pages of a lease when no one else wants any. */
 const leaseAlone = 10;
@@ -54,7 +54,8 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   // The asker gave up waiting for an answer, and its return of the lease overtook the question.
   if (state.returned.includes(question.id)) return [state, { kind: 'superseded' }];
   if (question.attemptAt < (state.attempts[question.holder] ?? 0)) return [state, { kind: 'superseded' }];
-  state.attempts[question.holder] = question.attemptAt;
+  // No attempt is scheduled later than now: one that claims it would shut out all that follow.
+  state.attempts[question.holder] = Math.min(question.attemptAt, state.now);
 
   const claim = claimOf(state, question);
   const queue = ahead(claim, state.waiters, rulesOf(state));
@@ -120,9 +121,14 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
   return state;
 }
 
-/** Takes over settings; a smaller limit binds at once, whatever is occupied already. */
+/**
+ * Takes over settings unless they were written before those in force (decision 9); a smaller limit binds at once,
+ * whatever is occupied already.
+ */
 export function configure(before: WindowState, settings: WindowSettings, at: number): WindowState {
-  return { ...advance(before, at), settings };
+  const state = advance(before, at);
+  if ((settings.configuredAt ?? 0) < (state.settings.configuredAt ?? 0)) return state;
+  return { ...state, settings: writtenBefore(settings, state.now) };
 }
 
 /** Overrides limit or reserve; null ends that. */
@@ -140,6 +146,11 @@ export function setPause(before: WindowState, pause: { until: number | null } | 
 export function retryKey(before: WindowState, at: number): WindowState {
   const state = advance(before, at);
   return { ...state, refusedKey: state.refusedKey && { ...state.refusedKey, nextTryAt: state.now } };
+}
+
+/** A signal came that makes no sense. */
+export function ignore(before: WindowState, at: number): WindowState {
+  return { ...advance(before, at), ignored: before.ignored + 1 };
 }
 
 /** Brings forward waiters that can come back at least a second earlier than told; `holders` are to be woken. */

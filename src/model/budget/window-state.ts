@@ -56,6 +56,16 @@ export interface WindowState {
   throttles: number[];
   /** What refusals showed of other clients. */
   sightings: Sighting[];
+  /** Signals that made no sense (X5). */
+  ignored: number;
+}
+
+/** Input of the budget's workflow. */
+export interface BudgetInput {
+  org: string;
+  settings: WindowSettings;
+  /** Set by continue-as-new only. */
+  carried?: WindowState;
 }
 
 export const probeDue = 'due';
@@ -68,9 +78,15 @@ export function rulesOf(state: WindowState): QueueRules {
   return { now: state.now, promotionMs: state.settings.windowMs, served: state.served };
 }
 
+/** A file's clock that is ahead must not shut out what is written next. */
+export function writtenBefore(settings: WindowSettings, now: number): WindowSettings {
+  const { configuredAt } = settings;
+  return configuredAt === undefined ? settings : { ...settings, configuredAt: Math.min(configuredAt, now) };
+}
+
 export function emptyWindow(settings: WindowSettings, now: number): WindowState {
   return {
-    settings,
+    settings: writtenBefore(settings, now),
     override: null,
     now,
     spent: [],
@@ -87,5 +103,6 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     probe: null,
     throttles: [],
     sightings: [],
+    ignored: 0,
   };
 }

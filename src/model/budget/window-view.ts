@@ -47,6 +47,8 @@ export function viewOf(before: WindowState, at: number): WindowView {
       forecast: forecastFor(state, waiter),
     })),
     throttledInWindow: state.throttles.length,
+    configuredAt: state.settings.configuredAt ?? null,
+    ignored: state.ignored,
     releases: expectedReleases(state),
   };
 }

@@ -6,15 +6,17 @@ import type { ExportOutcome, RollbackOutcome } from './export-outcome.ts';
 import type { Transfer } from './transfer.ts';
 
 /** Phases of an export, in their order (architecture.md). */
-export type ExportPhase =
-  | 'starting'
-  | 'rendering'
-  | 'fetching'
-  | 'verifying'
-  | 'publishing'
-  | 'awaiting-approval'
-  | 'rolling-out'
-  | 'done';
+export const exportPhases = [
+  'starting',
+  'rendering',
+  'fetching',
+  'verifying',
+  'publishing',
+  'awaiting-approval',
+  'rolling-out',
+  'done',
+] as const;
+export type ExportPhase = (typeof exportPhases)[number];
 
 /** Result of the rollout to one target. */
 export interface RolloutResult {

@@ -42,7 +42,11 @@ export function transferTableRows(transfer: Transfer): [string, string][] {
   ];
 }
 
+/** A download that seems to take longer stands still. */
+const longestForecastMs = 30 * 86_400_000;
+
 function timeLeftMs({ offset, total, bytesPerSecond }: Transfer): number | null {
   if (total === null || bytesPerSecond === null || bytesPerSecond <= 0) return null;
-  return (Math.max(0, total - offset) / bytesPerSecond) * 1000;
+  const leftMs = (Math.max(0, total - offset) / bytesPerSecond) * 1000;
+  return leftMs > longestForecastMs ? null : leftMs;
 }

@@ -18,6 +18,27 @@ const configured = (scene: Scene, more: Partial<WindowSettings>) =>
   scene.apply((state, at) => configure(state, { ...settings, ...more }, at));
 
 describe('changed settings', () => {
+  it('stay when a worker with an older configuration starts late', () => {
+    const scene = new Scene({ requests: 10, configuredAt: t0 - 2_000 });
+    configured(scene, { requests: 4, configuredAt: t0 - 1_000 });
+    configured(scene.at(1_000), { requests: 10, configuredAt: t0 - 2_000 });
+    expect(view(scene)).toMatchObject({ limit: 4, configuredAt: t0 - 1_000 });
+    // A client that does not say is older than all that do.
+    configured(scene, { requests: 10 });
+    expect(view(scene).limit).toBe(4);
+    // Equal times tell nothing: the last to arrive wins.
+    configured(scene, { requests: 5, configuredAt: t0 - 1_000 });
+    expect(view(scene).limit).toBe(5);
+  });
+
+  it('are not shut out by a configuration whose clock was ahead', () => {
+    const ahead = t0 + 86_400_000;
+    for (const scene of [new Scene({ configuredAt: ahead }), configured(new Scene(), { configuredAt: ahead })]) {
+      configured(scene.at(5_000), { requests: 3, configuredAt: t0 + 4_000 });
+      expect(view(scene).limit).toBe(3);
+    }
+  });
+
   it('grant nothing while more slots are occupied than a smaller limit allows', () => {
     const scene = new Scene();
     for (let i = 0; i < 10; i += 1) scene.at(i * 4_000).spend(1);

@@ -22,6 +22,8 @@ describe('the view of a window', () => {
       holders: [],
       waiters: [],
       throttledInWindow: 0,
+      configuredAt: null,
+      ignored: 0,
       releases: [],
     });
   });

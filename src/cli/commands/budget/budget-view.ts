@@ -31,6 +31,8 @@ export function untouchedView({ requests, reserve, windowMs }: BudgetConfig): Wi
     holders: [],
     waiters: [],
     throttledInWindow: 0,
+    configuredAt: null,
+    ignored: 0,
     releases: [],
   };
 }

@@ -1,0 +1,88 @@
+/** Shapes of the messages to a budget (X5). The bounds are those of the configuration, or far beyond any real message. */
+
+import {
+  bool,
+  list,
+  nullable,
+  number,
+  oneOf,
+  type Reader,
+  record,
+  refuse,
+  text,
+  wholeNumber,
+} from '../message-readers.ts';
+import {
+  type ForAWhile,
+  type LeaseReport,
+  maxLease,
+  type OverrideAsk,
+  type PermitAsk,
+  permitClasses,
+  type WindowSettings,
+} from './permits.ts';
+import type { BudgetInput, WindowState } from './window-state.ts';
+
+const mostRequests = 1_000_000;
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** Keeps every moment computed from it a valid date. */
+const longestSpanMs = 3_650 * dayMs;
+const latestMoment = 4_102_444_800_000;
+const moment = number(0, latestMoment);
+
+export const readSettings: Reader<WindowSettings> = record(
+  {
+    requests: wholeNumber(1, mostRequests),
+    reserve: wholeNumber(0, mostRequests),
+    windowMs: wholeNumber(100, 31 * dayMs),
+    arrivalMs: wholeNumber(0, 10 * minuteMs),
+  },
+  { configuredAt: moment },
+);
+
+export const readQuestion: Reader<PermitAsk> = record(
+  {
+    id: text,
+    holder: text,
+    project: text,
+    class: oneOf(permitClasses),
+    wants: number(0, mostRequests),
+    attemptAt: moment,
+  },
+  { remaining: number(0, 1e9), mayWait: bool, leave: number(0, mostRequests) },
+);
+
+export const readReport: Reader<LeaseReport> = record(
+  { leaseId: text, arrived: list(moment, maxLease) },
+  {
+    accepted: bool,
+    throttled: record({ retryAfterMs: nullable(number(0, longestSpanMs)) }, {}),
+    unauthorized: bool,
+  },
+);
+
+const forMs = nullable(number(0, longestSpanMs));
+
+/** `overrideProblem` says the rest. */
+const requests = number(-mostRequests, mostRequests);
+
+export const readOverride: Reader<OverrideAsk | null> = nullable(record({ forMs }, { requests, reserve: requests }));
+
+export const readPause: Reader<ForAWhile | null> = nullable(record({ forMs }, {}));
+
+/** The moment a query asks about; null for the budget's own. */
+export function readViewMoment(value: unknown): number | null {
+  try {
+    return record({ at: moment }, {})(value).at;
+  } catch {
+    return null;
+  }
+}
+
+const readCarried: Reader<WindowState> = (value, field = '') =>
+  typeof value === 'object' && value !== null && 'spent' in value
+    ? (value as WindowState)
+    : refuse(field, 'the state of an earlier run');
+
+export const readInput: Reader<BudgetInput> = record({ org: text, settings: readSettings }, { carried: readCarried });

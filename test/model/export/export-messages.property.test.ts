@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readApproval, readPhase, readRejection, readTransfer } from '../../../src/model/export/export-messages.ts';
+import { transferPercent, transferTableRows } from '../../../src/model/export/transfer.ts';
+import { Misshapen } from '../../../src/model/message-readers.ts';
+
+const transfer = { offset: 1, total: 2, bytesPerSecond: 1, at: 1_000 };
+const odd = fc.oneof(fc.jsonValue(), fc.constantFrom<unknown>(undefined, null, 1e-300, 1e300, -1, '\ud800'));
+const spoilt = fc
+  .dictionary(fc.constantFrom('offset', 'total', 'bytesPerSecond', 'at', 'phase', 'version', 'reason'), odd)
+  .map((fields): unknown => ({ ...transfer, phase: 'verifying', version: 'v1', reason: 'wrong', ...fields }));
+
+describe('messages to an export of any shape (X5)', () => {
+  it('are refused, or can be shown', () => {
+    fc.assert(
+      fc.property(fc.oneof(odd, spoilt), (input) => {
+        for (const read of [readTransfer, readPhase, readApproval, readRejection]) {
+          try {
+            const message = read(input);
+            if (read !== readTransfer) continue;
+            const progress = readTransfer(message);
+            assert.equal(transferTableRows(progress).length > 0, true);
+            assert.equal(Number.isNaN(transferPercent(progress)), false);
+          } catch (error) {
+            assert.ok(error instanceof Misshapen, `${error}`);
+          }
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('say what a rejection lacks', () => {
+    expect(() => readRejection(undefined)).toThrow('reason: expected a text');
+    expect(() => readApproval({ version: 5 })).toThrow('version: expected a text');
+    expect(() => readPhase({ phase: 'baking' })).toThrow('phase: expected one of starting');
+    expect(readApproval(undefined)).toEqual({});
+  });
+});

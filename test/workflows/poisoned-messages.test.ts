@@ -1,0 +1,58 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BudgetClient, budgetView } from '../../src/client/budget.ts';
+import type { WindowSettings } from '../../src/model/budget/permits.ts';
+import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { withWorker } from '../tools/temporal/workflow-run.ts';
+
+let env: TestWorkflowEnvironment;
+beforeAll(async () => {
+  env = await timeSkippingEnvironment();
+});
+afterAll(async () => {
+  await env?.teardown();
+});
+
+const settings: WindowSettings = { requests: 20, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 };
+const question = { holder: 'sync:a', project: 'prj_1', class: 'sweep' as const, wants: 20, attemptAt: 1 };
+
+describe('messages that make no sense (X5)', () => {
+  it('harm no budget: signals are ignored and counted, updates refused with the field', async () => {
+    await withWorker(env, {}, async ({ taskQueue }) => {
+      const client = new BudgetClient(env.client, taskQueue, new Map([['acme', settings]]));
+      const handle = env.client.workflow.getHandle(budgetWorkflowId('acme'));
+      await client.configure('acme');
+      for (const args of [[], [null], ['x'], [{ leaseId: 'q' }], [{ leaseId: '', arrived: [] }]]) {
+        await handle.signal('reportLease', ...args);
+      }
+      await handle.signal('permitsFreed', { never: 'expected' });
+      const refused = (update: string, arg: unknown) =>
+        expect(handle.executeUpdate<unknown, [unknown]>(update, { args: [arg] })).rejects;
+      await refused('configureBudget', { requests: 50 }).toMatchObject({
+        cause: { message: expect.stringMatching(/^reserve: expected/) },
+      });
+      await refused('askPermits', undefined).toMatchObject({
+        cause: { message: expect.stringMatching(/^id: expected/) },
+      });
+      await refused('overrideBudget', undefined).toMatchObject({
+        cause: { message: expect.stringMatching(/^forMs: /) },
+      });
+      await refused('pauseBudget', {}).toMatchObject({ cause: { message: expect.stringMatching(/^forMs: /) } });
+      expect(await client.ask('acme', { ...question, id: 'q1' })).toMatchObject({ kind: 'granted' });
+      expect(await budgetView(env.client, 'acme')).toMatchObject({ limit: 20, used: 10, ignored: 5 });
+      await handle.terminate();
+    });
+  });
+
+  it('end a budget that was started by hand without input, and the next question starts a sound one', async () => {
+    await withWorker(env, {}, async ({ taskQueue }) => {
+      const workflowId = budgetWorkflowId('globex');
+      const wrong = await env.client.workflow.start('rateBudget', { workflowId, taskQueue });
+      await expect(wrong.result()).rejects.toMatchObject({ cause: { type: 'InvalidInput' } });
+      const client = new BudgetClient(env.client, taskQueue, new Map([['globex', settings]]));
+      expect(await client.ask('globex', { ...question, id: 'q1' })).toMatchObject({ kind: 'granted' });
+      await env.client.workflow.getHandle(workflowId).terminate();
+    });
+  });
+});
