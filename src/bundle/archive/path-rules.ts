@@ -26,14 +26,14 @@ export function checkPath(name: string, isDirectory: boolean): CheckedPath {
   if (isDirectory && (name === '.' || name === './')) return { path: '' };
   const bare = name.startsWith('./') ? name.slice(2) : name;
   const path = isDirectory && bare.endsWith('/') ? bare.slice(0, -1) : bare;
-  return escapeOf(name) ?? escapeOf(path) ?? brokenSegments(path) ?? { path };
+  return escapeOf(name) ?? brokenSegments(path) ?? { path };
 }
 
 /** How a name leaves the folder it is unpacked to, on any system; null if it stays inside. */
 export function escapeOf(name: string): BrokenPath | null {
   if (name.startsWith('/')) return { rule: 'absolute-path', detail: 'the path starts at the root of the file system' };
   if (name.includes('\\')) return { rule: 'backslash', detail: 'the name holds a backslash' };
-  if (/^[A-Za-z]:/.test(name)) return { rule: 'drive-letter', detail: 'the path starts with a drive letter' };
+  if (/^(\.\/)?[A-Za-z]:/.test(name)) return { rule: 'drive-letter', detail: 'the path starts with a drive letter' };
   if (name.split('/').includes('..')) return { rule: 'path-traversal', detail: 'the path climbs out with ".."' };
   return null;
 }
