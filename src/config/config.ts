@@ -166,6 +166,11 @@ export type BundleStoreConfig = BundlePlaceConfig & { server: BundleServerConfig
 
 /** `place` is a readable name: the file, or the address without password. */
 export type FeedbackStoreConfig = { place: string } & (
-  | { kind: 'sqlite'; file: string }
+  | {
+      kind: 'sqlite';
+      file: string;
+      /** Its folder also holds the bundles, which other users may read. */
+      sharedFolder: boolean;
+    }
   | ({ kind: 'postgres'; password: SecretSource | null } & Omit<PostgresAddress, 'password'>)
 );

@@ -72,12 +72,12 @@ export function domain() {
     .meta({ title: 'host name', pattern: hostNamePattern });
 }
 
-/** As `domain`, for other hosts. */
-export function hostName() {
+/** A host name, with or without a port. */
+export function linkHost() {
   return z
     .string()
-    .refine(isHostName, 'expected a bare host name in lower case')
-    .meta({ title: 'host name', pattern: hostNamePattern });
+    .refine((text) => isHostName(text.replace(/:\d{1,5}$/, '')), 'expected a host name in lower case, or host:port')
+    .meta({ title: 'host name', pattern: hostNamePattern.replace(/\$$/, '(:[0-9]{1,5})?$') });
 }
 
 /** An http:// or https:// address without credentials, query and fragment. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { webhookEventTypes } from '../model/webhook-event.ts';
-import { address, duration, hostName, id, text, wholeNumber } from './field-schemas.ts';
+import { address, duration, id, linkHost, text, wholeNumber } from './field-schemas.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 import { siteSchema } from './site-schema.ts';
 import { storeSchema } from './store-schema.ts';
@@ -99,9 +99,11 @@ const service = z.strictObject({
   baseUrl: address().describe('Address of the documentation service; `https://`, or `http://` on this machine.'),
   analyticsBaseUrl: address().optional().describe('Address of the analytics area. Absent: `baseUrl`.'),
   linkHosts: z
-    .array(hostName(), 'expected a list of host names')
+    .array(linkHost(), 'expected a list of host names')
     .default([])
-    .describe('Hosts that links may lead to besides public addresses: private or loopback ones must be listed here.'),
+    .describe(
+      'Hosts that links may lead to besides public addresses: private or loopback ones must be listed here. With a port (`127.0.0.1:8788`), only that one.',
+    ),
   allowInsecure: z
     .boolean('expected true or false')
     .default(false)

@@ -28,6 +28,7 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
   const directory = path.dirname(file);
   const absolute = (relative: string) => path.resolve(directory, relative);
   const { temporal, service, store, privacy } = input;
+  const bundles = resolveBundles(store.bundles, absolute, environment);
   const baseUrl = trimSlash(service.baseUrl);
   return {
     file,
@@ -50,8 +51,8 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       webhooks: organization.webhooks.map((webhook) => resolveWebhook(webhook, environment, service.allowInsecure)),
     })),
     store: {
-      feedback: resolveFeedback(store.feedback, absolute, environment),
-      bundles: resolveBundles(store.bundles, absolute, environment),
+      feedback: resolveFeedback(store.feedback, bundles, absolute, environment),
+      bundles,
       keep: store.keep,
     },
     privacy: {
@@ -89,14 +90,22 @@ function resolveBundles(
   };
 }
 
+/** Whether `inner` is the folder or anywhere below it. */
+function holds(folder: string, inner: string): boolean {
+  const way = path.relative(folder, inner);
+  return way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
+}
+
 function resolveFeedback(
   text: string,
+  bundles: BundleStoreConfig,
   absolute: (relative: string) => string,
   environment: Environment,
 ): FeedbackStoreConfig {
   if (text.startsWith('sqlite:')) {
     const file = absolute(text.replace(/^sqlite:/, ''));
-    return { kind: 'sqlite', file, place: file };
+    const sharedFolder = bundles.kind === 'directory' && holds(path.dirname(file), bundles.directory);
+    return { kind: 'sqlite', file, place: file, sharedFolder };
   }
   const address = parsePostgresAddress(text);
   // The schema has checked it.

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { errorCode } from '../files/error-code.ts';
+import { neededVariables } from './needed-variables.ts';
 
 export interface CommandOptions {
-  /** The whole environment of the command; its PATH is also where the command is looked for. */
+  /** The command gets what it needs of it (`neededVariables`); its PATH is also where the command is looked for. */
   env: NodeJS.ProcessEnv;
   cwd?: string;
   /** Ends the command; the promise then rejects with the signal's reason. */
@@ -22,7 +23,11 @@ export async function runCommand(
   args: readonly string[],
   options: CommandOptions,
 ): Promise<readonly string[]> {
-  const child = spawn(command, args, { cwd: options.cwd, env: options.env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, {
+    cwd: options.cwd,
+    env: neededVariables(options.env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {

@@ -3,7 +3,9 @@ import type { FeedbackStore } from './feedback-store.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';
 
 /** Where a feedback store is. */
-export type FeedbackStorePlace = { kind: 'sqlite'; file: string } | ({ kind: 'postgres' } & PostgresPlace);
+export type FeedbackStorePlace =
+  | { kind: 'sqlite'; file: string; sharedFolder?: boolean }
+  | ({ kind: 'postgres' } & PostgresPlace);
 
 /** Opens the feedback store, making its tables where they are missing. Throws `FeedbackStoreUnavailable`. */
 export async function openFeedbackStore(
@@ -12,6 +14,6 @@ export async function openFeedbackStore(
 ): Promise<FeedbackStore> {
   // Only the library that is used is loaded.
   if (place.kind === 'sqlite')
-    return await (await import('./sqlite-store.ts')).openSqliteFeedbackStore(place.file, privacy);
+    return await (await import('./sqlite-store.ts')).openSqliteFeedbackStore(place.file, privacy, place);
   return await (await import('./postgres-store.ts')).openPostgresFeedbackStore(place, privacy);
 }

@@ -1,7 +1,8 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
+import { errorCode } from '../files/error-code.ts';
 import { migrate, schemaState } from './database/migrations.ts';
 import { ImmediateSqliteDialect, whileBusy } from './database/sqlite-dialect.ts';
 import { explainSqliteProblem } from './database/sqlite-problem.ts';
@@ -12,17 +13,23 @@ import { keepEverything, type Privacy } from './privacy/privacy.ts';
 import { sqlFeedbackStore } from './sql-feedback-store.ts';
 
 /**
- * Opens the feedback store in a SQLite file, making the file, its folder and its tables where they are missing.
+ * Opens the feedback store in a SQLite file, making the file, its folder and its tables where they are missing. Only this
+ * user can read what it makes, but for a folder that others must be able to enter (`sharedFolder`).
  * Several processes of one machine may open it; the file has to be on a local disk. SQLite runs in the calling
  * thread: a page of 100 entries blocks it for a few milliseconds. Throws `FeedbackStoreUnavailable`, and so do the
  * store's methods when the file becomes unusable later.
  */
-export async function openSqliteFeedbackStore(file: string, privacy: Privacy = keepEverything): Promise<FeedbackStore> {
+export async function openSqliteFeedbackStore(
+  file: string,
+  privacy: Privacy = keepEverything,
+  { sharedFolder = false }: { sharedFolder?: boolean } = {},
+): Promise<FeedbackStore> {
   const path = resolve(file);
   const explain = (error: unknown): unknown => explainSqliteProblem(path, error);
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path), sharedFolder);
     await refuseFolder(path);
+    await makePrivate(path);
     // No waiting inside SQLite: `whileBusy` waits without blocking the thread.
     const database = new BetterSqlite3(path, { timeout: 0 });
     try {
@@ -64,6 +71,24 @@ async function scrub(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<
     // Another process has a lock, or there is no space for a second file.
     return false;
   }
+}
+
+/** Only the folder itself: those around it may hold something else. */
+async function makeFolder(folder: string, shared: boolean): Promise<void> {
+  await mkdir(shared ? folder : dirname(folder), { recursive: true });
+  if (shared) return;
+  await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  });
+}
+
+/** SQLite gives its journals the mode of the database, so a new one is made before SQLite does. */
+async function makePrivate(path: string): Promise<void> {
+  const handle = await open(path, 'wx', 0o600).catch((error: unknown) => {
+    if (errorCode(error) === 'EEXIST') return null;
+    throw error;
+  });
+  await handle?.close();
 }
 
 async function refuseFolder(path: string): Promise<void> {

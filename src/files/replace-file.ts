@@ -13,6 +13,9 @@ export function isTempName(name: string): boolean {
   return /\.\d+-[0-9a-f]{12}\.tmp$/.test(name);
 }
 
+/** A mode, and the owner if it is not this process. */
+type FileAccess = Pick<Stats, 'mode'> | Pick<Stats, 'mode' | 'uid' | 'gid'>;
+
 /**
  * Puts a file in place whole or not at all, and for good once this returns: what was at `file`, be it a symbolic link,
  * is replaced. With `keep`, the new file gets that mode and, where permitted, that owner. Returns the bytes written.
@@ -21,7 +24,7 @@ export function isTempName(name: string): boolean {
 export async function replaceFile(
   file: string,
   content: string | AsyncIterable<string | Uint8Array>,
-  keep?: Pick<Stats, 'mode' | 'uid' | 'gid'>,
+  keep?: FileAccess,
 ): Promise<number> {
   const temp = tempName(file);
   let bytes: number;
@@ -32,7 +35,7 @@ export async function replaceFile(
       await writeFile(handle, content);
       if (keep) {
         // Only root may give files away; for every other user the file is theirs already or becomes theirs.
-        await handle.chown(keep.uid, keep.gid).catch(() => undefined);
+        if ('uid' in keep) await handle.chown(keep.uid, keep.gid).catch(() => undefined);
         await handle.chmod(keep.mode & 0o7777);
       }
       await handle.sync();

@@ -50,7 +50,7 @@ describe('loadConfig', () => {
         },
       ],
       store: {
-        feedback: { kind: 'sqlite', file: at('data/feedback.db'), place: at('data/feedback.db') },
+        feedback: { kind: 'sqlite', file: at('data/feedback.db'), place: at('data/feedback.db'), sharedFolder: true },
         bundles: {
           kind: 'directory',
           directory: at('data/bundles'),

@@ -33,8 +33,16 @@ describe('docker-compose.yml', () => {
     const secrets = services.flatMap(([, { environment = {} }]) =>
       Object.entries(environment).filter(([name]) => /PASSWORD|PWD|KEY|SECRET|TOKEN/.test(name)),
     );
-    expect(secrets.length).toBeGreaterThan(3);
+    expect(secrets.length).toBeGreaterThan(2);
     for (const [name, value] of secrets) expect(value, name).toMatch(/^\$\{[A-Z_]+:\?.+\}$/);
+  });
+
+  it('gives the API key to the worker alone; the sandbox has to know which key to expect', () => {
+    const holders = services.filter(([, { environment = {} }]) => 'ACME_API_KEY' in environment).map(([name]) => name);
+    expect(holders).toEqual(['worker']);
+    const named = services.filter(([, service]) => JSON.stringify(service).includes('ACME_API_KEY'));
+    expect(named.map(([name]) => name)).toEqual(['worker', 'sandbox']);
+    expect(compose.services.worker?.environment).toMatchObject(compose.services.bundles?.environment ?? {});
   });
 
   it('publishes ports on this machine only', () => {

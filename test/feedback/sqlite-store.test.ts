@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { FeedbackStoreUnavailable } from '../../src/feedback/feedback-store-unavailable.ts';
+import { keepEverything } from '../../src/feedback/privacy/privacy.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
 import {
   begin,
@@ -39,6 +40,25 @@ describe('opening', () => {
     expect(second.identity).toBe(first.identity);
     expect(await second.countEntries('acme', 'prj_1')).toEqual({ entries: 1, rejects: 0, tombstones: 0 });
     await second.close();
+  });
+
+  it('makes files, and a folder for them, that only this user can read', async () => {
+    await using temporary = await temporaryFolder();
+    await chmod(temporary.folder, 0o755);
+    const modeOf = async (...path: string[]) => (await stat(join(temporary.folder, ...path))).mode & 0o777;
+    const own = await openSqliteFeedbackStore(join(temporary.folder, 'some', 'where', 'feedback.db'));
+    await wholePass(own, 'p', [entry('e')]);
+    for (const ending of ['', '-wal', '-shm'])
+      expect(await modeOf('some', 'where', `feedback.db${ending}`)).toBe(0o600);
+    expect(await modeOf('some', 'where')).toBe(0o700);
+    expect(await modeOf('some')).toBe(0o755);
+    await own.close();
+    const shared = await openSqliteFeedbackStore(join(temporary.folder, 'data', 'feedback.db'), keepEverything, {
+      sharedFolder: true,
+    });
+    expect(await modeOf('data')).toBe(0o755);
+    expect(await modeOf('data', 'feedback.db')).toBe(0o600);
+    await shared.close();
   });
 
   it('gives every database another identity', async () => {

@@ -3,7 +3,7 @@ import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
 import { bundlePlace } from '../input/bundle-place.ts';
 import { startBundlePart } from '../processes/bundle-server-part.ts';
 import { withParts } from '../processes/running-parts.ts';
-import { warnOfOtherBundlePort } from '../processes/up-warnings.ts';
+import { warnOfOpenServer, warnOfOtherBundlePort } from '../processes/up-warnings.ts';
 
 interface ServeFlags {
   bundlePort: number;
@@ -19,6 +19,7 @@ export default async function serve(
     const config = await loadContextConfig(context);
     const { bundles } = config.store;
     warnOfOtherBundlePort(output, config, bundlePort);
+    warnOfOpenServer(output, config, bundleHost);
     const { url, part } = await startBundlePart(bundles, bundlePort, '--bundle-port', bundleHost);
     parts.add(part);
     const place = bundlePlace(bundles);

@@ -14,7 +14,7 @@ export function linksCheck({ baseUrl, linkHosts, allowInsecure }: ServiceConfig)
   const local = route.kind === 'direct' && route.loopback;
   const lacking = [
     ...(url.protocol === 'http:' && !allowInsecure ? ['allowInsecure: true'] : []),
-    ...(local && linkHosts.length === 0 ? [`linkHosts: [${url.hostname}]`] : []),
+    ...(local && linkHosts.length === 0 ? [`linkHosts: [${url.host}]`] : []),
   ];
   if (lacking.length > 0) {
     const detail = `the service is at ${baseUrl}; links to bundles on such a host are refused`;

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { BundleStoreConfig, Config, FeedbackStoreConfig, PrivacyConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { openFeedbackStore } from '../../feedback/open-feedback-store.ts';
@@ -27,6 +28,11 @@ async function checkFeedback(feedback: FeedbackStoreConfig, privacy: PrivacyConf
       await store.checkWritable();
       const { entries, rejects } = await store.countUntreated(new Date());
       const detail = `${feedback.place} can be written${server?.detail ?? ''}`;
+      const open = feedback.kind === 'sqlite' ? await readableByOthers(feedback.file) : [];
+      if (open.length > 0) {
+        const who = 'other users of this machine can read the feedback';
+        return warning(name, `${detail}; ${who}`, `chmod 600 ${open.join(' ')}`);
+      }
       if (entries + rejects === 0) return good(name, detail);
       const plain = `${entries} entries and ${rejects} rejects contain personal data that the privacy settings forbid`;
       return warning(name, `${detail}; ${plain}`, 'restart the workers: they remove it when they start');
@@ -37,6 +43,19 @@ async function checkFeedback(feedback: FeedbackStoreConfig, privacy: PrivacyConf
     if (error instanceof ConfigError) return bad(name, error.message, 'set it to the password of store.feedback');
     return failed(name, explainFailure(error));
   }
+}
+
+/** Of a database and SQLite's files beside it; a folder that only this user can enter hides them. */
+async function readableByOthers(file: string): Promise<string[]> {
+  const isOpen = (path: string) =>
+    stat(path).then(
+      ({ mode }) => (mode & 0o077) !== 0,
+      () => false,
+    );
+  if (!(await isOpen(dirname(file)))) return [];
+  const files = [file, `${file}-wal`, `${file}-shm`];
+  const open = await Promise.all(files.map(isOpen));
+  return files.filter((_, index) => open[index]);
 }
 
 /** What kind of server it is; the whole check if the first worker has yet to create the tables. */

@@ -29,6 +29,14 @@ export function warnOfOtherBundlePort(output: Output, { store }: Config, bundleP
   output.warn(`store.bundles.publicUrl is ${publicUrl}, but the bundle server listens on port ${bundlePort}`);
 }
 
+/** Bundles are often documentation for customers only. */
+export function warnOfOpenServer(output: Output, { store }: Config, host: string): void {
+  if (isLoopback(host) || store.bundles.server.token !== null) return;
+  output.warn(
+    `bundles are served at ${host} without a token: whoever reaches this address reads them; set store.bundles.server.token`,
+  );
+}
+
 function warnOfOtherTemporal(output: Output, { temporal }: Config, port: number): void {
   const [host = '', configuredPort] = temporal.address.split(':');
   if (isLoopback(host) && configuredPort === String(port)) return;

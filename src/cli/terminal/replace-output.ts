@@ -5,18 +5,19 @@ import { usageFailure } from '../failures/cli-failure.ts';
 
 /**
  * Writes the file that `flag` names, whole or not at all. A file that exists keeps its place behind a symbolic link, its
- * permissions and its owner. Text is written as UTF-8. Returns the bytes written. Throws a usage failure where no file
+ * permissions and its owner; a new one that is private only this user can read. Text is written as UTF-8. Returns the bytes written. Throws a usage failure where no file
  * can be.
  */
 export async function replaceOutput(
   flag: string,
   path: string,
   chunks: AsyncIterable<string | Uint8Array>,
+  { isPrivate = false } = {},
 ): Promise<number> {
   const found = await stat(path).catch(ignoreMissing);
   if (found === null) {
     const folder = await stat(dirname(resolve(path))).catch(ignoreMissing);
-    if (folder?.isDirectory()) return replaceFile(path, chunks);
+    if (folder?.isDirectory()) return replaceFile(path, chunks, isPrivate ? { mode: 0o600 } : undefined);
     throw usageFailure(`${flag} names ${path}: there is no folder ${dirname(path)}`, 'create the folder first');
   }
   if (found.isDirectory()) throw usageFailure(`${flag} names ${path}: it is a folder`, 'name a file');

@@ -11,7 +11,7 @@ type Chunks = AsyncIterable<string | Uint8Array>;
 export const stdoutName = '-';
 
 /**
- * Writes a command's product to the file that `--out` names, or to stdout. A Ctrl-C leaves the file as it was, with
+ * Writes a command's product, which may hold personal data, to the file that `--out` names, or to stdout. A Ctrl-C leaves the file as it was, with
  * nothing beside it, and is a failure. Returns the bytes written; null when the reader of stdout has closed the pipe, as
  * `| head` does, which ends the command quietly.
  */
@@ -37,7 +37,7 @@ async function writeToFile(path: string, chunks: Chunks): Promise<number> {
     }
   };
   try {
-    return await replaceOutput('--out', path, watched());
+    return await replaceOutput('--out', path, watched(), { isPrivate: true });
   } finally {
     interrupt.dispose();
   }

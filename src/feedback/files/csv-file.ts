@@ -3,9 +3,12 @@ import type { LineFormat } from './file-format.ts';
 
 /**
  * What spreadsheets run instead of showing it, by OWASP's list ("CSV Injection"), also behind blanks and in full width:
- * a formula begins with = + - or @; a tab or line end can begin a new cell.
+ * a formula begins with = + - or @. A reader that takes `;`, a tab or `|` for the separator, or ignores quotes, begins a
+ * cell behind each of these and at each line.
  */
-const runs = /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/u;
+const runs = /^[\t\r\n]|(?:^|[;|\t\r\n])[\s"']*[=+\-@＝＋－＠]/u;
+/** The same places inside a text, where each needs an apostrophe of its own. */
+const inner = /([;|\t\r\n][\s"']*)(?=[=+\-@＝＋－＠])/gu;
 
 /** Cells that RFC 4180 wants in quotes, and those whose blanks at the ends a reader might trim. */
 const needsQuotes = /[",\r\n]|^\s|\s$/u;
@@ -18,7 +21,7 @@ const needsQuotes = /[",\r\n]|^\s|\s$/u;
 export function csv({ formulaSafe }: { formulaSafe: boolean }): LineFormat {
   const cell = (text: string | null): string => {
     if (text === null) return '';
-    const safe = formulaSafe && runs.test(text) ? `'${text}` : text;
+    const safe = formulaSafe ? safeText(text) : text;
     return safe === '' || needsQuotes.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
   const line = (cells: readonly (string | null)[]) => `${cells.map(cell).join(',')}\r\n`;
@@ -26,6 +29,11 @@ export function csv({ formulaSafe }: { formulaSafe: boolean }): LineFormat {
     header: line(recordColumns),
     line: (record) => line(recordColumns.map((column) => textOf(record[column]))),
   };
+}
+
+/** An apostrophe in front of the text, and of each place inside where a cell may begin with a formula. */
+function safeText(text: string): string {
+  return runs.test(text) ? `'${text.replace(inner, "$1'")}` : text;
 }
 
 function textOf(value: FeedbackRecord[keyof FeedbackRecord]): string | null {

@@ -87,10 +87,18 @@ describe('bundle links', () => {
     expect(linksCheck({ ...cloud, allowInsecure: true }).level).toBe('warning');
   });
 
+  it('may be named as the suggestion says, and nothing else with a colon', () => {
+    const file = (host: string) => `service: { baseUrl: "http://127.0.0.1:8787", linkHosts: ["${host}"] }
+organizations: [{ id: acme, apiKey: k }]
+`;
+    expect(load(file('127.0.0.1:8787')).service.linkHosts).toEqual(['127.0.0.1:8787']);
+    expect(() => load(file('127.0.0.1:none'))).toThrow('or host:port');
+  });
+
   it('of a service on this machine or without TLS have to be allowed', () => {
     const local = at('http://localhost:8787');
-    expect(linksCheck(local).fix).toContain('allowInsecure: true and service.linkHosts: [localhost]');
-    expect(linksCheck({ ...local, allowInsecure: true }).fix).toContain('set service.linkHosts: [localhost]');
+    expect(linksCheck(local).fix).toContain('allowInsecure: true and service.linkHosts: [localhost:8787]');
+    expect(linksCheck({ ...local, allowInsecure: true }).fix).toContain('set service.linkHosts: [localhost:8787]');
     expect(linksCheck({ ...local, allowInsecure: true, linkHosts: ['localhost'] }).level).toBe('ok');
   });
 });

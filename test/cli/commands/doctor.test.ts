@@ -273,7 +273,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
     expect(check('bundle-links')).toMatchObject({
       ok: true,
       level: 'warning',
-      fix: expect.stringContaining('service.allowInsecure: true and service.linkHosts: [127.0.0.1]'),
+      fix: expect.stringContaining('service.allowInsecure: true and service.linkHosts: [127.0.0.1:9]'),
     });
   });
 

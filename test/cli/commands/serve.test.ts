@@ -35,3 +35,13 @@ it('serves with the token and the limits of the configuration', async () => {
   expect(finished.exitCode).toBe(0);
   expect(finished.stdout + finished.stderr).not.toContain('swordfish');
 });
+
+it('says so when it serves others without a token', async () => {
+  const cwd = await folderWithConfig();
+  const port = await findFreePort();
+  const { stderr } = await docferry(['serve', '--bundle-port', `${port}`, '--bundle-host', '0.0.0.0'], {
+    cwd,
+    onOutput: (child, said) => void (said.includes('serve: ready') && child.kill('SIGTERM')),
+  });
+  expect(stderr).toContain('served at 0.0.0.0 without a token');
+});

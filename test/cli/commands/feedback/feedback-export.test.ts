@@ -45,6 +45,12 @@ const manyRows = (rows: number) => `insert into feedback
     select value from n) where id = 'a'`;
 
 describe('feedback export', () => {
+  it('makes a file that only this user can read', async () => {
+    const { cwd } = await scene();
+    await docferry(['feedback', 'export', 'prj_1', '--format', 'csv', '--out', 'new.csv'], { cwd });
+    expect((await stat(join(cwd, 'new.csv'))).mode & 0o777).toBe(0o600);
+  });
+
   it('writes a project as JSON lines, oldest first', async () => {
     const { cwd } = await scene();
     const args = ['feedback', 'export', 'prj_1', '--format', 'jsonl', '--out', 'out'];
