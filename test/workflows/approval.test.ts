@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { defineUpdate } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import { approveExport, rejectExport } from '../../src/client/decide-approval.ts';
@@ -93,6 +94,13 @@ describe('an export that needs approval', () => {
       ] as const) {
         await expect(rejectExport(env.client, { ...request, reason })).rejects.toMatchObject({
           cause: { message: expect.stringMatching(message) },
+        });
+      }
+      const rejectWith = defineUpdate<unknown, [unknown?]>('reject');
+      const untyped = env.client.workflow.getHandle(handle.workflowId);
+      for (const args of [[], [null], [{}], [{ reason: 5 }], ['no']] as [unknown?][]) {
+        await expect(untyped.executeUpdate(rejectWith, { args })).rejects.toMatchObject({
+          cause: { type: 'InvalidInput', message: expect.stringMatching(/reason|an object/) },
         });
       }
       await rejectExport(env.client, { ...request, reason: ' prices are wrong ' });
