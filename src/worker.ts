@@ -10,6 +10,7 @@ import { retryKey } from './client/retry-key.ts';
 import { connectClient, connectOptions, TemporalUnreachable } from './client/temporal-connection.ts';
 import type { Config } from './config/config.ts';
 import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
+import { lastGrantOf, tracesRead } from './model/budget/earlier-ledger.ts';
 import { proxyFor } from './service/proxy.ts';
 import { temporalLogger } from './wiring/log.ts';
 import { organizationsOf } from './wiring/organizations.ts';
@@ -94,7 +95,9 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
   const { stores, client, connection } = parts;
   const { taskQueue } = config.temporal;
   const budgets = new Map(config.organizations.map(({ id, budget }) => [id, budget]));
-  const permits = new BudgetClient(client, taskQueue, budgets);
+  const permits = new BudgetClient(client, taskQueue, budgets, async (org) =>
+    lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead })),
+  );
   const activities = createActivities({
     organizations: organizationsOf(config),
     feedback: stores.feedback,

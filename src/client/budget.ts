@@ -1,4 +1,12 @@
-import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
+import {
+  type Client,
+  isGrpcServiceError,
+  QueryNotRegisteredError,
+  WithStartWorkflowOperation,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import type { UpdateDefinition } from '@temporalio/common';
+import { untilNow } from '../model/budget/earlier-ledger.ts';
 import type {
   ForAWhile,
   LeaseReport,
@@ -8,10 +16,13 @@ import type {
   WindowSettings,
   WindowView,
 } from '../model/budget/permits.ts';
+import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
+import { ExplainedError } from '../model/explained-error.ts';
 import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
 import { budgetWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import {
   askPermitsUpdate,
+  budgetLedgerQuery,
   budgetStateQuery,
   configureBudgetUpdate,
   overrideBudgetUpdate,
@@ -23,30 +34,47 @@ import { attributesOf } from '../workflows/search-attributes.ts';
 
 /** After this, a new attempt is better than waiting on. */
 const answerWithinMs = 10_000;
+const describedWithinMs = 3_000;
+
+/** The budget runs on another task queue than this worker's, whose workers do not answer. */
+export class BudgetElsewhere extends ExplainedError {
+  override readonly name = 'BudgetElsewhere';
+  readonly code = 'BudgetElsewhere';
+  readonly hint: string;
+
+  constructor(org: string, taskQueue: string, own: string) {
+    super(`the budget of ${org} runs on the task queue ${taskQueue}, where no worker answers`);
+    this.hint = `start a worker there, or move the budget to ${own} with \`docferry budget move ${org}\``;
+  }
+}
 
 /**
- * The budgets of all organizations, through Temporal. The first question to a budget starts it (update-with-start), so
+ * The budgets of all organizations, through Temporal. The first message to a budget starts it (update-with-start), so
  * there is nothing to set up and no race.
  */
 export class BudgetClient {
   readonly #client: Client;
   readonly #taskQueue: string;
   readonly #settings: ReadonlyMap<string, WindowSettings>;
+  readonly #lastGrantIn: (org: string) => Promise<number | null>;
 
-  constructor(client: Client, taskQueue: string, settings: ReadonlyMap<string, WindowSettings>) {
+  /** `lastGrantIn` says when an earlier ledger may last have granted permits, as far as the stores know (B7). */
+  constructor(
+    client: Client,
+    taskQueue: string,
+    settings: ReadonlyMap<string, WindowSettings>,
+    lastGrantIn: (org: string) => Promise<number | null> = async () => null,
+  ) {
     this.#client = client;
     this.#taskQueue = taskQueue;
     this.#settings = settings;
+    this.#lastGrantIn = lastGrantIn;
   }
 
   /** Asks for permits. Safe to repeat, thanks to the question's id. */
   async ask(org: string, question: PermitAsk): Promise<PermitAnswer> {
     return this.#client.withDeadline(Date.now() + answerWithinMs, () =>
-      this.#client.workflow.executeUpdateWithStart(askPermitsUpdate, {
-        startWorkflowOperation: this.#start(org),
-        updateId: question.id,
-        args: [question],
-      }),
+      this.#update(org, askPermitsUpdate, question, { updateId: question.id }),
     );
   }
 
@@ -58,38 +86,113 @@ export class BudgetClient {
 
   /** Makes the budget follow the configuration; starts it if necessary. */
   async configure(org: string): Promise<WindowView> {
-    return this.#client.workflow.executeUpdateWithStart(configureBudgetUpdate, {
-      startWorkflowOperation: this.#start(org),
-      args: [this.#settingsOf(org)],
-    });
+    return this.#update(org, configureBudgetUpdate, this.#settingsOf(org));
   }
 
   /** Overrides limit or reserve by hand; null ends that. */
   async override(org: string, override: OverrideAsk | null): Promise<WindowView> {
-    return this.#client.workflow.executeUpdateWithStart(overrideBudgetUpdate, {
-      startWorkflowOperation: this.#start(org),
-      args: [override],
-    });
+    return this.#update(org, overrideBudgetUpdate, override);
   }
 
   /** Stops granting for a time, or until resumed; null resumes. */
   async pause(org: string, pause: ForAWhile | null): Promise<WindowView> {
-    return this.#client.workflow.executeUpdateWithStart(pauseBudgetUpdate, {
-      startWorkflowOperation: this.#start(org),
-      args: [pause],
+    return this.#update(org, pauseBudgetUpdate, pause);
+  }
+
+  /**
+   * Moves a budget that runs on another task queue to this one, with what it remembers if a worker still answers there;
+   * otherwise the new one waits out a window (B7). Throws `WorkflowNotFoundError` when none runs.
+   */
+  async move(org: string): Promise<'moved' | 'moved-empty' | 'in-place'> {
+    const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
+    const { status, taskQueue } = await handle.describe();
+    if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('no budget is running', budgetWorkflowId(org), '');
+    if (taskQueue === this.#taskQueue) return 'in-place';
+    const carried = await this.#takeLedger(org).catch(unlessUnanswered);
+    const { workflowId, ...options } = this.#startOptions(org);
+    await this.#client.workflow.start<typeof rateBudget>(workflowTypes.rateBudget, {
+      ...options,
+      workflowId,
+      // In one step: no question comes between the end of the old one and the start of the new one.
+      workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+      args: [{ ...this.#input(org, untilNow), ...(carried === null ? {} : { carried }) }],
+    });
+    return carried === null ? 'moved-empty' : 'moved';
+  }
+
+  /** What the budget remembers once it grants nothing any more. The pause made for that is not taken along. */
+  async #takeLedger(org: string): Promise<WindowState> {
+    return this.#client.withDeadline(Date.now() + answerWithinMs, async () => {
+      const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
+      const { paused } = await handle.query(budgetLedgerQuery);
+      await handle.executeUpdate(pauseBudgetUpdate, { args: [{ forMs: null }] });
+      return { ...(await handle.query(budgetLedgerQuery)), paused };
     });
   }
 
-  #start(org: string): WithStartWorkflowOperation<typeof rateBudget> {
-    return new WithStartWorkflowOperation<typeof rateBudget>(workflowTypes.rateBudget, {
+  /** Starts the budget if none runs, after looking for signs of an earlier one (B7). */
+  async #update<Answer, Message>(
+    org: string,
+    update: UpdateDefinition<Answer, [Message]>,
+    message: Message,
+    { updateId }: { updateId?: string } = {},
+  ): Promise<Answer> {
+    const options = { args: [message] as [Message], ...(updateId === undefined ? {} : { updateId }) };
+    const { workflow } = this.#client;
+    try {
+      return await workflow.getHandle(budgetWorkflowId(org)).executeUpdate(update, options);
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw await this.#explained(org, error);
+      const startWorkflowOperation = new WithStartWorkflowOperation<typeof rateBudget>(workflowTypes.rateBudget, {
+        ...this.#startOptions(org),
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        args: [this.#input(org, await this.#earlierGrantAt(org))],
+      });
+      return workflow.executeUpdateWithStart(update, { startWorkflowOperation, ...options });
+    }
+  }
+
+  /** A budget on another task queue, which may have no worker any more, would not answer for ever. */
+  async #explained(org: string, error: unknown): Promise<unknown> {
+    if (!isUnanswered(error)) return error;
+    const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
+    const described = await this.#client
+      .withDeadline(Date.now() + describedWithinMs, () => handle.describe())
+      .catch(() => null);
+    if (described === null || described.taskQueue === this.#taskQueue) return error;
+    return new BudgetElsewhere(org, described.taskQueue, this.#taskQueue);
+  }
+
+  /** By id and from the stores: a list of workflows lags behind. */
+  async #earlierGrantAt(org: string): Promise<number | null> {
+    const signs = await Promise.all([this.#closedAt(org), this.#lastGrantIn(org)]);
+    const moments = signs.filter((moment) => moment !== null);
+    return moments.length === 0 ? null : Math.max(...moments);
+  }
+
+  /** When the organization's last budget ended; null when Temporal knows of none that ended. */
+  async #closedAt(org: string): Promise<number | null> {
+    try {
+      const { closeTime } = await this.#client.workflow.getHandle(budgetWorkflowId(org)).describe();
+      return closeTime?.getTime() ?? null;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return null;
+      throw error;
+    }
+  }
+
+  #startOptions(org: string) {
+    return {
       workflowId: budgetWorkflowId(org),
       taskQueue: this.#taskQueue,
-      workflowIdConflictPolicy: 'USE_EXISTING',
       workflowTaskTimeout: workflowTaskTimeoutMs,
-      args: [{ org, settings: this.#settingsOf(org) }],
       staticSummary: `analytics requests of ${org}`,
       typedSearchAttributes: attributesOf({ org }),
-    });
+    };
+  }
+
+  #input(org: string, earlierGrantAt: number | null): BudgetInput {
+    return { org, settings: this.#settingsOf(org), ...(earlierGrantAt === null ? {} : { earlierGrantAt }) };
   }
 
   #settingsOf(org: string): WindowSettings {
@@ -97,6 +200,21 @@ export class BudgetClient {
     if (!settings) throw new Error(`no budget is configured for ${org}`);
     return settings;
   }
+}
+
+const deadlineExceeded = 4;
+const failedPrecondition = 9;
+
+/** No worker answered, whatever the error is wrapped in. */
+function isUnanswered(error: unknown): boolean {
+  if (isGrpcServiceError(error)) return [deadlineExceeded, failedPrecondition].includes(error.code);
+  return error instanceof Error && error.cause !== undefined && isUnanswered(error.cause);
+}
+
+/** Null when no worker answers, or one of a version that cannot hand its ledger over. */
+function unlessUnanswered(error: unknown): null {
+  if (error instanceof QueryNotRegisteredError || isUnanswered(error)) return null;
+  throw error;
 }
 
 /** The window now; throws `WorkflowNotFoundError` for a budget that never started. */

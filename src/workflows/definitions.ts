@@ -8,6 +8,7 @@ import type {
   WindowSettings,
   WindowView,
 } from '../model/budget/permits.ts';
+import type { WindowState } from '../model/budget/window-state.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../model/export/export-messages.ts';
 import type { ExportPhase, ExportState } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
@@ -32,6 +33,8 @@ export const permitsFreedSignal = defineSignal('permitsFreed');
 
 /** The window at `at`, by default at the budget's last event: the clock of an idle workflow stands still. */
 export const budgetStateQuery = defineQuery<WindowView, [{ at?: number }?]>('state');
+/** All that the budget remembers: what `budget move` takes along. */
+export const budgetLedgerQuery = defineQuery<WindowState>('ledger');
 export const askPermitsUpdate = defineUpdate<PermitAnswer, [PermitAsk]>('askPermits');
 export const reportLeaseSignal = defineSignal<[LeaseReport]>('reportLease');
 export const configureBudgetUpdate = defineUpdate<WindowView, [WindowSettings]>('configureBudget');

@@ -19,6 +19,7 @@ import {
   readViewMoment,
 } from '../model/budget/budget-messages.ts';
 import { describeWindow } from '../model/budget/budget-text.ts';
+import { windowAfter } from '../model/budget/earlier-ledger.ts';
 import { type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
 import {
   ask,
@@ -31,11 +32,12 @@ import {
   setOverride,
   setPause,
 } from '../model/budget/sliding-window.ts';
-import { type BudgetInput, emptyWindow, type WindowState } from '../model/budget/window-state.ts';
+import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
 import { viewOf } from '../model/budget/window-view.ts';
 import { Misshapen } from '../model/message-readers.ts';
 import {
   askPermitsUpdate,
+  budgetLedgerQuery,
   budgetStateQuery,
   configureBudgetUpdate,
   overrideBudgetUpdate,
@@ -57,9 +59,9 @@ const messagesPerRun = 300;
  * continue-as-new; the window itself is pure code in the model.
  */
 export async function rateBudget(input: BudgetInput): Promise<void> {
-  const { org, settings, carried } = requireInput(input);
+  const { org, settings, carried, earlierGrantAt = null } = requireInput(input);
   // What an older version carried may lack what a newer one added.
-  let window: WindowState = { ...emptyWindow(settings, Date.now()), ...carried };
+  let window: WindowState = { ...windowAfter(settings, earlierGrantAt, Date.now()), ...carried };
   let messages = 0;
   const wakes: Promise<void>[] = [];
   const continueAsNew = makeContinueAsNewFunc<typeof rateBudget>();
@@ -119,6 +121,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   setHandler(retryKeySignal, () => take(retryKey(window, Date.now())), {
     description: 'The key may have been changed: try it at once.',
   });
+  setHandler(budgetLedgerQuery, () => window, { description: 'All that the budget remembers, for `budget move`.' });
   setHandler(budgetStateQuery, (input?: unknown) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())), {
     description: 'The window as budget show prints it.',
   });

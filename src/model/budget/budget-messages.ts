@@ -85,4 +85,7 @@ const readCarried: Reader<WindowState> = (value, field = '') =>
     ? (value as WindowState)
     : refuse(field, 'the state of an earlier run');
 
-export const readInput: Reader<BudgetInput> = record({ org: text, settings: readSettings }, { carried: readCarried });
+export const readInput: Reader<BudgetInput> = record(
+  { org: text, settings: readSettings },
+  { carried: readCarried, earlierGrantAt: moment },
+);

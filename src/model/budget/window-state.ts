@@ -32,7 +32,7 @@ export interface WindowState {
   now: number;
   /** Moments by which reported requests had arrived, ascending; each occupies its slot for one window. */
   spent: number[];
-  /** Latest arrival whose slot is free again: what a longer window must still wait for. */
+  /** Latest arrival of which no slot tells: those of a longer window, or of an earlier ledger, must still pass. */
   forgotten: number | null;
   leases: Lease[];
   waiters: Waiter[];
@@ -64,7 +64,9 @@ export interface WindowState {
 export interface BudgetInput {
   org: string;
   settings: WindowSettings;
-  /** Set by continue-as-new only. */
+  /** When an earlier ledger may last have granted permits (B7); absent when there are no signs of one. */
+  earlierGrantAt?: number;
+  /** Set by continue-as-new and `budget move`. */
   carried?: WindowState;
 }
 

@@ -18,8 +18,9 @@ import { active, type WindowState } from './window-state.ts';
 export function viewOf(before: WindowState, at: number): WindowView {
   const state = advance(before, at);
   const occupied = latestReleases(state);
-  const next = freeMoments(state, occupied, 0, 1)[0];
   const blocked = blockedBy(state, null);
+  const unknownUntil = blocked?.reason === 'window-full' ? blocked.until : 0;
+  const next = Math.max(unknownUntil, freeMoments(state, occupied, 0, 1)[0] ?? 0);
   const pause = blocked && blocked.reason !== 'probing' && blocked.reason !== 'window-full' ? blocked.reason : null;
   return {
     limit: limitOf(state),
@@ -29,7 +30,7 @@ export function viewOf(before: WindowState, at: number): WindowView {
     available: blocked === null ? Math.max(0, capacityOf(state) - occupied.length) : 0,
     pausedUntil: state.paused ? state.paused.until : pause && blocked ? blocked.until : null,
     pausedBy: pause,
-    nextFreeAt: next === undefined || next <= state.now ? null : next,
+    nextFreeAt: next <= state.now ? null : next,
     strangers: requestsOfOthers(state.sightings, limitOf(state)),
     override: state.override,
     holders: active(state).map((lease) => ({

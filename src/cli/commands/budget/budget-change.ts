@@ -1,5 +1,5 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import { BudgetClient } from '../../../client/budget.ts';
+import type { BudgetClient } from '../../../client/budget.ts';
 import type { WindowView } from '../../../model/budget/permits.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { CliFailure, usageFailure } from '../../failures/cli-failure.ts';
@@ -7,6 +7,7 @@ import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findOrganization } from '../../input/find-configured.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
 import { withTemporal } from '../../temporal/session.ts';
+import { budgetClient } from './budget-client.ts';
 import { budgetDocument, budgetText } from './budget-view.ts';
 
 interface ChangeFlags {
@@ -36,11 +37,12 @@ export default async function changeBudget(
     throw usageFailure('give --requests, --reserve or both');
   }
   const config = await loadContextConfig(context);
-  const { id, budget } = findOrganization(config, name);
+  const organization = findOrganization(config, name);
+  const { id } = organization;
   const { taskQueue } = config.temporal;
   const change: Change = changes[kind];
   const view = await withTemporal(config, ({ client }) => {
-    const budgets = new BudgetClient(client, taskQueue, new Map([[id, budget]]));
+    const budgets = budgetClient(client, config, organization);
     return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags)));
   });
   context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.surface));

@@ -37,4 +37,8 @@ export function addBudgetCommands(program: Command, call: CallHandler): void {
   budgetCommand('resume', 'Grant requests again after `pause`').action(
     call(() => import('./budget-change.ts'), 'resume'),
   );
+  budgetCommand(
+    'move',
+    "Move an organization's budget to the task queue of the configuration, with what it remembers",
+  ).action(call(() => import('./budget-move.ts')));
 }

@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../../tools/scene.ts';
@@ -39,6 +41,22 @@ describe('budget', () => {
       pausedUntil: expect.stringMatching(/Z$/),
     });
     expect((await budget('resume', org)).document).toMatchObject({ pausedBy: null, available: 40 });
+  });
+
+  it('is moved to the task queue of the configuration (B7)', async () => {
+    scene = await setScene();
+    await scene.startWorker();
+    const { org } = scene;
+    const unknown = await budget('move', 'nobody');
+    expect(unknown.exitCode).toBe(4);
+    await budget('set', org, '--requests', '7');
+    const { taskQueue } = await scene.client.workflow.getHandle(`budget:${org}`).describe();
+    expect(await budget('move', org)).toMatchObject({ exitCode: 0, document: { org, outcome: 'in-place', taskQueue } });
+    const config = await readFile(scene.configFile, 'utf8');
+    const renamed = join(dirname(scene.configFile), 'renamed.yaml');
+    await writeFile(renamed, config.replace(taskQueue, `${taskQueue}-renamed`));
+    const moved = await docferryJson(['budget', 'move', org, '--config', renamed]);
+    expect(moved).toMatchObject({ exitCode: 0, document: { outcome: 'moved', taskQueue: `${taskQueue}-renamed` } });
   });
 
   it('says what is wrong with its arguments (exit code 2)', async () => {

@@ -1,0 +1,22 @@
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { findOrganization } from '../../input/find-configured.ts';
+import { withTemporal } from '../../temporal/session.ts';
+import { budgetClient } from './budget-client.ts';
+
+const texts = {
+  moved: 'moved, with what it remembers',
+  'moved-empty': 'moved; no worker of its old task queue answered, so it grants nothing until a window has passed',
+  'in-place': 'it runs on this task queue already',
+};
+
+/** Moves an organization's budget to the task queue of the configuration (B7). */
+export default async function moveBudget(context: CommandContext, name?: string): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const organization = findOrganization(config, name);
+  const { id: org } = organization;
+  const { taskQueue } = config.temporal;
+  const outcome = await withTemporal(config, ({ client }) => budgetClient(client, config, organization).move(org));
+  context.output.result({ org, outcome, taskQueue }, `budget of ${org} on ${taskQueue}: ${texts[outcome]}`);
+  return exitCodes.done;
+}

@@ -1,0 +1,109 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BudgetClient, budgetView } from '../../src/client/budget.ts';
+import { leaseMs, type WindowSettings } from '../../src/model/budget/permits.ts';
+import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { withWorker } from '../tools/temporal/workflow-run.ts';
+
+let env: TestWorkflowEnvironment;
+beforeAll(async () => {
+  env = await devServerEnvironment();
+});
+afterAll(async () => {
+  await env?.teardown();
+});
+
+const settings: WindowSettings = { requests: 20, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 };
+const question = { holder: 'sync:a', project: 'prj_1', class: 'sweep' as const, wants: 20, attemptAt: 1 };
+const fullForMs = leaseMs + settings.arrivalMs + settings.windowMs;
+let orgs = 0;
+
+/** A budget of its own for one test, terminated at the end. */
+async function withOrganization(test: (org: string) => Promise<void>): Promise<void> {
+  orgs += 1;
+  const org = `lost-${process.pid}-${orgs}`;
+  try {
+    await test(org);
+  } finally {
+    await env.client.workflow.getHandle(budgetWorkflowId(org)).terminate();
+  }
+}
+
+const clientOf = (org: string, taskQueue: string, lastGrantIn?: () => Promise<number | null>) =>
+  new BudgetClient(env.client, taskQueue, new Map([[org, settings]]), lastGrantIn);
+
+describe('a budget that was lost (B7)', () => {
+  it('starts as if its window were full after it was terminated', async () => {
+    await withOrganization((org) =>
+      withWorker(env, {}, async ({ taskQueue }) => {
+        const client = clientOf(org, taskQueue);
+        expect(await client.ask(org, { ...question, id: 'q1' })).toMatchObject({ kind: 'granted' });
+        const terminatedAt = Date.now();
+        await env.client.workflow.getHandle(budgetWorkflowId(org)).terminate();
+        const answer = await client.ask(org, { ...question, id: 'q2' });
+        expect(answer).toMatchObject({ kind: 'wait', reason: 'window-full' });
+        expect(answer).toHaveProperty('waitUntil', expect.closeTo(terminatedAt + fullForMs, -4.5));
+        expect(await budgetView(env.client, org)).toMatchObject({ used: 0, available: 0 });
+      }),
+    );
+  });
+
+  it('starts as if its window were full when the store tells of a pass that sent requests', async () => {
+    await withOrganization((org) =>
+      withWorker(env, {}, async ({ taskQueue }) => {
+        const client = clientOf(org, taskQueue, async () => Date.now() - 1_000);
+        expect(await client.ask(org, { ...question, id: 'q1' })).toMatchObject({ kind: 'wait' });
+      }),
+    );
+  });
+
+  it('does not wait for signs older than a window', async () => {
+    await withOrganization((org) =>
+      withWorker(env, {}, async ({ taskQueue }) => {
+        const client = clientOf(org, taskQueue, async () => Date.now() - 2 * fullForMs);
+        expect(await client.ask(org, { ...question, id: 'q1' })).toMatchObject({ kind: 'granted' });
+      }),
+    );
+  });
+});
+
+describe('a budget on another task queue (B7)', () => {
+  it('moves with what it remembers while its workers still answer, and is not left paused', async () => {
+    await withOrganization((org) =>
+      withWorker(env, {}, async (old) => {
+        const before = await clientOf(org, old.taskQueue).ask(org, { ...question, id: 'q1' });
+        await withWorker(env, {}, async ({ taskQueue }) => {
+          const client = clientOf(org, taskQueue);
+          expect(await client.move(org)).toBe('moved');
+          expect(await client.move(org)).toBe('in-place');
+          expect(await budgetView(env.client, org)).toMatchObject({ used: 10, available: 10, pausedBy: null });
+          expect(await client.ask(org, { ...question, id: 'q1' })).toEqual(before);
+          const { taskQueue: now } = await env.client.workflow.getHandle(budgetWorkflowId(org)).describe();
+          expect(now).toBe(taskQueue);
+        });
+      }),
+    );
+  });
+
+  it('is named when nothing answers there, and moves without its memory as if the window were full', async () => {
+    await withOrganization(async (org) => {
+      const old = `${org}-renamed`;
+      await env.client.workflow.start('rateBudget', {
+        workflowId: budgetWorkflowId(org),
+        taskQueue: old,
+        args: [{ org, settings }],
+      });
+      await withWorker(env, {}, async ({ taskQueue }) => {
+        const client = clientOf(org, taskQueue);
+        await expect(client.ask(org, { ...question, id: 'q1' })).rejects.toMatchObject({
+          code: 'BudgetElsewhere',
+          message: expect.stringContaining(old),
+          hint: expect.stringContaining(`docferry budget move ${org}`),
+        });
+        expect(await client.move(org)).toBe('moved-empty');
+        expect(await client.ask(org, { ...question, id: 'q2' })).toMatchObject({ kind: 'wait', reason: 'window-full' });
+      });
+    });
+  });
+});
