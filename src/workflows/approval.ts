@@ -1,4 +1,4 @@
-import { ApplicationFailure, condition, proxyActivities } from '@temporalio/workflow';
+import { condition, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { spanText, summaryText } from '../model/details-text.ts';
 import type { Reason } from '../model/export/archive-facts.ts';
@@ -7,6 +7,7 @@ import type { ApprovalAnswer, RejectionAnswer } from '../model/export/export-mes
 import { type ExportInput, longestReason } from '../model/export/site-export.ts';
 import { storeOptions } from './activity-options.ts';
 import type { ExportView } from './export-view.ts';
+import { refusal } from './handle-messages.ts';
 
 const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(storeOptions);
 
@@ -78,8 +79,4 @@ export class Approval {
     this.#decision = decision;
     return { version };
   }
-}
-
-function refusal(message: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(message, 'InvalidInput');
 }

@@ -96,10 +96,11 @@ describe('an export that needs approval', () => {
           cause: { message: expect.stringMatching(message) },
         });
       }
-      const rejectWith = defineUpdate<unknown, [unknown?]>('reject');
       const untyped = env.client.workflow.getHandle(handle.workflowId);
-      for (const args of [[], [null], [{}], [{ reason: 5 }], ['no']] as [unknown?][]) {
-        await expect(untyped.executeUpdate(rejectWith, { args })).rejects.toMatchObject({
+      for (const args of [[], [null], [{}], [{ reason: 5 }], ['no']]) {
+        await expect(
+          untyped.executeUpdate(defineUpdate<unknown, [unknown]>('reject'), { args: args as [unknown] }),
+        ).rejects.toMatchObject({
           cause: { type: 'InvalidInput', message: expect.stringMatching(/reason|an object/) },
         });
       }
