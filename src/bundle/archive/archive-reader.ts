@@ -7,8 +7,8 @@ export type EntryKind = 'file' | 'directory' | 'symbolic-link' | 'hard-link' | '
 export interface ArchiveEntry {
   name: string;
   kind: EntryKind;
-  /** Whether it sets the setuid, setgid or sticky bit. */
-  hasSpecialMode: boolean;
+  /** Unix permissions and special bits; null where the archive has none. */
+  mode: number | null;
   /** Unpacked size in bytes; a sink gets exactly this many, or reading fails. */
   bytes: number;
   /** Its content lies outside the part that is read, and is not asked for. */

@@ -15,6 +15,10 @@ export interface ArchiveLimits {
 /** Used where no configuration says otherwise. */
 export const defaultLimits: ArchiveLimits = { maxBytes: 5 * 1024 ** 3, maxFiles: 200_000, maxRatio: 200 };
 
+/** setuid, setgid and sticky. */
+const specialBits = 0o7000;
+/** What a reader that does not run as root needs to fill a folder. */
+const ownerBits = 0o700;
 const ratioFromBytes = 1024 ** 2;
 
 const refusedKinds: Partial<Record<EntryKind, { rule: StructureRule; detail: string }>> = {
@@ -54,17 +58,21 @@ export class EntryRules {
   }
 
   /** The path to use for the entry; null when it was refused or is the archive's own root. */
-  admit(entry: Pick<ArchiveEntry, 'name' | 'kind' | 'hasSpecialMode' | 'bytes'>): string | null {
+  admit(entry: Pick<ArchiveEntry, 'name' | 'kind' | 'mode' | 'bytes'>): string | null {
     if (!this.count(entry)) return null;
     const refusal = refusedKinds[entry.kind];
     if (refusal) return this.#refuse(refusal.rule, entry.name, refusal.detail);
     const checked = checkPath(entry.name, entry.kind === 'directory');
     if ('rule' in checked) return this.#refuse(checked.rule, entry.name, checked.detail);
-    if (entry.hasSpecialMode) {
+    const mode = entry.mode ?? ownerBits;
+    if ((mode & specialBits) !== 0) {
       return this.#refuse('special-mode', entry.name, 'the setuid, setgid or sticky bit is set');
     }
     if (entry.kind === 'directory' && entry.bytes > 0) {
       return this.#refuse('data-on-directory', entry.name, 'a folder carries data');
+    }
+    if (entry.kind === 'directory' && (mode & ownerBits) !== ownerBits) {
+      return this.#refuse('closed-folder', entry.name, 'the owner of the folder may not write to it');
     }
     if (checked.path === '') return null;
     const occupied = this.#occupyParents(checked.path) && this.#occupy(checked.path, entry.kind);

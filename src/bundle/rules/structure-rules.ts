@@ -125,6 +125,11 @@ export const structureRuleTexts = {
   'symbolic-link': rule('symbolic links', 'They lead out of the folder.', 'CVE-2026-23745, CVE-2021-37712'),
   'hard-link': rule('hard links', 'They reach files that are not in the archive.', 'CVE-2026-23745'),
   device: rule('devices, pipes and sockets', 'A site has no use for them.', ''),
+  'closed-folder': rule(
+    'folders that their owner may not read, write and enter',
+    'BusyBox, unless it runs as root, cannot unpack what is in them.',
+    '',
+  ),
   'special-mode': rule(
     'files and folders with the setuid, setgid or sticky bit',
     'Some readers set it: a file then runs with the rights of its owner.',

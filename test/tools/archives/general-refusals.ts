@@ -162,6 +162,14 @@ export const generalRefusals: readonly Refusal[] = [
     ['headers in the data of a device (T1)', tar({ name: 'd', type: '3', content: hidden })],
     ['a pipe by its mode (Z2)', zip({ name: 'd', attributes: 0o010644 * 2 ** 16 })],
   ),
+  ...of('closed-folder', [
+    'folders that BusyBox cannot fill',
+    [
+      tar({ name: 'd/', type: '5', change: field(100, '0000555') }),
+      zip({ name: 'd/', attributes: 0o040555 * 2 ** 16 }),
+      zip({ name: 'd/', attributes: 0x10 }),
+    ],
+  ]),
   ...of('special-mode', [
     'setuid, setgid and sticky',
     [0o4755, 0o2755, 0o1755].flatMap((mode) => [

@@ -18,7 +18,7 @@ export function rawBlock({ name, type = '0', content = '', gnu = false, change, 
   const data = Buffer.from(content);
   const header = Buffer.alloc(block);
   header.write(name, 0, 100, 'utf8');
-  header.write('0000644\x000000000\x000000000\0', 100);
+  header.write(`0000${type === '5' ? '755' : '644'}\x000000000\x000000000\0`, 100);
   header.write(octal(data.length), 124);
   header.write(octal(0), 136);
   header.write(type, 156);

@@ -42,7 +42,7 @@ function tarEntry(item: Item): Buffer {
   const content = Buffer.from(item.content ?? '');
   const header = Buffer.alloc(512);
   Buffer.from(item.name).copy(header, 0, 0, 100);
-  header.write('0000644\0', 100);
+  header.write(`0000${item.type === '5' ? '755' : '644'}\0`, 100);
   header.write('0000000\x000000000\0', 108);
   header.write(`${(item.claimedBytes ?? content.length).toString(8).padStart(11, '0')}\0`, 124);
   header.write('00000000000\0', 136);

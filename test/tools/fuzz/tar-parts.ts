@@ -22,7 +22,7 @@ export function tarPart({ name, type, content, gnu, divided = false }: PartField
   const slash = divided && name.length > nameBytes ? dividingSlash(name) : -1;
   name.copy(header, 0, slash + 1, slash + 1 + nameBytes);
   if (slash > 0) name.copy(header, 345, 0, slash);
-  header.write('0000644\x000000000\x000000000\0', 100);
+  header.write(`0000${type === '5' ? '755' : '644'}\x000000000\x000000000\0`, 100);
   header.write(octal(content.length), 124);
   header.write('00000000000\0', 136);
   header.write(type, 156, 'latin1');

@@ -97,7 +97,9 @@ function entryOf(random: Random, { name, content }: SmallFile): Entry {
     central,
     data,
     descriptor: late ? descriptorOf(random, truth, isWide) : Buffer.alloc(0),
-    attributes: name.endsWith('/') ? random.pick([0x10, unix(0o040755) + 0x10, 0]) : random.pick(soundAttributes),
+    attributes: name.endsWith('/')
+      ? random.pick([0x10, unix(0o040755) + 0x10, unix(0o040775)])
+      : random.pick(soundAttributes),
     system: random.pick([0, 3, 3]),
     internal: 0,
     comment: Buffer.alloc(0),

@@ -98,7 +98,7 @@ class TarReading {
   async #entry(header: TarHeader): Promise<'stop' | undefined> {
     const name = this.#nameOf(header);
     const bytes = this.#sizeOf(header, name);
-    const { kind, hasSpecialMode } = header;
+    const { kind, mode } = header;
     if (this.#longLink && kind !== 'symbolic-link' && kind !== 'hard-link') {
       throw longNameFault('the long name of a link stands before something else');
     }
@@ -106,7 +106,7 @@ class TarReading {
     this.#longName = null;
     this.#longLink = false;
     this.#globalLast = false;
-    const answer = await this.#options.onEntry({ name, kind, hasSpecialMode, bytes, elsewhere: false });
+    const answer = await this.#options.onEntry({ name, kind, mode, bytes, elsewhere: false });
     if (answer === 'stop') return 'stop';
     await this.#content(bytes, answer === 'skip' ? null : answer);
     return;

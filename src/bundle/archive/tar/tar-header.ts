@@ -24,8 +24,8 @@ const ustar = 'ustar\x0000';
 const gnu = 'ustar  \0';
 /** The largest size that fits in the field in octal. */
 export const mostInOctal = 0o77777777777;
-/** setuid, setgid and sticky. */
-const specialBits = 0o7000;
+/** Some writers put the type of the file above these. */
+const modeBits = 0o7777;
 const space = 0x20;
 const base256 = 0x80;
 
@@ -47,7 +47,8 @@ export interface TarHeader {
   /** Type flag, one character. */
   type: string;
   kind: EntryKind;
-  hasSpecialMode: boolean;
+  /** Permissions and special bits. */
+  mode: number;
 }
 
 /** Reads a ustar or GNU tar header block. Every field must have exactly one reading. Throws `ArchiveFault`. */
@@ -73,7 +74,7 @@ export function parseTarHeader(block: Buffer): TarHeader {
     bytes,
     type,
     kind: kindOf(type, name, textOf(block, ...linkField)),
-    hasSpecialMode: (mode & specialBits) !== 0,
+    mode: mode & modeBits,
   };
 }
 

@@ -26,9 +26,9 @@ export async function readZip(file: ByteFile, options: ReadOptions): Promise<voi
   let entry = await central.next();
   if ((entry?.offset ?? directory.start) !== 0) throw unclaimed(entry?.name ?? null);
   while (entry !== null) {
-    const { name, kind, hasSpecialMode, bytes, offset } = entry;
+    const { name, kind, mode, bytes, offset } = entry;
     const elsewhere = offset < part.start || offset >= part.end;
-    const answer = await options.onEntry({ name, kind, hasSpecialMode, bytes, elsewhere });
+    const answer = await options.onEntry({ name, kind, mode, bytes, elsewhere });
     if (answer === 'stop') return;
     const next = await central.next();
     if (!elsewhere) {

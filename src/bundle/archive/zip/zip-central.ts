@@ -18,8 +18,7 @@ const signature = 0x02014b50;
 /** DOS, Unix, Windows (NTFS by PKZIP's and Info-ZIP's numbers, VFAT) and macOS. */
 const unixSystems = new Set([3, 19]);
 const knownSystems = new Set([...unixSystems, 0, 10, 11, 14]);
-/** setuid, setgid and sticky. */
-const specialBits = 0o7000;
+const unixModeBits = 0o7777;
 const unixTypeMask = 0o170000;
 const unixDirectory = 0o040000;
 const unixFile = 0o100000;
@@ -35,7 +34,7 @@ export interface CentralEntry {
   rawName: Buffer;
   name: string;
   kind: EntryKind;
-  hasSpecialMode: boolean;
+  mode: number | null;
   /** Packed and unpacked size in bytes, 64-bit values in their place. */
   packed: number;
   bytes: number;
@@ -82,12 +81,13 @@ export class CentralEntries {
     );
     const wide = bytes >= in32Bits || packed >= in32Bits;
     requireNeeded64(extra, wide || offset >= in32Bits, name);
-    requireKnownSystem(header.readUInt8(5), name);
-    requireSameName(header.readUInt8(5), extraLength, rawName);
+    const system = header.readUInt8(5);
+    requireKnownSystem(system, name);
+    requireSameName(system, extraLength, rawName);
     requireText(rest.subarray(nameLength + extraLength), name);
     const attributes = header.readUInt32LE(38);
-    const hasSpecialMode = ((attributes >>> 16) & specialBits) !== 0;
-    return { fields, rawName, name, kind: kindOf(attributes, name), hasSpecialMode, packed, bytes, offset, wide };
+    const mode = modeOf(attributes, system);
+    return { fields, rawName, name, kind: kindOf(attributes, name), mode, packed, bytes, offset, wide };
   }
 
   async #take(bytes: number): Promise<Buffer> {
@@ -114,6 +114,12 @@ function requireSameName(system: number, extraLength: number, rawName: Buffer): 
 function requireText(comment: Buffer, name: string): void {
   if (isUtf8(comment)) return;
   throw new ArchiveFault('not-utf8', name, 'the comment of the entry is not well-formed UTF-8');
+}
+
+/** Readers use the mode of entries made on Unix even if it is 0. */
+function modeOf(attributes: number, system: number): number | null {
+  const unix = attributes >>> 16;
+  return unix === 0 && !unixSystems.has(system) ? null : unix & unixModeBits;
 }
 
 /** A folder is what ends in a slash; attributes that say something else would make it a file to some readers. */

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { userCacheFolder } from '../../../../src/embedded/user-cache.ts';
 import type { ArchiveFormat } from '../../../../src/model/export/archive-facts.ts';
 import { CommandOracle, environment, shellLoop } from './command-oracle.ts';
 import { libraryOracles } from './library-oracles.ts';
@@ -130,7 +130,7 @@ async function compiled(
     .update(await readFile(path))
     .digest('hex')
     .slice(0, 16);
-  const folder = join(tmpdir(), 'docferry-oracles', digest);
+  const folder = join(userCacheFolder(), 'archive-readers', digest);
   if (existsSync(folder)) return folder;
   await mkdir(dirname(folder), { recursive: true });
   const own = await mkdtemp(`${folder}-`);
