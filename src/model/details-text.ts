@@ -1,6 +1,7 @@
 /** Markdown texts for the Temporal UI and the terminal. They hold only ids, counts and times (X1). */
 
 import { counted } from './quantities.ts';
+import { visibleText } from './visible-text.ts';
 
 /** A moment in milliseconds as `14:05:07 UTC`. */
 export function clockTime(ms: number): string {
@@ -35,7 +36,8 @@ export function forecastText(
 const summaryBytes = 180;
 
 /** A summary of a timer or activity, cut to what Temporal accepts: it may quote the service, in any script. */
-export function summaryText(text: string): string {
+export function summaryText(quoting: string): string {
+  const text = visibleText(quoting);
   let [bytes, length] = [0, 0];
   for (const character of text) {
     const code = character.codePointAt(0) ?? 0;
@@ -46,9 +48,9 @@ export function summaryText(text: string): string {
   return text;
 }
 
-/** A Markdown table of two columns; pipes and line breaks in values cannot break it. */
+/** A Markdown table of two columns; pipes, line breaks and control characters in values cannot break it. */
 export function factsTable(facts: readonly (readonly [string, string])[]): string {
-  const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s+/g, ' ');
+  const cell = (text: string) => visibleText(text.replaceAll('|', '\\|').replace(/\s+/g, ' '));
   return ['| | |', '|---|---|', ...facts.map(([name, value]) => `| ${cell(name)} | ${cell(value)} |`)].join('\n');
 }
 

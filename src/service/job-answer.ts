@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { visibleText } from '../model/visible-text.ts';
 import { describeIssue } from './describe-issue.ts';
 import type { BundleLink, ExportJob } from './documentation-service.ts';
 import { MalformedResponse } from './errors.ts';
@@ -8,10 +9,17 @@ import { safeText } from './safe-text.ts';
 import { bundleResponseSchema, jobStatusSchema, startedJobSchema } from './schemas.ts';
 
 const maxErrorLength = 500;
+/** Both enter histories with every poll. */
+const maxIdLength = 200;
+const maxStatusLength = 100;
 
 /** Reads the answer of "Start static export job"; without a status the job counts as `queued`. */
 export function readStartedJob(text: string, secrets: readonly string[]): ExportJob {
   const job = read(text, startedJobSchema, 'the started job');
+  if (job.jobId.length > maxIdLength || visibleText(job.jobId) !== job.jobId) {
+    const message = `the started job is malformed: jobId: longer than ${maxIdLength} characters, or with control characters`;
+    throw new MalformedResponse(message, null, true);
+  }
   return toExportJob(job.jobId, job.status ?? 'queued', job, secrets);
 }
 
@@ -55,7 +63,7 @@ function toExportJob(jobId: string, status: string, details: JobDetails, secrets
   const state = stateOf(status);
   return {
     jobId,
-    status,
+    status: safeText(status, secrets, maxStatusLength),
     state,
     percent: state === 'completed' ? 100 : readProgress(details.progress),
     pageCount: readPageCount(details.pageCount),

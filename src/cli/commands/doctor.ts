@@ -4,7 +4,7 @@ import { checkBrowsers } from '../doctor/check-browsers.ts';
 import { certificateAuthoritiesCheck } from '../doctor/check-certificate-authorities.ts';
 import { checkConfiguration } from '../doctor/check-configuration.ts';
 import { installationCheck } from '../doctor/check-installation.ts';
-import { askService, keyCheck } from '../doctor/check-keys.ts';
+import { askService, keyChecks } from '../doctor/check-keys.ts';
 import { linksCheck } from '../doctor/check-links.ts';
 import { proxyCheck } from '../doctor/check-proxy.ts';
 import { checkTargets } from '../doctor/check-rollout-targets.ts';
@@ -53,7 +53,7 @@ async function allChecks(context: CommandContext, askTheService: boolean): Promi
     const sites = config.organizations.flatMap((organization) => organization.sites);
     return [
       ...general,
-      ...config.organizations.map(keyCheck),
+      ...(await keyChecks(config, temporal)),
       ...config.organizations.flatMap(webhookChecks),
       ...(askTheService ? await askService(config, temporal) : []),
       linksCheck(config.service),

@@ -1,8 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { askForKeyCheck } from '../../client/ask-key-checks.ts';
+import { budgetView } from '../../client/budget.ts';
 import type { Config, OrganizationConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import type { KeyCheck } from '../../model/budget/key-check.ts';
+import type { WindowView } from '../../model/budget/permits.ts';
 import { clockTime, spanText } from '../../model/details-text.ts';
 import { explainFailure } from '../failures/failure.ts';
 import { workflowHint } from '../failures/workflow-hints.ts';
@@ -26,6 +28,32 @@ export function keyCheck({ id, apiKey }: OrganizationConfig): Check {
       "set it, here and where the workers run, from the API keys page of the service's dashboard",
     );
   }
+}
+
+/** For the answer of a worker about an organization's budget. */
+const answerWithinMs = 5_000;
+
+/** The keys as they are here, and whether the budgets know that the service refuses them. Asks the service nothing. */
+export async function keyChecks(
+  { organizations }: Config,
+  { client, worker }: { client: Client | null; worker: boolean },
+): Promise<Check[]> {
+  return Promise.all(
+    organizations.map(async (organization) => {
+      const check = keyCheck(organization);
+      if (!client || !worker) return check;
+      const asked = client.withDeadline(Date.now() + answerWithinMs, () => budgetView(client, organization.id));
+      // Without an answer nothing is known, as when nothing was ever asked.
+      return unlessRefused(check, await asked.catch(() => null));
+    }),
+  );
+}
+
+/** The check, or an error when the budget waits for a key that the service accepts. */
+export function unlessRefused(check: Check, budget: Pick<WindowView, 'pausedBy'> | null): Check {
+  if (check.level !== 'ok' || budget?.pausedBy !== 'unauthorized') return check;
+  const detail = `${check.detail}; the service refused the workers' key (401), and the budget waits for another`;
+  return bad(check.name, detail, workflowHint('Unauthorized') ?? 'correct organizations[].apiKey');
 }
 
 /** What the service says to the workers' keys; at most one request for each organization. */

@@ -6,6 +6,14 @@ export interface SandboxPlaces {
   budget: { requests: number; window: string };
 }
 
+/** Where `up --sandbox` has everything unless told otherwise. */
+export const usualSandbox: SandboxPlaces = {
+  temporalPort: 7233,
+  sandboxPort: 8787,
+  bundlePort: 8090,
+  budget: { requests: 100, window: '1h' },
+};
+
 /** The organization, project and site that the sandbox has by default, and the key it expects. */
 export const sandboxOrganization = {
   id: 'acme',

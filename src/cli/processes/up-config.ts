@@ -4,7 +4,7 @@ import type { SandboxOptions } from '../../../sandbox/index.ts';
 import type { TemporalSettings } from '../../client/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
-import { sandboxConfigText } from './sandbox-config.ts';
+import { sandboxConfigText, usualSandbox } from './sandbox-config.ts';
 
 export interface SandboxPorts {
   sandboxPort: number;
@@ -27,8 +27,7 @@ export async function loadUpConfig(
 ): Promise<Config> {
   const named = context.configFile ?? context.env.DOCFERRY_CONFIG;
   if (sandbox && !named) {
-    const budget = { requests: 100, window: '1h' };
-    const text = sandboxConfigText({ temporalPort: port, sandboxPort, bundlePort, budget });
+    const text = sandboxConfigText({ ...usualSandbox, temporalPort: port, sandboxPort, bundlePort });
     const file = resolve(context.cwd, 'docferry.yaml');
     if (await writeIfAbsent(file, text)) context.output.note(`wrote ${file} for the sandbox`);
   }

@@ -1,7 +1,9 @@
 import { createColors } from 'picocolors';
+import { visibleJson, visibleText } from '../../model/visible-text.ts';
 import type { Failure } from '../failures/cli-failure.ts';
 import { exitCodes } from '../failures/exit-codes.ts';
 import { LiveLines, type LiveView, PlainLines } from './live-lines.ts';
+import { safeForTerminal } from './safe-for-terminal.ts';
 
 export interface OutputStream {
   write(text: string | Uint8Array, done?: (error?: Error | null) => void): unknown;
@@ -22,7 +24,7 @@ export interface OutputOptions {
 export type Paint = ReturnType<typeof createColors>;
 
 /**
- * The only place that prints. Results go to stdout, with `--json` as exactly one document; notes, warnings and progress go
+ * The only place that prints, and so the place where control characters end. Results go to stdout, with `--json` as exactly one document; notes, warnings and progress go
  * to stderr (contracts.md).
  */
 export class Output {
@@ -69,12 +71,12 @@ export class Output {
   /** The command's result: the document with `--json`, else the text. */
   result(document: object, text: string): void {
     if (this.json) this.#document(document);
-    else this.#stdout.write(`${text}\n`);
+    else this.#stdout.write(`${this.#safe(text)}\n`);
   }
 
   /** A line of the result of a command that keeps running, e.g. its addresses; on stderr with `--json`. */
   say(line: string): void {
-    (this.json ? this.#stderr : this.#stdout).write(`${line}\n`);
+    (this.json ? this.#stderr : this.#stdout).write(`${this.#safe(line)}\n`);
   }
 
   /**
@@ -84,7 +86,8 @@ export class Output {
    */
   data(piece: string | Uint8Array): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#stdout.write(piece, (error) => {
+      const shown = this.toTerminal && typeof piece === 'string' ? visibleText(piece) : piece;
+      this.#stdout.write(shown, (error) => {
         if (!error) resolve(true);
         else if ('code' in error && error.code === 'EPIPE') resolve(false);
       });
@@ -124,8 +127,11 @@ export class Output {
       : new PlainLines((line) => this.#aside(line));
     if (live instanceof LiveLines) this.#live = live;
     return {
-      show: (label, step) => live.show(label, step),
-      write: (text) => live.write(text),
+      show: (label, { key, text, line }) => {
+        const safe = { key, text: this.#safe(text) };
+        live.show(this.#safe(label), line === undefined ? safe : { ...safe, line: this.#safe(line) });
+      },
+      write: (text) => live.write(this.#safe(text)),
       end: () => {
         live.end();
         this.#live = null;
@@ -136,12 +142,18 @@ export class Output {
   #document(document: object): void {
     if (this.#documentPrinted) throw new Error('a command has one JSON document as its result');
     this.#documentPrinted = true;
-    this.#stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+    this.#stdout.write(`${visibleJson(JSON.stringify(document, null, 2))}\n`);
   }
 
   #aside(line: string): void {
-    if (this.#live) this.#live.write(line);
-    else this.#stderr.write(`${line}\n`);
+    const safe = this.#safe(line);
+    if (this.#live) this.#live.write(safe);
+    else this.#stderr.write(`${safe}\n`);
+  }
+
+  /** Whatever the text quotes, it cannot command a terminal. */
+  #safe(text: string): string {
+    return safeForTerminal(text, this.draws);
   }
 }
 

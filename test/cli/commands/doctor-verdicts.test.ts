@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { certificateAuthoritiesCheck } from '../../../src/cli/doctor/check-certificate-authorities.ts';
 import { installationCheck } from '../../../src/cli/doctor/check-installation.ts';
-import { verdictsOn } from '../../../src/cli/doctor/check-keys.ts';
+import { unlessRefused, verdictsOn } from '../../../src/cli/doctor/check-keys.ts';
 import { linksCheck } from '../../../src/cli/doctor/check-links.ts';
 import { proxyCheck } from '../../../src/cli/doctor/check-proxy.ts';
 import { searchAttributesCheck, serverCheck } from '../../../src/cli/doctor/check-temporal.ts';
@@ -78,6 +78,25 @@ describe('certificate authorities', () => {
     expect(await check(certificate.cert, new Date('2200-01-01'))).toBe('warning');
     expect(await check('no certificate')).toBe('error');
     expect(await check(certificate.cert.replace(/MIIB.*/, 'AAAA'))).toBe('error');
+  });
+});
+
+describe('a key that can be read', () => {
+  const readable = { name: 'api-key:acme', level: 'ok', detail: 'from ACME_API_KEY', fix: null } as const;
+
+  it('is an error when the budget knows that the service refuses it', () => {
+    expect(unlessRefused(readable, { pausedBy: 'unauthorized' })).toMatchObject({
+      name: 'api-key:acme',
+      level: 'error',
+      detail: expect.stringContaining('refused'),
+      fix: expect.any(String),
+    });
+  });
+
+  it('is fine when the budget waits for something else, or says nothing', () => {
+    for (const budget of [{ pausedBy: 'throttled' } as const, { pausedBy: null }, null]) {
+      expect(unlessRefused(readable, budget)).toEqual(readable);
+    }
   });
 });
 

@@ -123,3 +123,27 @@ describe('live lines', () => {
     expect(texts.stdout).toBe('');
   });
 });
+
+describe('texts of others', () => {
+  const ownColour = new RegExp(`${String.fromCharCode(0x1b)}\\[\\d{1,2}m`, 'g');
+  const foreign = 'a\u001b]0;owned\u0007b\u001b[2Jc\u009b1Ad\re\u202ef';
+
+  it.each([true, false])('cannot command a terminal, nor what reads stdout (a terminal: %s)', async (isTTY) => {
+    const { output, texts } = captured({}, isTTY);
+    output.note(foreign);
+    output.warn(foreign);
+    output.say(foreign);
+    output.failure({ code: 'X', message: foreign, hint: foreign, exitCode: 1 }, foreign);
+    output.result({}, output.paint.red(foreign));
+    const own = (texts.stdout + texts.stderr).replaceAll(ownColour, '');
+    expect(own.match(/[^\P{Cc}\n\t]|\u202e/gu)).toBeNull();
+    if (isTTY) expect(texts.stdout).toContain('\u001b[31m');
+  });
+
+  it('are escaped in JSON, and mean the same', () => {
+    const { output, texts } = captured({ json: true });
+    output.result({ foreign }, '');
+    expect(texts.stdout.match(/[^\P{Cc}\n\t]|\u202e/gu)).toBeNull();
+    expect(JSON.parse(texts.stdout)).toEqual({ foreign });
+  });
+});

@@ -4,12 +4,14 @@ import type { CommandContext } from '../../context.ts';
 import { operationFailure, usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { readPackageFile } from '../../input/package-file.ts';
+import { sandboxConfigText, usualSandbox } from '../../processes/sandbox-config.ts';
 import { replaceOutput } from '../../terminal/replace-output.ts';
 import { stdoutName } from '../../terminal/write-out.ts';
 
 interface InitFlags {
   out?: string;
   force?: boolean;
+  sandbox?: boolean;
 }
 
 export default async function writeExampleConfig(
@@ -18,7 +20,7 @@ export default async function writeExampleConfig(
 ): Promise<ExitCode> {
   const named = flags.out ?? configFile ?? (env.DOCFERRY_CONFIG || 'docferry.yaml');
   const file = resolve(cwd, named);
-  const example = exampleText();
+  const example = flags.sandbox ? sandboxConfigText(usualSandbox) : exampleText();
   if (named === stdoutName) {
     if (output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
     await output.data(example);
@@ -31,7 +33,9 @@ export default async function writeExampleConfig(
       throw explained(named, error);
     });
   }
-  const next = 'edit it, set ACME_API_KEY, and check it with `docferry config check`';
+  const next = flags.sandbox
+    ? 'run `docferry up --sandbox`'
+    : 'edit it, set ACME_API_KEY, and check it with `docferry config check`';
   output.result({ out: file }, `${named}: written\n${next}`);
   return exitCodes.done;
 }

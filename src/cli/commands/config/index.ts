@@ -7,6 +7,7 @@ export function addConfigCommands(program: Command, call: CallHandler): void {
     .command('init')
     .description('Write an example configuration to start from')
     .option('--out <file>', 'file to write, - for stdout; default: the file that the other commands read')
+    .option('--sandbox', 'for `docferry sandbox` on this machine instead of a real service')
     .option('--force', 'replace an existing file')
     .action(call(() => import('./config-init.ts')));
   config

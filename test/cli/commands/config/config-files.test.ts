@@ -1,7 +1,9 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { linksCheck } from '../../../../src/cli/doctor/check-links.ts';
 import { configJsonSchema } from '../../../../src/config/json-schema.ts';
+import { loadConfig } from '../../../../src/config/load.ts';
 import { docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
 
 describe('config init', () => {
@@ -12,6 +14,24 @@ describe('config init', () => {
     expect({ exitCode, document }).toEqual({ exitCode: 0, document: { out } });
     expect(await readFile(out, 'utf8')).toBe(await readFile('docferry.example.yaml', 'utf8'));
     expect((await docferry(['config', 'check'], { cwd, env: { ACME_API_KEY: 'k' } })).exitCode).toBe(0);
+  });
+
+  it('is safe for a real service as it stands, and has the sandbox only where that is asked for', async () => {
+    const cwd = await emptyFolder();
+    const read = async (file: string) => loadConfig({ env: { ACME_API_KEY: 'k' }, cwd, file, secrets: 'required' });
+    for (const args of [
+      ['--out', 'real.yaml'],
+      ['--sandbox', '--out', 'sandbox.yaml'],
+    ]) {
+      expect((await docferry(['config', 'init', ...args], { cwd })).exitCode).toBe(0);
+    }
+    const real = await read('real.yaml');
+    expect(real.service).toMatchObject({ allowInsecure: false, linkHosts: [] });
+    expect(real.service.baseUrl).toMatch(/^https:/);
+    expect(linksCheck(real.service).level).toBe('ok');
+    const sandbox = await read('sandbox.yaml');
+    expect(sandbox.service).toMatchObject({ baseUrl: 'http://127.0.0.1:8787', allowInsecure: true });
+    expect(linksCheck(sandbox.service).level).toBe('ok');
   });
 
   it('never replaces a file without --force', async () => {
