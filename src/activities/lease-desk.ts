@@ -8,7 +8,7 @@ export type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt'>;
 /** How the service refused a request under a lease. */
 export type Refusal = Pick<LeaseReport, 'throttled' | 'unauthorized'>;
 
-/** Requests a lease for this attempt; waiting is a normal answer. Throws `Superseded`. */
+/** Requests a lease for this attempt; waiting is a normal answer. Throws `AttemptReplaced`. */
 export async function requestLease(
   permits: PermitSource,
   org: string,
@@ -23,7 +23,7 @@ export async function requestLease(
     holder: workflowId,
     attemptAt: info.currentAttemptScheduledTimestampMs,
   });
-  if (answer.kind === 'superseded') throw transient('Superseded', 'a newer attempt of this activity is at work');
+  if (answer.kind === 'superseded') throw transient('AttemptReplaced', 'a newer attempt of this activity is at work');
   return answer.kind === 'granted' ? new Lease(answer, askedAt, instant()) : answer;
 }
 

@@ -17,6 +17,7 @@ const failureTypes = [
   'StoreMismatch',
   'StoreUnavailable',
   'Superseded',
+  'AttemptReplaced',
   'StartUncertain',
   'LinkRefused',
   'DownloadFailed',

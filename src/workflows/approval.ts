@@ -37,7 +37,8 @@ export class Approval {
   }
 
   /** Throws when no version waits, or another one than the person named. */
-  requireWaiting({ version }: ApprovalAnswer = {}): void {
+  requireWaiting(answer?: ApprovalAnswer | null): void {
+    const version = answer?.version;
     const { approval } = this.#view;
     if (approval === null) throw refusal('no version waits for approval');
     if (this.#decision !== null) throw refusal(`${approval.version} has already been decided`);
@@ -46,10 +47,12 @@ export class Approval {
     }
   }
 
-  requireReason(answer: RejectionAnswer): void {
+  /** The Temporal UI sends what a person typed: nothing, or another shape. */
+  requireReason(answer?: Partial<RejectionAnswer> | null): void {
     this.requireWaiting(answer);
-    const { length } = answer.reason.trim();
-    if (length === 0) throw refusal('a rejection needs a reason');
+    const reason: unknown = answer?.reason;
+    const length = typeof reason === 'string' ? reason.trim().length : 0;
+    if (length === 0) throw refusal('a rejection needs a reason: give the input {"reason": "…"}');
     if (length > longestReason) throw refusal(`the reason has ${length} characters, expected at most ${longestReason}`);
   }
 

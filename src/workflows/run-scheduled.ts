@@ -106,12 +106,14 @@ function syncEnding({ entries: { seen, inserted, updated } }: SyncResult): Endin
   return { outcome: 'completed', detail: `${seen} seen, ${inserted} new, ${updated} changed` };
 }
 
-/** The original failure with its type, so that `schedules list` shows it without opening the child. */
+/** The original failure with its type, and all in between as its cause, so that `schedules list` shows it without opening the child. */
 function asOwnFailure(error: unknown): unknown {
   if (!(error instanceof ChildWorkflowFailure)) return error;
   const cause = innermost(error);
-  if (cause instanceof ApplicationFailure) return ApplicationFailure.nonRetryable(cause.message, cause.type);
-  if (cause instanceof TerminatedFailure) return ApplicationFailure.nonRetryable('it was terminated', 'Terminated');
+  const own = (message: string, type: string | null | undefined) =>
+    ApplicationFailure.create({ message, ...(type ? { type } : {}), nonRetryable: true, cause: error });
+  if (cause instanceof ApplicationFailure) return own(cause.message, cause.type);
+  if (cause instanceof TerminatedFailure) return own('it was terminated', 'Terminated');
   return error;
 }
 

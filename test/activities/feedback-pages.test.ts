@@ -193,6 +193,6 @@ describe('fetchPages', () => {
     attempts = 100;
     await fetchPages();
     attempts = 50;
-    expect(await failureOf(fetchPages())).toMatchObject({ type: 'Superseded', nonRetryable: false });
+    expect(await failureOf(fetchPages())).toMatchObject({ type: 'AttemptReplaced', nonRetryable: false });
   });
 });

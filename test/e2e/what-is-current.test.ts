@@ -142,8 +142,12 @@ describe.each(['directory', 's3'] as const)('what is current, held and rolled ou
       const held = { current: second, held: second, targets: [second, second] };
       expect(await inService()).toEqual({ ...held, count: 5 });
 
-      // C is content that is not in service: published once, whatever often the schedule runs.
-      const fifth = await nextScheduled('published', beforeRollback);
+      // C is what was rolled back from: known. D is new: published once, however often the schedule runs.
+      expect(await nextScheduled('unchanged', beforeRollback)).toBe(fourth);
+      expect(await inService()).toEqual({ ...held, count: 5 });
+      const beforeNew = await ended();
+      sandbox.publishRevision(domain, revision + 2);
+      const fifth = await nextScheduled('published', beforeNew);
       expect(fifth).not.toBe(fourth);
       expect(await inService()).toEqual({ ...held, count: 6 });
       expect(await nextScheduled('unchanged', await ended())).toBe(fifth);

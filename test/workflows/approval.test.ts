@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { defineUpdate } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import { approveExport, rejectExport } from '../../src/client/decide-approval.ts';
@@ -93,6 +94,14 @@ describe('an export that needs approval', () => {
       ] as const) {
         await expect(rejectExport(env.client, { ...request, reason })).rejects.toMatchObject({
           cause: { message: expect.stringMatching(message) },
+        });
+      }
+      const answered = (answer: unknown) => () =>
+        handle.executeUpdate(defineUpdate<unknown, [unknown]>('reject'), { args: [answer] });
+      const unanswered = () => handle.executeUpdate(defineUpdate<unknown>('reject'));
+      for (const reject of [unanswered, ...[null, {}, { reason: 5 }, 'no'].map(answered)]) {
+        await expect(reject()).rejects.toMatchObject({
+          cause: { type: 'InvalidInput', message: 'a rejection needs a reason: give the input {"reason": "…"}' },
         });
       }
       await rejectExport(env.client, { ...request, reason: ' prices are wrong ' });

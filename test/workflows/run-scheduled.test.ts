@@ -168,6 +168,8 @@ describe('runScheduled', () => {
       expect((failed as WorkflowFailedError).cause).toMatchObject({
         type: 'Unauthorized',
         message: 'the key was refused',
+        // As the child had it: which workflow, which step, and why.
+        cause: { name: 'ChildWorkflowFailure', cause: { cause: { type: 'Unauthorized' } } },
       });
     });
   });
