@@ -34,7 +34,7 @@ import {
 import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
 import { onSignal, onUpdate } from './handle-messages.ts';
-import { KeyGate } from './key-gate.ts';
+import { KeyGate, type KeyRefusals, RefusedForLong } from './key-gate.ts';
 import { type FetchedBundle, Publication, type VerifiedBundle } from './publication.ts';
 import { recordOrLater } from './record-run.ts';
 import { ExportJob } from './run-job.ts';
@@ -79,8 +79,16 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
   });
   setHandler(retryKeySignal, () => run.key.retry(), { description: 'The key may have been changed: try it at once.' });
   const result = await run.run();
-  if (!result) return await makeContinueAsNewFunc<typeof exportSite>()({ ...input, carried: run.progress });
-  return result;
+  if (result) return result;
+  const { org, domain, parameters } = input;
+  const { progress: carried, refused } = run;
+  return await makeContinueAsNewFunc<typeof exportSite>()({
+    org,
+    domain,
+    parameters,
+    carried,
+    ...(refused && { refused }),
+  });
 }
 
 class SiteExport {
@@ -91,6 +99,8 @@ class SiteExport {
   readonly approval: Approval;
   readonly progress: ExportProgress;
   readonly #publication: Publication;
+  /** Set when the run continues as new because the key is still refused. */
+  refused: KeyRefusals | null = null;
   #webhooks: readonly string[] = [];
 
   constructor(input: ExportInput) {
@@ -110,7 +120,7 @@ class SiteExport {
       runningMs: 0,
     };
     this.view = new ExportView(input, this.progress);
-    this.key = new KeyGate((refused) => this.view.keyRefused(refused));
+    this.key = new KeyGate((refused) => this.view.keyRefused(refused), input.refused ?? null);
     this.job = new ExportJob(input, this.progress, this.view, this.key);
     this.approval = new Approval(input, this.view);
     this.#publication = new Publication(input, this.progress, this.approval, this.#stageId());
@@ -141,6 +151,10 @@ class SiteExport {
       const fetched = await this.#fetch(jobId);
       return fetched.ok ? await this.#publish(jobId, fetched, settings) : this.#rejected(jobId, fetched);
     } catch (error) {
+      if (error instanceof RefusedForLong) {
+        this.refused = error.refused;
+        return null;
+      }
       const cancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
       await CancellationScope.nonCancellable(() => this.#cleanUp(error, cancelled));
       throw error;

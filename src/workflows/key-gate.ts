@@ -1,15 +1,38 @@
-import { condition } from '@temporalio/workflow';
+import { condition, workflowInfo } from '@temporalio/workflow';
 import { keyTryDelay, type RefusedKey } from '../model/budget/key-tries.ts';
 import { clockTime } from '../model/details-text.ts';
 import { failureType } from './failure-summary.ts';
 
+/** How long a key has been refused, and how often. */
+export interface KeyRefusals {
+  since: number;
+  refusals: number;
+}
+
+/** The key is still refused and the history has grown long: the run continues as new and tries the step again. */
+export class RefusedForLong extends Error {
+  override readonly name = 'RefusedForLong';
+  readonly refused: KeyRefusals;
+
+  constructor(refused: KeyRefusals) {
+    super('the key is still refused');
+    this.refused = refused;
+  }
+}
+
+/** Events of a run before it continues as new: about three days of refusals. */
+const eventsPerRun = 3_000;
+
 /** Waits out a refused key (401): retries the step after a minute, at growing intervals, or when told (architecture.md). */
 export class KeyGate {
   readonly #onChange: (refused: RefusedKey | null) => void;
+  /** Of the run before. */
+  #carried: KeyRefusals | null;
   #woken = false;
 
-  constructor(onChange: (refused: RefusedKey | null) => void) {
+  constructor(onChange: (refused: RefusedKey | null) => void, carried: KeyRefusals | null) {
     this.#onChange = onChange;
+    this.#carried = carried;
   }
 
   /** The key may have been changed. */
@@ -17,18 +40,22 @@ export class KeyGate {
     this.#woken = true;
   }
 
-  /** The step's result. Failures other than `Unauthorized` pass through. */
+  /** The step's result. Failures other than `Unauthorized` pass through. Throws `RefusedForLong`. */
   async through<T>(step: () => Promise<T>): Promise<T> {
-    let since: number | null = null;
-    for (let refusals = 1; ; refusals += 1) {
+    let refused = this.#carried;
+    this.#carried = null;
+    for (;;) {
       // The signal that the key was changed may overtake the refusal, so it counts from the step's start.
       this.#woken = false;
       try {
         return await step();
       } catch (error) {
         if (failureType(error) !== 'Unauthorized') throw error;
-        since ??= Date.now();
-        await this.#wait({ since, triedAt: Date.now(), nextTryAt: Date.now() + keyTryDelay(refusals) });
+        refused = { since: refused?.since ?? Date.now(), refusals: (refused?.refusals ?? 0) + 1 };
+        const nextTryAt = Date.now() + keyTryDelay(refused.refusals);
+        await this.#wait({ since: refused.since, triedAt: Date.now(), nextTryAt });
+        const { continueAsNewSuggested, historyLength } = workflowInfo();
+        if (continueAsNewSuggested || historyLength >= eventsPerRun) throw new RefusedForLong(refused);
       } finally {
         this.#onChange(null);
       }

@@ -7,7 +7,7 @@ import { observedDuration } from '../model/export/usual-duration.ts';
 import { requestOptions, startOptions } from './activity-options.ts';
 import type { ExportView } from './export-view.ts';
 import { failureSummary, failureType, timedOut } from './failure-summary.ts';
-import type { KeyGate } from './key-gate.ts';
+import { type KeyGate, RefusedForLong } from './key-gate.ts';
 
 const starts = proxyActivities<Pick<Activities, 'startJob'>>(startOptions);
 
@@ -99,6 +99,8 @@ export class ExportJob {
         });
         return { jobId, jobStartedAt };
       } catch (error) {
+        // The next run starts it.
+        if (error instanceof RefusedForLong) this.#progress.jobsStarted -= 1;
         if (!mayHaveStarted(error)) throw error;
         // A worker that shuts down says nothing about the service.
         const byWorker = failureType(error) === 'WorkerShutdown';

@@ -1,3 +1,4 @@
+import { ActivityCancellationDetails } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
@@ -27,7 +28,29 @@ describe('planExport', () => {
   });
 });
 
-describe('what this worker has not in its configuration', () => {
+describe('startJob', () => {
+  it('tells the workflow that its worker shut down during the request', async () => {
+    const env = new MockActivityEnvironment();
+    const service = {
+      startExportJob: (_request: unknown, { signal }: { signal: AbortSignal }) =>
+        new Promise<never>((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason));
+          env.cancel('WORKER_SHUTDOWN', new ActivityCancellationDetails({ workerShutdown: true }));
+        }),
+    };
+    const organizations = scene.deps.organizations.map((organization) => ({
+      ...organization,
+      service: Object.assign(Object.create(organization.service), service),
+    }));
+    const { startJob } = createJobActivities({ ...scene.deps, organizations });
+    await expect(env.run(startJob, { ...site, parameters: {} })).rejects.toMatchObject({
+      type: 'WorkerShutdown',
+      nonRetryable: true,
+    });
+  });
+});
+
+describe('what a worker lacks in its configuration', () => {
   const failureAt = (attempt: number, step: () => Promise<unknown>) =>
     new MockActivityEnvironment({ attempt }).run(step).then(
       () => null,

@@ -96,11 +96,11 @@ describe('an export that needs approval', () => {
           cause: { message: expect.stringMatching(message) },
         });
       }
-      const untyped = env.client.workflow.getHandle(handle.workflowId);
-      for (const args of [[], [null], [{}], [{ reason: 5 }], ['no']]) {
-        await expect(
-          untyped.executeUpdate(defineUpdate<unknown, [unknown]>('reject'), { args: args as [unknown] }),
-        ).rejects.toMatchObject({
+      const answered = (answer: unknown) => () =>
+        handle.executeUpdate(defineUpdate<unknown, [unknown]>('reject'), { args: [answer] });
+      const unanswered = () => handle.executeUpdate(defineUpdate<unknown>('reject'));
+      for (const reject of [unanswered, ...[null, {}, { reason: 5 }, 'no'].map(answered)]) {
+        await expect(reject()).rejects.toMatchObject({
           cause: { type: 'InvalidInput', message: expect.stringMatching(/reason|an object/) },
         });
       }

@@ -110,6 +110,28 @@ describe('exportSite', () => {
     expect(calls.startJob).toHaveLength(4);
   });
 
+  it('continues as new while a key is refused for weeks, and starts one job only', async () => {
+    const refusals = 300;
+    let tries = 0;
+    const { activities } = exportActivities({
+      startJob: async () => {
+        tries += 1;
+        if (tries <= refusals) throw ApplicationFailure.nonRetryable('401', 'Unauthorized');
+        return { jobId: 'job-1' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const startedAt = await env.currentTimeMs();
+      const handle = await start(taskQueue, input());
+      const { runId } = await handle.describe();
+      const result = await handle.result();
+      expect(result).toMatchObject({ outcome: 'published', jobsStarted: 1 });
+      expect(result.runId).not.toBe(runId);
+      // The intervals go on where they were: only the first tries are closer together than 15 minutes.
+      expect((await env.currentTimeMs()) - startedAt).toBeGreaterThan((refusals - 4) * 15 * 60_000);
+    });
+  });
+
   it('tries a refused key at once when told that it may have been changed', async () => {
     let works = false;
     const { activities } = exportActivities({

@@ -48,6 +48,8 @@ export interface ExportInput {
   parameters: ExportParameters;
   /** Set by continue-as-new only. */
   carried?: ExportProgress;
+  /** Set by continue-as-new only, while the key is refused. */
+  refused?: { since: number; refusals: number };
 }
 
 /** What an export has done so far. */
