@@ -94,7 +94,8 @@ interface Parts {
 async function createWorker(config: Config, settings: WorkerSettings, parts: Parts): Promise<Worker> {
   const { stores, client, connection } = parts;
   const { taskQueue } = config.temporal;
-  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, budget]));
+  const installation = stores.feedback.identity;
+  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, { ...budget, installation }]));
   const permits = new BudgetClient(client, taskQueue, budgets, async (org) =>
     lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead })),
   );

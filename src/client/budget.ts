@@ -73,8 +73,10 @@ export class BudgetClient {
 
   /** Asks for permits. Safe to repeat, thanks to the question's id. */
   async ask(org: string, question: PermitAsk): Promise<PermitAnswer> {
+    const { installation } = this.#settingsOf(org);
+    const asked = installation === undefined ? question : { ...question, installation };
     return this.#client.withDeadline(Date.now() + answerWithinMs, () =>
-      this.#update(org, askPermitsUpdate, question, { updateId: question.id }),
+      this.#update(org, askPermitsUpdate, asked, { updateId: question.id }),
     );
   }
 

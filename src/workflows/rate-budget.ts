@@ -20,6 +20,7 @@ import {
 } from '../model/budget/budget-messages.ts';
 import { describeWindow } from '../model/budget/budget-text.ts';
 import { windowAfter } from '../model/budget/earlier-ledger.ts';
+import { foreignText, isForeign } from '../model/budget/installations.ts';
 import { type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
 import {
   ask,
@@ -82,6 +83,9 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     take(next);
     return viewOf(window, Date.now());
   };
+  const requireOwn = (installation: string | undefined) => {
+    if (isForeign(window, installation, Date.now())) throw refusal(foreignText);
+  };
   const endOf = ({ forMs }: ForAWhile) => (forMs === null ? null : Date.now() + forMs);
 
   onUpdate(askPermitsUpdate, readQuestion, {
@@ -91,6 +95,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
       take(next);
       return granted;
     },
+    check: ({ installation }) => requireOwn(installation),
     description: 'Asks for permits: grants them at once, or says when to come back.',
   });
   onSignal(reportLeaseSignal, readReport, {
@@ -100,6 +105,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   });
   onUpdate(configureBudgetUpdate, readSettings, {
     answer: (settings) => answer(configure(window, settings, Date.now())),
+    check: ({ installation }) => requireOwn(installation),
     description: 'Takes over limit, reserve and window from the configuration.',
   });
   onUpdate(overrideBudgetUpdate, readOverride, {

@@ -105,6 +105,20 @@ describe('rateBudget on the real server', () => {
     });
   });
 
+  it('refuses another installation that has the same organization id', async () => {
+    await withBudget(async ({ org, client }) => {
+      const of = (installation: string) =>
+        new BudgetClient(env.client, 'unused', new Map([[org, { ...settings, installation }]]));
+      await client.configure(org);
+      const question = { holder: 'sync:a', project: 'prj_1', class: 'sweep' as const, wants: 1, attemptAt: 1 };
+      await of('store-1').configure(org);
+      expect(await of('store-1').ask(org, { ...question, id: 'q1' })).toMatchObject({ kind: 'granted' });
+      const refusal = { cause: { message: expect.stringContaining('another installation') } };
+      await expect(of('store-2').ask(org, { ...question, id: 'q2' })).rejects.toMatchObject(refusal);
+      await expect(of('store-2').configure(org)).rejects.toMatchObject(refusal);
+    });
+  });
+
   it('is overridden for a time, then follows the configuration again', async () => {
     await withBudget(async ({ org, client, ask }) => {
       expect(await client.override(org, { requests: 3, forMs: null })).toMatchObject({ limit: 3, available: 3 });

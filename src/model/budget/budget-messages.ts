@@ -38,7 +38,7 @@ export const readSettings: Reader<WindowSettings> = record(
     windowMs: wholeNumber(100, 31 * dayMs),
     arrivalMs: wholeNumber(0, 10 * minuteMs),
   },
-  { configuredAt: moment },
+  { configuredAt: moment, installation: text },
 );
 
 export const readQuestion: Reader<PermitAsk> = record(
@@ -50,7 +50,7 @@ export const readQuestion: Reader<PermitAsk> = record(
     wants: number(0, mostRequests),
     attemptAt: moment,
   },
-  { remaining: number(0, 1e9), mayWait: bool, leave: number(0, mostRequests) },
+  { remaining: number(0, 1e9), mayWait: bool, leave: number(0, mostRequests), installation: text },
 );
 
 export const readReport: Reader<LeaseReport> = record(

@@ -10,6 +10,8 @@ export interface WindowSettings {
   arrivalMs: number;
   /** When the configuration that says so was written: an older one does not replace it. Absent: before all others. */
   configuredAt?: number;
+  /** Identity of the feedback store of the workers that say so: another one's are refused (decision 10). */
+  installation?: string;
 }
 
 /** Kinds of request, the most urgent first (B3); `verify` gets spare requests only (spare-requests.ts). */
@@ -45,6 +47,8 @@ export interface PermitAsk {
   mayWait?: boolean;
   /** For class `verify`: requests that schedules are expected to need within the next window, to be left alone. */
   leave?: number;
+  /** As in `WindowSettings`. */
+  installation?: string;
 }
 
 export type PermitAnswer =

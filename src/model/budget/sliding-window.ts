@@ -10,6 +10,7 @@
 
 import { advance } from './advance-window.ts';
 import { forecastFor } from './holder-forecast.ts';
+import { ownSeenAfter } from './installations.ts';
 import { ascending, capacityOf, expectedReleases, freeMoments, latestReleases, limitOf } from './occupied-slots.ts';
 import { addRefusal, correctSightings, nextSightingExpiry } from './other-clients.ts';
 import {
@@ -57,6 +58,7 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   // No attempt is scheduled later than now: one that claims it would shut out all that follow.
   state.attempts[question.holder] = Math.min(question.attemptAt, state.now);
 
+  state.ownSeenAt = ownSeenAfter(state, question.installation);
   const claim = claimOf(state, question);
   const queue = ahead(claim, state.waiters, rulesOf(state));
   const blocked = blockedBy(state, question);
@@ -127,8 +129,13 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
  */
 export function configure(before: WindowState, settings: WindowSettings, at: number): WindowState {
   const state = advance(before, at);
-  if ((settings.configuredAt ?? 0) < (state.settings.configuredAt ?? 0)) return state;
-  return { ...state, settings: writtenBefore(settings, state.now) };
+  const own = state.settings;
+  const { installation = own.installation } = settings;
+  const isOther = own.installation !== undefined && installation !== own.installation;
+  const isOlder = !isOther && (settings.configuredAt ?? 0) < (own.configuredAt ?? 0);
+  const taken = { ...writtenBefore(settings, state.now), ...(installation === undefined ? {} : { installation }) };
+  const next = isOlder ? state : { ...state, settings: taken };
+  return { ...next, ownSeenAt: ownSeenAfter(next, settings.installation) };
 }
 
 /** Overrides limit or reserve; null ends that. */

@@ -56,6 +56,8 @@ export interface WindowState {
   throttles: number[];
   /** What refusals showed of other clients. */
   sightings: Sighting[];
+  /** When the installation of `settings` last sent a message; null before that. */
+  ownSeenAt: number | null;
   /** Signals that made no sense (X5). */
   ignored: number;
 }
@@ -105,6 +107,7 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     probe: null,
     throttles: [],
     sightings: [],
+    ownSeenAt: null,
     ignored: 0,
   };
 }

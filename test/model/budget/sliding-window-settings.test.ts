@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { advance } from '../../../src/model/budget/advance-window.ts';
+import { isForeign } from '../../../src/model/budget/installations.ts';
 import type { WindowSettings } from '../../../src/model/budget/permits.ts';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
 import {
@@ -29,6 +30,25 @@ describe('changed settings', () => {
     // Equal times tell nothing: the last to arrive wins.
     configured(scene, { requests: 5, configuredAt: t0 - 1_000 });
     expect(view(scene).limit).toBe(5);
+  });
+
+  it('come from one installation at a time', () => {
+    const scene = new Scene();
+    const foreign = (installation?: string) => isForeign(scene.state, installation, scene.now);
+    expect(foreign('theirs')).toBe(false);
+    configured(scene, { installation: 'ours', configuredAt: t0 - 1_000 });
+    expect([foreign('ours'), foreign(), foreign('theirs')]).toEqual([false, false, true]);
+    // The command line, which has no store, leaves the installation as it is.
+    configured(scene, { configuredAt: t0 - 1_000 });
+    scene.at(50_000).granted('a', { installation: 'ours', wants: 1 });
+    scene.at(50_000 + settings.windowMs - 1);
+    expect(foreign('theirs')).toBe(true);
+    scene.at(50_000 + settings.windowMs);
+    expect(foreign('theirs')).toBe(false);
+    // What the other one used is still counted, and its settings count though their file may be older.
+    configured(scene, { installation: 'theirs', requests: 4, configuredAt: t0 - 9_000 });
+    expect(view(scene)).toMatchObject({ limit: 4, used: 1 });
+    expect([foreign('theirs'), foreign('ours')]).toEqual([false, true]);
   });
 
   it('are not shut out by a configuration whose clock was ahead', () => {
