@@ -3,7 +3,7 @@ import { ArchiveTooLarge, DownloadFailed, LinkExpired, NoRoom } from '../bundle/
 import { LinkRefused } from '../bundle/download/link-policy.ts';
 import { PointerMoved } from '../bundle/store/bundle-store.ts';
 import { BrowserUnusable } from '../bundle/verification/render/browser-unusable.ts';
-import { isTemporalFailure, permanent, transient } from './failures.ts';
+import { isTemporalFailure, permanent, transient } from './history-safe-failures.ts';
 import { serviceFailure } from './service-failures.ts';
 import { storeFailure } from './store-failures.ts';
 

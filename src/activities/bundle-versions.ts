@@ -9,9 +9,9 @@ import type { ArchiveFacts, Reason } from '../model/export/archive-facts.ts';
 import { versionWithContent } from '../model/export/site-export.ts';
 import { bundleFailure } from './bundle-failures.ts';
 import { type ActivityDependencies, requireStore, type Site, siteOf } from './dependencies.ts';
-import { transient } from './failures.ts';
 import { type FetchDetails, fetchArchive, noFetchYet } from './fetch-archive.ts';
 import { earlierDetails, withHeartbeats } from './heartbeats.ts';
+import { transient } from './history-safe-failures.ts';
 import { type Promotion, promoteUnlessHeld } from './promotion.ts';
 import { type StoredVersion, versionStep } from './version-step.ts';
 
@@ -149,7 +149,7 @@ export async function removeOldVersions(
   try {
     const removed = await bundles.prune(domain, keepVersions);
     if (removed.length > 0) log.info('removed old versions', { domain, removed });
-    await bundles.sweep(new Date());
+    await bundles.removeAbandoned(new Date());
   } catch (error) {
     log.warn('old versions could not be removed', { domain, failure: error instanceof Error ? error.name : 'unknown' });
   }

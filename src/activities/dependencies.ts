@@ -15,8 +15,8 @@ import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { RolloutTarget } from '../rollout/rollout-target.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
 import { subscribedTo, type Webhook } from '../webhooks/webhook.ts';
-import { notConfigured, permanent } from './failures.ts';
-import type { PermitSource } from './leases.ts';
+import { notConfigured, permanent } from './history-safe-failures.ts';
+import type { PermitSource } from './lease-in-use.ts';
 
 /** A site as the worker's configuration describes it. */
 export interface Site {

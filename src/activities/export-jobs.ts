@@ -5,8 +5,8 @@ import type { ExportParameters } from '../model/export/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
 import { NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
 import { type ActivityDependencies, organizationOf, siteOf, webhooksFor } from './dependencies.ts';
-import { isTemporalFailure, permanent, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import { isTemporalFailure, permanent, transient } from './history-safe-failures.ts';
 import { serviceFailure } from './service-failures.ts';
 
 export interface SitePlan {

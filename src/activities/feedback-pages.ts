@@ -11,11 +11,11 @@ import type { FeedbackPage } from '../service/documentation-service.ts';
 import { BadRequest, ServiceError } from '../service/errors.ts';
 import { refusalOf } from './answers.ts';
 import { type ActivityDependencies, organizationOf, requireStore, spareUseOf } from './dependencies.ts';
-import { permanent } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { type Refusal, requestLease, settleLease } from './lease-desk.ts';
-import { Lease } from './leases.ts';
+import { permanent } from './history-safe-failures.ts';
+import { Lease } from './lease-in-use.ts';
 import { BrokenPage, PageReader } from './page-reader.ts';
+import { type Refusal, requestLease, settleLease } from './request-lease.ts';
 import { serviceFailure } from './service-failures.ts';
 
 /** Leases of one page each that one run takes. */

@@ -1,11 +1,11 @@
 import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/pass/pass-store.ts';
-import { type PlannedPass, planFor } from '../feedback/pass/plan-for.ts';
+import { type PlannedPass, planPass } from '../feedback/pass/plan-pass.ts';
 import type { ReadingKind } from '../model/sync/pass-kind.ts';
 import type { PassBounds } from '../model/sync/plan-slices.ts';
 import type { SyncProgress } from '../model/sync/sync.ts';
 import { type ActivityDependencies, organizationOf, requireStore, webhooksFor } from './dependencies.ts';
-import { notConfigured } from './failures.ts';
+import { notConfigured } from './history-safe-failures.ts';
 
 export interface BeginPassInput {
   org: string;
@@ -102,7 +102,7 @@ async function firstPlan(
   { pass, ...question }: BeginPassInput,
 ): Promise<Pick<PlannedPass, 'slices'> & { bounds: PassBounds }> {
   if (pass === 'verify') return { bounds: { dateFrom: null, dateTo: null }, slices: [] };
-  return planFor(deps.feedback, { ...question, pass });
+  return planPass(deps.feedback, { ...question, pass });
 }
 
 async function recordRefusal(deps: ActivityDependencies, input: BeginPassInput): Promise<void> {

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import { transient } from './failures.ts';
+import { transient } from './history-safe-failures.ts';
 
 /** Often enough for heartbeat time-outs of a few seconds. */
 const beatEveryMs = 1_000;

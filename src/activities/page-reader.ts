@@ -4,7 +4,7 @@ import { pageSize, type SliceQuery } from '../model/sync/slice.ts';
 import type { DocumentationService, FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import { MalformedResponse, NetworkError, ServerError } from '../service/errors.ts';
 import { isAnswer, refusalOf } from './answers.ts';
-import { type Lease, LeaseOver } from './leases.ts';
+import { type Lease, LeaseOver } from './lease-in-use.ts';
 
 /** A broken page is requested once more, soon: at most two requests are wasted (S3). */
 const triesOfAPage = 2;

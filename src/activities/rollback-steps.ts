@@ -1,11 +1,11 @@
 import { Context } from '@temporalio/activity';
-import { defaultLimits } from '../bundle/archive/entry-rules.ts';
+import { defaultLimits } from '../bundle/archive/check-entry.ts';
 import { NoSuchVersion, PointerMoved } from '../bundle/store/bundle-store.ts';
 import { VersionDamaged } from '../bundle/store/store-errors.ts';
 import { readManifest, verifyVersion } from '../bundle/store/verify-version.ts';
 import { publishFailure } from './bundle-failures.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { permanent } from './failures.ts';
+import { permanent } from './history-safe-failures.ts';
 import { type StoredVersion, versionStep } from './version-step.ts';
 
 export interface RollBackInput extends StoredVersion {

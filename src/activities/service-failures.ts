@@ -11,7 +11,7 @@ import {
   ServiceError,
   Unauthorized,
 } from '../service/errors.ts';
-import { isTemporalFailure, permanent, transient } from './failures.ts';
+import { isTemporalFailure, permanent, transient } from './history-safe-failures.ts';
 
 /**
  * Attempts (some minutes) after which malformed JSON from the service is final: a bundle may still be in the making. A

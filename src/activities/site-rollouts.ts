@@ -7,8 +7,8 @@ import { rollOutVersion } from '../rollout/roll-out-version.ts';
 import { RolloutSuperseded } from '../rollout/rollout-superseded.ts';
 import { TargetRefused } from '../rollout/target-refused.ts';
 import { type ActivityDependencies, requireStore, siteOf } from './dependencies.ts';
-import { isTemporalFailure, notConfigured, permanent, transient } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import { isTemporalFailure, notConfigured, permanent, transient } from './history-safe-failures.ts';
 import { storeFailure } from './store-failures.ts';
 
 export interface RollOutInput {

@@ -10,7 +10,7 @@ import {
   VersionConflict,
   VersionDamaged,
 } from '../bundle/store/store-errors.ts';
-import { permanent, transient } from './failures.ts';
+import { permanent, transient } from './history-safe-failures.ts';
 
 /**
  * The failure a workflow sees for an error of the bundle store; null for other errors. What only a person can fix is

@@ -4,8 +4,8 @@ import type { KeyCheck } from '../model/budget/key-check.ts';
 import { isAnswer, refusalOf } from './answers.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { type Refusal, requestLease, settleLease } from './lease-desk.ts';
-import { Lease, LeaseOver } from './leases.ts';
+import { Lease, LeaseOver } from './lease-in-use.ts';
+import { type Refusal, requestLease, settleLease } from './request-lease.ts';
 import { serviceFailure } from './service-failures.ts';
 
 /** Longest wait for a permit: a person is watching. */

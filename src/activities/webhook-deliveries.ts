@@ -4,7 +4,7 @@ import { readRetryAfter } from '../model/budget/retry-after.ts';
 import type { WebhookDelivery, WebhookReceipt } from '../model/webhook-event.ts';
 import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks/send-webhook.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
-import { permanent, transient } from './failures.ts';
+import { permanent, transient } from './history-safe-failures.ts';
 
 /** Attempts after which a refusal that load did not cause is final. */
 const refusalsBelieved = 8;

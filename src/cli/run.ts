@@ -74,7 +74,7 @@ function usageOf(error: CommanderError): Failure {
 async function explain(error: unknown): Promise<Failure> {
   if (error instanceof ExplainedError) return explainedFailure(error);
   try {
-    const { explainFailure } = await import('./failures/failure.ts');
+    const { explainFailure } = await import('./failures/explain-failure.ts');
     return explainFailure(error);
   } catch {
     const message = error instanceof Error ? error.message : String(error);

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { KeyCheck } from '../model/budget/key-check.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
 import { keyCheckWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import type { checkKey } from '../workflows/check-key.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';

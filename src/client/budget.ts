@@ -18,7 +18,7 @@ import type {
 } from '../model/budget/permits.ts';
 import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
 import { ExplainedError } from '../model/explained-error.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
 import { budgetWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import {
   askPermitsUpdate,

@@ -5,7 +5,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { ExportState, RollbackInput } from '../model/export/site-export.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { exportStateQuery } from '../workflows/definitions.ts';
 import type { rollBack } from '../workflows/roll-back.ts';

@@ -1,6 +1,6 @@
 import type { Client, WorkflowHandle, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import type { SyncInput, SyncState } from '../model/sync/sync.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
 import { syncWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { syncStateQuery } from '../workflows/definitions.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';

@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
-import { oldestServer } from '../model/temporal-terms.ts';
+import { oldestServer } from '../model/temporal-settings.ts';
 import { buildWithGo } from './build-with-go.ts';
 import { downloadWithSdk } from './download-with-sdk.ts';
 import { type FailedAttempt, reasonOf, TemporalBinaryMissing } from './embedded-errors.ts';

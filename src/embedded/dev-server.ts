@@ -3,7 +3,7 @@ import { access, constants, mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorCode } from '../files/error-code.ts';
 import { type FileLock, tryLock } from '../files/file-lock.ts';
-import { retentionDays } from '../model/temporal-terms.ts';
+import { retentionDays } from '../model/temporal-settings.ts';
 import { DatabaseInUse, DataFolderNotWritable, DevServerFailed, PortTaken, reasonOf } from './embedded-errors.ts';
 import { assertPortFree, loopbackAddress } from './ports.ts';
 import type { SearchAttributes } from './prepare-namespace.ts';

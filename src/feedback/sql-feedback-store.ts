@@ -7,6 +7,7 @@ import { feedbackStats } from './figures/count-feedback.ts';
 import { latestCosts, projectActivity } from './figures/project-activity.ts';
 import { reportFigures } from './figures/read-report-figures.ts';
 import { countUndated, entryRecords } from './files/file-rows.ts';
+import { cutSlice, endCheck } from './pass/advance-pass.ts';
 import { storedCounts } from './pass/pass-facts.ts';
 import {
   beginPass,
@@ -18,14 +19,13 @@ import {
   lockedPass,
   watermark,
 } from './pass/passes.ts';
-import { cutSlice, endCheck } from './pass/slice-steps.ts';
 import { currentSlice, listSlices } from './pass/slices.ts';
 import { chooseSpare, planSpare } from './pass/spare-reading.ts';
 import { upsertPage } from './pass/upsert-page.ts';
 import { verifiedRanges, verifiedUpTo } from './pass/verified-dates.ts';
-import { applyPrivacy, countUntreated, expire, personalSince } from './privacy/apply-privacy.ts';
 import { eraseContact } from './privacy/erase-contact.ts';
 import type { Privacy } from './privacy/privacy.ts';
+import { applyPrivacy, countUntreated, expire, personalSince } from './privacy/treat-stored-rows.ts';
 import { jobDurations, listExportRuns, recordExportRun } from './runs/export-runs.ts';
 
 type Db = Kysely<FeedbackDatabase>;

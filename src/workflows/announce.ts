@@ -6,7 +6,7 @@ import {
   startChild,
   uuid4,
 } from '@temporalio/workflow';
-import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
 import type { WebhookEvent } from '../model/webhook-event.ts';
 import { webhookWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import type { deliverWebhook } from './deliver-webhook.ts';

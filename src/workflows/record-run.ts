@@ -8,7 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { factsTable } from '../model/details-text.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
 import { recordWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { endOptions, lateRecordOptions } from './activity-options.ts';
 import { failureSummary } from './failure-summary.ts';

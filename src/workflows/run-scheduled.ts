@@ -19,7 +19,7 @@ import type { ExportResult } from '../model/export/site-export.ts';
 import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/schedule/schedule-target.ts';
 import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
 import type { SyncResult } from '../model/sync/sync.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-terms.ts';
+import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
 import type { exportSite } from './export-site.ts';
 import { innermost } from './failure-summary.ts';
 import { attributesOf } from './search-attributes.ts';

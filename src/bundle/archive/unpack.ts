@@ -6,8 +6,8 @@ import type { Manifest } from '../store/bundle-store.ts';
 import { ArchiveFault } from './archive-fault.ts';
 import type { ArchiveEntry, ContentSink, EntryAnswer } from './archive-reader.ts';
 import { withByteFile } from './byte-file.ts';
+import { EntryRules } from './check-entry.ts';
 import type { ContentFile } from './content-digest.ts';
-import { EntryRules } from './entry-rules.ts';
 import { readerOf } from './open-archive.ts';
 
 /** The archive does not match its manifest; none of it was put into service. */

@@ -103,7 +103,7 @@ export interface BundleStore {
   /** Removes a version that was not approved, unless `prune` would keep it as one in use; may be repeated. */
   withdraw(domain: string, version: string): Promise<void>;
   /** Removes what dead processes left: old staged downloads, unfinished uploads. */
-  sweep(now: Date): Promise<void>;
+  removeAbandoned(now: Date): Promise<void>;
   /** Domains with anything in the store. */
   domains(): Promise<string[]>;
   /** Everything under `versions/`, complete or not, newest first. */

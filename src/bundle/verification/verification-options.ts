@@ -1,4 +1,4 @@
-import type { ArchiveLimits } from '../archive/entry-rules.ts';
+import type { ArchiveLimits } from '../archive/check-entry.ts';
 import type { SiteRuleLevels } from '../rules/site-rules.ts';
 
 export interface VerificationProgress {

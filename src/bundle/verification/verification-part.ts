@@ -4,12 +4,12 @@ import { ArchiveFault } from '../archive/archive-fault.ts';
 import type { ArchiveEntry, ByteRange, EntryAnswer } from '../archive/archive-reader.ts';
 import type { ByteFile } from '../archive/byte-file.ts';
 import { ByteWindow } from '../archive/byte-window.ts';
+import { EntryRules } from '../archive/check-entry.ts';
 import type { ContentFile } from '../archive/content-digest.ts';
-import { EntryRules } from '../archive/entry-rules.ts';
 import { readerOf } from '../archive/open-archive.ts';
 import { ReasonList } from '../rules/reason-list.ts';
 import { FileSink } from './file-sink.ts';
-import type { SiteInspection, SiteNotes } from './site/site-inspection.ts';
+import type { SiteInspection, SiteNotes } from './site/inspect-file.ts';
 import type { VerificationOptions } from './verification-options.ts';
 import { defaultTimeLimitMs } from './verification-report.ts';
 
@@ -49,7 +49,7 @@ export async function readPart(
 
 /** Loaded on demand: the page parser is slow to load. */
 async function siteInspection({ siteRules = {}, domain = null }: VerificationOptions): Promise<SiteInspection> {
-  const site = await import('./site/site-inspection.ts');
+  const site = await import('./site/inspect-file.ts');
   return new site.SiteInspection(siteRules, domain);
 }
 

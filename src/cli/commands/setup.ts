@@ -7,7 +7,7 @@ import {
 } from '../../client/namespace.ts';
 import { connectOptions } from '../../client/temporal-connection.ts';
 import { registerSearchAttributes } from '../../embedded/prepare-namespace.ts';
-import { retentionDays } from '../../model/temporal-terms.ts';
+import { retentionDays } from '../../model/temporal-settings.ts';
 import { searchAttributes } from '../../model/workflow-ids.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { noSuchThing, operationFailure } from '../failures/cli-failure.ts';

@@ -6,7 +6,7 @@ import { ConfigError } from '../../config/config-error.ts';
 import type { KeyCheck } from '../../model/budget/key-check.ts';
 import type { WindowView } from '../../model/budget/permits.ts';
 import { clockTime, spanText } from '../../model/details-text.ts';
-import { explainFailure } from '../failures/failure.ts';
+import { explainFailure } from '../failures/explain-failure.ts';
 import { workflowHint } from '../failures/workflow-hints.ts';
 import { bad, type Check, failed, good, skipped, warning } from './check.ts';
 

@@ -5,7 +5,7 @@ import { ConfigError } from '../../config/config-error.ts';
 import { openFeedbackStore } from '../../feedback/open-feedback-store.ts';
 import { feedbackPrivacy } from '../../wiring/feedback-privacy.ts';
 import { openBundleStore } from '../../wiring/open-bundle-store.ts';
-import { explainFailure } from '../failures/failure.ts';
+import { explainFailure } from '../failures/explain-failure.ts';
 import { bad, type Check, failed, good, warning } from './check.ts';
 import { isThere, nearestFolder, whyNotWritable } from './writable.ts';
 

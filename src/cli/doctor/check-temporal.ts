@@ -12,8 +12,8 @@ import {
   TemporalUnreachable,
 } from '../../client/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
-import { oldestServer } from '../../model/temporal-terms.ts';
-import { explainFailure } from '../failures/failure.ts';
+import { oldestServer } from '../../model/temporal-settings.ts';
+import { explainFailure } from '../failures/explain-failure.ts';
 import { workerPolls } from '../temporal/worker-watch.ts';
 import { bad, type Check, failed, good, skipped, warning } from './check.ts';
 import { whyUnreachable } from './why-unreachable.ts';

@@ -1,4 +1,4 @@
-import { boundsProblem } from '../../model/sync/pass-plan.ts';
+import { boundsProblem } from '../../model/sync/pass-bounds.ts';
 import { usageFailure } from '../failures/cli-failure.ts';
 
 /** `--from` and `--to`, as far as they are given. Throws a usage failure when they are not dates in this order. */

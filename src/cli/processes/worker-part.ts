@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { rotateLongLog } from '../../embedded/server-log.ts';
 import { createLog } from '../../wiring/log.ts';
 import { startWorker } from '../../worker.ts';
-import { explainFailure } from '../failures/failure.ts';
+import { explainFailure } from '../failures/explain-failure.ts';
 import { keepHeapLean } from './lean-heap.ts';
 import type { Part } from './running-parts.ts';
 

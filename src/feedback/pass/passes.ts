@@ -5,7 +5,7 @@ import { fieldsOf } from '../database/row-fields.ts';
 import { storedTextOrNull } from '../database/stored-text.ts';
 import type { FeedbackDatabase, SyncPassesTable } from '../database/tables.ts';
 import type { NewPass, PassResult, PassRow } from './pass-store.ts';
-import { listSlices, planSlices } from './slices.ts';
+import { appendPlanned, listSlices } from './slices.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
@@ -31,7 +31,7 @@ export async function beginPass(db: Transaction<FeedbackDatabase>, pass: NewPass
   if (row.outcome === 'running' && (await listSlices(db, pass.passId)).length === 0) {
     const { dateFrom, dateTo } = pass;
     const walk: PlannedSlice = { ...everything, dateFrom, dateTo, stage: 'read', expectedPages: null };
-    await planSlices(db, pass.passId, pass.slices ?? [walk]);
+    await appendPlanned(db, pass.passId, pass.slices ?? [walk]);
   }
   return await existingPass(db, pass.passId);
 }

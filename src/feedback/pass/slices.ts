@@ -22,7 +22,7 @@ export async function listSlices(db: Db, passId: string): Promise<PassSlice[]> {
 }
 
 /** Adds slices to the end of a pass and counts what they are expected to cost. */
-export async function planSlices(db: Trx, passId: string, slices: readonly PlannedSlice[]): Promise<void> {
+export async function appendPlanned(db: Trx, passId: string, slices: readonly PlannedSlice[]): Promise<void> {
   await addSlices(db, passId, slices);
   await countExpected(db, passId);
 }

@@ -14,7 +14,7 @@ import type { FeedbackDatabase } from '../database/tables.ts';
 import type { PassRow } from './pass-store.ts';
 import { completePass, getPass } from './passes.ts';
 import { datesAreCoarse } from './service-traits.ts';
-import { currentSlice, listSlices, planSlices } from './slices.ts';
+import { appendPlanned, currentSlice, listSlices } from './slices.ts';
 import { verifiedRanges } from './verified-dates.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -51,7 +51,7 @@ export async function planSpare(
   chosen: readonly PlannedSlice[],
 ): Promise<void> {
   if (!(await isAwaiting(db, pass))) return;
-  if (chosen.length > 0) await planSlices(db, pass.passId, chosen);
+  if (chosen.length > 0) await appendPlanned(db, pass.passId, chosen);
   else await completePass(db, pass.passId);
 }
 

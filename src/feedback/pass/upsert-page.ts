@@ -17,13 +17,13 @@ import { erasedAmong } from '../privacy/erased-people.ts';
 import { namesOfEntry, namesOfReject, PersonalData } from '../privacy/personal-data.ts';
 import { keepsAll, type Privacy } from '../privacy/privacy.ts';
 import { storeKey } from '../privacy/store-key.ts';
+import { takeStep } from './advance-pass.ts';
 import { type PageChanges, pageChanges } from './page-changes.ts';
 import { digestOfIds } from './page-digest.ts';
 import { storedRows, writeRejects, writeRows } from './page-rows.ts';
 import { passFacts } from './pass-facts.ts';
 import { type PageUpsert, type PassPosition, type PassRow, StalePosition } from './pass-store.ts';
 import { getPass, passRow } from './passes.ts';
-import { takeStep } from './slice-steps.ts';
 import { currentSlice } from './slices.ts';
 
 type Db = Transaction<FeedbackDatabase>;

@@ -6,19 +6,19 @@ import { lockAllProjects } from '../database/project-lock.ts';
 import { storedText } from '../database/stored-text.ts';
 import type { FeedbackChangesTable, FeedbackDatabase } from '../database/tables.ts';
 import { upsertRows } from '../database/upsert-rows.ts';
-import { replaceReject, storedProjects } from './apply-privacy.ts';
+import { identityOf } from './contact-identity.ts';
 import { keyedHash } from './keyed-hash.ts';
-import { nameOf } from './person-names.ts';
 import { PersonalData, rejectNames, textsName } from './personal-data.ts';
 import { keepEverything, type Privacy } from './privacy.ts';
 import type { Erasure, ErasureRequest } from './privacy-store.ts';
 import { storeKey } from './store-key.ts';
+import { replaceReject, storedProjects } from './treat-stored-rows.ts';
 
 type Trx = Transaction<FeedbackDatabase>;
 
 /** The person to look for, and how. */
 interface Person {
-  /** As `nameOf` writes it, and as `contacts: hash` stores it. */
+  /** As `identityOf` writes it, and as `contacts: hash` stores it. */
   names: ReadonlySet<string>;
   /** A pattern of SQL that all rows match in which the person may be named; null where there is none. */
   pattern: string | null;
@@ -49,7 +49,7 @@ export async function eraseContact(
   request: ErasureRequest,
 ): Promise<Omit<Erasure, 'scrubbed'>> {
   await lockAllProjects(trx);
-  const name = nameOf(storedText(request.contact));
+  const name = identityOf(storedText(request.contact));
   const key = await storeKey(trx);
   const names = new Set([name]);
   if (hasHashKey(privacy)) names.add(keyedHash(privacy.hashKey(), name));

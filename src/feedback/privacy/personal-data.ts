@@ -3,8 +3,8 @@ import { createdAtUtc } from '../database/created-at.ts';
 import type { Content } from '../database/entry-content.ts';
 import { storedExtra } from '../database/stored-text.ts';
 import type { FeedbackTable } from '../database/tables.ts';
+import { identitiesIn, identityOf, mentionsOneOf, stringsIn } from './contact-identity.ts';
 import { isKeyedHash, keyedHash } from './keyed-hash.ts';
-import { nameOf, namesIn, namesOneOf, stringsIn } from './person-names.ts';
 import { type Handling, isRestricted, type Privacy, retentionStart } from './privacy.ts';
 
 /** Replaces a text that names an erased person where the column cannot be empty. */
@@ -22,7 +22,7 @@ export class PersonalData {
   readonly #storeKey: string;
 
   /**
-   * `erased`: the names (`nameOf`) of people whose data must not be stored. `storeKey`: for ids that are a digest of the
+   * `erased`: the names (`identityOf`) of people whose data must not be stored. `storeKey`: for ids that are a digest of the
    * text of a reject.
    */
   constructor(privacy: Privacy, about: { now: Date; erased: ReadonlySet<string>; storeKey: string }) {
@@ -74,7 +74,7 @@ export class PersonalData {
       contact:
         contact === null
           ? null
-          : handled(contacts === 'hash' && !isKeyedHash(contact) ? nameOf(contact) : contact, contacts),
+          : handled(contacts === 'hash' && !isKeyedHash(contact) ? identityOf(contact) : contact, contacts),
       comment: comment === null ? null : handled(comment, comments),
       code: code === null ? null : handled(code, comments),
       extra: this.#listed(row.extra),
@@ -108,7 +108,7 @@ export class PersonalData {
   /** Removes what an erased person wrote with their contact, and from the entries of others what names the person. */
   #withoutErased<Row extends Content>(row: Row): Row {
     const { contact } = row;
-    const isTheirs = contact !== null && (this.#erased.has(nameOf(contact)) || this.#isErased(contact));
+    const isTheirs = contact !== null && (this.#erased.has(identityOf(contact)) || this.#isErased(contact));
     const rest = isTheirs ? { ...row, ...withoutText } : row;
     const unlessNamed = (text: string | null) => (text === null || this.#isErased(text) ? null : text);
     const path = row.path.replace(/[?#].*$/s, '');
@@ -147,13 +147,13 @@ export function namesOfReject(reject: Pick<RejectedEntry, 'id' | 'raw'>): Iterab
 }
 
 function entryNames(row: Content, people: ReadonlySet<string>): boolean {
-  return (row.contact !== null && people.has(nameOf(row.contact))) || textsName(textsOfEntry(row), people);
+  return (row.contact !== null && people.has(identityOf(row.contact))) || textsName(textsOfEntry(row), people);
 }
 
 /** Whether an entry that cannot be understood names one of these people. */
 export function rejectNames(reject: Pick<RejectedEntry, 'id' | 'raw'>, people: ReadonlySet<string>): boolean {
   const contact = contactOfReject(reject);
-  return (contact !== null && people.has(nameOf(contact))) || textsName(textsOfReject(reject), people);
+  return (contact !== null && people.has(identityOf(contact))) || textsName(textsOfReject(reject), people);
 }
 
 /** Whether one of the texts names one of these people, however many others they name. */
@@ -161,8 +161,8 @@ export function textsName(texts: Iterable<string>, people: ReadonlySet<string>):
   if (people.size === 0) return false;
   let left = mostNames;
   for (const text of texts) {
-    if (namesOneOf(text, people)) return true;
-    for (const name of upTo(left, namesIn(text))) {
+    if (mentionsOneOf(text, people)) return true;
+    for (const name of upTo(left, identitiesIn(text))) {
       if (people.has(name)) return true;
       left -= 1;
     }
@@ -171,8 +171,8 @@ export function textsName(texts: Iterable<string>, people: ReadonlySet<string>):
 }
 
 function* namesOf(contact: string | null, texts: Iterable<string>): Generator<string, void, undefined> {
-  if (contact !== null) yield nameOf(contact);
-  for (const text of texts) yield* namesIn(text);
+  if (contact !== null) yield identityOf(contact);
+  for (const text of texts) yield* identitiesIn(text);
 }
 
 function* textsOfEntry(row: Content): Generator<string, void, undefined> {

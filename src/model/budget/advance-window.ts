@@ -1,6 +1,6 @@
 import { occupancyMs } from './occupied-slots.ts';
 import { recentSightings } from './other-clients.ts';
-import { comeBackGraceMs, turnOf } from './permit-queue.ts';
+import { comeBackGraceMs, turnOf } from './waiter-order.ts';
 import { probeDue, type WindowState } from './window-state.ts';
 
 /** How many holders, and turns of holders, are remembered after they left. */

@@ -1,7 +1,7 @@
 /** Estimates when a pass will be done, from the slots of the window and the competing demand. */
 
-import { type Claim, type QueueRules, rankOf } from './permit-queue.ts';
 import type { Forecast } from './permits.ts';
+import { type Claim, type QueueRules, rankOf } from './waiter-order.ts';
 
 export interface Slots {
   now: number;

@@ -1,7 +1,7 @@
 import { type Demand, forecastOf } from './forecast.ts';
 import { capacityOf, expectedReleases, occupancyMs } from './occupied-slots.ts';
-import type { Waiter } from './permit-queue.ts';
 import type { Forecast } from './permits.ts';
+import type { Waiter } from './waiter-order.ts';
 import { blockedBy } from './window-blocks.ts';
 import { active, type Lease, rulesOf, type WindowState } from './window-state.ts';
 

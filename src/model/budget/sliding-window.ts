@@ -14,17 +14,6 @@ import { ownSeenAfter } from './installations.ts';
 import { ascending, capacityOf, expectedReleases, freeMoments, latestReleases, limitOf } from './occupied-slots.ts';
 import { addRefusal, correctSightings, nextSightingExpiry } from './other-clients.ts';
 import {
-  ahead,
-  comeBackGraceMs,
-  countSameRank,
-  inOrder,
-  minWaitMs,
-  promotedAt,
-  slotsKeptFor,
-  turnOf,
-  type Waiter,
-} from './permit-queue.ts';
-import {
   type BudgetOverride,
   type LeaseReport,
   leaseMs,
@@ -35,6 +24,17 @@ import {
   type WindowSettings,
 } from './permits.ts';
 import { spareFrom } from './spare-requests.ts';
+import {
+  ahead,
+  comeBackGraceMs,
+  countSameRank,
+  inOrder,
+  minWaitMs,
+  promotedAt,
+  slotsKeptFor,
+  turnOf,
+  type Waiter,
+} from './waiter-order.ts';
 import { blockedBy, refuseKey, throttle } from './window-blocks.ts';
 import { active, type Lease, probeDue, rulesOf, type WindowState, writtenBefore } from './window-state.ts';
 

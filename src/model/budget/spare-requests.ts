@@ -5,8 +5,8 @@
  */
 
 import { capacityOf, expectedReleases, freeMoments, occupancyMs } from './occupied-slots.ts';
-import { comeBackGraceMs, othersServedAt, type Waiter } from './permit-queue.ts';
 import { leaseMs } from './permits.ts';
+import { comeBackGraceMs, othersServedAt, type Waiter } from './waiter-order.ts';
 import { active, type WindowState } from './window-state.ts';
 
 /** Share of the capacity kept for the unexpected, such as a person's request. */

@@ -2,8 +2,8 @@
 
 import { keyTryDelay, type RefusedKey } from './key-tries.ts';
 import { occupancyMs } from './occupied-slots.ts';
-import { minWaitMs } from './permit-queue.ts';
 import type { BlockReason, PermitAsk } from './permits.ts';
+import { minWaitMs } from './waiter-order.ts';
 import { probeDue, type WindowState } from './window-state.ts';
 
 const longestOverWindowMs = 60_000;

@@ -2,8 +2,8 @@
 
 import type { RefusedKey } from './key-tries.ts';
 import type { Sighting } from './other-clients.ts';
-import type { QueueRules, Waiter } from './permit-queue.ts';
 import type { BudgetOverride, PermitClass, WindowSettings } from './permits.ts';
+import type { QueueRules, Waiter } from './waiter-order.ts';
 
 export interface Lease {
   /** Id of the question it answers: the same question gets the same lease. */

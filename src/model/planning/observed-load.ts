@@ -1,6 +1,6 @@
 import { isoInstant } from '../iso-instant.ts';
+import { defaultOverlapMs } from '../sync/pass-bounds.ts';
 import type { PassKind } from '../sync/pass-kind.ts';
-import { defaultOverlapMs } from '../sync/pass-plan.ts';
 import type { RunCost } from './staleness.ts';
 
 const dayMs = 86_400_000;

@@ -1,6 +1,6 @@
 import { stableHash } from '../stable-hash.ts';
 import type { PassKind } from '../sync/pass-kind.ts';
-import { workflowTaskTimeoutMs } from '../temporal-terms.ts';
+import { workflowTaskTimeoutMs } from '../temporal-settings.ts';
 import { searchAttributes, workflowTypes } from '../workflow-ids.ts';
 import { type Calendar, calendarOfCron } from './cron-calendar.ts';
 import { type ScheduleSettings, settingsDigest } from './schedule-settings.ts';

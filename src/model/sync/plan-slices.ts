@@ -1,6 +1,6 @@
 import { closedStatuses, knownSources, knownStatuses, openStatuses } from './feedback-values.ts';
 import type { PassKind } from './pass-kind.ts';
-import { affordable, coverRanks } from './rank-windows.ts';
+import { affordable, coverRanks } from './place-ranges.ts';
 import { dateSlackMs, everything, type PlannedSlice, pagesOf, shifted } from './slice.ts';
 
 /** What is stored of a project before a pass; tombstoned entries are in none of the numbers. */

@@ -5,35 +5,35 @@ import { colorOf } from '../palette.ts';
 import { axisLabels } from '../words.ts';
 
 /** Every chart is drawn for wide and narrow screens: text must stay readable on a phone. */
-export interface Room {
+export interface ChartWidth {
   kind: 'wide' | 'narrow';
   width: number;
   /** Labels of an axis that fit side by side. */
   mostLabels: number;
 }
 
-const rooms: readonly Room[] = [
+const widths: readonly ChartWidth[] = [
   { kind: 'wide', width: 760, mostLabels: 14 },
   { kind: 'narrow', width: 336, mostLabels: 6 },
 ];
 
-/** The drawings of a chart for all rooms; `label` describes them in words. */
-export function drawForAllRooms(
+/** The drawings of a chart for all widths; `label` describes them in words. */
+export function drawAllWidths(
   label: string,
-  chart: (room: Room) => { option: Parameters<typeof drawChart>[0]; height: number },
+  chart: (chartWidth: ChartWidth) => { option: Parameters<typeof drawChart>[0]; height: number },
 ): Html {
-  const drawings = rooms.map((room) => {
-    const { option, height } = chart(room);
-    const size: ChartSize = { width: room.width, height };
-    return drawChart(option, size, html`class="${room.kind}" role="img" aria-label="${label}"`);
+  const drawings = widths.map((chartWidth) => {
+    const { option, height } = chart(chartWidth);
+    const size: ChartSize = { width: chartWidth.width, height };
+    return drawChart(option, size, html`class="${chartWidth.kind}" role="img" aria-label="${label}"`);
   });
   return html`${drawings}`;
 }
 
-export function partsAxis(axis: TimeAxis, room: Room, more: object = {}) {
+export function partsAxis(axis: TimeAxis, chartWidth: ChartWidth, more: object = {}) {
   return {
     type: 'category',
-    data: axisLabels(axis, room.mostLabels),
+    data: axisLabels(axis, chartWidth.mostLabels),
     axisTick: { show: false },
     axisLine: { lineStyle: { color: colorOf('quiet'), width: 1 } },
     axisLabel: { interval: 0, color: colorOf('quiet'), fontSize, lineHeight: 17, hideOverlap: false },

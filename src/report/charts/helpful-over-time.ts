@@ -5,7 +5,7 @@ import type { Html } from '../html.ts';
 import { colorOf } from '../palette.ts';
 import { wilsonInterval } from '../wilson.ts';
 import { percentText } from '../words.ts';
-import { drawForAllRooms, partsAxis, type Room, valueAxis } from './frame.ts';
+import { type ChartWidth, drawAllWidths, partsAxis, valueAxis } from './frame.ts';
 
 const line = { top: 18, height: 190 };
 const strip = { top: 236, height: 44 };
@@ -13,10 +13,10 @@ const height = strip.top + strip.height + 44;
 
 /** The share of helpful votes with its 95 % interval as a band, and the number of votes below. */
 export function helpfulOverTime(label: string, axis: TimeAxis, votes: readonly Votes[]): Html {
-  return drawForAllRooms(label, (room) => ({ option: option(axis, votes, room), height }));
+  return drawAllWidths(label, (chartWidth) => ({ option: option(axis, votes, chartWidth), height }));
 }
 
-function option(axis: TimeAxis, votes: readonly Votes[], room: Room) {
+function option(axis: TimeAxis, votes: readonly Votes[], chartWidth: ChartWidth) {
   const all = votes.map(({ yes, no }) => yes + no);
   const rate = votes.map(({ yes, no }) => (yes + no === 0 ? null : yes / (yes + no)));
   const bands = votes.map(({ yes, no }) => (yes + no === 0 ? null : wilsonInterval(yes, yes + no)));
@@ -29,8 +29,13 @@ function option(axis: TimeAxis, votes: readonly Votes[], room: Room) {
       { ...sides, ...strip },
     ],
     xAxis: [
-      partsAxis(axis, room, { gridIndex: 0, boundaryGap: true, axisLabel: { show: false }, axisLine: { show: false } }),
-      partsAxis(axis, room, { gridIndex: 1 }),
+      partsAxis(axis, chartWidth, {
+        gridIndex: 0,
+        boundaryGap: true,
+        axisLabel: { show: false },
+        axisLine: { show: false },
+      }),
+      partsAxis(axis, chartWidth, { gridIndex: 1 }),
     ],
     yAxis: [
       valueAxis({

@@ -2,7 +2,7 @@ import { fontSize } from '../draw-chart.ts';
 import { type Html, shortened, visible } from '../html.ts';
 import { type ColorName, colorOf } from '../palette.ts';
 import type { Interval } from '../wilson.ts';
-import { drawForAllRooms, type Room } from './frame.ts';
+import { type ChartWidth, drawAllWidths } from './frame.ts';
 
 /** A named row of a chart: consecutive bars, or a point within its interval. */
 export interface ChartRow {
@@ -31,7 +31,7 @@ type Align = 'left' | 'center' | 'right';
 const tickAligns: readonly Align[] = ['left', 'center', 'right'];
 
 /**
- * Rows from top to bottom; in a narrow room each name is above its marks. `greatest` is the end of the scale, `ticks`
+ * Rows from top to bottom; in a narrow chartWidth each name is above its marks. `greatest` is the end of the scale, `ticks`
  * are texts below its beginning, middle and end.
  */
 export function rowsChart(
@@ -40,13 +40,13 @@ export function rowsChart(
   greatest: number,
   ticks: readonly string[] = [],
 ): Html {
-  return drawForAllRooms(label, (room) => {
-    const wide = room.kind === 'wide';
+  return drawAllWidths(label, (chartWidth) => {
+    const wide = chartWidth.kind === 'wide';
     const rowHeight = wide ? 30 : 50;
     const bottom = 3 + rows.length * rowHeight;
     const height = bottom + (ticks.length > 0 ? 24 : 3);
     const left = wide ? nameWidth : 0;
-    const scale = { left, width: wide ? room.width - left - noteWidth : room.width - 2, greatest };
+    const scale = { left, width: wide ? chartWidth.width - left - noteWidth : chartWidth.width - 2, greatest };
     const tickShapes = ticks.map((tick, index) => {
       const at = scale.left + (scale.width * index) / (ticks.length - 1);
       return text(tick, at, bottom + 12, tickAligns[index] ?? 'right', { fill: colorOf('quiet') });
@@ -64,7 +64,7 @@ export function rowsChart(
           renderItem: ({ dataIndex }: { dataIndex: number }) => ({
             type: 'group',
             children: [
-              ...rowShapes(rows[dataIndex], 3 + dataIndex * rowHeight, rowHeight, scale, room),
+              ...rowShapes(rows[dataIndex], 3 + dataIndex * rowHeight, rowHeight, scale, chartWidth),
               ...(dataIndex === 0 ? tickShapes : []),
             ],
           }),
@@ -80,14 +80,20 @@ interface Scale {
   greatest: number;
 }
 
-function rowShapes(row: ChartRow | undefined, top: number, rowHeight: number, scale: Scale, room: Room): Shape[] {
+function rowShapes(
+  row: ChartRow | undefined,
+  top: number,
+  rowHeight: number,
+  scale: Scale,
+  chartWidth: ChartWidth,
+): Shape[] {
   if (row === undefined) return [];
-  const wide = room.kind === 'wide';
-  const nameRoom = wide ? nameWidth - 14 : room.width - noteWidth;
+  const wide = chartWidth.kind === 'wide';
+  const nameRoom = wide ? nameWidth - 14 : chartWidth.width - noteWidth;
   const name = shortened(visible(row.name), Math.floor(nameRoom / letterWidth));
   const middle = wide ? top + rowHeight / 2 : top + 32;
   const textY = wide ? middle : top + 11;
-  const end = room.width - 2;
+  const end = chartWidth.width - 2;
   return [
     text(name, 0, textY, 'left', { fill: colorOf('ink') }),
     text(row.note, end, textY, 'right', { fill: colorOf('quiet') }),

@@ -2,20 +2,20 @@ import type { Series } from '../../model/report/report-figures.ts';
 import type { TimeAxis } from '../../model/report/time-axis.ts';
 import type { Html } from '../html.ts';
 import { colorOf, seriesColors } from '../palette.ts';
-import { drawForAllRooms, partsAxis, type Room, valueAxis } from './frame.ts';
+import { type ChartWidth, drawAllWidths, partsAxis, valueAxis } from './frame.ts';
 
 const height = 250;
 
 /** Entries over time as stacked bars, the most frequent kind at the bottom. */
 export function volumeChart(label: string, axis: TimeAxis, series: readonly Series[]): Html {
-  return drawForAllRooms(label, (room) => ({ option: option(axis, series, room), height }));
+  return drawAllWidths(label, (chartWidth) => ({ option: option(axis, series, chartWidth), height }));
 }
 
-function option(axis: TimeAxis, series: readonly Series[], room: Room) {
+function option(axis: TimeAxis, series: readonly Series[], chartWidth: ChartWidth) {
   const colors = seriesColors(series.map(({ name }) => name));
   return {
     grid: { left: 44, right: 8, top: 12, bottom: 44 },
-    xAxis: partsAxis(axis, room),
+    xAxis: partsAxis(axis, chartWidth),
     yAxis: valueAxis({ minInterval: 1 }),
     series: series.map(({ over }, index) => ({
       type: 'bar',

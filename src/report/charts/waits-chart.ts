@@ -4,17 +4,17 @@ import { fontSize } from '../draw-chart.ts';
 import type { Html } from '../html.ts';
 import { colorOf } from '../palette.ts';
 import { waitText } from '../words.ts';
-import { drawForAllRooms, partsAxis, type Room, valueAxis } from './frame.ts';
+import { type ChartWidth, drawAllWidths, partsAxis, valueAxis } from './frame.ts';
 
 const height = 250;
 const hourMs = 3_600_000;
 
 /** Median and 90th percentile of the time to close, by the time of closing. */
 export function waitsChart(label: string, axis: TimeAxis, waits: readonly (Waits | null)[]): Html {
-  return drawForAllRooms(label, (room) => ({ option: option(axis, waits, room), height }));
+  return drawAllWidths(label, (chartWidth) => ({ option: option(axis, waits, chartWidth), height }));
 }
 
-function option(axis: TimeAxis, waits: readonly (Waits | null)[], room: Room) {
+function option(axis: TimeAxis, waits: readonly (Waits | null)[], chartWidth: ChartWidth) {
   const greatest = Math.max(0, ...waits.map((wait) => wait?.p90Ms ?? 0));
   const unitMs = greatest < 48 * hourMs ? hourMs : 24 * hourMs;
   const last = waits.findLastIndex((wait) => wait !== null);
@@ -35,7 +35,7 @@ function option(axis: TimeAxis, waits: readonly (Waits | null)[], room: Room) {
   });
   return {
     grid: { left: 44, right: 76, top: 30, bottom: 44 },
-    xAxis: partsAxis(axis, room),
+    xAxis: partsAxis(axis, chartWidth),
     yAxis: valueAxis({
       name: unitMs === hourMs ? 'hours' : 'days',
       nameTextStyle: { color: colorOf('quiet'), fontSize, align: 'right', padding: [0, 8, 0, 0] },

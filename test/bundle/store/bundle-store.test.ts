@@ -309,10 +309,10 @@ for (const backend of backends) {
         const local = await store.stagingFile('run-2');
         await writeFile(local, 'half');
         const before = await files();
-        await store.sweep(later(6));
+        await store.removeAbandoned(later(6));
         expect(await files()).toEqual(before);
         expect(await readFile(local, 'utf8')).toBe('half');
-        await store.sweep(later(8));
+        await store.removeAbandoned(later(8));
         expect(await files()).toEqual([]);
         await expect(readFile(local)).rejects.toMatchObject({ code: 'ENOENT' });
       });

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { advance } from '../../../src/model/budget/advance-window.ts';
 import { capacityOf, latestReleases } from '../../../src/model/budget/occupied-slots.ts';
-import { ahead } from '../../../src/model/budget/permit-queue.ts';
 import { type PermitAsk, permitClasses } from '../../../src/model/budget/permits.ts';
 import {
   bringWaitersForward,
@@ -13,6 +12,7 @@ import {
   setOverride,
   setPause,
 } from '../../../src/model/budget/sliding-window.ts';
+import { ahead } from '../../../src/model/budget/waiter-order.ts';
 import { blockedBy } from '../../../src/model/budget/window-blocks.ts';
 import type { WindowState } from '../../../src/model/budget/window-state.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';

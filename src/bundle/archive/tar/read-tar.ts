@@ -2,7 +2,7 @@ import { ArchiveFault } from '../archive-fault.ts';
 import type { ContentSink, ReadOptions } from '../archive-reader.ts';
 import type { ByteFile } from '../byte-file.ts';
 import { ByteWindow } from '../byte-window.ts';
-import { escapeOf } from '../path-rules.ts';
+import { escapeOf } from '../check-path.ts';
 import { ChunkCursor } from './chunk-cursor.ts';
 import { checkPaxGlobals, type PaxOverride, parsePaxOverride } from './pax-records.ts';
 import { readGzip } from './read-gzip.ts';

@@ -191,7 +191,7 @@ export class DirectoryBundleStore implements BundleStore {
     await this.#records.withdraw(domain, storeName('version', version));
   }
 
-  async sweep(now: Date): Promise<void> {
+  async removeAbandoned(now: Date): Promise<void> {
     await changing(this.#root, async () => {
       await removeAbandonedDownloads(join(this.#root, stagingRoot), now);
       for (const folder of ['', ...(await this.domains())]) await removeAbandonedTemps(join(this.#root, folder), now);

@@ -73,7 +73,7 @@ export class S3Staging {
   }
 
   /** Removes what dead processes left here and in the bucket, unfinished uploads of versions included. */
-  async sweep(now: Date): Promise<void> {
+  async removeAbandoned(now: Date): Promise<void> {
     await changing(this.#workFolder, () => removeAbandonedDownloads(this.#workFolder, now));
     await abortUploads(this.#bucket, '', new Date(now.getTime() - uploadAbandonedAfterMs));
     for (const { path, modified } of await this.#bucket.list(`${stagingRoot}/`)) {

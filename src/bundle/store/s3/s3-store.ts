@@ -194,8 +194,8 @@ export class S3BundleStore implements BundleStore {
     await this.#records.withdraw(domain, storeName('version', version));
   }
 
-  sweep(now: Date): Promise<void> {
-    return this.#staging.sweep(now);
+  removeAbandoned(now: Date): Promise<void> {
+    return this.#staging.removeAbandoned(now);
   }
 
   async domains(): Promise<string[]> {

@@ -1,10 +1,10 @@
 import type { Reason } from '../../../model/export/archive-facts.ts';
-import { foldPath } from '../../archive/path-rules.ts';
+import { foldPath } from '../../archive/check-path.ts';
 import { isSiteRule, type RuleLevel, type SiteRuleLevels, siteRuleTexts } from '../../rules/site-rules.ts';
 import { Findings } from './findings.ts';
+import type { SiteNotes, Target } from './inspect-file.ts';
 import { secretFile } from './secrets.ts';
 import { serverFile } from './server-files.ts';
-import type { SiteNotes, Target } from './site-inspection.ts';
 import { candidatesOf } from './site-links.ts';
 import { isPage, missingIndexPage } from './site-pages.ts';
 

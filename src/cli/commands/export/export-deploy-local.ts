@@ -1,4 +1,4 @@
-import { defaultLimits } from '../../../bundle/archive/entry-rules.ts';
+import { defaultLimits } from '../../../bundle/archive/check-entry.ts';
 import { type BundleStore, NoSuchVersion } from '../../../bundle/store/bundle-store.ts';
 import { VersionDamaged } from '../../../bundle/store/store-errors.ts';
 import { verifyVersion } from '../../../bundle/store/verify-version.ts';

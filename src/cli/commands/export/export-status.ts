@@ -11,7 +11,7 @@ import { counted, countText } from '../../../model/quantities.ts';
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { explainFailure } from '../../failures/failure.ts';
+import { explainFailure } from '../../failures/explain-failure.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findSite } from '../../input/find-configured.ts';
 import { describeWorkflow } from '../../temporal/running-workflow.ts';

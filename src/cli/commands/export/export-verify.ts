@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { defaultLimits } from '../../../bundle/archive/entry-rules.ts';
+import { defaultLimits } from '../../../bundle/archive/check-entry.ts';
 import { explainRule } from '../../../bundle/rules/rules.ts';
 import type { RuleText } from '../../../bundle/rules/structure-rules.ts';
 import { checkSignedManifest, type SignatureVerdict } from '../../../bundle/signing/check-signed-manifest.ts';

@@ -1,4 +1,4 @@
-import type { PassQuestion, PlannedPass } from '../../../feedback/pass/plan-for.ts';
+import type { PassQuestion, PlannedPass } from '../../../feedback/pass/plan-pass.ts';
 import type { PlannedSlice } from '../../../model/sync/slice.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, tableLines, timeText } from '../../terminal/text.ts';

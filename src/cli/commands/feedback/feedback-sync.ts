@@ -1,7 +1,7 @@
 import { startSync, syncHandle, syncState } from '../../../client/syncs.ts';
 import type { Config } from '../../../config/config.ts';
 import type { EntryStore } from '../../../feedback/entry-store.ts';
-import { planFor } from '../../../feedback/pass/plan-for.ts';
+import { planPass } from '../../../feedback/pass/plan-pass.ts';
 import type { PassKind } from '../../../model/sync/pass-kind.ts';
 import type { SyncInput, SyncState } from '../../../model/sync/sync.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
@@ -83,7 +83,7 @@ async function plan(
   return withFeedbackStore(config, async (store) => {
     const pass = flags.pass ?? (await defaultPass(store, org, project));
     const question = { org, project, pass, ...dateRange(flags) };
-    const planned = await planFor(store, question);
+    const planned = await planPass(store, question);
     output.result(planDocument(question, planned), planText(question, planned, output.paint));
     return exitCodes.done;
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cssReferences } from '../../../../src/bundle/verification/site/css-references.ts';
 import { htmlContent } from '../../../../src/bundle/verification/site/html-references.ts';
-import { SiteInspection } from '../../../../src/bundle/verification/site/site-inspection.ts';
+import { SiteInspection } from '../../../../src/bundle/verification/site/inspect-file.ts';
 import { srcsetUrls } from '../../../../src/bundle/verification/site/srcset.ts';
 
 /** Each would take hours or end the thread if a step read the same text repeatedly. */

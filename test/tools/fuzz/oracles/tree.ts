@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { EntryRules } from '../../../../src/bundle/archive/entry-rules.ts';
+import { EntryRules } from '../../../../src/bundle/archive/check-entry.ts';
 import { readerOf } from '../../../../src/bundle/archive/open-archive.ts';
 import { ReasonList } from '../../../../src/bundle/rules/reason-list.ts';
 import type { VerificationReport } from '../../../../src/bundle/verification/verification-report.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { instant, Lease, LeaseOver } from '../../src/activities/leases.ts';
+import { instant, Lease, LeaseOver } from '../../src/activities/lease-in-use.ts';
 
 /** The budget's clock, far from this machine's. */
 const t0 = 5_000_000;

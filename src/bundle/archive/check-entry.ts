@@ -1,7 +1,7 @@
 import type { ReasonList } from '../rules/reason-list.ts';
 import type { StructureRule } from '../rules/structure-rules.ts';
 import type { ArchiveEntry, EntryKind } from './archive-reader.ts';
-import { checkPath, foldPath } from './path-rules.ts';
+import { checkPath, foldPath } from './check-path.ts';
 
 export interface ArchiveLimits {
   /** Most bytes of all files unpacked. */

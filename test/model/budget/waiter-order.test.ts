@@ -7,7 +7,7 @@ import {
   rankOf,
   slotsKeptFor,
   turnOf,
-} from '../../../src/model/budget/permit-queue.ts';
+} from '../../../src/model/budget/waiter-order.ts';
 
 const windowMs = 60_000;
 const now = 1_000_000;

@@ -1,7 +1,7 @@
 import { activityInfo, log } from '@temporalio/activity';
 import type { LeaseReport, PermitAnswer, PermitAsk, PermitWait } from '../model/budget/permits.ts';
-import { transient } from './failures.ts';
-import { instant, Lease, type PermitSource, questionId } from './leases.ts';
+import { transient } from './history-safe-failures.ts';
+import { instant, Lease, type PermitSource, questionId } from './lease-in-use.ts';
 
 /** What an activity wants of the budget. */
 export type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt'>;

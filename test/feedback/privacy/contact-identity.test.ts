@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nameOf, namesIn, namesOneOf, stringsIn } from '../../../src/feedback/privacy/person-names.ts';
+import { identitiesIn, identityOf, mentionsOneOf, stringsIn } from '../../../src/feedback/privacy/contact-identity.ts';
 
-describe('nameOf', () => {
+describe('identityOf', () => {
   it.each([
     ['jane@mail.example', 'jane@mail.example'],
     [' Jane@MAIL.example\n', 'jane@mail.example'],
@@ -12,11 +12,11 @@ describe('nameOf', () => {
     ['+49 30 901820', '+49 30 901820'],
     ['', ''],
   ])('of %j is %j', (contact, name) => {
-    expect(nameOf(contact)).toBe(name);
+    expect(identityOf(contact)).toBe(name);
   });
 });
 
-describe('namesIn', () => {
+describe('identitiesIn', () => {
   it.each([
     ['Mail jane@mail.example.', 'jane@mail.example'],
     ['("Jane" <Jane@Mail.Example>)', 'jane@mail.example'],
@@ -28,13 +28,13 @@ describe('namesIn', () => {
     ["'jane@mail.example'", 'jane@mail.example'],
     ['a@b.example,jane@mail.example', 'jane@mail.example'],
   ])('of %j has %j', (text, name) => {
-    expect([...namesIn(text)]).toContain(name);
+    expect([...identitiesIn(text)]).toContain(name);
   });
 
   it.each(['not.jane@mail.example', 'jane@mail.example.org', 'jane@sub.mail.example', 'jane @mail.example', '@', 'a@'])(
     'of %j has no jane@mail.example',
     (text) => {
-      expect([...namesIn(text)]).not.toContain('jane@mail.example');
+      expect([...identitiesIn(text)]).not.toContain('jane@mail.example');
     },
   );
 
@@ -44,7 +44,7 @@ describe('namesIn', () => {
     fc.assert(
       fc.property(part, part, fc.string(), fc.string(), around, around, (local, host, before, after, open, close) => {
         const text = `${before} ${open}${local}@${host}.example${close} ${after}`;
-        expect([...namesIn(text)]).toContain(`${local}@${host}.example`);
+        expect([...identitiesIn(text)]).toContain(`${local}@${host}.example`);
       }),
     );
   });
@@ -52,12 +52,12 @@ describe('namesIn', () => {
   it('stays with a bounded number of names in a text made to have many', () => {
     const hostile = `${'!'.repeat(64)}@a`.repeat(20_000);
     let names = 0;
-    for (const _ of namesIn(hostile)) names += 1;
+    for (const _ of identitiesIn(hostile)) names += 1;
     expect(names).toBeLessThanOrEqual(1_000 + 65);
   });
 });
 
-describe('namesOneOf', () => {
+describe('mentionsOneOf', () => {
   const jane = new Set(['jane@mail.example']);
   const lockFile = Array.from({ length: 1_100 }, (_, n) => `package-${n}@1.2.3`).join('\n');
 
@@ -69,8 +69,8 @@ describe('namesOneOf', () => {
     '連絡先はjane@mail.exampleです。',
     'not.jane@mail.example, jane@mail.example',
   ])('finds her in %j, also after a thousand others', (text) => {
-    expect(namesOneOf(text, jane)).toBe(true);
-    expect(namesOneOf(`${lockFile}\n${text}`, jane)).toBe(true);
+    expect(mentionsOneOf(text, jane)).toBe(true);
+    expect(mentionsOneOf(`${lockFile}\n${text}`, jane)).toBe(true);
   });
 
   it.each([
@@ -81,19 +81,19 @@ describe('namesOneOf', () => {
     'jane',
     '',
   ])('takes %j for another person', (text) => {
-    expect(namesOneOf(`${lockFile}\n${text}`, jane)).toBe(false);
+    expect(mentionsOneOf(`${lockFile}\n${text}`, jane)).toBe(false);
   });
 
   it('looks for no contact that is no address', () => {
-    expect(namesOneOf('@janedoe and jane@', new Set(['@janedoe', 'jane@', 'jane', '']))).toBe(false);
+    expect(mentionsOneOf('@janedoe and jane@', new Set(['@janedoe', 'jane@', 'jane', '']))).toBe(false);
   });
 
-  it('finds what namesIn finds', () => {
+  it('finds what identitiesIn finds', () => {
     const piece = fc.constantFrom('jane', 'mail', 'ä', '@', '.', '-', '+', '!', '=', '%40', '%2B', ' ', '<', 'X', 'Ü');
     const texts = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
     fc.assert(
       fc.property(texts, (text) => {
-        for (const name of namesIn(text)) expect(namesOneOf(text, new Set([name]))).toBe(true);
+        for (const name of identitiesIn(text)) expect(mentionsOneOf(text, new Set([name]))).toBe(true);
       }),
     );
   });
@@ -101,7 +101,7 @@ describe('namesOneOf', () => {
   it('takes time in proportion to the text', () => {
     const hostile = `${'jane@mail.example'.repeat(50_000)}${'.'.repeat(500_000)}x`;
     const start = performance.now();
-    expect(namesOneOf(hostile, jane)).toBe(false);
+    expect(mentionsOneOf(hostile, jane)).toBe(false);
     expect(performance.now() - start).toBeLessThan(5_000);
   });
 });

@@ -7,7 +7,7 @@ import type { PassKind } from './pass-kind.ts';
  */
 export const defaultOverlapMs = 24 * 3_600_000;
 
-export interface PassPlanInput {
+export interface PassBoundsInput {
   pass: PassKind;
   /** UTC ISO 8601, from the store; null when no pass has completed yet. */
   watermark: string | null;
@@ -17,7 +17,7 @@ export interface PassPlanInput {
   to?: string;
 }
 
-export interface PassPlan {
+export interface PassRange {
   /** UTC ISO 8601 with `Z`, so that no service has to guess a time zone; null for no bound. */
   dateFrom: string | null;
   /** Exclusive. */
@@ -30,7 +30,7 @@ export interface PassPlan {
  * The date bounds of a pass (S4): a sweep has none; an incremental one begins at the watermark less the overlap,
  * or has none while there is no watermark.
  */
-export function planPass({ pass, watermark, overlapMs = defaultOverlapMs, from, to }: PassPlanInput): PassPlan {
+export function boundsOfPass({ pass, watermark, overlapMs = defaultOverlapMs, from, to }: PassBoundsInput): PassRange {
   const dateTo = bound(to);
   const until = dateTo === null ? '' : `, before ${dateTo}`;
   if (from !== undefined) {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { boundsProblem, planPass } from '../../../src/model/sync/pass-plan.ts';
+import { boundsOfPass, boundsProblem } from '../../../src/model/sync/pass-bounds.ts';
 
 const watermark = '2026-11-21T08:31:07.250Z';
 
-describe('planPass', () => {
+describe('boundsOfPass', () => {
   it('reads everything in a sweep, whatever the watermark', () => {
-    expect(planPass({ pass: 'sweep', watermark })).toEqual({ dateFrom: null, dateTo: null, reason: 'everything' });
+    expect(boundsOfPass({ pass: 'sweep', watermark })).toEqual({ dateFrom: null, dateTo: null, reason: 'everything' });
   });
 
   it('begins an incremental pass a day before the watermark', () => {
-    expect(planPass({ pass: 'incremental', watermark })).toEqual({
+    expect(boundsOfPass({ pass: 'incremental', watermark })).toEqual({
       dateFrom: '2026-11-20T08:31:07.250Z',
       dateTo: null,
       reason: 'from the watermark 2026-11-21T08:31:07.250Z less 24 h',
@@ -17,18 +17,18 @@ describe('planPass', () => {
   });
 
   it('takes another overlap', () => {
-    expect(planPass({ pass: 'incremental', watermark, overlapMs: 0 }).dateFrom).toBe(watermark);
-    expect(planPass({ pass: 'incremental', watermark, overlapMs: 3_600_000 }).dateFrom).toBe(
+    expect(boundsOfPass({ pass: 'incremental', watermark, overlapMs: 0 }).dateFrom).toBe(watermark);
+    expect(boundsOfPass({ pass: 'incremental', watermark, overlapMs: 3_600_000 }).dateFrom).toBe(
       '2026-11-21T07:31:07.250Z',
     );
   });
 
   it('reads everything while there is no watermark', () => {
-    expect(planPass({ pass: 'incremental', watermark: null })).toMatchObject({ dateFrom: null, dateTo: null });
+    expect(boundsOfPass({ pass: 'incremental', watermark: null })).toMatchObject({ dateFrom: null, dateTo: null });
   });
 
   it.each(['sweep', 'incremental', 'review'] as const)('puts the bounds that were asked for first in a %s', (pass) => {
-    expect(planPass({ pass, watermark, from: '2026-01-01', to: '2026-02-01T00:00:00+01:00' })).toEqual({
+    expect(boundsOfPass({ pass, watermark, from: '2026-01-01', to: '2026-02-01T00:00:00+01:00' })).toEqual({
       dateFrom: '2026-01-01T00:00:00.000Z',
       dateTo: '2026-01-31T23:00:00.000Z',
       reason: 'from 2026-01-01T00:00:00.000Z as asked, before 2026-01-31T23:00:00.000Z',
@@ -36,12 +36,12 @@ describe('planPass', () => {
   });
 
   it('keeps the planned beginning when only the end was asked for', () => {
-    const plan = planPass({ pass: 'incremental', watermark, to: '2026-11-21' });
+    const plan = boundsOfPass({ pass: 'incremental', watermark, to: '2026-11-21' });
     expect(plan).toMatchObject({ dateFrom: '2026-11-20T08:31:07.250Z', dateTo: '2026-11-21T00:00:00.000Z' });
   });
 
   it('never plans an end before the beginning', () => {
-    const plan = planPass({ pass: 'incremental', watermark, to: '2026-06-01' });
+    const plan = boundsOfPass({ pass: 'incremental', watermark, to: '2026-06-01' });
     expect(plan).toMatchObject({ dateFrom: null, dateTo: '2026-06-01T00:00:00.000Z' });
   });
 });

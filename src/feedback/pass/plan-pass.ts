@@ -1,5 +1,5 @@
+import { boundsOfPass } from '../../model/sync/pass-bounds.ts';
 import type { PassKind } from '../../model/sync/pass-kind.ts';
-import { planPass } from '../../model/sync/pass-plan.ts';
 import { expectedPagesOf, type FirstSlices, firstSlices, type PassBounds } from '../../model/sync/plan-slices.ts';
 import { pagesOf } from '../../model/sync/slice.ts';
 import type { EntryStore } from '../entry-store.ts';
@@ -23,11 +23,11 @@ export interface PlannedPass extends FirstSlices {
 }
 
 /** Plans a pass from what the store knows. */
-export async function planFor(
+export async function planPass(
   store: Pick<EntryStore, 'watermark' | 'storedCounts'>,
   { org, project, pass, from, to }: PassQuestion,
 ): Promise<PlannedPass> {
-  const bounds = planPass({
+  const bounds = boundsOfPass({
     pass,
     watermark: await store.watermark(org, project),
     ...(from === undefined ? {} : { from }),

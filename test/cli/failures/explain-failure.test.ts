@@ -9,7 +9,7 @@ import {
   TimeoutType,
 } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { explainFailure } from '../../../src/cli/failures/failure.ts';
+import { explainFailure } from '../../../src/cli/failures/explain-failure.ts';
 import { workflowHint } from '../../../src/cli/failures/workflow-hints.ts';
 import { ExportRunning } from '../../../src/client/exports.ts';
 import { TemporalUnreachable } from '../../../src/client/temporal-connection.ts';

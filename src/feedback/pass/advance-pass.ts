@@ -10,7 +10,7 @@ import { passFacts } from './pass-facts.ts';
 import type { PassRow } from './pass-store.ts';
 import { completePass } from './passes.ts';
 import { noteCoarseDates } from './service-traits.ts';
-import { addSlices, currentSlice, dropPlanned, planSlices, writeSlice } from './slices.ts';
+import { addSlices, appendPlanned, currentSlice, dropPlanned, writeSlice } from './slices.ts';
 import { tombstone } from './tombstones.ts';
 import { noteVerified } from './verified-dates.ts';
 
@@ -32,7 +32,7 @@ export async function takeStep(db: Db, pass: PassRow, step: SliceStep, at: Date)
   const next = await decide(nextStep(pass, slice), facts);
   if (next.coarseDates !== null) await noteCoarseDates(db, org, project, next.coarseDates);
   if (next.dropped.length > 0) await dropPlanned(db, passId, next.dropped);
-  if (next.slices.length > 0) await planSlices(db, passId, next.slices);
+  if (next.slices.length > 0) await appendPlanned(db, passId, next.slices);
   if (next.complete) await completePass(db, passId);
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { affordable, costOf, coverRanks } from '../../../src/model/sync/rank-windows.ts';
+import { affordable, costOf, coverRanks } from '../../../src/model/sync/place-ranges.ts';
 
 /** A list and some of its places, in ascending order. */
 const lists = fc
@@ -11,7 +11,7 @@ const lists = fc
       .map((targets) => ({ total, targets: targets.sort((a, b) => a - b) })),
   );
 
-/** The least requests any set of windows needs: the best first window, and the best for what remains. */
+/** The least requests any set of ranges needs: the best first range, and the best for what remains. */
 function cheapest(targets: readonly number[]): number {
   const best = new Array<number>(targets.length + 1).fill(0);
   for (let from = targets.length - 1; from >= 0; from -= 1) {
@@ -29,13 +29,13 @@ describe('coverRanks', () => {
   it('leaves out no target, stays within the list and keeps its order', () => {
     fc.assert(
       fc.property(lists, ({ targets, total }) => {
-        const windows = coverRanks(targets, total);
+        const ranges = coverRanks(targets, total);
         for (const target of targets) {
-          expect(windows.some(({ first, last }) => first <= target && target <= last)).toBe(true);
+          expect(ranges.some(({ first, last }) => first <= target && target <= last)).toBe(true);
         }
-        expect(windows.every(({ first, last }) => first >= 0 && first <= last && last < total)).toBe(true);
-        expect(windows.map(({ first }) => first)).toEqual(windows.map(({ first }) => first).sort((a, b) => a - b));
-        expect(windows.reduce((sum, window) => sum + window.targets, 0)).toBe(targets.length);
+        expect(ranges.every(({ first, last }) => first >= 0 && first <= last && last < total)).toBe(true);
+        expect(ranges.map(({ first }) => first)).toEqual(ranges.map(({ first }) => first).sort((a, b) => a - b));
+        expect(ranges.reduce((sum, range) => sum + range.targets, 0)).toBe(targets.length);
       }),
     );
   });
@@ -50,13 +50,13 @@ describe('coverRanks', () => {
     );
   });
 
-  it('fills a window with what surrounds its target', () => {
+  it('fills a range with what surrounds its target', () => {
     expect(coverRanks([500], 1_000)).toEqual([{ first: 455, last: 544, targets: 1 }]);
     expect(coverRanks([0], 10)).toEqual([{ first: 0, last: 9, targets: 1 }]);
     expect(coverRanks([], 1_000)).toEqual([]);
   });
 
-  it('reads windows that touch as one', () => {
+  it('reads ranges that touch as one', () => {
     expect(coverRanks([0, 99, 100, 199], 200)).toEqual([{ first: 0, last: 199, targets: 4 }]);
   });
 });
@@ -69,11 +69,11 @@ describe('affordable', () => {
         const all = coverRanks(targets, total);
         const chosen = affordable(all, requests);
         expect(costOf(chosen)).toBeLessThanOrEqual(requests);
-        expect(all.filter((window) => chosen.includes(window))).toEqual(chosen);
+        expect(all.filter((range) => chosen.includes(range))).toEqual(chosen);
         if (costOf(all) <= requests) expect(chosen).toEqual(all);
       }),
     );
-    const windows = coverRanks([5, 500, 501, 502, 900, 901], 1_000);
-    expect(affordable(windows, 2).map((window) => window.targets)).toEqual([3, 2]);
+    const ranges = coverRanks([5, 500, 501, 502, 900, 901], 1_000);
+    expect(affordable(ranges, 2).map((range) => range.targets)).toEqual([3, 2]);
   });
 });

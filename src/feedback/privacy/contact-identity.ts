@@ -21,7 +21,7 @@ const cut = /[!#$%&'*/=?^`{|}~\u0080-\uFFFF]/g;
 const domainEnd = /[.-]*(?![\w.-])/y;
 
 /** What the person is called who left this contact: the address without what mail programs put around it. */
-export function nameOf(contact: string): string {
+export function identityOf(contact: string): string {
   const text = contact.trim().toLowerCase();
   if (text.length > longestContact) return text;
   const inner = /<([^<>]+)>$/.exec(text)?.[1] ?? text;
@@ -29,7 +29,7 @@ export function nameOf(contact: string): string {
 }
 
 /** What may be an address in a text, in lower case, also where others write without blanks or encode it for a URL. */
-export function* namesIn(text: string): Generator<string, void, undefined> {
+export function* identitiesIn(text: string): Generator<string, void, undefined> {
   for (const reading of readingsOf(text)) {
     let found = 0;
     for (let at = reading.indexOf('@'); at !== -1 && found < mostNames; at = reading.indexOf('@', at + 1)) {
@@ -41,7 +41,7 @@ export function* namesIn(text: string): Generator<string, void, undefined> {
 }
 
 /** Whether a text names one of these people by address, however many others it names. */
-export function namesOneOf(text: string, people: ReadonlySet<string>): boolean {
+export function mentionsOneOf(text: string, people: ReadonlySet<string>): boolean {
   const addresses = [...people].filter((name) => /.@./s.test(name));
   if (addresses.length === 0 || !/@|%40/.test(text)) return false;
   return readingsOf(text).some((reading) => {
