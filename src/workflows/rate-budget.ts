@@ -72,7 +72,14 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     const { state, holders } = bringWaitersForward(next, Date.now());
     window = state;
     wakes.push(...holders.map(wake));
-    setCurrentDetails(describeWindow(org, viewOf(window, Date.now()), Date.now()));
+  };
+  /** Renders the details once an activation, however many messages it brings: a replay must be quick. */
+  const keepDetails = async () => {
+    for (;;) {
+      const shown = window;
+      setCurrentDetails(describeWindow(org, viewOf(window, Date.now()), Date.now()));
+      await condition(() => window !== shown);
+    }
   };
   const take = (next: WindowState) => {
     messages += 1;
@@ -132,6 +139,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     description: 'The window as budget show prints it.',
   });
   settle(window);
+  void CancellationScope.nonCancellable(keepDetails);
 
   // Cancelling the budget would lose what was sent, and with it B1: only termination ends it.
   await CancellationScope.nonCancellable(async () => {
