@@ -23,6 +23,7 @@ export const tarRefusals: readonly Refusal[] = [
     ['letters in the mode', tar({ name: 'x', change: field(100, '00v0644') })],
     ['a time that is no number', tar({ name: 'x', change: field(136, '\xff\xff') })],
     ['a time that no date can be', tar({ name: 'x', change: field(136, '\x80\0\0\0\0\x1a\0\x10') })],
+    ['an owner beyond 32 bits', tar({ name: 'x', change: field(108, '\x80\0g\0;\x9a\xca\0') })],
     ['an owner in base 256 that octal could hold', tar({ name: 'x', change: field(108, '\x80\0\0\0\0\0\0\x01') })],
     ['a long name that names a target', tar({ ...long('a.html\0'), change: field(157, 'x') }, page)],
     ['bytes behind the NUL of a link name', tar({ name: 'x', change: field(200, 'hidden') })],
@@ -38,6 +39,7 @@ export const tarRefusals: readonly Refusal[] = [
     ['a size that is no number', tar(pax('x', ['size', '1e1']), page)],
     ['a time that is no number', tar(pax('x', ['mtime', 'now']), page)],
     ['an owner that is no number', tar(pax('x', ['uid', '0x1']), page)],
+    ['an owner beyond 32 bits', tar(pax('x', ['gid', '4294967295']), page)],
     [
       'a newline in a value, which npm takes for the next record',
       tar(pax('x', ['comment', 'x\n14 path=b.html']), page),

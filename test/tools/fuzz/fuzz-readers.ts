@@ -67,7 +67,8 @@ async function main(): Promise<number> {
       const part = await inThread({ seed, from: first, to: Math.min(from + count, first + chunk) });
       for (const { index, text } of part.findings) process.stderr.write(`\n${index}: ${text}\n`);
       addSummary(sum, part);
-      process.stderr.write(`\r${sum.inputs} inputs, ${sum.findings.length} findings`);
+      const accepted = Object.values(sum.accepted).reduce((total, count) => total + count, 0);
+      process.stderr.write(`\r${sum.inputs} inputs, ${accepted} accepted, ${sum.findings.length} findings`);
     }
   };
   await Promise.all(Array.from({ length: threads }, takeChunks));

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { ArchiveFault } from '../archive-fault.ts';
+import { maxOwner } from './tar-header.ts';
 
 const space = 0x20;
 const equalsSign = 0x3d;
@@ -74,7 +75,9 @@ function requireHarmless(key: string, value: Buffer, known: typeof common): void
   if (known === common && deciding.has(key)) throw fault('pax-global', `a header for all entries sets "${key}"`);
   if (form === undefined) throw fault('pax-keyword', `a pax header sets ${JSON.stringify(key.slice(0, 50))}`);
   const isText = key === 'path' || (isUtf8(value) && !value.includes(0));
-  if (!isText || value.includes(newline) || !form.test(value.toString('latin1'))) {
+  const text = value.toString('latin1');
+  const isSound = form.test(text) && (form !== id || Number(text) <= maxOwner);
+  if (!isText || value.includes(newline) || !isSound) {
     throw fault('pax-record', `a pax header sets "${key}" to a value that readers interpret differently`);
   }
 }

@@ -10,7 +10,7 @@ const checksumField = [148, 156] as const;
 const typeField = 156;
 const linkField = [157, 257] as const;
 const magicField = [257, 265] as const;
-/** Readers stop at an owner that is not a number. */
+/** Readers stop at an owner that is not a number of 32 bits. */
 const ownerNumbers = { 'user id': [108, 116], 'group id': [116, 124] } as const;
 const timeField = [136, 148] as const;
 /** Device numbers; most writers leave them empty. */
@@ -22,6 +22,8 @@ const unused = [500, 512] as const;
 
 const ustar = 'ustar\x0000';
 const gnu = 'ustar  \0';
+/** One less than what stands for no owner. */
+export const maxOwner = 0xfffffffe;
 /** The largest size that fits in the field in octal. */
 export const mostInOctal = 0o77777777777;
 /** Some writers put the type of the file above these. */
@@ -61,7 +63,9 @@ export function parseTarHeader(block: Buffer): TarHeader {
   if (!isZero(block.subarray(...unused))) throw headerFault(name, 'the unused end of the header is not zero');
   const bytes = numberOf(block, sizeField, name, 'size');
   const mode = numberOf(block, modeField, name, 'mode');
-  for (const [what, field] of Object.entries(ownerNumbers)) numberOf(block, field, name, what);
+  for (const [what, field] of Object.entries(ownerNumbers)) {
+    if (numberOf(block, field, name, what) > maxOwner) throw headerFault(name, `the ${what} is too large`);
+  }
   // Octal reaches the year 2242; npm fails on times far beyond that.
   if (parseOctal(block.subarray(...timeField)) === null) throw headerFault(name, 'the time is not an octal number');
   for (const [what, field] of Object.entries(deviceNumbers)) {
