@@ -108,7 +108,11 @@ describe('values', () => {
     ['service.baseUrl', minimal.replace('https://docs-service.example', 'docs-service.example'), /http\(s\) address/],
     ['service.baseUrl', minimal.replace('https:', 'http:'), /allowInsecure/],
     ['service.baseUrl', minimal.replace('https:', 'ftp:'), /http\(s\) address/],
-    ['service.linkHosts[0]', `${minimal.replace(' }', ', linkHosts: ["https://a.example"] }')}`, /bare host name/],
+    [
+      'service.linkHosts[0]',
+      `${minimal.replace(' }', ', linkHosts: ["https://a.example"] }')}`,
+      /expected a host name in lower case, or host:port/,
+    ],
     ['store.feedback', `${minimal}store: { feedback: mysql://db }\n`, /sqlite:FILE/],
     ['store.keep', `${minimal}store: { keep: 0 }\n`, /whole number/],
     [
