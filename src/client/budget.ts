@@ -204,12 +204,14 @@ export class BudgetClient {
   }
 }
 
-const deadlineExceeded = 4;
-const failedPrecondition = 9;
+/** A call whose deadline passes ends as exceeded or, when that is noticed here first, as cancelled. */
+const unanswered: ReadonlySet<number> = new Set(
+  Object.values({ cancelled: 1, deadlineExceeded: 4, failedPrecondition: 9 }),
+);
 
 /** No worker answered, whatever the error is wrapped in. */
 function isUnanswered(error: unknown): boolean {
-  if (isGrpcServiceError(error)) return [deadlineExceeded, failedPrecondition].includes(error.code);
+  if (isGrpcServiceError(error)) return unanswered.has(error.code);
   return error instanceof Error && error.cause !== undefined && isUnanswered(error.cause);
 }
 
