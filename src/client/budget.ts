@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
   isGrpcServiceError,
@@ -142,7 +143,7 @@ export class BudgetClient {
     const options = { args: [message] as [Message], ...(updateId === undefined ? {} : { updateId }) };
     const { workflow } = this.#client;
     try {
-      return await workflow.getHandle(budgetWorkflowId(org)).executeUpdate(update, options);
+      return await betweenTasks(() => workflow.getHandle(budgetWorkflowId(org)).executeUpdate(update, options));
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw await this.#explained(org, error);
       const startWorkflowOperation = new WithStartWorkflowOperation<typeof rateBudget>(workflowTypes.rateBudget, {
@@ -204,15 +205,36 @@ export class BudgetClient {
   }
 }
 
+const failedPrecondition = 9;
+const refusedTries = 20;
+const refusedPauseMs = 250;
+
+/**
+ * Sends an update. While the budget's last workflow task counts as failed, as when messages cross its continue-as-new, the
+ * server refuses updates before they arrive.
+ */
+async function betweenTasks<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (tries === refusedTries || !hasCode(error, new Set([failedPrecondition]))) throw error;
+      await sleep(refusedPauseMs);
+    }
+  }
+}
+
 /** A call whose deadline passes ends as exceeded or, when that is noticed here first, as cancelled. */
 const unanswered: ReadonlySet<number> = new Set(
   Object.values({ cancelled: 1, deadlineExceeded: 4, failedPrecondition: 9 }),
 );
 
 /** No worker answered, whatever the error is wrapped in. */
-function isUnanswered(error: unknown): boolean {
-  if (isGrpcServiceError(error)) return unanswered.has(error.code);
-  return error instanceof Error && error.cause !== undefined && isUnanswered(error.cause);
+const isUnanswered = (error: unknown): boolean => hasCode(error, unanswered);
+
+function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
+  if (isGrpcServiceError(error)) return codes.has(error.code);
+  return error instanceof Error && error.cause !== undefined && hasCode(error.cause, codes);
 }
 
 /** Null when no worker answers, or one of a version that cannot hand its ledger over. */
