@@ -85,8 +85,8 @@ function brokenSegment(segment: string): BrokenPath | null {
 
 /** Equal for paths that a file system may treat as one, ignoring case (also ẞ, ß and SS), Unicode form or joiners. */
 export function foldPath(path: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is what is common, and needs no folding
-  if (/^[\x00-\x7f]*$/.test(path)) return path.toLowerCase();
+  // Most names are ASCII, which needs no folding.
+  if (/^\p{ASCII}*$/u.test(path)) return path.toLowerCase();
   const visible = path.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
   // Upper case turns ß into SS but keeps ẞ; lower case first turns ẞ into ß.
   return visible.toLowerCase().toUpperCase().toLowerCase().normalize('NFKC');
