@@ -11,17 +11,10 @@ import {
   readViewMoment,
 } from '../../../src/model/budget/budget-messages.ts';
 import { describeWindow } from '../../../src/model/budget/budget-text.ts';
+import { ask } from '../../../src/model/budget/grant-lease.ts';
 import { overrideProblem } from '../../../src/model/budget/permits.ts';
-import {
-  ask,
-  bringWaitersForward,
-  configure,
-  ignore,
-  nextChange,
-  report,
-  setOverride,
-  setPause,
-} from '../../../src/model/budget/sliding-window.ts';
+import { configure, ignore, report, setOverride, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { bringWaitersForward, nextChange } from '../../../src/model/budget/wake-waiters.ts';
 import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
 import { Misshapen, type Reader } from '../../../src/model/message-readers.ts';

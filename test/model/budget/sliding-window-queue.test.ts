@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bringWaitersForward, nextChange, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { setPause } from '../../../src/model/budget/sliding-window.ts';
+import { bringWaitersForward, nextChange } from '../../../src/model/budget/wake-waiters.ts';
 import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 describe('the queue of a sliding window', () => {

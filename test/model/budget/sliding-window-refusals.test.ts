@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
-import { nextChange, report, retryKey } from '../../../src/model/budget/sliding-window.ts';
+import { report, retryKey } from '../../../src/model/budget/sliding-window.ts';
+import { nextChange } from '../../../src/model/budget/wake-waiters.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
 import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 

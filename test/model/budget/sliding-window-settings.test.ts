@@ -3,14 +3,8 @@ import { advance } from '../../../src/model/budget/advance-window.ts';
 import { isForeign } from '../../../src/model/budget/installations.ts';
 import type { WindowSettings } from '../../../src/model/budget/permits.ts';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
-import {
-  bringWaitersForward,
-  configure,
-  nextChange,
-  report,
-  setOverride,
-  setPause,
-} from '../../../src/model/budget/sliding-window.ts';
+import { configure, report, setOverride, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { bringWaitersForward, nextChange } from '../../../src/model/budget/wake-waiters.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
 import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { advance } from '../../../src/model/budget/advance-window.ts';
+import { ask } from '../../../src/model/budget/grant-lease.ts';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
-import { ask, horizonMs, report, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { report, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { horizonMs } from '../../../src/model/budget/wake-waiters.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
 import { frozen, occupancyMs, question, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { bringWaitersForward, configure, nextChange, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { configure, setPause } from '../../../src/model/budget/sliding-window.ts';
 import { keptFree, spareEveryMs } from '../../../src/model/budget/spare-requests.ts';
+import { bringWaitersForward, nextChange } from '../../../src/model/budget/wake-waiters.ts';
 import { emptyWindow } from '../../../src/model/budget/window-state.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
 import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';

@@ -1,3 +1,4 @@
+import { ask } from '../../../src/model/budget/grant-lease.ts';
 import type {
   LeaseReport,
   PermitAnswer,
@@ -5,7 +6,7 @@ import type {
   PermitWait,
   WindowSettings,
 } from '../../../src/model/budget/permits.ts';
-import { ask, report } from '../../../src/model/budget/sliding-window.ts';
+import { report } from '../../../src/model/budget/sliding-window.ts';
 import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
 
 /** Ten requests a minute: small enough to count by hand. */
