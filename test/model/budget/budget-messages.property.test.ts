@@ -105,7 +105,7 @@ describe('messages to a budget of any shape (X5)', () => {
       }
       return '';
     };
-    expect(problem(readSettings, { requests: 50 })).toBe('reserve: expected a whole number from 0 to 1000000');
+    expect(problem(readSettings, { requests: 50 })).toBe('reserve: expected a whole number from 0 to 10000');
     expect(problem(readReport, undefined)).toBe('leaseId: expected a text of 1 to 300 characters');
     expect(problem(readReport, { leaseId: 'q', arrived: [1, null] })).toMatch(/^arrived\[1\]: expected a number/);
     expect(problem(readReport, { leaseId: 'q', arrived: [], throttled: {} })).toMatch(/^throttled\.retryAfterMs: /);

@@ -141,7 +141,7 @@ describe('a waiter for a spare request', () => {
     const [lease] = [scene.granted('s', { wants: 5 }), scene.granted('r', { wants: 5 })];
     expect(scene.at(21_000).waits('v', verify).waitUntil).toBe(t0 + 81_000);
     scene.at(22_000).report(lease, Array(5).fill(t0));
-    expect(bringWaitersForward(scene.state, scene.now)).toEqual({ state: scene.state, holders: [] });
+    expect(bringWaitersForward(scene.state, scene.now)).toEqual({ state: scene.state, holders: [], due: null });
   });
 
   it('is woken only when a request is spare', () => {
