@@ -110,7 +110,7 @@ export type OverrideAsk = Omit<BudgetOverride, 'until'> & ForAWhile;
 export function overrideProblem(settings: WindowSettings, override: OverrideAsk): string | null {
   const { requests = settings.requests, reserve = settings.reserve } = override;
   if (!Number.isInteger(requests) || requests < 1 || requests > mostRequests) {
-    return `requests must be a whole number from 1 to ${mostRequests}`;
+    return `requests must be a whole number from 1 to ${mostRequests}; for more, shorten the window in proportion`;
   }
   if (!Number.isInteger(reserve) || reserve < 0) return 'reserve must be a whole number from 0 on';
   return reserve < requests ? null : `reserve (${reserve}) must be less than requests (${requests})`;
