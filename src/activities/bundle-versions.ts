@@ -8,6 +8,8 @@ import { type StoredVersion, versionStep } from './version-step.ts';
 export interface PublishInput extends StoredVersion {
   org: string;
   stageId: string;
+  /** Of what `fetchBundle` verified and staged. */
+  seal: string;
   /** What the pointer to the current version must still be; null when the version does not become current. */
   promote: Promotion | null;
   /** A person decides before it is promoted. */
@@ -22,8 +24,8 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
   async publishVersion(input: PublishInput): Promise<{ url: string; heldAt: string | null }> {
     const { bundles } = deps;
     const { domain, version, promote, awaitsApproval } = input;
-    return versionStep(deps, input, async () => {
-      await bundles.publish(input.stageId, version);
+    return versionStep(deps, input, async (signal) => {
+      await bundles.publish(input.stageId, version, input.seal, { signal });
       const promotion = () => (promote ? promoteUnlessHeld(bundles, domain, version, promote) : null);
       const hold = await (awaitsApproval ? bundles.holds.noteWaiting(domain, version) : promotion());
       // A version that may still be rejected pushes out no older one.

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
 import { NoRoom } from '../bundle/download/download-errors.ts';
 import { type Current, NoSuchVersion } from '../bundle/store/bundle-store.ts';
+import { sealOf } from '../bundle/store/staged-seal.ts';
 import { withRendering } from '../bundle/verification/render/rendering.ts';
 import type { VerificationReport } from '../bundle/verification/verification-report.ts';
 import { verifyInThread } from '../bundle/verification/verify-in-thread.ts';
@@ -34,6 +35,8 @@ export type FetchBundleResult = {
   | {
       ok: true;
       contentDigest: string;
+      /** Of what was staged (`staged-seal.ts`): only that may be published. */
+      seal: string;
       current: Current | null;
       /** The version at which a person holds the site. */
       heldAt: string | null;
@@ -136,12 +139,6 @@ async function keepOrDiscard(
     return { ok: false as const, pages, files, archive, reasons: report.reasons.slice(0, reasonsInResult) };
   }
   const current = await deps.bundles.current(input.domain);
-  const published = { contentDigest, current, ...(await holdOf(deps, input.domain, contentDigest)) };
-  if (!input.force && versionWithContent(published) !== null) {
-    // Nothing changed, so nothing will be published (E6).
-    await deps.bundles.discardStaged(input.stageId);
-    return { ok: true as const, pages, files, archive, ...published };
-  }
   const staged = {
     contentDigest,
     archive,
@@ -149,6 +146,13 @@ async function keepOrDiscard(
     files: report.entries,
     source: { org: input.org, domain: input.domain, jobId: input.jobId },
   };
+  const seal = sealOf(staged);
+  const published = { contentDigest, seal, current, ...(await holdOf(deps, input.domain, contentDigest)) };
+  if (!input.force && versionWithContent(published) !== null) {
+    // Nothing changed, so nothing will be published (E6).
+    await deps.bundles.discardStaged(input.stageId);
+    return { ok: true as const, pages, files, archive, ...published };
+  }
   await deps.bundles.saveStaged(input.stageId, staged, { signal });
   return { ok: true as const, pages, files, archive, ...published };
 }

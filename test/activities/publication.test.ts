@@ -9,7 +9,7 @@ import { createRolloutActivities } from '../../src/activities/site-rollouts.ts';
 import { StoreRefused, StoreUnreachable } from '../../src/bundle/store/store-errors.ts';
 import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
-import { publish, stage } from '../tools/bundle/staged.ts';
+import { publish, sealOfStaged, stage } from '../tools/bundle/staged.ts';
 
 const domain = 'docs.acme.example';
 const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
@@ -42,7 +42,16 @@ describe('publishVersion', () => {
     scene.deps.keepVersions = 2;
     await bundles.recordRollout(domain, 'directory:./site', versionAt(1));
     const activities = createBundleActivities(scene.deps);
-    const input = { org: 'acme', domain, storeId, stageId: 'run-5', version: versionAt(5), awaitsApproval: false };
+    const seal = sealOfStaged();
+    const input = {
+      org: 'acme',
+      domain,
+      storeId,
+      stageId: 'run-5',
+      seal,
+      version: versionAt(5),
+      awaitsApproval: false,
+    };
     const again = {
       ...input,
       stageId: 'run-4',
@@ -59,6 +68,23 @@ describe('publishVersion', () => {
     expect((await published).url).toContain(versionAt(5));
   });
 
+  it('refuses for good what was planted in the staging area after verification (E10)', async () => {
+    const { bundles, storeId } = await withVersions([1]);
+    const staged = await stage(bundles, 'run-2');
+    const planted = { ...staged, archive: { ...staged.archive, sha256: 'f'.repeat(64) } };
+    await bundles.saveStaged('run-2', planted);
+    const input = { org: 'acme', domain, storeId, stageId: 'run-2', seal: sealOfStaged(), version: versionAt(2) };
+    const promote = { expected: await bundles.current(domain), publishedAt: now };
+    const { publishVersion } = createBundleActivities(scene.deps);
+    expect(await failureOf(run(() => publishVersion({ ...input, promote, awaitsApproval: false })))).toMatchObject({
+      type: 'PublishRefused',
+      message: 'staged.json is not what was recorded when the archive was verified',
+      nonRetryable: true,
+    });
+    expect((await bundles.versions(domain)).map(({ version }) => version)).toEqual([versionAt(1)]);
+    expect((await bundles.current(domain))?.version).toBe(versionAt(1));
+  });
+
   it('lets no version go for one that awaits approval, and with it none that is in use', async () => {
     const { bundles, storeId } = await withVersions([1, 2, 3, 4]);
     scene.deps.keepVersions = 1;
@@ -67,8 +93,9 @@ describe('publishVersion', () => {
     const kept = async () => (await bundles.versions(domain)).map(({ version }) => Number(version.slice(6, 8)));
     const put = async (day: number) => {
       const promote = { expected: await bundles.current(domain), publishedAt: now };
-      const input = { org: 'acme', domain, storeId, stageId: `run-${day}`, version: versionAt(day), promote };
-      await stage(bundles, input.stageId, `content of ${day}`);
+      const [stageId, seal] = [`run-${day}`, sealOfStaged(`content of ${day}`)];
+      const input = { org: 'acme', domain, storeId, stageId, seal, version: versionAt(day), promote };
+      await stage(bundles, stageId, `content of ${day}`);
       const { heldAt } = await run(() => publishVersion({ ...input, awaitsApproval: true }));
       return { heldAt, decided: { domain, storeId, version: input.version }, promote };
     };
@@ -105,6 +132,7 @@ describe('publishVersion', () => {
         domain,
         storeId,
         stageId: 'run-1',
+        seal: sealOfStaged(),
         version: versionAt(2),
         promote: null,
         awaitsApproval: false,
@@ -150,9 +178,10 @@ describe('fetchBundle', () => {
     const fetch = (stageId: string, force: boolean) =>
       run(() => activities.fetchBundle({ org: 'acme', domain, storeId: bundles.identity, jobId, stageId, force }));
     const staged = () => readdir(join(scene.folder, 'bundles', '.staging'));
-    expect(await fetch('first', false)).toMatchObject({ ok: true, current: null });
+    const first = await fetch('first', false);
+    expect(first).toMatchObject({ ok: true, current: null });
     expect(await staged()).toEqual(['first']);
-    await bundles.publish('first', versionAt(1));
+    await bundles.publish('first', versionAt(1), first.ok ? first.seal : '');
     await bundles.discardStaged('first');
     await bundles.moveCurrent(domain, versionAt(1), 0, new Date(now));
     expect(await fetch('second', false)).toMatchObject({ ok: true, current: { version: versionAt(1) } });

@@ -28,6 +28,7 @@ export const bundle: FetchBundleResult & { ok: true } = {
   files: 9,
   archive: { sha256: 'cd'.repeat(32), bytes: 1_234, format: 'tar.gz' },
   contentDigest: digest,
+  seal: 'ef'.repeat(32),
   current: null,
   heldAt: null,
   waiting: null,

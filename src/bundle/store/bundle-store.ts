@@ -73,8 +73,12 @@ export interface BundleStore {
   saveStaged(stageId: string, manifest: StagedManifest, work?: Work): Promise<void>;
   /** Removes a staged download and its leftovers; does nothing when there is none. */
   discardStaged(stageId: string): Promise<void>;
-  /** Publishes the staged archive as `version`, whole or not at all, and signed if the store signs; may be repeated. */
-  publish(stageId: string, version: string): Promise<Manifest>;
+  /**
+   * Publishes the staged archive as `version`, whole or not at all, and signed if the store signs; may be repeated. What
+   * was staged must have the `seal` (`staged-seal.ts`) that it had when it was verified, and the copy that is published
+   * is hashed again. Throws `StagedChanged`, `VersionConflict`, `SigningKeyUnusable`.
+   */
+  publish(stageId: string, version: string, seal: string, work?: Work): Promise<Manifest>;
   /** Null when the domain has never published. */
   current(domain: string): Promise<Current | null>;
   /**

@@ -4,7 +4,7 @@ import { startBundleServer } from '../../../src/bundle/server/bundle-server.ts';
 import { ManifestSigner } from '../../../src/bundle/signing/manifest-signer.ts';
 import { auditStore } from '../../../src/bundle/store/audit-store.ts';
 import { versionName } from '../../../src/model/export/version-name.ts';
-import { filesOf, publish, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
+import { filesOf, publish, sealOfStaged, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends } from '../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 import { Minisign, minisignProgram } from '../../tools/servers/minisign.ts';
@@ -88,14 +88,14 @@ for (const backend of backends) {
         await rm(minisign.at('mine.key'));
         await expect(store.checkWritable()).rejects.toMatchObject({ name: 'SigningKeyUnusable' });
         await stage(store, 'run-1');
-        await expect(store.publish('run-1', first)).rejects.toThrow(
+        await expect(store.publish('run-1', first, sealOfStaged())).rejects.toThrow(
           /signing key .*mine\.key cannot be read \(ENOENT\)/,
         );
         expect(await store.versions(siteDomain)).toEqual([]);
         expect((await files()).filter((path) => path.endsWith('manifest.json'))).toEqual([]);
         await minisign.write('mine.key', key);
         await store.checkWritable();
-        await store.publish('run-1', first);
+        await store.publish('run-1', first, sealOfStaged());
         expect((await files()).filter((path) => path.endsWith('.minisig'))).toEqual([
           at(first, 'manifest.json.minisig'),
         ]);

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Manifest } from '../../../src/bundle/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
+import { sealOf } from '../../../src/bundle/store/staged-seal.ts';
 import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
 import { smallSite, tarGz } from './build-archive.ts';
 
@@ -22,6 +23,7 @@ export async function publishSite(wanted: Wanted): Promise<{ store: DirectoryBun
   const { archive, contentDigest, pages, entries: files } = await verifyArchive(staged, { limits });
   if (!archive || !contentDigest) throw new Error('the archive of the test is refused');
   const source = { org: 'acme', domain, jobId: 'job_1' };
-  await store.saveStaged('stage', { archive, contentDigest, pages, files, source });
-  return { store, manifest: await store.publish('stage', version) };
+  const found = { archive, contentDigest, pages, files, source };
+  await store.saveStaged('stage', found);
+  return { store, manifest: await store.publish('stage', version, sealOf(found)) };
 }

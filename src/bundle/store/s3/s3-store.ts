@@ -100,15 +100,14 @@ export class S3BundleStore implements BundleStore {
     return this.#staging.discard(stageId);
   }
 
-  /** Throws `StagedChanged`, `VersionConflict`, `SigningKeyUnusable`. */
-  async publish(stageId: string, version: string): Promise<Manifest> {
+  async publish(stageId: string, version: string, seal: string, work: Work = {}): Promise<Manifest> {
     storeName('version', version);
-    const { manifest: staged, path } = await this.#staging.saved(stageId);
+    const { manifest: staged, path } = await this.#staging.saved(stageId, seal);
     const manifest: Manifest = { version, ...staged };
     const { domain } = manifest.source;
     const published = await this.#bucket.read(manifestPath(domain, version));
     if (published !== null) return requireSameContent(parseManifest(published.text), manifest);
-    await putArchive(this.#bucket, path, manifest);
+    await putArchive(this.#bucket, path, manifest, work);
     const text = toJson(manifest);
     const signature = await this.#signer?.sign(text, manifest);
     if (signature !== undefined) {
