@@ -25,12 +25,12 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
     const { bundles } = deps;
     const { domain, version, promote, awaitsApproval } = input;
     return versionStep(deps, input, async (signal) => {
-      await bundles.publish(input.stageId, version, input.seal, { signal });
+      const manifest = await bundles.publish(input.stageId, version, input.seal, { signal });
       const promotion = () => (promote ? promoteUnlessHeld(bundles, domain, version, promote) : null);
       const hold = await (awaitsApproval ? bundles.holds.noteWaiting(domain, version) : promotion());
       // A version that may still be rejected pushes out no older one.
       if (!awaitsApproval || hold) await removeOldVersions(deps, domain);
-      return { url: await bundles.urlOf(domain, version), heldAt: hold?.version ?? null };
+      return { url: bundles.urlOf(domain, manifest), heldAt: hold?.version ?? null };
     });
   },
 
@@ -38,8 +38,8 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
   async describeVersion({ domain, version, storeId }: StoredVersion): Promise<{ url: string; archive: ArchiveFacts }> {
     requireStore('bundle', storeId, deps.bundles.identity);
     try {
-      const { archive } = await deps.bundles.manifest(domain, version);
-      return { url: await deps.bundles.urlOf(domain, version), archive };
+      const manifest = await deps.bundles.manifest(domain, version);
+      return { url: deps.bundles.urlOf(domain, manifest), archive: manifest.archive };
     } catch (error) {
       throw bundleFailure(error);
     }

@@ -7,12 +7,15 @@ import { createJobActivities } from '../../src/activities/export-jobs.ts';
 import { createFetchActivities } from '../../src/activities/fetch-bundle.ts';
 import { createRolloutActivities } from '../../src/activities/site-rollouts.ts';
 import { StoreRefused, StoreUnreachable } from '../../src/bundle/store/store-errors.ts';
+import { versionName } from '../../src/model/export/version-name.ts';
 import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
-import { publish, sealOfStaged, stage } from '../tools/bundle/staged.ts';
+import { filesOf, publish, sealOfStaged, stage, stagedManifest } from '../tools/bundle/staged.ts';
 
 const domain = 'docs.acme.example';
-const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
+/** The name of a version with this content. */
+const versionAt = (day: number, content = 'archive bytes') =>
+  versionName(Date.UTC(2026, 11, day), stagedManifest(content, filesOf(content)).contentDigest);
 const now = Date.UTC(2026, 11, 24);
 let scene: ActivityScene;
 afterEach(async () => {
@@ -60,7 +63,9 @@ describe('publishVersion', () => {
     };
     await stage(bundles, 'run-4');
     expect((await run(() => activities.publishVersion(again))).url).toContain(versionAt(4));
-    expect((await bundles.versions(domain)).map(({ version }) => version)).toEqual([4, 3, 1].map(versionAt));
+    expect((await bundles.versions(domain)).map(({ version }) => version)).toEqual(
+      [4, 3, 1].map((day) => versionAt(day)),
+    );
 
     const failing = { ...scene.deps, bundles: withFault(bundles, 'prune', new StoreUnreachable('away')) };
     await stage(bundles, 'run-5');
@@ -94,7 +99,8 @@ describe('publishVersion', () => {
     const put = async (day: number) => {
       const promote = { expected: await bundles.current(domain), publishedAt: now };
       const [stageId, seal] = [`run-${day}`, sealOfStaged(`content of ${day}`)];
-      const input = { org: 'acme', domain, storeId, stageId, seal, version: versionAt(day), promote };
+      const version = versionAt(day, `content of ${day}`);
+      const input = { org: 'acme', domain, storeId, stageId, seal, version, promote };
       await stage(bundles, stageId, `content of ${day}`);
       const { heldAt } = await run(() => publishVersion({ ...input, awaitsApproval: true }));
       return { heldAt, decided: { domain, storeId, version: input.version }, promote };
@@ -111,15 +117,15 @@ describe('publishVersion', () => {
     expect(await run(() => promoteVersion({ ...approved.decided, promote: approved.promote }))).toEqual({
       heldAt: null,
     });
-    expect((await bundles.current(domain))?.version).toBe(versionAt(6));
+    expect((await bundles.current(domain))?.version).toBe(approved.decided.version);
     expect(await kept()).toEqual([6, 2]);
 
     // Under a hold nobody is asked: what is held and what waits for the release stay, the one before goes.
     await bundles.holds.place(domain, { version: null, reason: null, at: new Date(now) });
-    await bundles.startRollout(domain, 'directory:./site', versionAt(6));
-    expect((await put(7)).heldAt).toBe(versionAt(6));
+    await bundles.startRollout(domain, 'directory:./site', approved.decided.version);
+    expect((await put(7)).heldAt).toBe(approved.decided.version);
     expect(await kept()).toEqual([7, 6]);
-    expect((await put(8)).heldAt).toBe(versionAt(6));
+    expect((await put(8)).heldAt).toBe(approved.decided.version);
     expect(await kept()).toEqual([8, 6]);
   });
 

@@ -24,7 +24,7 @@ async function rolledOut(values: string) {
   const server = await startBundleServer({ root, port: 0 });
   onTestFinished(() => server.stop());
   const { store, manifest } = await publishSite({ root, domain, version, publicUrl: server.url });
-  const [url, archivePath] = [await store.urlOf(domain, version), await store.archivePath(domain, version)];
+  const [url, archivePath] = [store.urlOf(domain, manifest), await store.archivePath(domain, version)];
   const file = join(folder, 'values.yaml');
   await writeFile(file, values);
   const target = new HelmValuesTarget({ name: 'helmValues:values.yaml', file, publicUrl: server.url });

@@ -6,14 +6,8 @@ import type { SignatureRule } from '../rules/signature-rules.ts';
 import type { Manifest } from '../store/bundle-store.ts';
 import { manifestIn } from '../store/store-json.ts';
 import type { VerificationReport } from '../verification/verification-report.ts';
-import {
-  MinisignFormatError,
-  type PublicKey,
-  parseSignature,
-  type Signature,
-  signsComment,
-  signsContent,
-} from './minisign-format.ts';
+import { checkSignature } from './check-signature.ts';
+import type { PublicKey } from './minisign-format.ts';
 
 /** What a valid signature proves. */
 export interface SignedFacts {
@@ -41,11 +35,9 @@ export function checkSignedManifest(
   report: VerificationReport,
 ): SignatureVerdict {
   if (manifest === null) return refused('manifest-missing', 'there is no manifest beside the archive');
-  if (signature === null) return refused('signature-missing', 'there is no signature beside the manifest');
-  const found = signatureIn(signature);
-  if ('rule' in found) return { reasons: [found], signed: null };
-  const [rule, detail] = brokenBy(found, manifest, key);
-  if (rule !== null) return refused(rule, detail);
+  const checked = checkSignature(manifest, signature, key);
+  if ('broken' in checked) return refused(checked.broken.rule, checked.broken.detail);
+  const { keyId, trustedComment } = checked.valid;
   const signed = manifestIn(manifest.toString());
   if (signed === null) return refused('manifest-malformed', 'the signed file is no manifest of docferry');
   const differences = differencesFrom(signed, report);
@@ -55,29 +47,12 @@ export function checkSignedManifest(
   return {
     reasons: [],
     signed: {
-      keyId: found.keyId,
-      trustedComment: found.trustedComment,
+      keyId,
+      trustedComment,
       version: signed.version,
       domain: signed.source.domain,
     },
   };
-}
-
-function signatureIn(text: string): Signature | Reason {
-  try {
-    return parseSignature(text);
-  } catch (error) {
-    if (!(error instanceof MinisignFormatError)) throw error;
-    return reason('signature-malformed', error.message);
-  }
-}
-
-function brokenBy(found: Signature, manifest: Buffer, { id, key }: PublicKey): [SignatureRule, string] | [null, null] {
-  if (found.keyId !== id) return ['signature-key', `it was signed by key ${found.keyId}, not by ${id}`];
-  if (!found.prehashed) return ['signature-legacy', 'sign it again with minisign 0.10 or newer, without -l'];
-  if (!signsContent(found, manifest, key)) return ['signature-invalid', 'it is not the signature of this manifest'];
-  if (!signsComment(found, key)) return ['signature-invalid', 'its trusted comment was changed'];
-  return [null, null];
 }
 
 function differencesFrom(manifest: Manifest, report: VerificationReport): string[] {

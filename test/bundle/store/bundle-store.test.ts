@@ -45,7 +45,7 @@ for (const backend of backends) {
         epoch: 1,
       });
       expect(await store.withArchive(siteDomain, v1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
-      expect(await store.urlOf(siteDomain, v1)).toBe(`http://localhost:8090/${folder}/bundle.tar.gz`);
+      expect(store.urlOf(siteDomain, manifest)).toBe(`http://localhost:8090/${folder}/bundle.tar.gz`);
       expect(await store.domains()).toEqual([siteDomain]);
     });
 

@@ -7,6 +7,7 @@ import { ifMissing, readIfExists, readIfExistsSync } from '../../../files/if-mis
 import { flushPath, replaceFile, replaceFileSync, tempName } from '../../../files/replace-file.ts';
 import { versionTime } from '../../../model/export/version-name.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
+import type { PublicKey } from '../../signing/minisign-format.ts';
 import { removeAbandonedDownloads, removeAbandonedTemps } from '../abandoned-files.ts';
 import {
   type BundleStore,
@@ -166,8 +167,12 @@ export class DirectoryBundleStore implements BundleStore {
     return read(await this.archivePath(domain, version));
   }
 
-  async urlOf(domain: string, version: string): Promise<string> {
-    return publishedAddress(this.#publicUrl, domain, await this.manifest(domain, version));
+  urlOf(domain: string, manifest: Manifest): string {
+    return publishedAddress(this.#publicUrl, domain, manifest);
+  }
+
+  async verificationKey(): Promise<PublicKey | null> {
+    return (await this.#signer?.publicKey()) ?? null;
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {

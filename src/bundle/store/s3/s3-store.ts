@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { versionTime } from '../../../model/export/version-name.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
+import type { PublicKey } from '../../signing/minisign-format.ts';
 import {
   type BundleStore,
   type ByteRange,
@@ -167,8 +168,12 @@ export class S3BundleStore implements BundleStore {
     }
   }
 
-  async urlOf(domain: string, version: string): Promise<string> {
-    return publishedAddress(this.#publicUrl, domain, await this.manifest(domain, version));
+  urlOf(domain: string, manifest: Manifest): string {
+    return publishedAddress(this.#publicUrl, domain, manifest);
+  }
+
+  async verificationKey(): Promise<PublicKey | null> {
+    return (await this.#signer?.publicKey()) ?? null;
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
