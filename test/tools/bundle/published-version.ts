@@ -7,6 +7,9 @@ import { smallSite, tarGz } from './build-archive.ts';
 
 const limits = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };
 
+/** A version of `smallSite`, named by its content digest. */
+export const smallSiteVersion = '20261121T040200Z-d8b991f59c48';
+
 export interface Wanted {
   root: string;
   domain: string;

@@ -2,11 +2,11 @@ import { access, cp, mkdir, readFile, readlink, rename, rm, writeFile } from 'no
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tarGz } from '../../../tools/bundle/build-archive.ts';
-import { publishSite } from '../../../tools/bundle/published-version.ts';
+import { publishSite, smallSiteVersion } from '../../../tools/bundle/published-version.ts';
 import { docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
 
 const domain = 'docs.acme.example';
-const version = '20261121T040200Z-3f9a2c1b8e7d';
+const version = smallSiteVersion;
 
 /** A host without Temporal, service and API key, whose store holds a copy of the version. */
 async function isolatedHost(rollout = '[{ directory: { path: ./site } }, { helmValues: { file: values.yaml } }]') {
@@ -90,8 +90,12 @@ staticExport:
       ['not the one its manifest names', other, JSON.stringify({ ...JSON.parse(manifest), archive: otherArchive })],
       ['files are not those', bytes, relisted],
       ['manifest.json is damaged', bytes, manifest.slice(0, -10)],
-      ['manifest is that of another', bytes, manifest.replaceAll(version, '20261122T040200Z-3f9a2c1b8e7d')],
-      ['manifest is that of another', bytes, manifest.replaceAll(domain, 'docs.other.example')],
+      [
+        'manifest.json belongs to another version',
+        bytes,
+        manifest.replaceAll(version, '20261122T040200Z-3f9a2c1b8e7d'),
+      ],
+      ['manifest.json belongs to another site', bytes, manifest.replaceAll(domain, 'docs.other.example')],
     ];
     for (const [message, content, text] of damage) {
       await writeFile(archive, content);
