@@ -3,7 +3,7 @@ import { exportHandle, exportState } from '../../../client/exports.ts';
 import type { Config } from '../../../config/config.ts';
 import { FeedbackStoreUnavailable } from '../../../feedback/feedback-store-unavailable.ts';
 import type { ExportRunRow, RunRecords } from '../../../feedback/runs/run-records.ts';
-import { clockTime, spanText } from '../../../model/details-text.ts';
+import { clockTime, ignoredFacts, spanText } from '../../../model/details-text.ts';
 import { changesText } from '../../../model/export/content-changes.ts';
 import { type EndDetail, whyEnded } from '../../../model/export/export-outcome.ts';
 import type { ExportProgress, ExportState } from '../../../model/export/site-export.ts';
@@ -123,7 +123,7 @@ function documentOf({ state, runs, ...status }: Status): object {
 }
 
 /** Without the fields that only the workflow needs. */
-function shownProgress({ samples: _samples, storeId: _storeId, ...progress }: ExportProgress) {
+function shownProgress({ samples: _samples, storeId: _storeId, ignored: _ignored, ...progress }: ExportProgress) {
   return progress;
 }
 
@@ -138,7 +138,7 @@ function textOf({ domain, workflowId, status, state, hold, runs, runsUnread }: S
 }
 
 function stateFacts(
-  { phase, progress, nextPoll, download, version, approval, parameters }: ExportState,
+  { phase, progress, nextPoll, download, version, approval, parameters, ignored }: ExportState,
   workflowId: string,
 ): [string, string][] {
   const facts: [string, string][] = [
@@ -166,6 +166,7 @@ function stateFacts(
     facts.push(['approval', `waits until ${timeText(new Date(approval.expiresAt).toISOString())} UTC`]);
     facts.push(['changes', changesText(approval.changes)]);
   }
+  facts.push(...ignoredFacts(ignored));
   return facts;
 }
 
