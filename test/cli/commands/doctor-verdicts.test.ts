@@ -85,7 +85,7 @@ describe('a SQLite feedback store', () => {
       name: 'feedback-store',
       level: 'warning',
       detail: expect.stringContaining('other users of this machine can read the feedback'),
-      fix: `chmod 600 ${file}`,
+      fix: `chmod 600 ${file} ${file}-wal ${file}-shm`,
     });
     expect((await verdict({ folder: 0o755, file: 0o640 })).check?.level).toBe('warning');
   });
