@@ -6,7 +6,6 @@ import {
   log,
   makeContinueAsNewFunc,
   setCurrentDetails,
-  setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import {
@@ -47,7 +46,7 @@ import {
   reportLeaseSignal,
   retryKeySignal,
 } from './definitions.ts';
-import { onSignal, onUpdate, refusal } from './handle-messages.ts';
+import { noInput, onQuery, onSignal, onUpdate, refusal } from './handle-messages.ts';
 
 /**
  * Messages a run takes before it continues as new. The server refuses more than 2,000 updates per run; well before that,
@@ -131,13 +130,17 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     answer: (pause) => answer(setPause(window, pause && { until: endOf(pause) }, Date.now())),
     description: 'Stops granting for a time or until resumed; null resumes.',
   });
-  setHandler(retryKeySignal, () => take(retryKey(window, Date.now())), {
+  onSignal(retryKeySignal, noInput, {
+    take: () => take(retryKey(window, Date.now())),
+    ignored: () => take(ignore(window, Date.now())),
     description: 'The key may have been changed: try it at once.',
   });
-  setHandler(budgetLedgerQuery, () => window, { description: 'All that the budget remembers, for `budget move`.' });
-  setHandler(budgetStateQuery, (input?: unknown) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())), {
-    description: 'The window as budget show prints it.',
-  });
+  onQuery(budgetLedgerQuery, () => window, 'All that the budget remembers, for `budget move`.');
+  onQuery(
+    budgetStateQuery,
+    (input) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())),
+    'The window as budget show prints it.',
+  );
   settle(window);
   void CancellationScope.nonCancellable(keepDetails);
 

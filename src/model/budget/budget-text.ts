@@ -1,4 +1,4 @@
-import { barText, clockTime, factsTable, forecastText, momentText, spanText } from '../details-text.ts';
+import { barText, clockTime, factsTable, forecastText, ignoredFacts, momentText, spanText } from '../details-text.ts';
 import { counted } from '../quantities.ts';
 import type { WaitReason, WindowView } from './permits.ts';
 
@@ -56,7 +56,7 @@ export function windowFacts(view: WindowView, now: number): [string, string][] {
   if (view.override) facts.push(['set by hand', overrideText(view.override, now)]);
   if (strangers !== null) facts.push(['others use', `about ${strangers} of ${limit}`]);
   if (throttledInWindow > 0) facts.push(['refused (429)', `${throttledInWindow} in this window`]);
-  if (ignored > 0) facts.push(['ignored', `${counted(ignored, 'signal')} that made no sense`]);
+  facts.push(...ignoredFacts(ignored));
   // A pause without an end leaves no forecast.
   const openEnd = view.pausedBy === 'paused' && view.pausedUntil === null;
   const done = (forecast: WindowView['holders'][number]['forecast']) =>

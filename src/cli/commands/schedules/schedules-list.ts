@@ -61,9 +61,10 @@ function rowOf(schedule: ScheduleView): string[] {
   ];
 }
 
-function stateOf({ paused, note, running, configured, drift }: ScheduleView): string {
+function stateOf({ paused, note, running, last, configured, drift }: ScheduleView): string {
+  const isRunning = running.length > 0 || last[0]?.status === 'RUNNING';
   const states = [
-    running.length > 0 ? 'running' : '',
+    isRunning ? 'running' : '',
     paused ? `paused${note === '' ? '' : `: ${note}`}` : '',
     configured ? '' : 'not configured',
     drift ? 'changed by hand' : '',
