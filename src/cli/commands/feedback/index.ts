@@ -4,7 +4,7 @@ import { readingKinds } from '../../../model/sync/pass-kind.ts';
 import type { CallHandler } from '../../call-handler.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
 
-const project = 'id of a configured project, or org/project';
+const project = 'id or name of a configured project, or org/project';
 
 /** Every comment is in the page, so that it can be filtered: more would make it slow to open. */
 const mostComments = 5_000;
