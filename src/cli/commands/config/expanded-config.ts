@@ -55,7 +55,11 @@ function expandedSite({ domain, schedule, job, bundle, approval, rollout }: Site
   return {
     domain,
     schedule: expandedSchedule(schedule),
-    job: { timeout: durationText(job.timeoutMs), attempts: job.attempts, startTimeout: durationText(job.startTimeoutMs) },
+    job: {
+      timeout: durationText(job.timeoutMs),
+      attempts: job.attempts,
+      startTimeout: durationText(job.startTimeoutMs),
+    },
     bundle: { maxBytes, maxFiles, connections, timeout: durationText(timeoutMs), rules, render },
     approval: approval === null ? 'none' : 'manual',
     approvalTimeout: approval === null ? null : durationText(approval.timeoutMs),
