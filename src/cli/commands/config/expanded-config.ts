@@ -1,5 +1,11 @@
+import { renderRuleTexts } from '../../../bundle/rules/render-rules.ts';
+import { siteRuleTexts } from '../../../bundle/rules/site-rules.ts';
 import type { BundleStoreConfig, Config, OrganizationConfig, Schedule, SiteConfig } from '../../../config/config.ts';
 import { everyText } from '../budget/interval-lines.ts';
+
+const usualRules = Object.fromEntries(
+  Object.entries({ ...siteRuleTexts, ...renderRuleTexts }).map(([name, { level }]) => [name, level]),
+);
 
 /**
  * The configuration in the words of docferry.yaml, with nothing left out: defaults, absolute paths, sizes in bytes, an
@@ -60,7 +66,14 @@ function expandedSite({ domain, schedule, job, bundle, approval, rollout }: Site
       attempts: job.attempts,
       startTimeout: durationText(job.startTimeoutMs),
     },
-    bundle: { maxBytes, maxFiles, connections, timeout: durationText(timeoutMs), rules, render },
+    bundle: {
+      maxBytes,
+      maxFiles,
+      connections,
+      timeout: durationText(timeoutMs),
+      rules: { ...usualRules, ...rules },
+      render,
+    },
     approval: approval === null ? 'none' : 'manual',
     approvalTimeout: approval === null ? null : durationText(approval.timeoutMs),
     rollout: rollout.map((target) =>
