@@ -1,7 +1,7 @@
 import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { PostgresAddress } from './postgres-address.ts';
+import type { SiteRulesInput } from './schema/site-schema.ts';
 import type { SecretSource } from './secret-source.ts';
-import type { SiteRulesInput } from './site-schema.ts';
 
 /**
  * `docferry.yaml` (contracts.md) with defaults filled in: durations in milliseconds, sizes in bytes, paths absolute,
@@ -77,6 +77,8 @@ export type Schedule = { jitterMs: number } & (
 /** Passes without a schedule never start on their own. */
 export interface ProjectConfig {
   id: string;
+  /** For people; unique within the organization. */
+  name?: string;
   incremental?: Schedule;
   review?: Schedule;
   sweep?: Schedule;

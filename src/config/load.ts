@@ -10,6 +10,7 @@ import { readHashKey } from './hash-key.ts';
 import { resolveConfig } from './resolve.ts';
 import { describeIssues, problemAt } from './schema-problems.ts';
 import type { SecretSource } from './secret-source.ts';
+import { type Expanded, expandShorthand, type Finding } from './shorthand/expand.ts';
 import { YamlFile } from './yaml-file.ts';
 
 export interface LoadOptions {
@@ -39,15 +40,23 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const yaml = parse(text, env, refuse);
   if (yaml.problems.length > 0) refuse(yaml.problems, quotingHint(yaml, text));
   if (yaml.value === null) refuse([{ path: '', position: null, message: 'the file is empty' }], exampleHint);
-  const checked = configSchema.safeParse(yaml.value);
-  if (!checked.success) return refuse(describeIssues(checked.error.issues, yaml));
-  const findings = findContradictions(checked.data);
-  if (findings.length > 0) refuse(findings.map((finding) => problemAt(finding.path, finding.message, yaml)));
+  const { value, findings, written } = expandShorthand(yaml.value);
+  const problemsAt = (found: readonly Finding[]) => found.map(({ path, message }) => problemAt(path, message, yaml));
+  const checked = configSchema.safeParse(value);
+  const wrong = [...problemsAt(findings), ...describeIssues(checked.error?.issues ?? [], yaml, written)];
+  if (!checked.success || wrong.length > 0) return refuse(withoutRepetition(wrong));
+  const contradictions = findContradictions(checked.data).map((found) => ({ ...found, path: written(found.path) }));
+  if (contradictions.length > 0) refuse(withoutRepetition(problemsAt(contradictions)));
   const config = resolveConfig(checked.data, absolute, env);
   for (const { budget } of config.organizations) budget.configuredAt = writtenAt;
-  const missing = findMissingSecrets(config, yaml, secrets);
+  const missing = withoutRepetition(findMissingSecrets(config, yaml, secrets, written));
   if (missing.length > 0) refuse(missing);
   return config;
+}
+
+/** What is wrong in the defaults is wrong in each entry that has them. */
+function withoutRepetition(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
 }
 
 const exampleHint = 'write an example with `docferry config init` and adapt it, or name a file with --config';
@@ -94,8 +103,10 @@ function findMissingSecrets(
   { organizations, store, privacy }: Config,
   yaml: YamlFile,
   secrets: LoadOptions['secrets'],
+  written: Expanded['written'],
 ): ConfigProblem[] {
-  const problemOf = (secret: SecretSource, path: PropertyKey[], read = () => secret.read()): ConfigProblem[] => {
+  const problemOf = (secret: SecretSource, at: PropertyKey[], read = () => secret.read()): ConfigProblem[] => {
+    const path = written(at);
     try {
       read();
       return [];

@@ -14,7 +14,7 @@ import type {
 import type { Environment } from './environment.ts';
 import type { ConfigInput } from './file-schema.ts';
 import { parsePostgresAddress, shownAddress } from './postgres-address.ts';
-import type { ScheduleInput } from './schedule-schema.ts';
+import type { ScheduleInput } from './schema/schedule-schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
 import { SigningSecret, WebhookAddress } from './webhook-secrets.ts';
 
@@ -151,9 +151,11 @@ function resolveWebhook(
   };
 }
 
-function resolveProject({ id, incremental, review, sweep }: OrganizationInput['projects'][number]): ProjectConfig {
+function resolveProject(project: OrganizationInput['projects'][number]): ProjectConfig {
+  const { id, name, incremental, review, sweep } = project;
   return {
     id,
+    ...(name !== undefined && { name }),
     ...(incremental && { incremental: resolveSchedule(incremental) }),
     ...(review && { review: resolveSchedule(review) }),
     ...(sweep && { sweep: resolveSchedule(sweep) }),
