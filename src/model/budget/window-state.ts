@@ -3,6 +3,7 @@
 import type { RefusedKey } from './key-tries.ts';
 import type { Sighting } from './other-clients.ts';
 import type { BudgetOverride, PermitClass, WindowSettings } from './permits.ts';
+import type { ProgramUse } from './program-shares.ts';
 import type { QueueRules, Waiter } from './waiter-order.ts';
 
 export interface Lease {
@@ -52,6 +53,8 @@ export interface WindowState {
   paused: { since: number; until: number | null } | null;
   /** After a refusal by the service one request goes first: `due`, or the id of the probing lease. */
   probe: string | null;
+  /** Programs that hold slots or wait, by holder. */
+  programs: Record<string, ProgramUse>;
   /** Moments at which the service answered 429. */
   throttles: number[];
   /** What refusals showed of other clients. */
@@ -105,6 +108,7 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     refusedKey: null,
     paused: null,
     probe: null,
+    programs: {},
     throttles: [],
     sightings: [],
     ownSeenAt: null,

@@ -146,6 +146,7 @@ describe('on a Temporal without a worker', () => {
       strangers: null,
       holders: [],
       waiters: [],
+      programs: [],
       throttledInWindow: 0,
     });
   });
