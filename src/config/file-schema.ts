@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { webhookEventTypes } from '../model/webhook-event.ts';
 import { address, duration, id, linkHost, text, wholeNumber } from './field-schemas.ts';
+import { gatewaySchema } from './gateway-schema.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 import { siteSchema } from './site-schema.ts';
 import { storeSchema } from './store-schema.ts';
@@ -136,6 +137,7 @@ export const configSchema = z.strictObject(
       .describe('Organizations of the service, each with its key and its budget.'),
     store: storeSchema.prefault({}).describe('Where feedback and published versions are stored.'),
     privacy: privacy.prefault({}).describe('How personal data is treated.'),
+    gateway: gatewaySchema.prefault({}).describe('What `docferry gateway` serves to other programs; see gateway.md.'),
   },
   'expected a mapping',
 );

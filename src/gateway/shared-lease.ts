@@ -23,7 +23,10 @@ export class SharedLease {
   permits(count: number): HeldPermit[] {
     this.#open = Math.min(count, this.#lease.permits);
     if (this.#open === 0) this.#end();
-    return Array.from({ length: this.#open }, (_, place) => new HeldPermit(this.#lease, place, (refusal) => this.#close(refusal)));
+    return Array.from(
+      { length: this.#open },
+      (_, place) => new HeldPermit(this.#lease, place, (refusal) => this.#close(refusal)),
+    );
   }
 
   #close(refusal: Refusal | undefined): void {
