@@ -32,8 +32,8 @@ export interface GatewayClientConfig {
   token: SecretSource;
   org: string;
   class: PermitClass;
-  /** Per cent of a window's limit. */
-  share: number;
+  /** Per cent of a window's limit; null for no bound of its own. */
+  share: number | null;
 }
 
 export interface TemporalConfig {

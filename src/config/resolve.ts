@@ -64,7 +64,7 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       retentionMs: privacy.retention ?? null,
     },
     gateway: {
-      clients: gateway.clients.map(({ token, share = 100, ...client }) => ({
+      clients: gateway.clients.map(({ token, share = null, ...client }) => ({
         ...client,
         token: new GatewayToken(token, environment),
         share,

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { ExplainedError } from '../model/explained-error.ts';
@@ -66,6 +67,8 @@ const requestLimits = {
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host = '127.0.0.1', connections = 1_024, mostWaiting = 256, idleMs = 60_000, log } = options;
   const closing = new AbortController();
+  // Every request that waits listens.
+  setMaxListeners(0, closing.signal);
   const organizations = new Map(
     [...options.analytics].map(([org, analytics]) => {
       const warn = (error: unknown) => log.warn({ org, err: error }, 'the budget could not be reached');

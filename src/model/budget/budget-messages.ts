@@ -55,7 +55,7 @@ export const readQuestion: Reader<PermitAsk> = record(
     mayWait: bool,
     leave: number(0, mostRequests),
     installation: text,
-    program: record({ share: number(1, 100) }, {}),
+    program: record({ share: nullable(number(1, 100)) }, {}),
   },
 );
 

@@ -70,7 +70,7 @@ export function windowFacts(view: WindowView, now: number): [string, string][] {
     facts.push(['waiting', `${workflowId} (${kind}), ${expected}`]);
   }
   for (const { workflowId, used, share } of view.programs) {
-    facts.push(['program', `${workflowId} holds ${used}${share < 100 ? `, at most ${share} % of the limit` : ''}`]);
+    facts.push(['program', `${workflowId} holds ${used}${share === null ? '' : `, at most ${share} % of the limit`}`]);
   }
   return facts;
 }

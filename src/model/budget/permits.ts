@@ -49,8 +49,8 @@ export interface PermitAsk {
   leave?: number;
   /** As in `WindowSettings`. */
   installation?: string;
-  /** For a program behind the gateway, which nothing can wake: the most per cent of the limit that it may hold. */
-  program?: { share: number };
+  /** For a program behind the gateway, which nothing can wake: the most per cent of the limit that it may hold, or null. */
+  program?: { share: number | null };
 }
 
 export type PermitAnswer =
@@ -122,7 +122,7 @@ export const leaseMs = 15_000;
 export interface ProgramView {
   workflowId: string;
   used: number;
-  share: number;
+  share: number | null;
 }
 
 /** The window as `budget show` prints it (contracts.md). */

@@ -9,8 +9,8 @@ import type { WindowState } from './window-state.ts';
 
 /** What the budget remembers of a program while it holds slots or waits. */
 export interface ProgramUse {
-  /** Per cent of the limit that it may hold, as it said last. */
-  share: number;
+  /** Per cent of the limit that it may hold, as it said last; null for no bound of its own. */
+  share: number | null;
   /** Its part of the window's `spent`. */
   spent: number[];
 }
@@ -27,7 +27,7 @@ export function noteProgram(state: WindowState, { holder, program }: PermitAsk):
 /** How many more slots the holder may have, Infinity for a pass, and when it may have one. */
 export function roomOf(state: WindowState, holder: string): { permits: number; from: number } {
   const program = programOf(state, holder);
-  if (program === null) return { permits: Number.POSITIVE_INFINITY, from: state.now };
+  if (program === null || program.share === null) return { permits: Number.POSITIVE_INFINITY, from: state.now };
   const releases = releasesOf(state, holder, program);
   const most = Math.max(1, Math.floor((limitOf(state) * program.share) / 100));
   return { permits: Math.max(0, most - releases.length), from: releases[releases.length - most] ?? state.now };

@@ -18,6 +18,13 @@ describe('programs behind the gateway (B6)', () => {
     expect(viewOf(scene.state, scene.now).programs).toEqual([{ workflowId: search, used: 3, share: 30 }]);
   });
 
+  it('wait like a pass when the window is full, though all of it is theirs, if they have no share', () => {
+    const scene = new Scene();
+    for (let i = 0; i < 2; i += 1) scene.granted(search, { ...third, program: { share: null } });
+    expect(scene.waits(search, { ...third, program: { share: null } }).reason).toBe('window-full');
+    expect(scene.state.waiters).toHaveLength(1);
+  });
+
   it('get back what they did not send, and each slot when its window is over', () => {
     const scene = new Scene();
     const lease = scene.granted(search, third);
