@@ -5,15 +5,7 @@
 
 import { expectedReleases, limitOf } from './occupied-slots.ts';
 import type { PermitAsk, ProgramView } from './permits.ts';
-import type { WindowState } from './window-state.ts';
-
-/** What the budget remembers of a program while it holds slots or waits. */
-export interface ProgramUse {
-  /** Per cent of the limit that it may hold, as it said last; null for no bound of its own. */
-  share: number | null;
-  /** Its part of the window's `spent`. */
-  spent: number[];
-}
+import type { ProgramUse, WindowState } from './window-state.ts';
 
 /** Notes what a program says of its share; nothing for a pass. */
 export function noteProgram(state: WindowState, { holder, program }: PermitAsk): void {

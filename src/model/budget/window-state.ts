@@ -3,7 +3,6 @@
 import type { RefusedKey } from './key-tries.ts';
 import type { Sighting } from './other-clients.ts';
 import type { BudgetOverride, PermitClass, WindowSettings } from './permits.ts';
-import type { ProgramUse } from './program-shares.ts';
 import type { QueueRules, Waiter } from './waiter-order.ts';
 
 export interface Lease {
@@ -23,6 +22,14 @@ export interface Lease {
   arrivesBy: number;
   /** Earliest moment of use of each permit, ascending. */
   notBefore: number[];
+}
+
+/** What the budget remembers of a program while it holds slots or waits. */
+export interface ProgramUse {
+  /** Per cent of the limit that it may hold, as it said last; null for no bound of its own. */
+  share: number | null;
+  /** Its part of the window's `spent`. */
+  spent: number[];
 }
 
 export interface WindowState {
