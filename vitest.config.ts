@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config';
 //
 // - `test/e2e` (whole programs on a real Temporal) and files named `*.slow.test.ts` (differential tests, timing, Chromium,
 //   the packed package) run with `npm run test:all`, all but `story.test.ts`, which `npm test` runs too;
-// - what uses a server (Temporal, PostgreSQL, S3) or the built program runs with `npm test`, after the rest;
+// - what uses a server (Temporal, PostgreSQL, S3), other programs, the built one or whole seconds runs with `npm test`,
+//   after the rest;
 // - everything else is a unit test: `npm run test:unit`, and first in `npm test`.
 //
 // `test/chaos` kills processes for minutes: `npm run test:chaos`.
@@ -12,6 +13,9 @@ const onServers = [
   'test/{workflows,client,cli,embedded}/**/*.test.ts',
   'test/bundle/store/**/*.test.ts',
   'test/feedback/*postgres*.test.ts',
+  'test/lint/**/*.test.ts',
+  'test/bundle/archive/real-writers.test.ts',
+  'test/activities/{bundle-versions,spare-reading}.test.ts',
   'test/e2e/story.test.ts',
 ];
 const named = ['test/**/*.slow.test.ts'];

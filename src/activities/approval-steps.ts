@@ -1,4 +1,5 @@
 import { type Manifest, NoSuchVersion } from '../bundle/store/bundle-store.ts';
+import { provenManifest } from '../bundle/store/proven-manifest.ts';
 import { summarizeChanges } from '../bundle/store/summarize-changes.ts';
 import type { ContentChanges } from '../model/export/content-changes.ts';
 import { removeOldVersions } from './bundle-versions.ts';
@@ -21,6 +22,8 @@ export const createApprovalActivities = (deps: ActivityDependencies) => ({
   async promoteVersion(input: StoredVersion & { promote: Promotion }): Promise<{ heldAt: string | null }> {
     const { domain, version, promote } = input;
     return versionStep(deps, input, async () => {
+      // It may have waited for days.
+      await provenManifest(deps.bundles, domain, version);
       const hold = await promoteUnlessHeld(deps.bundles, domain, version, promote);
       await removeOldVersions(deps, domain);
       return { heldAt: hold?.version ?? null };

@@ -12,11 +12,11 @@ import type { ExportPhase } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
 import type { ScheduledDemand } from '../model/planning/expected-demand.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
+import type { PermitSource } from '../permits/ask-for-lease.ts';
 import type { RolloutTarget } from '../rollout/rollout-target.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
 import { subscribedTo, type Webhook } from '../webhooks/webhook.ts';
 import { notConfigured, permanent } from './history-safe-failures.ts';
-import type { PermitSource } from './lease-in-use.ts';
 
 /** A site as the worker's configuration describes it. */
 export interface Site {

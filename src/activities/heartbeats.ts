@@ -18,6 +18,8 @@ export async function withHeartbeats<Details, Result>(
   try {
     return await work(context.cancellationSignal);
   } catch (error) {
+    // For the next attempt; of a step that is done nobody asks for them, and each heartbeat is a request.
+    context.heartbeat(details());
     if (!context.cancellationSignal.aborted) throw error;
     // A cancellation is final; after a worker's shutdown, a pause or a reset, the next attempt continues.
     const { cancelRequested = true } = context.cancellationDetails ?? {};
@@ -25,7 +27,6 @@ export async function withHeartbeats<Details, Result>(
     throw transient('WorkerShutdown', 'this attempt was ended, the next one goes on');
   } finally {
     clearInterval(timer);
-    context.heartbeat(details());
   }
 }
 

@@ -1,8 +1,9 @@
 import { Context } from '@temporalio/activity';
 import { defaultLimits } from '../bundle/archive/check-entry.ts';
 import { NoSuchVersion, PointerMoved } from '../bundle/store/bundle-store.ts';
+import { provenManifest } from '../bundle/store/proven-manifest.ts';
 import { VersionDamaged } from '../bundle/store/store-errors.ts';
-import { readManifest, verifyVersion } from '../bundle/store/verify-version.ts';
+import { verifyVersion } from '../bundle/store/verify-version.ts';
 import { publishFailure } from './bundle-failures.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { permanent } from './history-safe-failures.ts';
@@ -30,7 +31,7 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
     const { bundles } = deps;
     const { domain, version } = input;
     const check = async (signal: AbortSignal) => {
-      const { files } = await readManifest(bundles, domain, version);
+      const { files } = await provenManifest(bundles, domain, version);
       // The rules and limits of its day accepted it: now only integrity counts. Folders count as files too.
       const unpacked = files.reduce((sum, { bytes }) => sum + bytes, 0);
       const maxBytes = Math.max(defaultLimits.maxBytes, unpacked);
@@ -48,6 +49,7 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
     const { bundles } = deps;
     const { domain, version, reason, at } = input;
     const move = async (): Promise<RolledBack> => {
+      const manifest = await provenManifest(bundles, domain, version);
       await bundles.holds.place(domain, { version, reason, at: new Date(at) });
       for (let left = tries; ; left -= 1) {
         const epoch = (await bundles.current(domain))?.epoch ?? 0;
@@ -58,8 +60,8 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
           if (!(error instanceof PointerMoved) || left <= 1) throw error;
         }
       }
-      const { contentDigest, pages, files } = await readManifest(bundles, domain, version);
-      return { contentDigest, pages, files: files.length, url: await bundles.urlOf(domain, version) };
+      const { contentDigest, pages, files } = manifest;
+      return { contentDigest, pages, files: files.length, url: bundles.urlOf(domain, manifest) };
     };
     return versionStep(deps, input, move, rollbackFailure);
   },

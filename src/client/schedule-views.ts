@@ -5,25 +5,28 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import type { RunOutcome } from '../model/export/export-outcome.ts';
 import { type ConfiguredOrganization, desiredSchedules } from '../model/schedule/desired-schedules.ts';
 import { updateOf } from '../model/schedule/schedule-plan.ts';
 import { whenText } from '../model/schedule/schedule-settings.ts';
-import type { ScheduleTarget } from '../model/schedule/schedule-target.ts';
+import { type ScheduleTarget, workflowIdOf } from '../model/schedule/schedule-target.ts';
 import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
 import { inBatches } from './in-batches.ts';
 import { isOutage } from './outage.ts';
 import { callsAtOnce, type NamedSchedule, type OwnedSchedule, ownedSchedules } from './owned-schedules.ts';
+import { latestRunsByHand, type RunByHand } from './runs-by-hand.ts';
 import { existingSchedule } from './schedule-spec.ts';
 
-/** State or outcome of a scheduled run. */
+/** State or outcome of a scheduled run, or of a later one started by hand. */
 export interface ScheduledRun {
   workflowId: string;
-  scheduledAt: string;
+  /** Null for a run started by hand. */
+  scheduledAt: string | null;
   startedAt: string;
   /** Temporal's status, e.g. `COMPLETED`; null after its retention. */
   status: string | null;
-  /** As in `ScheduledResult`, or `failed`; null while it runs. */
-  outcome: ScheduledResult['outcome'] | 'failed' | null;
+  /** As in `ScheduledResult`, or how a run without a result ended; null while it runs. */
+  outcome: ScheduledResult['outcome'] | RunOutcome | null;
   detail: string | null;
 }
 
@@ -43,7 +46,7 @@ export interface ScheduleView {
   next: string[];
   /** Ids of running scheduled runs. */
   running: string[];
-  /** Latest first. */
+  /** Latest first; only the latest of those started by hand. */
   last: ScheduledRun[];
   started: number;
   /** Left out because a run was running. */
@@ -72,6 +75,7 @@ export async function scheduleViews(
 ): Promise<ScheduleViews> {
   const desired = new Map(desiredSchedules(taskQueue, organizations).map((schedule) => [schedule.id, schedule]));
   const { schedules: owned, unread } = await ownedSchedules(client, taskQueue, [...desired.keys()]);
+  const byHand = await latestRunsByHand(client, taskQueue);
   const schedules = await inBatches(owned, callsAtOnce, async (schedule): Promise<ScheduleView> => {
     const configured = desired.get(schedule.id);
     const existing = existingSchedule(schedule.description, schedule.target);
@@ -82,7 +86,7 @@ export async function scheduleViews(
       configured: configured !== undefined,
       differs: update?.changes ?? [],
       drift: update?.drift ?? false,
-      last: await lastRuns(client, schedule),
+      last: withRunByHand(await lastRuns(client, schedule), byHand.get(workflowIdOf(schedule.target))),
     };
   });
   const found = new Set([...owned, ...unread].map(({ id }) => id));
@@ -106,6 +110,13 @@ function viewOf({ id, target, description: { state, info } }: OwnedSchedule) {
 async function lastRuns(client: Client, { description }: OwnedSchedule): Promise<ScheduledRun[]> {
   const latest = description.info.recentActions.slice(-shownRuns).reverse();
   return Promise.all(latest.map((action) => readRun(client, action)));
+}
+
+function withRunByHand(scheduled: ScheduledRun[], byHand: RunByHand | undefined): ScheduledRun[] {
+  if (byHand === undefined) return scheduled;
+  const outcome = byHand.outcome as RunOutcome | null;
+  const run = { ...byHand, scheduledAt: null, outcome, detail: 'started by hand' };
+  return [...scheduled, run].sort((a, b) => b.startedAt.localeCompare(a.startedAt));
 }
 
 async function readRun(

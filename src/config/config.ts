@@ -1,7 +1,8 @@
+import type { PermitClass } from '../model/budget/permits.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { PostgresAddress } from './postgres-address.ts';
+import type { SiteRulesInput } from './schema/site-schema.ts';
 import type { SecretSource } from './secret-source.ts';
-import type { SiteRulesInput } from './site-schema.ts';
 
 /**
  * `docferry.yaml` (contracts.md) with defaults filled in: durations in milliseconds, sizes in bytes, paths absolute,
@@ -17,6 +18,22 @@ export interface Config {
   organizations: OrganizationConfig[];
   store: StoreConfig;
   privacy: PrivacyConfig;
+  gateway: GatewayConfig;
+}
+
+/** What the gateway serves (docs/gateway.md). */
+export interface GatewayConfig {
+  clients: GatewayClientConfig[];
+}
+
+export interface GatewayClientConfig {
+  /** Unique. */
+  name: string;
+  token: SecretSource;
+  org: string;
+  class: PermitClass;
+  /** Per cent of a window's limit; null for no bound of its own. */
+  share: number | null;
 }
 
 export interface TemporalConfig {
@@ -77,6 +94,8 @@ export type Schedule = { jitterMs: number } & (
 /** Passes without a schedule never start on their own. */
 export interface ProjectConfig {
   id: string;
+  /** For people; unique within the organization. */
+  name?: string;
   incremental?: Schedule;
   review?: Schedule;
   sweep?: Schedule;

@@ -13,8 +13,9 @@ import type {
 } from './config.ts';
 import type { Environment } from './environment.ts';
 import type { ConfigInput } from './file-schema.ts';
+import { GatewayToken } from './gateway-token.ts';
 import { parsePostgresAddress, shownAddress } from './postgres-address.ts';
-import type { ScheduleInput } from './schedule-schema.ts';
+import type { ScheduleInput } from './schema/schedule-schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
 import { SigningSecret, WebhookAddress } from './webhook-secrets.ts';
 
@@ -27,7 +28,7 @@ type OrganizationInput = ConfigInput['organizations'][number];
 export function resolveConfig(input: ConfigInput, file: string, environment: Environment): Config {
   const directory = path.dirname(file);
   const absolute = (relative: string) => path.resolve(directory, relative);
-  const { temporal, service, store, privacy } = input;
+  const { temporal, service, store, privacy, gateway } = input;
   const bundles = resolveBundles(store.bundles, absolute, environment);
   const baseUrl = trimSlash(service.baseUrl);
   return {
@@ -61,6 +62,13 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       hashKey: privacy.hashKey === undefined ? null : new TextSecret('hash key', privacy.hashKey, environment),
       keepFields: privacy.keepFields,
       retentionMs: privacy.retention ?? null,
+    },
+    gateway: {
+      clients: gateway.clients.map(({ token, share = null, ...client }) => ({
+        ...client,
+        token: new GatewayToken(token, environment),
+        share,
+      })),
     },
   };
 }
@@ -151,9 +159,11 @@ function resolveWebhook(
   };
 }
 
-function resolveProject({ id, incremental, review, sweep }: OrganizationInput['projects'][number]): ProjectConfig {
+function resolveProject(project: OrganizationInput['projects'][number]): ProjectConfig {
+  const { id, name, incremental, review, sweep } = project;
   return {
     id,
+    ...(name !== undefined && { name }),
     ...(incremental && { incremental: resolveSchedule(incremental) }),
     ...(review && { review: resolveSchedule(review) }),
     ...(sweep && { sweep: resolveSchedule(sweep) }),

@@ -1,4 +1,5 @@
 import type { BundleStore } from '../bundle/store/bundle-store.ts';
+import { provenManifest } from '../bundle/store/proven-manifest.ts';
 import type { RolloutResult } from '../model/export/site-export.ts';
 import { RolloutSuperseded } from './rollout-superseded.ts';
 import type { RolloutTarget } from './rollout-target.ts';
@@ -19,7 +20,7 @@ export interface VersionRollout {
 
 /**
  * Puts a version of the store into service at one target and records the success, unless the target already runs it
- * (E6). Throws what the store and the target throw, and `RolloutSuperseded`.
+ * (E6). Its manifest is proved first (E10). Throws what the store and the target throw, and `RolloutSuperseded`.
  */
 export async function rollOutVersion({
   bundles,
@@ -32,6 +33,7 @@ export async function rollOutVersion({
   if (!how.force && recorded === version && (await target.runningVersion()) === version) {
     return { target: target.name, outcome: 'already-current', detail: `runs ${version}` };
   }
+  const manifest = await provenManifest(bundles, domain, version);
   // From now on retention keeps the version.
   await bundles.startRollout(domain, target.name, version);
   const work = { signal: how.signal, onProgress: how.onProgress };
@@ -39,10 +41,10 @@ export async function rollOutVersion({
   if (how.whileCurrent && !(await isWanted())) throw new RolloutSuperseded(version);
   const detail = await target.rollOut({
     domain,
-    manifest: await bundles.manifest(domain, version),
+    manifest,
     withArchive: (read) => bundles.withArchive(domain, version, read, work),
     ...(how.whileCurrent && { isWanted }),
-    url: await bundles.urlOf(domain, version),
+    url: bundles.urlOf(domain, manifest),
     ...(how.signal && { signal: how.signal }),
     ...(how.onProgress && { onProgress: how.onProgress }),
   });

@@ -60,7 +60,7 @@ export const fetchOptions = {
   retry: { ...patiently, maximumAttempts: 100 },
 } satisfies ActivityOptions;
 
-/** Steps in the bundle store that copy nothing, but flush a large bundle to disk or read large manifests. */
+/** Steps in the bundle store that copy and read no archive, but perhaps large manifests. */
 export const storeOptions = {
   ...watched,
   startToCloseTimeout: '15m',

@@ -33,7 +33,7 @@ import {
 } from './definitions.ts';
 import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
-import { onSignal, onUpdate } from './handle-messages.ts';
+import { noInput, onQuery, onSignal, onUpdate } from './handle-messages.ts';
 import { KeyGate, type KeyRefusals, RefusedForLong } from './key-gate.ts';
 import { type FetchedBundle, Publication, type VerifiedBundle } from './publication.ts';
 import { recordOrLater } from './record-run.ts';
@@ -50,13 +50,16 @@ const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 /** Exports one site: job, link, download, verification, publication, rollout (E1 to E6). */
 export async function exportSite(input: ExportInput): Promise<ExportResult> {
   const run = new SiteExport(input);
-  setHandler(exportStateQuery, () => run.state(), { description: 'Phase, progress, next poll and rollouts.' });
+  onQuery(exportStateQuery, () => run.state(), 'Phase, progress, next poll and rollouts.');
+  const ignored = () => run.view.ignoredSignal();
   onSignal(phaseSignal, readPhase, {
     take: ({ phase }) => run.view.announce(phase),
+    ignored,
     description: 'An activity entered a new phase.',
   });
   onSignal(downloadSignal, readTransfer, {
     take: (transfer) => run.view.downloading(transfer),
+    ignored,
     description: 'Progress of the download.',
   });
   setHandler(
@@ -77,7 +80,11 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
     check: (answer) => run.approval.requireReason(answer),
     description: 'Removes the waiting version; the result gives {reason}.',
   });
-  setHandler(retryKeySignal, () => run.key.retry(), { description: 'The key may have been changed: try it at once.' });
+  onSignal(retryKeySignal, noInput, {
+    take: () => run.key.retry(),
+    ignored,
+    description: 'The key may have been changed: try it at once.',
+  });
   const result = await run.run();
   if (result) return result;
   const { org, domain, parameters } = input;

@@ -1,5 +1,5 @@
 import { setCurrentDetails } from '@temporalio/workflow';
-import { barText, clockTime, factsTable } from '../model/details-text.ts';
+import { barText, clockTime, factsTable, ignoredFacts } from '../model/details-text.ts';
 import { changesMarkdown } from '../model/export/content-changes.ts';
 import type { RunOutcome } from '../model/export/export-outcome.ts';
 import type {
@@ -53,6 +53,7 @@ export class ExportView {
       version: this.version,
       approval: this.#approval,
       rollouts: this.rollouts,
+      ignored: this.#progress.ignored ?? 0,
     };
   }
 
@@ -82,6 +83,12 @@ export class ExportView {
   downloading(transfer: Transfer): void {
     if (this.#phase !== 'fetching') return;
     this.#download = transfer;
+    this.show();
+  }
+
+  /** A signal that makes no sense has come. */
+  ignoredSignal(): void {
+    this.#progress.ignored = (this.#progress.ignored ?? 0) + 1;
     this.show();
   }
 
@@ -137,6 +144,7 @@ export class ExportView {
         `docferry export approve ${this.#input.domain} (or reject), or the updates approve and reject`,
       ]);
     }
+    facts.push(...ignoredFacts(this.#progress.ignored ?? 0));
     for (const { target, outcome, detail } of this.rollouts) facts.push([target, `${outcome}: ${detail}`]);
     const parts = [`**Export of ${this.#input.domain}** (${this.#input.org})`, factsTable(facts)];
     if (this.#approval) parts.push('**Changes**', changesMarkdown(this.#approval.changes));

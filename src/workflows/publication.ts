@@ -2,7 +2,7 @@ import { isCancellation, log, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { Reason } from '../model/export/archive-facts.ts';
 import { becomesCurrent, type ExportInput, type ExportProgress } from '../model/export/site-export.ts';
-import { recordOptions, storeOptions } from './activity-options.ts';
+import { recordOptions, storeOptions, wholeVersionOptions } from './activity-options.ts';
 import type { Approval } from './approval.ts';
 import { failureSummary } from './failure-summary.ts';
 
@@ -58,13 +58,14 @@ export class Publication {
     const promote = { expected: bundle.current, publishedAt: Date.now() };
     if (asks) this.#unapproved = version;
     const { url, heldAt } = await publications.publishVersion.executeWithOptions(
-      { ...storeOptions, summary: `publish ${version}` },
+      { ...wholeVersionOptions, summary: `publish ${version}` },
       [
         {
           org,
           domain,
           storeId,
           stageId: this.#stageId,
+          seal: bundle.seal,
           version,
           promote: becomesCurrent(parameters) ? promote : null,
           awaitsApproval: asks,

@@ -6,7 +6,6 @@ import {
   log,
   makeContinueAsNewFunc,
   setCurrentDetails,
-  setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import {
@@ -41,7 +40,7 @@ import {
   reportLeaseSignal,
   retryKeySignal,
 } from './definitions.ts';
-import { onSignal, onUpdate, refusal } from './handle-messages.ts';
+import { noInput, onQuery, onSignal, onUpdate, refusal } from './handle-messages.ts';
 
 /**
  * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at
@@ -131,15 +130,17 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     answer: (pause) => confirm(setPause(window, pause && { until: endOf(pause) }, Date.now())),
     description: 'Stops granting for a time or until resumed; null resumes.',
   });
-  setHandler(retryKeySignal, () => settle(retryKey(window, Date.now())), {
+  onSignal(retryKeySignal, noInput, {
+    take: () => settle(retryKey(window, Date.now())),
+    ignored: () => settle(ignore(window, Date.now())),
     description: 'The key may have been changed: try it at once.',
   });
-  setHandler(budgetLedgerQuery, () => packed(window), {
-    description: 'All that the budget remembers, for `budget move`.',
-  });
-  setHandler(budgetStateQuery, (input?: unknown) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())), {
-    description: 'The window as budget show prints it.',
-  });
+  onQuery(budgetLedgerQuery, () => packed(window), 'All that the budget remembers, for `budget move`.');
+  onQuery(
+    budgetStateQuery,
+    (input) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())),
+    'The window as budget show prints it.',
+  );
   settle(window);
   void CancellationScope.nonCancellable(keepDetails);
 

@@ -3,7 +3,6 @@ import {
   isCancellation,
   proxyActivities,
   setCurrentDetails,
-  setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
@@ -19,6 +18,7 @@ import type {
 import { recordOptions, wholeVersionOptions } from './activity-options.ts';
 import { exportStateQuery } from './definitions.ts';
 import { endFacts, failureSummary } from './failure-summary.ts';
+import { onQuery } from './handle-messages.ts';
 import { recordOrLater } from './record-run.ts';
 import { showEnd, showPhase } from './search-attributes.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
@@ -33,7 +33,7 @@ const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo
  */
 export async function rollBack(input: RollbackInput): Promise<RollbackResult> {
   const run = new Rollback(input);
-  setHandler(exportStateQuery, () => run.state(), { description: 'Phase and rollouts.' });
+  onQuery(exportStateQuery, () => run.state(), 'Phase and rollouts.');
   return run.run();
 }
 
@@ -63,6 +63,7 @@ class Rollback {
       version,
       approval: null,
       rollouts: this.#rollouts,
+      ignored: 0,
     };
   }
 

@@ -4,14 +4,18 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createApprovalActivities } from '../../src/activities/approval-steps.ts';
 import { createBundleActivities } from '../../src/activities/bundle-versions.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { createFetchActivities } from '../../src/activities/fetch-bundle.ts';
 import { createRolloutActivities } from '../../src/activities/site-rollouts.ts';
 import { StoreRefused, StoreUnreachable } from '../../src/bundle/store/store-errors.ts';
+import { versionName } from '../../src/model/export/version-name.ts';
 import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
-import { publish, stage } from '../tools/bundle/staged.ts';
+import { filesOf, publish, sealOfStaged, stage, stagedManifest } from '../tools/bundle/staged.ts';
 
 const domain = 'docs.acme.example';
-const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
+/** The name of a version with this content. */
+const versionAt = (day: number, content = 'archive bytes') =>
+  versionName(Date.UTC(2026, 11, day), stagedManifest(content, filesOf(content)).contentDigest);
 const now = Date.UTC(2026, 11, 24);
 let scene: ActivityScene;
 afterEach(async () => {
@@ -41,7 +45,16 @@ describe('publishVersion', () => {
     scene.deps.keepVersions = 2;
     await bundles.recordRollout(domain, 'directory:./site', versionAt(1));
     const activities = createBundleActivities(scene.deps);
-    const input = { org: 'acme', domain, storeId, stageId: 'run-5', version: versionAt(5), awaitsApproval: false };
+    const seal = sealOfStaged();
+    const input = {
+      org: 'acme',
+      domain,
+      storeId,
+      stageId: 'run-5',
+      seal,
+      version: versionAt(5),
+      awaitsApproval: false,
+    };
     const again = {
       ...input,
       stageId: 'run-4',
@@ -50,12 +63,31 @@ describe('publishVersion', () => {
     };
     await stage(bundles, 'run-4');
     expect((await run(() => activities.publishVersion(again))).url).toContain(versionAt(4));
-    expect((await bundles.versions(domain)).map(({ version }) => version)).toEqual([4, 3, 1].map(versionAt));
+    expect((await bundles.versions(domain)).map(({ version }) => version)).toEqual(
+      [4, 3, 1].map((day) => versionAt(day)),
+    );
 
     const failing = { ...scene.deps, bundles: withFault(bundles, 'prune', new StoreUnreachable('away')) };
     await stage(bundles, 'run-5');
     const published = run(() => createBundleActivities(failing).publishVersion({ ...input, promote: null }));
     expect((await published).url).toContain(versionAt(5));
+  });
+
+  it('refuses for good what was planted in the staging area after verification (E10)', async () => {
+    const { bundles, storeId } = await withVersions([1]);
+    const staged = await stage(bundles, 'run-2');
+    const planted = { ...staged, archive: { ...staged.archive, sha256: 'f'.repeat(64) } };
+    await bundles.saveStaged('run-2', planted);
+    const input = { org: 'acme', domain, storeId, stageId: 'run-2', seal: sealOfStaged(), version: versionAt(2) };
+    const promote = { expected: await bundles.current(domain), publishedAt: now };
+    const { publishVersion } = createBundleActivities(scene.deps);
+    expect(await failureOf(run(() => publishVersion({ ...input, promote, awaitsApproval: false })))).toMatchObject({
+      type: 'PublishRefused',
+      message: 'staged.json is not what was recorded when the archive was verified',
+      nonRetryable: true,
+    });
+    expect((await bundles.versions(domain)).map(({ version }) => version)).toEqual([versionAt(1)]);
+    expect((await bundles.current(domain))?.version).toBe(versionAt(1));
   });
 
   it('lets no version go for one that awaits approval, and with it none that is in use', async () => {
@@ -66,8 +98,10 @@ describe('publishVersion', () => {
     const kept = async () => (await bundles.versions(domain)).map(({ version }) => Number(version.slice(6, 8)));
     const put = async (day: number) => {
       const promote = { expected: await bundles.current(domain), publishedAt: now };
-      const input = { org: 'acme', domain, storeId, stageId: `run-${day}`, version: versionAt(day), promote };
-      await stage(bundles, input.stageId, `content of ${day}`);
+      const [stageId, seal] = [`run-${day}`, sealOfStaged(`content of ${day}`)];
+      const version = versionAt(day, `content of ${day}`);
+      const input = { org: 'acme', domain, storeId, stageId, seal, version, promote };
+      await stage(bundles, stageId, `content of ${day}`);
       const { heldAt } = await run(() => publishVersion({ ...input, awaitsApproval: true }));
       return { heldAt, decided: { domain, storeId, version: input.version }, promote };
     };
@@ -83,15 +117,15 @@ describe('publishVersion', () => {
     expect(await run(() => promoteVersion({ ...approved.decided, promote: approved.promote }))).toEqual({
       heldAt: null,
     });
-    expect((await bundles.current(domain))?.version).toBe(versionAt(6));
+    expect((await bundles.current(domain))?.version).toBe(approved.decided.version);
     expect(await kept()).toEqual([6, 2]);
 
     // Under a hold nobody is asked: what is held and what waits for the release stay, the one before goes.
     await bundles.holds.place(domain, { version: null, reason: null, at: new Date(now) });
-    await bundles.startRollout(domain, 'directory:./site', versionAt(6));
-    expect((await put(7)).heldAt).toBe(versionAt(6));
+    await bundles.startRollout(domain, 'directory:./site', approved.decided.version);
+    expect((await put(7)).heldAt).toBe(approved.decided.version);
     expect(await kept()).toEqual([7, 6]);
-    expect((await put(8)).heldAt).toBe(versionAt(6));
+    expect((await put(8)).heldAt).toBe(approved.decided.version);
     expect(await kept()).toEqual([8, 6]);
   });
 
@@ -104,6 +138,7 @@ describe('publishVersion', () => {
         domain,
         storeId,
         stageId: 'run-1',
+        seal: sealOfStaged(),
         version: versionAt(2),
         promote: null,
         awaitsApproval: false,
@@ -145,13 +180,14 @@ describe('fetchBundle', () => {
     const jobs = createJobActivities(scene.deps);
     const { jobId } = await run(() => jobs.startJob({ org: 'acme', domain, parameters: {} }));
     await expect.poll(async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state).toBe('completed');
-    const activities = createBundleActivities(scene.deps);
+    const activities = createFetchActivities(scene.deps);
     const fetch = (stageId: string, force: boolean) =>
       run(() => activities.fetchBundle({ org: 'acme', domain, storeId: bundles.identity, jobId, stageId, force }));
     const staged = () => readdir(join(scene.folder, 'bundles', '.staging'));
-    expect(await fetch('first', false)).toMatchObject({ ok: true, current: null });
+    const first = await fetch('first', false);
+    expect(first).toMatchObject({ ok: true, current: null });
     expect(await staged()).toEqual(['first']);
-    await bundles.publish('first', versionAt(1));
+    await bundles.publish('first', versionAt(1), first.ok ? first.seal : '');
     await bundles.discardStaged('first');
     await bundles.moveCurrent(domain, versionAt(1), 0, new Date(now));
     expect(await fetch('second', false)).toMatchObject({ ok: true, current: { version: versionAt(1) } });

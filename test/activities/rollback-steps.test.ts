@@ -2,12 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRollbackActivities } from '../../src/activities/rollback-steps.ts';
+import { sealOf } from '../../src/bundle/store/staged-seal.ts';
 import { verifyArchive } from '../../src/bundle/verification/verify-archive.ts';
+import { versionName } from '../../src/model/export/version-name.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 import { type Item, tarGz } from '../tools/bundle/build-archive.ts';
 
 const domain = 'docs.acme.example';
-const version = '20261201T000000Z-000000000001';
 const noLimits = { maxBytes: 1e12, maxFiles: 1e9, maxRatio: 1e9 };
 
 let scene: ActivityScene;
@@ -25,12 +26,19 @@ async function withVersion(items: Item[]) {
   const { archive, contentDigest, pages, entries: files } = report;
   if (!archive || !contentDigest) throw new Error('the archive of the test is refused');
   const source = { org: 'acme', domain, jobId: 'job_1' };
-  await bundles.saveStaged('run-1', { archive, contentDigest, pages, files, source });
-  await bundles.publish('run-1', version);
+  const found = { archive, contentDigest, pages, files, source };
+  await bundles.saveStaged('run-1', found);
+  const version = versionName(Date.UTC(2026, 11, 1), contentDigest);
+  await bundles.publish('run-1', version, sealOf(found));
   const folder = join(scene.folder, 'bundles', domain, 'versions', version);
-  const { checkKeptVersion } = createRollbackActivities(scene.deps);
+  const { checkKeptVersion, rollBackTo } = createRollbackActivities(scene.deps);
   const input = { domain, storeId: bundles.identity, version };
-  return { folder, check: () => mockActivity().run(() => checkKeptVersion(input)) };
+  return {
+    folder,
+    version,
+    check: () => mockActivity().run(() => checkKeptVersion(input)),
+    rollBack: () => mockActivity().run(() => rollBackTo({ ...input, reason: null, at: 0 })),
+  };
 }
 
 describe('checkKeptVersion', { timeout: 60_000 }, () => {
@@ -48,12 +56,14 @@ describe('checkKeptVersion', { timeout: 60_000 }, () => {
   });
 
   it('says that it is damaged when its archive or its manifest is, and does not try again', async () => {
-    const { folder, check } = await withVersion([{ name: 'index.html', content: '<h1>Home</h1>' }]);
+    const { folder, version, check, rollBack } = await withVersion([{ name: 'index.html', content: '<h1>Home</h1>' }]);
     const damaged = { type: 'VersionDamaged', nonRetryable: true };
     const manifest = await readFile(join(folder, 'manifest.json'), 'utf8');
     for (const text of [manifest.slice(0, 200), '{}', manifest.replace(version, '20261202T000000Z-000000000002')]) {
       await writeFile(join(folder, 'manifest.json'), text);
       expect(await failureOf(check())).toMatchObject(damaged);
+      expect(await failureOf(rollBack())).toMatchObject(damaged);
+      expect(await scene.deps.bundles.holds.of(domain)).toBeNull();
     }
     await writeFile(join(folder, 'manifest.json'), manifest);
     const archive = await readFile(join(folder, 'bundle.tar.gz'));

@@ -1,5 +1,7 @@
+import { Client, Connection } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Worker } from '@temporalio/worker';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ownedSchedules } from '../../src/client/owned-schedules.ts';
 import {
   backfillSchedule,
@@ -14,7 +16,9 @@ import { startSync } from '../../src/client/syncs.ts';
 import type { ConfiguredOrganization, ConfiguredTimes } from '../../src/model/schedule/desired-schedules.ts';
 import { isEmptyPlan, type SchedulePlan } from '../../src/model/schedule/schedule-plan.ts';
 import { scheduleId } from '../../src/model/schedule/schedule-target.ts';
-import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { exportWorkflowId, syncWorkflowId } from '../../src/model/workflow-ids.ts';
+import { silentProxy } from '../tools/proxies/silent-proxy.ts';
+import { devServerEnvironment, useDevServer, workflowBundle } from '../tools/temporal/temporal.ts';
 
 let env: TestWorkflowEnvironment;
 const made: string[] = [];
@@ -223,6 +227,58 @@ describe('commands on schedules', () => {
       return [description.info.runningActions.length, description.raw.info?.bufferSize?.toNumber()];
     };
     await expect.poll(waiting).toEqual([1, 2]);
+  });
+});
+
+describe('what schedules have last done', () => {
+  it('includes a later run started by hand, from one list for all schedules', async () => {
+    const queue = newQueue();
+    const configured = [organization(queue)];
+    await applySchedules(env.client, queue, configured);
+    const proxy = await silentProxy(useDevServer().address, () => false);
+    const connection = await Connection.connect({ address: proxy.address });
+    onTestFinished(() => connection.close());
+    const client = new Client({ connection });
+    const last = async () => {
+      const { schedules } = await scheduleViews(client, queue, configured);
+      return Object.fromEntries(schedules.map((schedule) => [schedule.id, schedule.last]));
+    };
+    await triggerSchedule(env.client, passId(queue));
+    await triggerSchedule(env.client, siteId(queue));
+    const scheduled = env.client.workflow.getHandle(exportWorkflowId(`org-${queue}`, 'docs.acme.example'));
+    const { nativeConnection, namespace = 'default' } = env;
+    const worker = await Worker.create({
+      connection: nativeConnection,
+      namespace,
+      taskQueue: queue,
+      workflowBundle: workflowBundle(),
+    });
+    await worker.runUntil(expect.poll(() => scheduled.describe().catch(() => null)).not.toBeNull());
+    const input = { org: `org-${queue}`, project: 'prj_1', pass: 'incremental', class: 'on-demand' } as const;
+    const running = env.client.workflow.getHandle(syncWorkflowId(input.org, input.project, input.pass));
+    await expect.poll(() => running.describe().catch(() => null)).not.toBeNull();
+    await running.terminate();
+    await startSync(env.client, queue, input);
+    await expect
+      .poll(async () => (await last())[passId(queue)])
+      .toMatchObject([
+        {
+          workflowId: running.workflowId,
+          scheduledAt: null,
+          status: 'RUNNING',
+          outcome: null,
+          detail: 'started by hand',
+        },
+        { workflowId: expect.stringMatching(/^scheduled:/), scheduledAt: expect.any(String) },
+      ]);
+    const before = proxy.calls.get('ListWorkflowExecutions') ?? 0;
+    expect((await last())[siteId(queue)]).toMatchObject([{ workflowId: expect.stringMatching(/^scheduled:/) }]);
+    expect(proxy.calls.get('ListWorkflowExecutions')).toBe(before + 1);
+    await running.terminate();
+    await scheduled.terminate();
+    await expect
+      .poll(async () => (await last())[passId(queue)]?.[0])
+      .toMatchObject({ workflowId: running.workflowId, status: 'TERMINATED', outcome: null });
   });
 });
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { load } from '../config/config-folder.ts';
-import { publishSite } from '../tools/bundle/published-version.ts';
+import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 
 const page = readFileSync(new URL('../../docs/deployments.md', import.meta.url), 'utf8');
@@ -37,7 +37,7 @@ describe('docs/deployments.md', () => {
   });
 
   it('carries a version to an isolated host by the commands it shows', async () => {
-    const [domain, version] = ['docs.acme.example', '20261121T040200Z-3f9a2c1b8e7d'];
+    const [domain, version] = ['docs.acme.example', smallSiteVersion];
     const [connected, isolated] = [await tempFolder(), await tempFolder()];
     const { manifest } = await publishSite({ root: join(connected, 'data', 'bundles'), domain, version });
     const { contentDigest } = manifest;

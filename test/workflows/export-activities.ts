@@ -1,5 +1,5 @@
-import type { FetchBundleResult } from '../../src/activities/bundle-versions.ts';
 import type { JobReading, SitePlan } from '../../src/activities/export-jobs.ts';
+import type { FetchBundleResult } from '../../src/activities/fetch-bundle.ts';
 import type { Activities } from '../../src/activities/index.ts';
 import type { ExportInput, ExportParameters } from '../../src/model/export/site-export.ts';
 
@@ -28,6 +28,7 @@ export const bundle: FetchBundleResult & { ok: true } = {
   files: 9,
   archive: { sha256: 'cd'.repeat(32), bytes: 1_234, format: 'tar.gz' },
   contentDigest: digest,
+  seal: 'ef'.repeat(32),
   current: null,
   heldAt: null,
   waiting: null,

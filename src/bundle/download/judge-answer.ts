@@ -1,13 +1,6 @@
 import { readRetryAfter } from '../../model/budget/retry-after.ts';
+import type { Asked } from './asked.ts';
 import type { ObjectIdentity } from './resume-journal.ts';
-
-/** What a request asked the object store for. */
-export type Asked =
-  | { kind: 'whole' }
-  /** The first bytes of an object of which nothing is known yet. */
-  | { kind: 'opening'; end: number }
-  /** Bytes from `start` up to, not including, `end` of a known object. */
-  | { kind: 'range'; start: number; end: number; identity: ObjectIdentity };
 
 /** What to do with an answer of the object store. */
 export type Verdict =

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ByteSpan, ByteSpans } from './byte-spans.ts';
+import { type Asked, headersOf, spanOf } from './asked.ts';
+import { ByteSpans } from './byte-spans.ts';
 import { ArchiveTooLarge, DownloadFailed } from './download-errors.ts';
 import { Interrupted, interruption } from './interrupted.ts';
-import { type Asked, judgeAnswer, type Verdict } from './judge-answer.ts';
+import { judgeAnswer, type Verdict } from './judge-answer.ts';
 import { type LinkPolicy, LinkRefused } from './link-policy.ts';
 import { answerOf, discardBody, type LinkDispatchers, type ObjectResponse, requestObject } from './object-request.ts';
 import type { PartialFile } from './partial-file.ts';
@@ -293,17 +294,4 @@ export class ObjectTransfer {
   #tooLarge(): ArchiveTooLarge {
     return new ArchiveTooLarge(`the archive is larger than ${this.#context.maxBytes} bytes`);
   }
-}
-
-function spanOf(asked: Asked): ByteSpan {
-  if (asked.kind === 'range') return { start: asked.start, end: asked.end };
-  return { start: 0, end: asked.kind === 'opening' ? asked.end : Number.MAX_SAFE_INTEGER };
-}
-
-function headersOf(asked: Asked): Record<string, string> {
-  if (asked.kind === 'whole') return {};
-  if (asked.kind === 'opening') return { range: `bytes=0-${asked.end - 1}` };
-  const { start, end, identity } = asked;
-  const last = end === identity.total ? '' : `${end - 1}`;
-  return { range: `bytes=${start}-${last}`, 'if-match': identity.etag };
 }

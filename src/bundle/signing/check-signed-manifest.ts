@@ -1,19 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Reason } from '../../model/export/archive-facts.ts';
-import { contentDigest } from '../archive/content-digest.ts';
 import { printablePath } from '../rules/reason-list.ts';
 import type { SignatureRule } from '../rules/signature-rules.ts';
 import type { Manifest } from '../store/bundle-store.ts';
+import { contradictions } from '../store/manifest-contradictions.ts';
 import { manifestIn } from '../store/store-json.ts';
 import type { VerificationReport } from '../verification/verification-report.ts';
-import {
-  MinisignFormatError,
-  type PublicKey,
-  parseSignature,
-  type Signature,
-  signsComment,
-  signsContent,
-} from './minisign-format.ts';
+import { checkSignature } from './check-signature.ts';
+import type { PublicKey } from './minisign-format.ts';
 
 /** What a valid signature proves. */
 export interface SignedFacts {
@@ -31,6 +25,12 @@ export interface SignedManifest {
   signature: string | null;
 }
 
+/** What the manifest must be of, where that is known. */
+export interface Pinned {
+  domain?: string | undefined;
+  version?: string | undefined;
+}
+
 /**
  * Whether the archive of a report is the one whose manifest the key has signed. The signature is checked first: an
  * unsigned manifest is not even parsed.
@@ -39,45 +39,38 @@ export function checkSignedManifest(
   { manifest, signature }: SignedManifest,
   key: PublicKey,
   report: VerificationReport,
+  pinned: Pinned = {},
 ): SignatureVerdict {
   if (manifest === null) return refused('manifest-missing', 'there is no manifest beside the archive');
-  if (signature === null) return refused('signature-missing', 'there is no signature beside the manifest');
-  const found = signatureIn(signature);
-  if ('rule' in found) return { reasons: [found], signed: null };
-  const [rule, detail] = brokenBy(found, manifest, key);
-  if (rule !== null) return refused(rule, detail);
+  const checked = checkSignature(manifest, signature, key);
+  if ('broken' in checked) return refused(checked.broken.rule, checked.broken.detail);
+  const { keyId, trustedComment } = checked.valid;
   const signed = manifestIn(manifest.toString());
   if (signed === null) return refused('manifest-malformed', 'the signed file is no manifest of docferry');
-  const differences = differencesFrom(signed, report);
-  if (differences.length > 0) {
-    return { reasons: differences.map((difference) => reason('manifest-differs', difference)), signed: null };
-  }
+  const unexpected = unexpectedIn(signed, pinned).map((detail) => reason('manifest-unexpected', detail));
+  const differences = differencesFrom(signed, report).map((detail) => reason('manifest-differs', detail));
+  const reasons = [...unexpected, ...differences];
+  if (reasons.length > 0) return { reasons, signed: null };
   return {
     reasons: [],
     signed: {
-      keyId: found.keyId,
-      trustedComment: found.trustedComment,
+      keyId,
+      trustedComment,
       version: signed.version,
       domain: signed.source.domain,
     },
   };
 }
 
-function signatureIn(text: string): Signature | Reason {
-  try {
-    return parseSignature(text);
-  } catch (error) {
-    if (!(error instanceof MinisignFormatError)) throw error;
-    return reason('signature-malformed', error.message);
+function unexpectedIn({ version, source }: Manifest, pinned: Pinned): string[] {
+  const wrong: string[] = [];
+  if (pinned.domain !== undefined && source.domain !== pinned.domain) {
+    wrong.push(`the manifest is of ${source.domain}, not of ${pinned.domain}`);
   }
-}
-
-function brokenBy(found: Signature, manifest: Buffer, { id, key }: PublicKey): [SignatureRule, string] | [null, null] {
-  if (found.keyId !== id) return ['signature-key', `it was signed by key ${found.keyId}, not by ${id}`];
-  if (!found.prehashed) return ['signature-legacy', 'sign it again with minisign 0.10 or newer, without -l'];
-  if (!signsContent(found, manifest, key)) return ['signature-invalid', 'it is not the signature of this manifest'];
-  if (!signsComment(found, key)) return ['signature-invalid', 'its trusted comment was changed'];
-  return [null, null];
+  if (pinned.version !== undefined && version !== pinned.version) {
+    wrong.push(`the manifest is of version ${version}, not of ${pinned.version}`);
+  }
+  return wrong;
 }
 
 function differencesFrom(manifest: Manifest, report: VerificationReport): string[] {
@@ -87,9 +80,7 @@ function differencesFrom(manifest: Manifest, report: VerificationReport): string
     const [found, signed] = [report.archive[field], manifest.archive[field]];
     if (found !== signed) wrong.push(`${field} of the archive is ${found}, signed is ${signed}`);
   }
-  if (contentDigest(manifest.files) !== manifest.contentDigest) {
-    wrong.push('the files in the manifest do not have its content digest');
-  }
+  wrong.push(...contradictions(manifest.source.domain, manifest.version, manifest));
   // A refused archive has no content digest, and its own reasons.
   if (report.contentDigest === null) return wrong;
   if (report.contentDigest !== manifest.contentDigest) {

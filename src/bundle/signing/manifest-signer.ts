@@ -3,7 +3,7 @@ import { errorCode } from '../../files/error-code.ts';
 import { versionTime } from '../../model/export/version-name.ts';
 import type { Manifest } from '../store/bundle-store.ts';
 import { SigningKeyUnusable } from '../store/store-errors.ts';
-import { signatureText } from './minisign-format.ts';
+import { type PublicKey, publicKeyFor, signatureText } from './minisign-format.ts';
 import { readSecretKey, type SecretKey, SecretKeyError } from './secret-key.ts';
 
 export interface SigningSettings {
@@ -28,6 +28,11 @@ export class ManifestSigner {
   /** Throws `SigningKeyUnusable` when nothing could be signed. */
   async check(): Promise<void> {
     await this.#secretKey();
+  }
+
+  /** The key that verifies what is signed here. Throws `SigningKeyUnusable`. */
+  async publicKey(): Promise<PublicKey> {
+    return publicKeyFor(await this.#secretKey());
   }
 
   /** The `.minisig` of a manifest's text: the same for the same text and key. Throws `SigningKeyUnusable`. */

@@ -44,6 +44,11 @@ export function parsePublicKey(text: string): PublicKey {
   return { id: keyIdOf(bytes.subarray(2)), key: publicKeyOf(raw) };
 }
 
+/** The key that verifies what a secret key signs. @param idBytes the 8 bytes of the key's id */
+export function publicKeyFor({ idBytes, key }: { idBytes: Uint8Array; key: KeyObject }): PublicKey {
+  return { id: keyIdOf(idBytes), key: createPublicKey(key) };
+}
+
 /** The key object of the 32 bytes of an Ed25519 public key. */
 export function publicKeyOf(raw: Uint8Array): KeyObject {
   return createPublicKey({ key: Buffer.concat([publicKeyInfo, raw]), format: 'der', type: 'spki' });

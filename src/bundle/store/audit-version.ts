@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { versionTime } from '../../model/export/version-name.ts';
-import { contentDigest } from '../archive/content-digest.ts';
-import type { BundleStore, Manifest, StoredVersion } from './bundle-store.ts';
+import type { BundleStore, StoredVersion } from './bundle-store.ts';
+import { contradictions } from './manifest-contradictions.ts';
 import { VersionDamaged } from './store-errors.ts';
 import { manifestIn } from './store-json.ts';
 import { bundleName, manifestName, signatureName } from './store-layout.ts';
@@ -60,20 +59,6 @@ export async function auditVersion(
   }
   if (hash.digest('hex') !== manifest.archive.sha256) wrong.push(`${archive} is not the archive that was published`);
   return wrong.length === 0 ? verdict('good') : verdict('tampered', ...wrong);
-}
-
-/** Where a manifest contradicts itself or its place in the store. */
-function contradictions(domain: string, version: string, manifest: Manifest): string[] {
-  const wrong: string[] = [];
-  if (manifest.version !== version) wrong.push(`${manifestName} belongs to another version`);
-  if (manifest.source.domain !== domain) wrong.push(`${manifestName} belongs to another site`);
-  if (contentDigest(manifest.files) !== manifest.contentDigest) {
-    wrong.push(`the files in ${manifestName} do not have its content digest`);
-  }
-  if (versionTime(version) !== null && !version.endsWith(`-${manifest.contentDigest.slice(0, 12)}`)) {
-    wrong.push('its content digest is not the one in its name');
-  }
-  return wrong;
 }
 
 function printable(name: string): string {

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { ExplainedError } from '../../model/explained-error.ts';
 import type { ArchiveFacts } from '../../model/export/archive-facts.ts';
+import type { PublicKey } from '../signing/minisign-format.ts';
 import type { SiteHolds } from './site-holds.ts';
 
 /** `manifest.json` of a version (contracts.md "bundle store"). */
@@ -73,8 +74,12 @@ export interface BundleStore {
   saveStaged(stageId: string, manifest: StagedManifest, work?: Work): Promise<void>;
   /** Removes a staged download and its leftovers; does nothing when there is none. */
   discardStaged(stageId: string): Promise<void>;
-  /** Publishes the staged archive as `version`, whole or not at all, and signed if the store signs; may be repeated. */
-  publish(stageId: string, version: string): Promise<Manifest>;
+  /**
+   * Publishes the staged archive as `version`, whole or not at all, and signed if the store signs; may be repeated. What
+   * was staged must have the `seal` (`staged-seal.ts`) that it had when it was verified, and the copy that is published
+   * is hashed again. Throws `StagedChanged`, `VersionConflict`, `SigningKeyUnusable`.
+   */
+  publish(stageId: string, version: string, seal: string, work?: Work): Promise<Manifest>;
   /** Null when the domain has never published. */
   current(domain: string): Promise<Current | null>;
   /**
@@ -82,14 +87,14 @@ export interface BundleStore {
    * otherwise, and `SiteHeld` when the domain is held at another version. Does nothing when it points there already.
    */
   moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current>;
-  /** Throws `NoSuchVersion`. */
+  /** As it is stored; before it is acted upon, see `provenManifest`. Throws `NoSuchVersion`. */
   manifest(domain: string, version: string): Promise<Manifest>;
   /** Newest first. */
   versions(domain: string): Promise<PublishedVersion[]>;
   /** Runs `read` with a local path of the version's archive. Throws `NoSuchVersion`, `VersionDamaged`. */
   withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T>;
-  /** The immutable address of the version's archive under `publicUrl`. */
-  urlOf(domain: string, version: string): Promise<string>;
+  /** The immutable address of a version's archive under `publicUrl`. */
+  urlOf(domain: string, manifest: Manifest): string;
   /** The version that last rolled out to `target` successfully, or null. */
   rolledOut(domain: string, target: string): Promise<string | null>;
   /** From now on `prune` leaves the version alone until another is started for `target`. Throws `NoSuchVersion`. */
@@ -110,6 +115,8 @@ export interface BundleStore {
   inventory(domain: string): Promise<StoredVersion[]>;
   /** The content of a version's file, or a range of it; null when the file does not exist. */
   open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null>;
+  /** Key that must have signed the manifests, if the store signs; null otherwise. Throws `SigningKeyUnusable`. */
+  verificationKey(): Promise<PublicKey | null>;
   /** Whether versions can be published, and signed if the store signs. Throws `SigningKeyUnusable`. */
   checkWritable(): Promise<void>;
 }

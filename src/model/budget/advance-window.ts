@@ -1,5 +1,6 @@
 import { occupancyMs } from './occupied-slots.ts';
 import { recentSightings } from './other-clients.ts';
+import { presentPrograms } from './program-shares.ts';
 import { recentAttempts, recentTurns } from './remembered.ts';
 import { placeKeptMs } from './waiter-order.ts';
 import { probeDue, type WindowState } from './window-state.ts';
@@ -29,6 +30,7 @@ export function advance(before: WindowState, at: number): WindowState {
     throttledUntil: past(before.throttledUntil) ? null : before.throttledUntil,
     paused: past(before.paused?.until) ? null : before.paused,
     probe: isProbeLost(before, now) ? probeDue : before.probe,
+    programs: presentPrograms(before.programs, { leases, waiters }, isOccupied),
     throttles: kept(before.throttles, (moment) => moment + windowMs > now),
     sightings: recentSightings(before.sightings, now, windowMs),
   };

@@ -5,6 +5,7 @@ import { forecastFor } from './holder-forecast.ts';
 import { ownSeenAfter } from './installations.ts';
 import { capacityOf, freeMoments, latestReleases } from './occupied-slots.ts';
 import { leaseMs, maxLease, type PermitAnswer, type PermitAsk, type WaitReason } from './permits.ts';
+import { noteProgram, roomOf } from './program-shares.ts';
 import { attemptOf, withAttempt, withTurn } from './remembered.ts';
 import { spareFrom } from './spare-requests.ts';
 import { isAwaited, minWaitMs, type Place, placeOf, turnOf, type Waiter } from './waiter-order.ts';
@@ -27,10 +28,18 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   state.attempts = withAttempt(state, { holder: question.holder, at: Math.min(question.attemptAt, state.now) });
 
   state.ownSeenAt = ownSeenAfter(state, question.installation);
-  const claim = claimOf(state, question);
+  noteProgram(state, question);
+  const room = roomOf(state, question.holder);
+  const claim = claimOf(state, { ...question, wants: Math.min(question.wants, room.permits) });
   const place = placeOf(claim, state.waiters, rulesOf(state), leaseShared);
   const wait = (reason: WaitReason, until: number) => refuse(state, claim, place, { until, reason }, question);
   const blocked = blockedBy(state, question);
+  if (room.permits === 0) {
+    // It loses its place: what comes free before is not for it, so nothing must be kept for it.
+    state.waiters = state.waiters.filter((waiter) => waiter.holder !== claim.holder);
+    const until = Math.max(room.from, blocked?.until ?? 0);
+    return refuse(state, claim, place, { until, reason: 'share' }, { ...question, mayWait: false });
+  }
   if (blocked) return wait(blocked.reason, Math.max(blocked.until, servableAt(state, place, blocked)));
 
   if (claim.class === 'verify') {

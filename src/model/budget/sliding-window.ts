@@ -14,6 +14,7 @@ import { ownSeenAfter } from './installations.ts';
 import { expectedReleases, limitOf } from './occupied-slots.ts';
 import { addRefusal, correctSightings } from './other-clients.ts';
 import type { BudgetOverride, LeaseReport, WindowSettings } from './permits.ts';
+import { chargeProgram } from './program-shares.ts';
 import { refuseKey, throttle } from './window-blocks.ts';
 import { type Lease, probeDue, type WindowState, writtenBefore } from './window-state.ts';
 
@@ -87,6 +88,7 @@ function closeLease(state: WindowState, lease: Lease, { arrived, accepted, throt
   const latest = state.now + lease.arrivesBy - lease.useBy;
   const arrivals = used.map((moment, i) => Math.min(latest, Math.max(moment, lease.notBefore[i] ?? moment)));
   state.spent = withArrivals(state.spent, arrivals);
+  chargeProgram(state, lease.holder, arrivals);
   // The service may not have counted the request it refused.
   const counted = throttled ? arrivals.slice(0, -1) : arrivals;
   state.sightings = correctSightings(state.sightings, counted, state.settings.windowMs);

@@ -4,6 +4,7 @@ import { advance } from './advance-window.ts';
 import { capacityOf, expectedReleases, latestReleases } from './occupied-slots.ts';
 import { nextSightingExpiry } from './other-clients.ts';
 import { leaseMs } from './permits.ts';
+import { isProgram } from './program-shares.ts';
 import { spareFrom } from './spare-requests.ts';
 import {
   comeBackGraceMs,
@@ -87,7 +88,8 @@ function outlook(state: WindowState): Outlook {
   const waiters = inOrder(state.waiters, rules);
   const holders: string[] = [];
   const wake = (i: number, waiter: Waiter) => {
-    holders.push(waiter.holder);
+    // A program is no workflow: it comes when it was told, and keeps its place until then.
+    if (!isProgram(state, waiter.holder)) holders.push(waiter.holder);
     waiters[i] = { ...waiter, expectedAt: now };
   };
   const blockedUntil = blockedBy(state, null)?.until ?? now;

@@ -11,6 +11,7 @@ import {
 } from './occupied-slots.ts';
 import { requestsOfOthers } from './other-clients.ts';
 import type { WindowView } from './permits.ts';
+import { programViews } from './program-shares.ts';
 import { blockedBy } from './window-blocks.ts';
 import { active, type WindowState } from './window-state.ts';
 
@@ -48,6 +49,7 @@ export function viewOf(before: WindowState, at: number, forecasts = Number.POSIT
       expectedAt: waiter.expectedAt,
       forecast: i < forecasts ? forecastOf(waiter) : null,
     })),
+    programs: programViews(state),
     throttledInWindow: state.throttles.length,
     configuredAt: state.settings.configuredAt ?? null,
     ignored: state.ignored,

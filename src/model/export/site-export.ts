@@ -71,6 +71,8 @@ export interface ExportProgress {
   runningMs: number;
   /** How long the completed job took, as far as polls can tell. */
   jobMs?: number;
+  /** Signals that made no sense. */
+  ignored?: number;
 }
 
 /** Result of `exportSite` (contracts.md, `export start --wait`). */
@@ -150,6 +152,8 @@ export interface ExportState {
   /** Set while a version waits for approval. */
   approval: AwaitedApproval | null;
   rollouts: RolloutResult[];
+  /** Signals that made no sense. */
+  ignored: number;
 }
 
 /** Whether two requests are equal, the order of paths aside: equal requests are joined, others refused (E1). */

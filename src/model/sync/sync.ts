@@ -30,6 +30,8 @@ export interface SyncProgress {
 export interface CarriedSync extends SyncProgress {
   /** Failed tries of the next page. */
   tries: number;
+  /** Signals that made no sense. */
+  ignored?: number;
 }
 
 /** Result of `syncFeedback` (contracts.md, `feedback sync --wait`). */
@@ -55,4 +57,6 @@ export interface SyncState {
   waiting: { until: number; place: number; behind: string[]; reason: WaitReason } | null;
   /** When the pass is expected to be done; null when that is unknown. */
   forecast: Forecast | null;
+  /** Signals that made no sense. */
+  ignored: number;
 }

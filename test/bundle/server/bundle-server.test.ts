@@ -3,7 +3,9 @@ import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type BundleServer, type ServerSettings, startBundleServer } from '../../../src/bundle/server/bundle-server.ts';
+import type { StagedManifest } from '../../../src/bundle/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
+import { sealOf } from '../../../src/bundle/store/staged-seal.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 
@@ -20,14 +22,15 @@ async function serveVersion(options: Partial<ServerSettings> = {}) {
   const root = join(await tempFolder(), '.data', 'bundles');
   const store = await DirectoryBundleStore.open({ root, publicUrl: 'http://x' });
   await writeFile(await store.stagingFile('run-1'), bytes);
-  await store.saveStaged('run-1', {
+  const staged: StagedManifest = {
     contentDigest: 'c'.repeat(64),
     archive: { sha256: sha256(bytes), bytes: bytes.length, format: 'tar.gz' },
     pages: 0,
     files: [],
     source: { org: 'acme', domain: siteDomain, jobId: 'job_1' },
-  });
-  await store.publish('run-1', version);
+  };
+  await store.saveStaged('run-1', staged);
+  await store.publish('run-1', version, sealOf(staged));
   await store.moveCurrent(siteDomain, version, 0, new Date(0));
   const server = await startBundleServer({ root, port: 0, ...options });
   servers.push(server);

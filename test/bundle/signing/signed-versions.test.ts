@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startBundleServer } from '../../../src/bundle/server/bundle-server.ts';
 import { ManifestSigner } from '../../../src/bundle/signing/manifest-signer.ts';
 import { auditStore } from '../../../src/bundle/store/audit-store.ts';
+import { provenManifest } from '../../../src/bundle/store/proven-manifest.ts';
+import { VersionDamaged } from '../../../src/bundle/store/store-errors.ts';
 import { versionName } from '../../../src/model/export/version-name.ts';
-import { filesOf, publish, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
+import { filesOf, publish, sealOfStaged, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends } from '../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 import { Minisign, minisignProgram } from '../../tools/servers/minisign.ts';
@@ -88,17 +90,54 @@ for (const backend of backends) {
         await rm(minisign.at('mine.key'));
         await expect(store.checkWritable()).rejects.toMatchObject({ name: 'SigningKeyUnusable' });
         await stage(store, 'run-1');
-        await expect(store.publish('run-1', first)).rejects.toThrow(
+        await expect(store.publish('run-1', first, sealOfStaged())).rejects.toThrow(
           /signing key .*mine\.key cannot be read \(ENOENT\)/,
         );
         expect(await store.versions(siteDomain)).toEqual([]);
         expect((await files()).filter((path) => path.endsWith('manifest.json'))).toEqual([]);
         await minisign.write('mine.key', key);
         await store.checkWritable();
-        await store.publish('run-1', first);
+        await store.publish('run-1', first, sealOfStaged());
         expect((await files()).filter((path) => path.endsWith('.minisig'))).toEqual([
           at(first, 'manifest.json.minisig'),
         ]);
+      });
+
+      it('are used only with a signature of the key, over these bytes (E10)', async () => {
+        const { open, read, write, remove } = await backend.scene();
+        const [{ signer }, stranger] = [await keys(), await keys()];
+        const store = await open(signer);
+        const [older, newer] = [named(21, 'one'), named(22, 'two')];
+        for (const [version, content] of [
+          [older, 'one'],
+          [newer, 'two'],
+        ] as const) {
+          await publish(store, version, content);
+        }
+        const manifest = await provenManifest(store, siteDomain, older);
+        const [text, signature] = [
+          (await read(at(older, 'manifest.json'))).toString(),
+          await read(at(older, 'manifest.json.minisig')),
+        ];
+        const problem = async () => {
+          const failure = await provenManifest(store, siteDomain, older).catch((error: unknown) => error);
+          return failure instanceof VersionDamaged ? failure.message : 'used';
+        };
+
+        // The number of pages is in no digest.
+        await write(at(older, 'manifest.json'), text.replace('"pages": 1', '"pages": 7'));
+        expect(await problem()).toContain('it is not the signature of this manifest');
+        await write(at(older, 'manifest.json'), text);
+        await write(at(older, 'manifest.json.minisig'), await read(at(newer, 'manifest.json.minisig')));
+        expect(await problem()).toContain('it is not the signature of this manifest');
+        await write(at(older, 'manifest.json.minisig'), await stranger.signer.sign(text, manifest));
+        expect(await problem()).toContain('it was signed by key');
+        await remove(at(older, 'manifest.json.minisig'));
+        expect(await problem()).toContain('there is no signature beside the manifest (publish it again');
+        // Where no signature is configured, none is needed.
+        expect(await provenManifest(await open(), siteDomain, older)).toEqual(manifest);
+        await write(at(older, 'manifest.json.minisig'), signature);
+        expect(await provenManifest(store, siteDomain, older)).toEqual(manifest);
       });
 
       it('have the signature of the current key even where a publisher with another key died before the manifest', async () => {

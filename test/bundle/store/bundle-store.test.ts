@@ -1,8 +1,11 @@
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NoSuchVersion, PointerMoved } from '../../../src/bundle/store/bundle-store.ts';
+import { NoSuchVersion, PointerMoved, type StagedManifest } from '../../../src/bundle/store/bundle-store.ts';
+import { sealOf } from '../../../src/bundle/store/staged-seal.ts';
+import { StagedChanged } from '../../../src/bundle/store/store-errors.ts';
+import { toJson } from '../../../src/bundle/store/store-json.ts';
 import { sha256 } from '../../tools/bundle/object-server.ts';
-import { publish, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
+import { filesOf, publish, sealOfStaged, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends, type StoreScene } from '../../tools/bundle/store-backends.ts';
 
 const v1 = '20261121T040200Z-aaaaaaaaaaaa';
@@ -19,7 +22,7 @@ for (const backend of backends) {
     it('publishes a staged archive in the documented layout', async () => {
       const { store, files, read } = await backend.scene();
       const staged = await stage(store, 'run-1');
-      const manifest = await store.publish('run-1', v1);
+      const manifest = await store.publish('run-1', v1, sealOfStaged());
       await store.discardStaged('run-1');
       const current = await store.moveCurrent(siteDomain, v1, 0, now);
 
@@ -42,7 +45,7 @@ for (const backend of backends) {
         epoch: 1,
       });
       expect(await store.withArchive(siteDomain, v1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
-      expect(await store.urlOf(siteDomain, v1)).toBe(`http://localhost:8090/${folder}/bundle.tar.gz`);
+      expect(store.urlOf(siteDomain, manifest)).toBe(`http://localhost:8090/${folder}/bundle.tar.gz`);
       expect(await store.domains()).toEqual([siteDomain]);
     });
 
@@ -71,7 +74,7 @@ for (const backend of backends) {
       const { store, open } = await backend.scene();
       const staged = await stage(store, 'run-1');
       const other = await open();
-      expect(await other.publish('run-1', v1)).toEqual({ version: v1, ...staged });
+      expect(await other.publish('run-1', v1, sealOfStaged())).toEqual({ version: v1, ...staged });
       await other.discardStaged('run-1');
       expect(await store.manifest(siteDomain, v1)).toEqual({ version: v1, ...staged });
     });
@@ -81,10 +84,12 @@ for (const backend of backends) {
       await stage(store, 'run-1');
       await stage(store, 'run-2');
       await stage(store, 'run-3', 'other bytes');
-      const manifest = await store.publish('run-1', v1);
-      expect(await store.publish('run-1', v1)).toEqual(manifest);
-      expect(await store.publish('run-2', v1)).toEqual(manifest);
-      await expect(store.publish('run-3', v1)).rejects.toMatchObject({ name: 'VersionConflict' });
+      const manifest = await store.publish('run-1', v1, sealOfStaged());
+      expect(await store.publish('run-1', v1, sealOfStaged())).toEqual(manifest);
+      expect(await store.publish('run-2', v1, sealOfStaged())).toEqual(manifest);
+      await expect(store.publish('run-3', v1, sealOfStaged('other bytes'))).rejects.toMatchObject({
+        name: 'VersionConflict',
+      });
       expect(await store.withArchive(siteDomain, v1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
     });
 
@@ -96,7 +101,7 @@ for (const backend of backends) {
         await write(`${siteDomain}/versions/${v1}/bundle.tar.gz`, 'archive bytes');
         expect(await store.versions(siteDomain)).toEqual([]);
         await expect(store.manifest(siteDomain, v1)).rejects.toBeInstanceOf(NoSuchVersion);
-        await store.publish('run-1', v1);
+        await store.publish('run-1', v1, sealOfStaged());
         expect(await store.versions(siteDomain)).toHaveLength(1);
       },
     );
@@ -105,7 +110,9 @@ for (const backend of backends) {
       const { store, open, read, unfinished } = await backend.scene();
       const contents = Array.from({ length: 6 }, (_, n) => `content ${n}`);
       await Promise.all(contents.map((content, n) => stage(store, `run-${n}`, content)));
-      const results = await Promise.allSettled(contents.map(async (_, n) => (await open()).publish(`run-${n}`, v1)));
+      const results = await Promise.allSettled(
+        contents.map(async (_, n) => (await open()).publish(`run-${n}`, v1, sealOfStaged(`content ${n}`))),
+      );
       const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
       expect(won).toHaveLength(1);
       expect(sha256(await read(`${siteDomain}/versions/${v1}/bundle.tar.gz`))).toBe(won[0]?.archive.sha256);
@@ -121,8 +128,9 @@ for (const backend of backends) {
         const file = await store.stagingFile('run-1');
         await writeFile(file, 'archive bytes');
         await spoil(file);
-        await store.saveStaged('run-1', stagedManifest('archive bytes'));
-        await store.publish('run-1', v1);
+        const staged = stagedManifest('archive bytes');
+        await store.saveStaged('run-1', staged);
+        await store.publish('run-1', v1, sealOf(staged));
       };
       const spoilt = [
         (file: string) => appendFile(file, 'x'),
@@ -130,10 +138,45 @@ for (const backend of backends) {
         (file: string) => rm(file),
       ];
       for (const spoil of spoilt) await expect(attempt(spoil)).rejects.toMatchObject({ name: 'StagedChanged' });
-      await expect(store.publish('run-2', v1)).rejects.toMatchObject({ name: 'StagedChanged' });
+      await expect(store.publish('run-2', v1, sealOfStaged())).rejects.toMatchObject({ name: 'StagedChanged' });
       expect(await store.versions(siteDomain)).toEqual([]);
       expect((await files()).filter((path) => path.startsWith(siteDomain))).toEqual([]);
       expect(await unfinished()).toBe(0);
+    });
+
+    it('publishes nothing but what was verified: a record or an archive planted in the staging area is refused (E10)', async () => {
+      const { store, open, files, read, write, unfinished } = await backend.scene();
+      const staged = await stage(store, 'run-1');
+      const record = '.staging/run-1/staged.json';
+      const written = (await read(record)).toString();
+      const other = { ...stagedManifest('OTHER  BYTES!', filesOf('other')) };
+      const plant = (manifest: StagedManifest) => write(record, toJson(manifest));
+      const archive = backend.kind === 'directory' ? 'archive' : staged.archive.sha256;
+      const planted: [string, () => Promise<void>][] = [
+        ['another list of files', () => plant({ ...staged, files: other.files })],
+        ['another content', () => plant({ ...staged, files: other.files, contentDigest: other.contentDigest })],
+        ['another number of pages', () => plant({ ...staged, pages: 7 })],
+        ['the size of a file', () => plant({ ...staged, files: staged.files.map((file) => ({ ...file, bytes: 9 })) })],
+        ['another job', () => plant({ ...staged, source: { ...staged.source, jobId: 'job_2' } })],
+        ['another site', () => plant({ ...staged, source: { ...staged.source, domain: 'docs.other.example' } })],
+        ['no record', () => write(record, '{}')],
+        ['another archive', () => write(`.staging/run-1/${archive}`, 'ARCHIVE BYTES')],
+      ];
+      const refused: string[] = [];
+      for (const [index, [what, change]] of planted.entries()) {
+        await change();
+        const publishing = (await open()).publish('run-1', versionAt(index), sealOf(staged));
+        const failure = await publishing.catch((error: unknown) => error);
+        if (failure instanceof StagedChanged) refused.push(what);
+        await write(record, written);
+      }
+      expect(refused).toEqual(planted.map(([what]) => what));
+      expect((await files()).filter((path) => !path.startsWith('.staging/'))).toEqual([]);
+      expect(await unfinished()).toBe(0);
+      // The version's name is free for the archive that was verified.
+      await stage(store, 'run-2');
+      const last = versionAt(planted.length - 1);
+      expect(await store.publish('run-2', last, sealOf(staged))).toEqual({ version: last, ...staged });
     });
 
     it('lists whole versions only, newest first (P6)', async () => {
@@ -191,7 +234,7 @@ for (const backend of backends) {
       const { store, open } = await backend.scene();
       await stage(store, 'run-1');
       const versions = Array.from({ length: 8 }, (_, n) => versionAt(n + 1));
-      for (const version of versions) await store.publish('run-1', version);
+      for (const version of versions) await store.publish('run-1', version, sealOfStaged());
       const results = await Promise.allSettled(
         versions.map(async (version) => (await open()).moveCurrent(siteDomain, version, 0, now)),
       );
@@ -241,7 +284,7 @@ for (const backend of backends) {
         const scene = await backend.scene();
         await stage(scene.store, 'run-1');
         const versions = Array.from({ length: count }, (_, n) => versionAt(n + 1));
-        for (const version of versions) await scene.store.publish('run-1', version);
+        for (const version of versions) await scene.store.publish('run-1', version, sealOfStaged());
         await scene.store.discardStaged('run-1');
         const left = async () => (await scene.store.inventory(siteDomain)).map(({ version }) => version).sort();
         return { ...scene, versions, left };

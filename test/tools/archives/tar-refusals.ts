@@ -25,6 +25,7 @@ export const tarRefusals: readonly Refusal[] = [
     ['a time that no date can be', tar({ name: 'x', change: field(136, '\x80\0\0\0\0\x1a\0\x10') })],
     ['an owner beyond 32 bits', tar({ name: 'x', change: field(108, '\x80\0g\0;\x9a\xca\0') })],
     ['an owner in base 256 that octal could hold', tar({ name: 'x', change: field(108, '\x80\0\0\0\0\0\0\x01') })],
+    ['a device number in base 256', tar({ name: 'x', change: field(337, '\x80\0\0\0\0\xe5\0\x01') })],
     ['a long name that names a target', tar({ ...long('a.html\0'), change: field(157, 'x') }, page)],
     ['bytes behind the NUL of a link name', tar({ name: 'x', change: field(200, 'hidden') })],
     ['bytes behind the NUL of a name', tar({ name: 'x', change: field(50, 'hidden') })],

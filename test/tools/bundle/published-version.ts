@@ -1,10 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import type { Manifest } from '../../../src/bundle/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
+import { sealOf } from '../../../src/bundle/store/staged-seal.ts';
 import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
 import { smallSite, tarGz } from './build-archive.ts';
 
 const limits = { maxBytes: 1_000_000, maxFiles: 1000, maxRatio: 1000 };
+
+/** A version of `smallSite`, named by its content digest. */
+export const smallSiteVersion = '20261121T040200Z-d8b991f59c48';
 
 export interface Wanted {
   root: string;
@@ -22,6 +26,7 @@ export async function publishSite(wanted: Wanted): Promise<{ store: DirectoryBun
   const { archive, contentDigest, pages, entries: files } = await verifyArchive(staged, { limits });
   if (!archive || !contentDigest) throw new Error('the archive of the test is refused');
   const source = { org: 'acme', domain, jobId: 'job_1' };
-  await store.saveStaged('stage', { archive, contentDigest, pages, files, source });
-  return { store, manifest: await store.publish('stage', version) };
+  const found = { archive, contentDigest, pages, files, source };
+  await store.saveStaged('stage', found);
+  return { store, manifest: await store.publish('stage', version, sealOf(found)) };
 }

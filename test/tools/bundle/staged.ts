@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { BundleStore, StagedManifest } from '../../../src/bundle/store/bundle-store.ts';
+import { sealOf } from '../../../src/bundle/store/staged-seal.ts';
 import { sha256 } from './object-server.ts';
 
 export const siteDomain = 'docs.acme.example';
@@ -24,19 +25,31 @@ export function filesOf(text: string): StagedManifest['files'] {
   return [{ path: 'index.html', bytes: text.length, sha256: sha256(Buffer.from(text)) }];
 }
 
+const usualContent = 'archive bytes';
+
+/** What `stage` records. */
+function recordOf(content: string | Buffer): StagedManifest {
+  return stagedManifest(content, filesOf(Buffer.from(content).toString('latin1', 0, 100)));
+}
+
+/** The seal of what `stage` records. */
+export function sealOfStaged(content: string | Buffer = usualContent): string {
+  return sealOf(recordOf(content));
+}
+
 /** Stages bytes in the store as if they had been verified. */
-export async function stage(store: BundleStore, stageId: string, content: string | Buffer = 'archive bytes') {
-  const manifest = stagedManifest(content, filesOf(Buffer.from(content).toString('latin1', 0, 100)));
+export async function stage(store: BundleStore, stageId: string, content: string | Buffer = usualContent) {
+  const manifest = recordOf(content);
   await writeFile(await store.stagingFile(stageId), content);
   await store.saveStaged(stageId, manifest);
   return manifest;
 }
 
 /** Publishes bytes as a version, as an export does. */
-export async function publish(store: BundleStore, version: string, content: string | Buffer = 'archive bytes') {
+export async function publish(store: BundleStore, version: string, content: string | Buffer = usualContent) {
   const stageId = `run-of-${version}`;
-  await stage(store, stageId, content);
-  const manifest = await store.publish(stageId, version);
+  const staged = await stage(store, stageId, content);
+  const manifest = await store.publish(stageId, version, sealOf(staged));
   await store.discardStaged(stageId);
   return manifest;
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PartialFile } from '../../../src/bundle/download/partial-file.ts';
 import { type BundleStore, NoSuchVersion, PointerMoved } from '../../../src/bundle/store/bundle-store.ts';
+import { sealOf } from '../../../src/bundle/store/staged-seal.ts';
 import { changing, VersionConflict } from '../../../src/bundle/store/store-errors.ts';
 import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
 import type { BundlePlaceConfig } from '../../../src/config/config.ts';
@@ -46,10 +47,11 @@ export async function publishOnce({ store, site, archive, stageId, at }: Publica
   if (!report.ok || !report.archive || !report.contentDigest) throw new Error('the archive is refused');
   const { archive: facts, contentDigest, pages, entries: files } = report;
   const source = { org: 'acme', domain: siteDomain, jobId: stageId };
-  await bundles.saveStaged(stageId, { archive: facts, contentDigest, pages, files, source });
+  const found = { contentDigest, archive: facts, pages, files, source };
+  await bundles.saveStaged(stageId, found);
   const version = versionName(at, contentDigest);
   try {
-    await bundles.publish(stageId, version);
+    await bundles.publish(stageId, version, sealOf(found));
     await bundles.moveCurrent(siteDomain, version, epoch, new Date(at));
     await bundles.prune(siteDomain, kept);
     await bundles.removeAbandoned(new Date());

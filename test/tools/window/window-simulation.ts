@@ -55,6 +55,7 @@ export function simulate(
   const events: { at: number; run: () => void }[] = [];
   let state = start;
   let now = start.now;
+  let steps = 0;
   const schedule = (at: number, run: () => void) => {
     const later = events.findIndex((event) => event.at > at);
     events.splice(later < 0 ? events.length : later, 0, { at, run });
@@ -138,6 +139,7 @@ export function simulate(
   }
   for (let event = events.shift(); event !== undefined && event.at <= until; event = events.shift()) {
     now = event.at;
+    if (steps++ > 20000) { console.log(now, JSON.stringify({...state, spent: state.spent.length}), nextChange(state)); if (steps > 20010) throw new Error('steps'); }
     event.run();
   }
   return happened;

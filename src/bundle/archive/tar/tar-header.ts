@@ -68,8 +68,10 @@ export function parseTarHeader(block: Buffer): TarHeader {
   }
   // Octal reaches the year 2242; npm fails on times far beyond that.
   if (parseOctal(block.subarray(...timeField)) === null) throw headerFault(name, 'the time is not an octal number');
+  // 7-Zip takes a header whose device numbers are in base 256 for no header, and goes on behind it.
   for (const [what, field] of Object.entries(deviceNumbers)) {
-    if (!isZero(block.subarray(...field))) numberOf(block, field, name, what);
+    const number = block.subarray(...field);
+    if (!isZero(number) && parseOctal(number) === null) throw headerFault(name, `the ${what} is not an octal number`);
   }
   textOf(block, ...userNameField);
   textOf(block, ...groupNameField);

@@ -7,6 +7,7 @@ import { ifMissing, readIfExists, readIfExistsSync } from '../../../files/if-mis
 import { flushPath, replaceFile, replaceFileSync, tempName } from '../../../files/replace-file.ts';
 import { versionTime } from '../../../model/export/version-name.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
+import type { PublicKey } from '../../signing/minisign-format.ts';
 import { removeAbandonedDownloads, removeAbandonedTemps } from '../abandoned-files.ts';
 import {
   type BundleStore,
@@ -21,8 +22,9 @@ import {
 } from '../bundle-store.ts';
 import { requireSameContent } from '../require-same-content.ts';
 import { requireNotHeldElsewhere, type SiteHolds } from '../site-holds.ts';
+import { sealedManifest } from '../staged-seal.ts';
 import { changing, StagedChanged } from '../store-errors.ts';
-import { parseCurrent, parseIdentity, parseStaged, toJson } from '../store-json.ts';
+import { parseCurrent, parseIdentity, toJson } from '../store-json.ts';
 import {
   bundleName,
   currentPath,
@@ -103,19 +105,17 @@ export class DirectoryBundleStore implements BundleStore {
     await changing(this.#root, () => rm(this.#staging(stageId), { recursive: true, force: true }));
   }
 
-  /** Throws `StagedChanged`, `VersionConflict`, `StoreNotWritable`, `SigningKeyUnusable`. */
-  async publish(stageId: string, version: string): Promise<Manifest> {
+  async publish(stageId: string, version: string, seal: string): Promise<Manifest> {
     storeName('version', version);
-    const staged = await this.#readStaged(stageId);
+    const staged = await this.#readStaged(stageId, seal);
     const manifest: Manifest = { version, ...staged };
     const { domain } = staged.source;
     const published = await readVersionFolder(this.#versionFolder(domain, version));
     if (published) return requireSameContent(published, manifest);
     const building = tempName(join(this.#staging(stageId), 'version'));
     const folder = this.#versionFolder(domain, version);
-    const signature = (await this.#signer?.sign(toJson(manifest), manifest)) ?? null;
-    const places = { building, folder, signature };
-    await changing(this.#root, () => putVersionFolder(this.#archive(stageId), manifest, places));
+    const places = { building, folder };
+    await changing(this.#root, () => putVersionFolder(this.#archive(stageId), manifest, places, this.#signer));
     return requireSameContent(await readVersionFolder(folder), manifest);
   }
 
@@ -167,8 +167,12 @@ export class DirectoryBundleStore implements BundleStore {
     return read(await this.archivePath(domain, version));
   }
 
-  async urlOf(domain: string, version: string): Promise<string> {
-    return publishedAddress(this.#publicUrl, domain, await this.manifest(domain, version));
+  urlOf(domain: string, manifest: Manifest): string {
+    return publishedAddress(this.#publicUrl, domain, manifest);
+  }
+
+  async verificationKey(): Promise<PublicKey | null> {
+    return (await this.#signer?.publicKey()) ?? null;
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
@@ -235,10 +239,10 @@ export class DirectoryBundleStore implements BundleStore {
     });
   }
 
-  async #readStaged(stageId: string): Promise<StagedManifest> {
+  async #readStaged(stageId: string, seal: string): Promise<StagedManifest> {
     const text = await readIfExists(join(this.#staging(stageId), 'staged.json'));
     if (text === null) throw new StagedChanged(`nothing verified is staged as ${stageId}`);
-    return parseStaged(text);
+    return sealedManifest(text, seal);
   }
 
   async #describe(domain: string, manifest: Manifest): Promise<PublishedVersion> {

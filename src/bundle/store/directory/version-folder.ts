@@ -6,6 +6,7 @@ import { hashFile } from '../../../files/hash-file.ts';
 import { readIfExists, sizeIfExists } from '../../../files/if-missing.ts';
 import { placeFolder } from '../../../files/place-folder.ts';
 import { flushPath, replaceFile } from '../../../files/replace-file.ts';
+import type { ManifestSigner } from '../../signing/manifest-signer.ts';
 import type { Manifest } from '../bundle-store.ts';
 import { StagedChanged } from '../store-errors.ts';
 import { parseManifest, toJson } from '../store-json.ts';
@@ -21,13 +22,14 @@ export async function readVersionFolder(folder: string): Promise<Manifest | null
 
 /**
  * Builds a version's folder at `building` and renames it to `folder`. Where another publisher was quicker, its folder
- * stays: the caller compares the contents. The archive is copied (a clone where the file system can) and hashed again,
- * because an earlier attempt that was presumed dead may still have the staged file open.
+ * stays: the caller compares the contents. The archive is copied (a clone where the file system can) and hashed again
+ * before anything is signed, because an earlier attempt that was presumed dead may still have the staged file open.
  */
 export async function putVersionFolder(
   archive: string,
   manifest: Manifest,
-  { building, folder, signature }: { building: string; folder: string; signature: string | null },
+  { building, folder }: { building: string; folder: string },
+  signer: ManifestSigner | null,
 ): Promise<void> {
   try {
     await mkdir(building);
@@ -39,8 +41,9 @@ export async function putVersionFolder(
       throw new StagedChanged('the staged archive is not the one that was verified');
     }
     await flushPath(copy);
-    await replaceFile(join(building, manifestName), toJson(manifest));
-    if (signature !== null) await replaceFile(join(building, signatureName), signature);
+    const text = toJson(manifest);
+    await replaceFile(join(building, manifestName), text);
+    if (signer) await replaceFile(join(building, signatureName), await signer.sign(text, manifest));
     await mkdir(dirname(folder), { recursive: true });
     await placeFolder(building, folder);
   } finally {

@@ -22,18 +22,22 @@ export function archivePath(manifest: Manifest): string {
 }
 
 /**
- * Copies a staged archive to its version's place, unless that has it already. Throws `StagedChanged`, `VersionConflict` and
- * what `S3Bucket` throws.
+ * Copies a staged archive to its version's place, unless that has it already, and hashes what is there then: the copy is
+ * made within the object store, which does not know what was verified. Throws `StagedChanged`, `VersionConflict` and what
+ * `S3Bucket` throws.
  */
-export async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest): Promise<void> {
+export async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, work: Work): Promise<void> {
   const { sha256, bytes, format } = manifest.archive;
   const staged = await bucket.stat(from);
   if (staged === null) throw new StagedChanged('the staged archive is gone');
   const to = archivePath(manifest);
-  if (await copyIfAbsent(bucket, { path: from, ...staged }, to, immutable(contentTypes[format]))) return;
-  // Another publisher, or an earlier attempt of this one, was quicker: what it left must be the same.
+  const copied = await copyIfAbsent(bucket, { path: from, ...staged }, to, immutable(contentTypes[format]));
   const there = await bucket.stat(to);
-  if (there?.bytes !== bytes || (await sha256Of(bucket, to, there)) !== sha256) requireSameContent(null, manifest);
+  if (there?.bytes === bytes && (await sha256Of(bucket, to, there, work)) === sha256) return;
+  // Another publisher, or an earlier attempt of this one, was quicker, and left something else.
+  if (!copied) requireSameContent(null, manifest);
+  await bucket.remove(to);
+  throw new StagedChanged('the staged archive is not the one that was verified');
 }
 
 /**
@@ -58,8 +62,13 @@ export async function downloadArchive(bucket: S3Bucket, manifest: Manifest, file
   }
 }
 
-async function sha256Of(bucket: S3Bucket, path: string, object: { bytes: number; etag: string }): Promise<string> {
+async function sha256Of(
+  bucket: S3Bucket,
+  path: string,
+  object: { bytes: number; etag: string },
+  work: Work,
+): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of readS3Object(bucket, path, object)) hash.update(chunk);
+  for await (const chunk of readS3Object(bucket, path, object, work)) hash.update(chunk);
   return hash.digest('hex');
 }

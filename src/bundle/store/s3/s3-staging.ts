@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import { sizeIfExists } from '../../../files/if-missing.ts';
 import { abandonedAfterMs, removeAbandonedDownloads } from '../abandoned-files.ts';
 import type { StagedManifest, Work } from '../bundle-store.ts';
+import { sealedManifest } from '../staged-seal.ts';
 import { changing, StagedChanged } from '../store-errors.ts';
-import { parseStaged, toJson } from '../store-json.ts';
+import { toJson } from '../store-json.ts';
 import { stagingPath, stagingRoot } from '../store-layout.ts';
 import { storeName } from '../store-names.ts';
 import type { S3Bucket } from './s3-bucket.ts';
@@ -57,10 +58,10 @@ export class S3Staging {
   }
 
   /** What was saved, and where. Throws `StagedChanged`. */
-  async saved(stageId: string): Promise<{ manifest: StagedManifest; path: string }> {
+  async saved(stageId: string, seal: string): Promise<{ manifest: StagedManifest; path: string }> {
     const found = await this.#bucket.read(manifestPath(stageId));
     if (found === null) throw new StagedChanged(`nothing verified is staged as ${stageId}`);
-    const manifest = parseStaged(found.text);
+    const manifest = sealedManifest(found.text, seal);
     return { manifest, path: archivePath(stageId, manifest) };
   }
 

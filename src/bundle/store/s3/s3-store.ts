@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { versionTime } from '../../../model/export/version-name.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
+import type { PublicKey } from '../../signing/minisign-format.ts';
 import {
   type BundleStore,
   type ByteRange,
@@ -100,15 +101,14 @@ export class S3BundleStore implements BundleStore {
     return this.#staging.discard(stageId);
   }
 
-  /** Throws `StagedChanged`, `VersionConflict`, `SigningKeyUnusable`. */
-  async publish(stageId: string, version: string): Promise<Manifest> {
+  async publish(stageId: string, version: string, seal: string, work: Work = {}): Promise<Manifest> {
     storeName('version', version);
-    const { manifest: staged, path } = await this.#staging.saved(stageId);
+    const { manifest: staged, path } = await this.#staging.saved(stageId, seal);
     const manifest: Manifest = { version, ...staged };
     const { domain } = manifest.source;
     const published = await this.#bucket.read(manifestPath(domain, version));
     if (published !== null) return requireSameContent(parseManifest(published.text), manifest);
-    await putArchive(this.#bucket, path, manifest);
+    await putArchive(this.#bucket, path, manifest, work);
     const text = toJson(manifest);
     const signature = await this.#signer?.sign(text, manifest);
     if (signature !== undefined) {
@@ -168,8 +168,12 @@ export class S3BundleStore implements BundleStore {
     }
   }
 
-  async urlOf(domain: string, version: string): Promise<string> {
-    return publishedAddress(this.#publicUrl, domain, await this.manifest(domain, version));
+  urlOf(domain: string, manifest: Manifest): string {
+    return publishedAddress(this.#publicUrl, domain, manifest);
+  }
+
+  async verificationKey(): Promise<PublicKey | null> {
+    return (await this.#signer?.publicKey()) ?? null;
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {

@@ -20,6 +20,8 @@ interface VerifyFlags extends RenderFlags {
   explain?: boolean;
   signature?: string;
   manifest?: string;
+  domain?: string;
+  siteVersion?: string;
 }
 
 type Signed = SignatureVerdict['signed'];
@@ -61,14 +63,18 @@ export default async function verifyFile(context: CommandContext, file: string, 
 }
 
 /** What `--signature` asks for; read before the archive, so that a wrong key fails at once. */
-async function signingOf({ cwd }: CommandContext, archive: string, { signature, manifest }: VerifyFlags) {
+async function signingOf({ cwd }: CommandContext, archive: string, flags: VerifyFlags) {
+  const { signature, manifest, domain, siteVersion: version } = flags;
   if (signature === undefined) {
-    if (manifest !== undefined) throw usageFailure('--manifest needs --signature');
+    const needing = { '--manifest': manifest, '--domain': domain, '--site-version': version };
+    for (const [flag, value] of Object.entries(needing)) {
+      if (value !== undefined) throw usageFailure(`${flag} needs --signature`);
+    }
     return null;
   }
   const key = await namedPublicKey(cwd, signature);
   const signed = await signedManifestOf(cwd, archive, manifest);
-  return { check: (report: VerificationReport) => checkSignedManifest(signed, key, report) };
+  return { check: (report: VerificationReport) => checkSignedManifest(signed, key, report, { domain, version }) };
 }
 
 type Explained = { rule: string } & RuleText;

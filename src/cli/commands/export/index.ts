@@ -82,6 +82,8 @@ export function addExportCommands(program: Command, call: CallHandler): void {
       '--manifest <file>',
       'with --signature: the manifest, its .minisig beside it; default: manifest.json beside the archive',
     )
+    .option('--domain <domain>', 'with --signature: the site that the manifest must be of')
+    .option('--site-version <version>', 'with --signature: the version that the manifest must be of')
     .option('--render <pages>', 'also open this many sampled pages in Chromium, without network')
     .option('--browser <file>', 'with --render: program of the browser; default: one found on this machine')
     .option('--no-browser-sandbox', "with --render: turn off the browser's own sandbox, as in most containers")

@@ -5,6 +5,7 @@ import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findProject } from '../../input/find-configured.ts';
 import { requireRunning } from '../../temporal/running-workflow.ts';
 import { withTemporal } from '../../temporal/session.ts';
+import { projectTitle } from '../../terminal/text.ts';
 
 export default async function cancelPass(
   context: CommandContext,
@@ -18,7 +19,10 @@ export default async function cancelPass(
     const { runId } = await requireRunning(handle, `${pass} of ${project.id}`);
     await handle.cancel();
     const document = { workflowId: handle.workflowId, runId, org, project: project.id, pass, cancelRequested: true };
-    context.output.result(document, `cancelling the ${pass} of ${project.id}`);
+    context.output.result(
+      document,
+      `cancelling the ${pass} of ${projectTitle({ project: project.id, name: project.name })}`,
+    );
     return exitCodes.done;
   });
 }

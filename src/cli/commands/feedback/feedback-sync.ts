@@ -16,6 +16,7 @@ import { describeWorkflow } from '../../temporal/running-workflow.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import { waitShowing } from '../../temporal/waiting.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
+import { projectTitle } from '../../terminal/text.ts';
 import { planDocument, planText } from './feedback-plan.ts';
 import { syncStep } from './sync-step.ts';
 import { syncResultText } from './sync-text.ts';
@@ -33,6 +34,7 @@ export default async function syncFeedback(context: CommandContext, name: string
   const timeoutMs = waitTimeout(flags);
   const config = await loadContextConfig(context);
   const { org, project } = findProject(config, name);
+  const title = projectTitle({ project: project.id, name: project.name });
   if (flags.plan) return plan(context, config, { org, project: project.id }, flags);
   const { output } = context;
   return withTemporal(config, async (session) => {
@@ -45,7 +47,7 @@ export default async function syncFeedback(context: CommandContext, name: string
     const interrupt = flags.wait ? onInterrupt() : undefined;
     const handle = await startSync(client, config.temporal.taskQueue, input);
     const { workflowId } = handle;
-    if (joined) output.note(`joined the ${pass} of ${project.id} that is already running, with its own dates`);
+    if (joined) output.note(`joined the ${pass} of ${title} that is already running, with its own dates`);
     const follow = `docferry feedback status ${name}`;
     if (!flags.wait) {
       const document = { workflowId, runId: handle.firstExecutionRunId, org, project: project.id, pass, joined };
@@ -55,7 +57,7 @@ export default async function syncFeedback(context: CommandContext, name: string
     const cancel = `docferry feedback cancel ${name} --pass ${pass}`;
     const result = await waitShowing(output, session, {
       handle,
-      label: `${pass} of ${project.id}`,
+      label: `${pass} of ${title}`,
       readState: () => syncState(client, input),
       stepOf: (state) => syncStep(state, Date.now(), output.paintNotes),
       troubleOf: (state) => refusal(state, cancel),
@@ -84,7 +86,7 @@ async function plan(
     const pass = flags.pass ?? (await defaultPass(store, org, project));
     const question = { org, project, pass, ...dateRange(flags) };
     const planned = await planPass(store, question);
-    output.result(planDocument(question, planned), planText(question, planned, output.paint));
+    output.result(planDocument(question, planned), planText(question, planned, output.surface));
     return exitCodes.done;
   });
 }

@@ -4,7 +4,7 @@ import { readingKinds } from '../../../model/sync/pass-kind.ts';
 import type { CallHandler } from '../../call-handler.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
 
-const project = 'id of a configured project, or org/project';
+const project = 'id or name of a configured project, or org/project';
 
 /** Every comment is in the page, so that it can be filtered: more would make it slow to open. */
 const mostComments = 5_000;
@@ -63,8 +63,11 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
   withDates(
     feedback
       .command('report')
-      .description('Write stored feedback as one HTML page with charts and recent comments, without contacts')
+      .description(
+        'Write stored feedback as one HTML page with charts and recent comments, without contacts; for all projects into a folder: a page each, and one that ranks them',
+      )
       .argument('[project]', `${project}; default: all`),
+    'file to write, replaced once complete; - for stdout; without a project also a folder, named with / at its end or there already',
   )
     .addOption(
       new Option(
@@ -89,9 +92,9 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .action(call(() => import('./feedback-erase.ts')));
 }
 
-function withDates(command: Command): Command {
+function withDates(command: Command, out = 'file to write, replaced once complete; - for stdout'): Command {
   return command
-    .requiredOption('--out <file>', 'file to write, replaced once complete; - for stdout')
+    .requiredOption('--out <file>', out)
     .option('--from <date>', 'only entries created from this ISO 8601 date or date-time on')
     .option('--to <date>', 'only entries created before this ISO 8601 date or date-time');
 }

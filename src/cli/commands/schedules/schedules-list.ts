@@ -19,7 +19,7 @@ export default async function listSchedules(context: CommandContext): Promise<Ex
     missing,
     unread: unread.map(({ id, target }) => ({ id, name: targetName(target), target })),
   };
-  output.result(document, textOf(views));
+  output.result(document, textOf(views, output.surface.columns));
   return exitCodes.done;
 }
 
@@ -37,7 +37,7 @@ function warnOfDifferences(output: Output, { schedules, missing, unread }: Sched
   }
 }
 
-function textOf({ schedules, unread }: ScheduleViews): string {
+function textOf({ schedules, unread }: ScheduleViews, columns: number): string {
   if (schedules.length + unread.length === 0) return 'there are no schedules';
   return tableLines(
     ['schedule', 'when', 'state', 'next (UTC)', 'last (UTC)', 'outcome', 'detail'],
@@ -45,6 +45,7 @@ function textOf({ schedules, unread }: ScheduleViews): string {
       ...schedules.map(rowOf),
       ...unread.map(({ target }) => [targetName(target), '?', 'Temporal did not answer', '?', '?', '?', '']),
     ],
+    columns,
   );
 }
 
@@ -61,9 +62,10 @@ function rowOf(schedule: ScheduleView): string[] {
   ];
 }
 
-function stateOf({ paused, note, running, configured, drift }: ScheduleView): string {
+function stateOf({ paused, note, running, last, configured, drift }: ScheduleView): string {
+  const isRunning = running.length > 0 || last[0]?.status === 'RUNNING';
   const states = [
-    running.length > 0 ? 'running' : '',
+    isRunning ? 'running' : '',
     paused ? `paused${note === '' ? '' : `: ${note}`}` : '',
     configured ? '' : 'not configured',
     drift ? 'changed by hand' : '',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { DirectoryBundleStore } from '../../../../src/bundle/store/directory/directory-store.ts';
-import { siteDomain, stage } from '../../../tools/bundle/staged.ts';
+import { sealOfStaged, siteDomain, stage } from '../../../tools/bundle/staged.ts';
 import { tempFolder } from '../../../tools/bundle/temp-folder.ts';
 
 const v1 = '20261121T040200Z-aaaaaaaaaaaa';
@@ -22,10 +22,10 @@ describe('DirectoryBundleStore', () => {
     const { root, store } = await makeStore();
     await stage(store, 'run-1');
     await appendFile(await store.stagingFile('run-1'), 'x');
-    await expect(store.publish('run-1', v1)).rejects.toMatchObject({ name: 'StagedChanged' });
+    await expect(store.publish('run-1', v1, sealOfStaged())).rejects.toMatchObject({ name: 'StagedChanged' });
     await rm(await store.stagingFile('run-1'));
-    await expect(store.publish('run-1', v1)).rejects.toMatchObject({ name: 'StagedChanged' });
-    await expect(store.publish('run-2', v1)).rejects.toMatchObject({ name: 'StagedChanged' });
+    await expect(store.publish('run-1', v1, sealOfStaged())).rejects.toMatchObject({ name: 'StagedChanged' });
+    await expect(store.publish('run-2', v1, sealOfStaged())).rejects.toMatchObject({ name: 'StagedChanged' });
     expect(await store.versions(siteDomain)).toEqual([]);
     expect(await filesBelow(join(root, '.staging'))).toEqual(['run-1', 'run-1/staged.json']);
   });
@@ -33,7 +33,7 @@ describe('DirectoryBundleStore', () => {
   it('is not changed by a writer that still has the staged file open', async () => {
     const { store } = await makeStore();
     await stage(store, 'run-1');
-    await store.publish('run-1', v1);
+    await store.publish('run-1', v1, sealOfStaged());
     await truncate(await store.stagingFile('run-1'), 0);
     expect(await readFile(await store.archivePath(siteDomain, v1), 'utf8')).toBe('archive bytes');
   });
@@ -46,7 +46,7 @@ describe('DirectoryBundleStore', () => {
     await mkdir(join(root, siteDomain, 'versions'), { recursive: true });
     await writeFile(join(root, siteDomain, 'current.json.1-abc.tmp'), '{"vers');
     expect(await store.current(siteDomain)).toBeNull();
-    await store.publish('run-1', v1);
+    await store.publish('run-1', v1, sealOfStaged());
     await store.discardStaged('run-1');
     await store.moveCurrent(siteDomain, v1, 0, now);
     expect((await store.versions(siteDomain)).map(({ version }) => version)).toEqual([v1]);
@@ -56,7 +56,7 @@ describe('DirectoryBundleStore', () => {
   it('waits for another process that has the lock', async () => {
     const { root, store } = await makeStore();
     await stage(store, 'run-1');
-    await store.publish('run-1', v1);
+    await store.publish('run-1', v1, sealOfStaged());
     const other = new Database(join(root, '.lock'));
     other.exec('BEGIN EXCLUSIVE');
     const moving = store.moveCurrent(siteDomain, v1, 0, now);

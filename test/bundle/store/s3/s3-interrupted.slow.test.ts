@@ -4,7 +4,7 @@ import { auditStore } from '../../../../src/bundle/store/audit-store.ts';
 import { S3BundleStore } from '../../../../src/bundle/store/s3/s3-store.ts';
 import { StoreUnreachable } from '../../../../src/bundle/store/store-errors.ts';
 import { versionName } from '../../../../src/model/export/version-name.ts';
-import { filesOf, publish, siteDomain, stage, stagedManifest } from '../../../tools/bundle/staged.ts';
+import { filesOf, publish, sealOfStaged, siteDomain, stage, stagedManifest } from '../../../tools/bundle/staged.ts';
 import { s3Backend, s3Server } from '../../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../../tools/bundle/temp-folder.ts';
 import { breakingProxy } from '../../../tools/proxies/breaking-proxy.ts';
@@ -67,7 +67,7 @@ async function interrupted(whole: number, next: 'not sent' | 'answer lost'): Pro
 async function exporting(settings: Parameters<typeof S3BundleStore.open>[0]): Promise<void> {
   const store = await S3BundleStore.open(settings);
   await stage(store, 'run-1', 'new');
-  await store.publish('run-1', newer);
+  await store.publish('run-1', newer, sealOfStaged('new'));
   await store.moveCurrent(siteDomain, newer, 1, now);
   await store.discardStaged('run-1');
 }

@@ -9,7 +9,7 @@ import { abortUploads, copyIfAbsent, uploadArchive } from '../../../../src/bundl
 import { S3BundleStore, type S3StoreOptions } from '../../../../src/bundle/store/s3/s3-store.ts';
 import { StoreRefused, StoreUnreachable } from '../../../../src/bundle/store/store-errors.ts';
 import { sha256 } from '../../../tools/bundle/object-server.ts';
-import { publish, siteDomain, stage, stagedManifest } from '../../../tools/bundle/staged.ts';
+import { publish, sealOfStaged, siteDomain, stage, stagedManifest } from '../../../tools/bundle/staged.ts';
 import { s3Backend, s3Server } from '../../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../../tools/bundle/temp-folder.ts';
 import { cuttingProxy } from '../../../tools/proxies/cutting-proxy.ts';
@@ -89,7 +89,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     const onProgress = () => controller.abort(reason);
     const saving = store.saveStaged('run-1', stagedManifest(bytes), { signal: controller.signal, onProgress });
     await expect(saving).rejects.toBe(reason);
-    await expect(store.publish('run-1', v1)).rejects.toMatchObject({ name: 'StagedChanged' });
+    await expect(store.publish('run-1', v1, sealOfStaged())).rejects.toMatchObject({ name: 'StagedChanged' });
     await store.discardStaged('run-1');
     await expect.poll(() => unfinished('cut-short/')).toEqual([]);
     expect(await place.list('')).toMatchObject([{ path: '.store.json' }]);
@@ -251,7 +251,7 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     onTestFinished(() => proxy.stop());
     const behind = new S3Bucket({ ...settings, endpoint: proxy.url });
     await expect(behind.read('.store.json')).rejects.toBeInstanceOf(StoreUnreachable);
-    await store.publish('run-1', v1);
+    await store.publish('run-1', v1, sealOfStaged());
     expect(await store.versions(siteDomain)).toHaveLength(1);
   });
 });

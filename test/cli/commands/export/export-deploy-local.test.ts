@@ -2,11 +2,11 @@ import { access, cp, mkdir, readFile, readlink, rename, rm, writeFile } from 'no
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tarGz } from '../../../tools/bundle/build-archive.ts';
-import { publishSite } from '../../../tools/bundle/published-version.ts';
+import { publishSite, smallSiteVersion } from '../../../tools/bundle/published-version.ts';
 import { docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
 
 const domain = 'docs.acme.example';
-const version = '20261121T040200Z-3f9a2c1b8e7d';
+const version = smallSiteVersion;
 
 /** A host without Temporal, service and API key, whose store holds a copy of the version. */
 async function isolatedHost(rollout = '[{ directory: { path: ./site } }, { helmValues: { file: values.yaml } }]') {
@@ -83,15 +83,21 @@ staticExport:
     ]);
     const other = tarGz([{ name: 'index.html', content: 'other' }]);
     const otherArchive = { sha256: 'f'.repeat(64), bytes: other.length, format: 'tar.gz' };
-    const relisted = JSON.stringify({ ...JSON.parse(manifest), files: JSON.parse(manifest).files.slice(1) });
+    const listed: { bytes: number }[] = JSON.parse(manifest).files;
+    const withFiles = (files: object[]) => JSON.stringify({ ...JSON.parse(manifest), files });
     const damage: [message: string, archive: Buffer, manifest: string][] = [
       ['not the one its manifest names', flipped, manifest],
       ['is incomplete in the store', bytes.subarray(0, -1), manifest],
       ['not the one its manifest names', other, JSON.stringify({ ...JSON.parse(manifest), archive: otherArchive })],
-      ['files are not those', bytes, relisted],
+      ['do not have its content digest', bytes, withFiles(listed.slice(1))],
+      ['files are not those', bytes, withFiles(listed.map((file) => ({ ...file, bytes: file.bytes + 1 })))],
       ['manifest.json is damaged', bytes, manifest.slice(0, -10)],
-      ['manifest is that of another', bytes, manifest.replaceAll(version, '20261122T040200Z-3f9a2c1b8e7d')],
-      ['manifest is that of another', bytes, manifest.replaceAll(domain, 'docs.other.example')],
+      [
+        'manifest.json belongs to another version',
+        bytes,
+        manifest.replaceAll(version, '20261122T040200Z-3f9a2c1b8e7d'),
+      ],
+      ['manifest.json belongs to another site', bytes, manifest.replaceAll(domain, 'docs.other.example')],
     ];
     for (const [message, content, text] of damage) {
       await writeFile(archive, content);
@@ -134,7 +140,7 @@ staticExport:
 
   it('goes back to an older version that is in the store', async () => {
     const { cwd, folder, deploy } = await isolatedHost();
-    const newer = '20261122T040200Z-3f9a2c1b8e7d';
+    const newer = version.replace('20261121', '20261122');
     const copy = join(folder, '..', newer);
     await cp(folder, copy, { recursive: true });
     const manifest = await readFile(join(copy, 'manifest.json'), 'utf8');

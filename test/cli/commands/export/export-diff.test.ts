@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DirectoryBundleStore } from '../../../../src/bundle/store/directory/directory-store.ts';
+import { sealOf } from '../../../../src/bundle/store/staged-seal.ts';
 import { sha256 } from '../../../tools/bundle/object-server.ts';
 import { stagedManifest } from '../../../tools/bundle/staged.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
@@ -24,8 +25,9 @@ async function published(versions: Record<string, Site>, { current = true } = {}
       return { path, bytes: text.length, sha256: sha256(Buffer.from(text)) };
     });
     await writeFile(await store.stagingFile(version), version);
-    await store.saveStaged(version, stagedManifest(version, listed));
-    await store.publish(version, version);
+    const staged = stagedManifest(version, listed);
+    await store.saveStaged(version, staged);
+    await store.publish(version, version, sealOf(staged));
   }
   const last = Object.keys(versions).at(-1);
   if (last !== undefined && current) await store.moveCurrent(domain, last, 0, new Date());

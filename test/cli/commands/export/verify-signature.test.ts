@@ -2,13 +2,13 @@ import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { signatureRuleTexts } from '../../../../src/bundle/rules/signature-rules.ts';
-import { publishSite } from '../../../tools/bundle/published-version.ts';
+import { publishSite, smallSiteVersion } from '../../../tools/bundle/published-version.ts';
 import { docferry, docferryJson, emptyFolder, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 import { Minisign, minisignProgram } from '../../../tools/servers/minisign.ts';
 
 const program = minisignProgram();
 const domain = 'docs.acme.example';
-const version = '20261121T040200Z-aaaaaaaaaaaa';
+const version = smallSiteVersion;
 
 /** What a person behind an air gap receives: an archive, its manifest, the signature, a public key. */
 async function handedOver() {
@@ -52,10 +52,13 @@ describe.skipIf(program === null)('export verify --signature', () => {
 
   it('refuses what is changed, missing or signed by another key, each by its rule', async () => {
     const seen = new Set<unknown>();
-    const broken = async (breakIt: (scene: Awaited<ReturnType<typeof handedOver>>) => Promise<unknown>) => {
+    const broken = async (
+      breakIt: (scene: Awaited<ReturnType<typeof handedOver>>) => Promise<unknown>,
+      more: string[] = [],
+    ) => {
       const scene = await handedOver();
       await breakIt(scene);
-      const { exitCode, document } = await scene.verify();
+      const { exitCode, document } = await scene.verify(...more);
       expect(exitCode).toBe(1);
       const rules = rulesOf(document);
       seen.add(rules[2]);
@@ -87,7 +90,25 @@ describe.skipIf(program === null)('export verify --signature', () => {
       await minisign.sign('manifest.json', 'docs');
     });
     expect(differs).toEqual([false, null, 'manifest-differs']);
+    await broken(
+      async ({ minisign, change }) => {
+        await change('manifest.json', domain, 'docs.other.example');
+        await minisign.sign('manifest.json', 'docs');
+      },
+      ['--domain', domain],
+    );
     expect(seen).toEqual(new Set(Object.keys(signatureRuleTexts)));
+  });
+
+  it('refuses the signed manifest of another site or version than expected', async () => {
+    const { verify } = await handedOver();
+    expect((await verify('--domain', domain, '--site-version', version)).exitCode).toBe(0);
+    const wrong = await verify('--domain', 'docs.other.example', '--site-version', `${version}0`);
+    expect([wrong.exitCode, wrong.document.signature]).toEqual([1, null]);
+    expect(wrong.document.reasons).toEqual([
+      { rule: 'manifest-unexpected', path: null, detail: `the manifest is of ${domain}, not of docs.other.example` },
+      { rule: 'manifest-unexpected', path: null, detail: `the manifest is of version ${version}, not of ${version}0` },
+    ]);
   });
 
   it('says how a good archive differs from the signed one, and explains the rules', async () => {
@@ -117,6 +138,12 @@ describe.skipIf(program === null)('export verify --signature', () => {
     });
     const cwd = minisign.folder;
     const said = (...more: string[]) => docferryJson(['export', 'verify', 'bundle.tar.gz', ...more], { cwd });
+    for (const flag of ['--manifest', '--domain', '--site-version']) {
+      expect(await said(flag, 'x')).toMatchObject({
+        exitCode: 2,
+        document: { error: { message: `${flag} needs --signature` } },
+      });
+    }
     expect(await said('--signature', 'nowhere.pub')).toMatchObject({
       exitCode: 4,
       document: { error: { code: 'NoSuchFile' } },

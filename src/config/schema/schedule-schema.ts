@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { calendarOfCron } from '../model/schedule/cron-calendar.ts';
+import { calendarOfCron } from '../../model/schedule/cron-calendar.ts';
 import { duration } from './field-schemas.ts';
 
 /** `{ every: 15m }`, or `{ cron: "0 6 * * *", timezone: Europe/Berlin }`, each with an optional `jitter`. */

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
-import { createBundleActivities, type FetchBundleResult } from '../../src/activities/bundle-versions.ts';
 import type { Site } from '../../src/activities/dependencies.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { createFetchActivities, type FetchBundleResult } from '../../src/activities/fetch-bundle.ts';
 import { DirectoryBundleStore } from '../../src/bundle/store/directory/directory-store.ts';
 import { hashFile } from '../../src/files/hash-file.ts';
 import { versionWithContent } from '../../src/model/export/site-export.ts';
@@ -44,8 +44,10 @@ const attempt = mockActivity;
 
 async function fetchBundle(jobId: string, env = attempt()): Promise<FetchBundleResult> {
   const input = { org: 'acme', domain, storeId: scene.deps.bundles.identity, jobId, stageId: 'stage-1', force: false };
-  return env.run(() => createBundleActivities(scene.deps).fetchBundle(input));
+  return env.run(() => createFetchActivities(scene.deps).fetchBundle(input));
 }
+
+const sealIn = (result: FetchBundleResult) => (result.ok ? result.seal : 'refused');
 
 const downloads = () => scene.sandbox.log().filter((entry) => entry.kind === 'storage');
 
@@ -63,7 +65,7 @@ describe('fetchBundle', () => {
     const result = await fetchBundle(await exported());
     expect(result).toMatchObject({ ok: true, linksRequested: 1, pages: 5, current: null });
     const version = '20261121T040200Z-3f9a2c1b8e7d';
-    const manifest = await scene.deps.bundles.publish('stage-1', version);
+    const manifest = await scene.deps.bundles.publish('stage-1', version, sealIn(result));
     expect(manifest).toMatchObject({ version, pages: 5, source: { org: 'acme', domain } });
   });
 
@@ -73,8 +75,8 @@ describe('fetchBundle', () => {
     const before = '20260101T000000Z-000000000000';
     const broken = '20260201T000000Z-000000000000';
     await publishSite({ root: join(scene.folder, 'bundles'), domain, version: before });
-    await fetchBundle(jobId);
-    await bundles.publish('stage-1', broken);
+    const fetched = await fetchBundle(jobId);
+    await bundles.publish('stage-1', broken, sealIn(fetched));
     await bundles.moveCurrent(domain, broken, 0, new Date());
     await bundles.holds.place(domain, { version: before, reason: null, at: new Date() });
     await bundles.moveCurrent(domain, before, 1, new Date());
@@ -83,7 +85,7 @@ describe('fetchBundle', () => {
     expect(again).toMatchObject({ ok: true, heldAt: before, current: { version: before } });
     expect(again.ok && versionWithContent(again)).toBe(broken);
     // Nothing is left to publish.
-    await expect(bundles.publish('stage-1', '20260301T000000Z-000000000000')).rejects.toThrow();
+    await expect(bundles.publish('stage-1', '20260301T000000Z-000000000000', sealIn(again))).rejects.toThrow();
 
     await bundles.holds.release(domain);
     expect(versionWithContent((await fetchBundle(jobId)) as FetchBundleResult & { ok: true })).toBeNull();
@@ -147,9 +149,10 @@ describe('fetchBundle', () => {
       return skip('needs a mount');
     mounted.push(disk);
     scene.deps.bundles = await DirectoryBundleStore.open({ root: disk, publicUrl: 'http://localhost:8090' });
-    expect(await fetchBundle(jobId)).toMatchObject({ ok: true });
+    const result = await fetchBundle(jobId);
+    expect(result).toMatchObject({ ok: true });
     const version = '20261121T040200Z-3f9a2c1b8e7d';
-    await scene.deps.bundles.publish('stage-1', version);
+    await scene.deps.bundles.publish('stage-1', version, sealIn(result));
     const current = await scene.deps.bundles.moveCurrent(domain, version, 0, new Date());
     spawnSync('mount', ['-o', 'remount,size=20m', disk]);
     const failure = await failureOf(fetchBundle(jobId));
@@ -247,7 +250,7 @@ describe('fetchBundle', () => {
   it('refuses to use another store than the one the run began with', async () => {
     const jobId = await exported();
     const input = { org: 'acme', domain, storeId: 'another', jobId, stageId: 'stage-1', force: false };
-    const bundles = createBundleActivities(scene.deps);
+    const bundles = createFetchActivities(scene.deps);
     expect(await failureOf(run(() => bundles.fetchBundle(input)))).toMatchObject({ type: 'StoreMismatch' });
   });
 });

@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startBundleServer } from '../../src/bundle/server/bundle-server.ts';
+import { publishSite, smallSiteVersion as version } from '../tools/bundle/published-version.ts';
+import { tempFolder } from '../tools/bundle/temp-folder.ts';
+
+const script = fileURLToPath(new URL('../../deploy/chart/files/fetch.sh', import.meta.url));
+const domain = 'docs.acme.example';
+const run = promisify(execFile);
+const programOf = (name: string) =>
+  run('/bin/sh', ['-c', `command -v ${name}`]).then(
+    ({ stdout }) => stdout.trim(),
+    () => null,
+  );
+const [busybox, curl] = [await programOf('busybox'), await programOf('curl')];
+
+/** A published version behind the real bundle server, and a pod's start that fetches it: BusyBox and curl, nothing else. */
+async function scene({ token }: { token?: string } = {}) {
+  const folder = await tempFolder();
+  const root = join(folder, 'bundles');
+  const server = await startBundleServer({ root, port: 0, ...(token !== undefined && { token }) });
+  onTestFinished(() => server.stop());
+  const { store, manifest } = await publishSite({ root, domain, version, publicUrl: server.url });
+  const [site, bin] = [join(folder, 'site'), join(folder, 'bin')];
+  await mkdir(join(site, 'html', 'left-by-an-earlier-attempt'), { recursive: true });
+  await mkdir(bin);
+  await symlink(curl ?? '', join(bin, 'curl'));
+  for (const applet of ['sh', 'sed', 'sha256sum', 'cut', 'rm', 'mkdir', 'tar', 'unzip', 'test']) {
+    await symlink(busybox ?? '', join(bin, applet));
+  }
+  const usual = { PATH: bin, SITE: site, BUNDLE_URL: store.urlOf(domain, manifest), BUNDLE_VERSION: version };
+  const fetch = async (env: Record<string, string> = {}) => {
+    const starting = run(join(bin, 'sh'), ['-eu', '-c', await readFile(script, 'utf8')], {
+      env: { ...usual, BUNDLE_TOKEN: '', ...env },
+    });
+    return starting.then(
+      () => 'fetched',
+      (error: { stderr: string }) => error.stderr,
+    );
+  };
+  const page = () => readFile(join(site, 'html', 'guide', 'start.html'), 'utf8').catch(() => null);
+  const versionFolder = join(root, domain, 'versions', version);
+  return { fetch, page, versionFolder, url: usual.BUNDLE_URL };
+}
+
+describe.skipIf(busybox === null || curl === null)("the sample chart's script", () => {
+  it('fetches the bundle, finds it to be the one of its manifest, and unpacks it', async () => {
+    const { fetch, page, url } = await scene();
+    expect(await fetch()).toBe('fetched');
+    expect(await page()).toBe('<h1>Start</h1>');
+    expect(await fetch({ BUNDLE_URL: `${url}.gone` })).toContain('404');
+  });
+
+  it('refuses an archive that is not the one of its manifest, and a manifest of another version', async () => {
+    const { fetch, page, versionFolder } = await scene();
+    const archive = join(versionFolder, 'bundle.tar.gz');
+    const bytes = await readFile(archive);
+    expect(await fetch({ BUNDLE_VERSION: '20261122T040200Z-3f9a2c1b8e7d' })).toContain('is of version');
+    bytes[4] = (bytes[4] ?? 0) ^ 1;
+    await writeFile(archive, bytes);
+    expect(await fetch()).toContain('its SHA-256 is not the one in its manifest');
+    expect(await page()).toBeNull();
+  });
+
+  it('follows no redirect, so that the token goes to no other host', async () => {
+    const { fetch, page, url } = await scene();
+    const seen: (string | undefined)[] = [];
+    const redirecting = createServer((request, response) => {
+      seen.push(request.headers.authorization);
+      response.writeHead(302, { location: new URL(request.url ?? '/', url).href }).end();
+    });
+    await new Promise<void>((done) => redirecting.listen(0, '127.0.0.1', done));
+    onTestFinished(() => void redirecting.close());
+    const { port } = redirecting.address() as AddressInfo;
+    const away = `http://127.0.0.1:${port}${new URL(url).pathname}`;
+    expect(await fetch({ BUNDLE_URL: away, BUNDLE_TOKEN: 'secret-1' })).toContain('Maximum (0) redirects');
+    expect([seen, await page()]).toEqual([['Bearer secret-1'], null]);
+  });
+
+  it('sends the token where there is one, and fails without it', async () => {
+    const { fetch, page } = await scene({ token: 'secret-1' });
+    expect(await fetch()).toContain('401');
+    expect(await page()).toBeNull();
+    expect(await fetch({ BUNDLE_TOKEN: 'secret-1' })).toBe('fetched');
+    expect(await page()).toBe('<h1>Start</h1>');
+  });
+});
