@@ -51,7 +51,11 @@ interface Outlook {
   waiters: Waiter[];
   /** Are to be woken. */
   holders: string[];
-  /** When to look again without any message; null when nothing is due. */
+  /**
+   * When to look again without any message: a slot comes free for one that was told a later time, one loses its slot or
+   * rises, an override ends, or a sighting of other clients expires. Null when none waits or nothing of this is due.
+   * Waiters for spare requests do not count: they come when told.
+   */
   due: number | null;
 }
 
@@ -68,13 +72,6 @@ export function bringWaitersForward(
   const { waiters, holders, due } = outlook(state);
   return { state: { ...state, waiters }, holders, due };
 }
-
-/**
- * When waiters may get permits without any message: a slot comes free for one that was told a later time, one loses its
- * slot or rises, an override ends, or a sighting of other clients expires. Null when none waits or nothing of this is due.
- * Waiters for spare requests do not count: they come when told.
- */
-export const nextChange = (state: WindowState): number | null => outlook(state).due;
 
 /** The waiter is gone for good. */
 export function dropWaiter(before: WindowState, holder: string, at: number): WindowState {

@@ -14,7 +14,7 @@ import { describeWindow } from '../../../src/model/budget/budget-text.ts';
 import { ask } from '../../../src/model/budget/grant-lease.ts';
 import { overrideProblem } from '../../../src/model/budget/permits.ts';
 import { configure, ignore, report, setOverride, setPause } from '../../../src/model/budget/sliding-window.ts';
-import { bringWaitersForward, nextChange } from '../../../src/model/budget/wake-waiters.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
 import { Misshapen, type Reader } from '../../../src/model/message-readers.ts';
@@ -64,8 +64,7 @@ const message = fc.constantFrom(...(Object.keys(handlers) as (keyof typeof handl
 
 /** What the workflow does with a window after every message. */
 function look(state: WindowState, at: number): void {
-  const { state: next } = bringWaitersForward(state, at);
-  const due = nextChange(next);
+  const { state: next, due } = bringWaitersForward(state, at);
   assert.ok(due === null || Number.isFinite(due));
   const view = viewOf(next, at);
   for (const count of [view.limit, view.reserve, view.used, view.available]) assert.ok(Number.isInteger(count));

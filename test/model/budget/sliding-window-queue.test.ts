@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { advance } from '../../../src/model/budget/advance-window.ts';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
 import { retryKey, setPause } from '../../../src/model/budget/sliding-window.ts';
-import { bringWaitersForward, dropWaiter, nextChange } from '../../../src/model/budget/wake-waiters.ts';
+import { bringWaitersForward, dropWaiter } from '../../../src/model/budget/wake-waiters.ts';
 import { mostWaiters } from '../../../src/model/budget/window-state.ts';
-import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
+import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 describe('the queue of a sliding window', () => {
   it('serves waiters in order of arrival and gives each its own time', () => {

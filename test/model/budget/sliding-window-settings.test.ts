@@ -4,9 +4,9 @@ import { isForeign } from '../../../src/model/budget/installations.ts';
 import type { WindowSettings } from '../../../src/model/budget/permits.ts';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
 import { configure, report, setOverride, setPause } from '../../../src/model/budget/sliding-window.ts';
-import { bringWaitersForward, nextChange } from '../../../src/model/budget/wake-waiters.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
-import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
+import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 const view = (scene: Scene) => viewOf(scene.state, scene.now);
 const configured = (scene: Scene, more: Partial<WindowSettings>) =>

@@ -7,7 +7,7 @@ import { capacityOf, latestReleases } from '../../../src/model/budget/occupied-s
 import { type PermitAsk, permitClasses } from '../../../src/model/budget/permits.ts';
 import { configure, retryKey, setOverride, setPause } from '../../../src/model/budget/sliding-window.ts';
 import { placeOf, turnOf } from '../../../src/model/budget/waiter-order.ts';
-import { bringWaitersForward, nextChange } from '../../../src/model/budget/wake-waiters.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import { blockedBy } from '../../../src/model/budget/window-blocks.ts';
 import { rulesOf, type WindowState } from '../../../src/model/budget/window-state.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
@@ -110,11 +110,11 @@ function take(world: World, step: Step): void {
   else if (step.kind === 'reset') world.apply((state) => setOverride(state, null, at));
   else if (step.kind === 'retry key') world.apply((state) => retryKey(state, at));
   else if (step.kind === 'continue as new') world.state = unpacked(JSON.parse(JSON.stringify(packed(world.state))));
-  else if (step.kind === 'wake') world.apply((state) => bringWaitersForward(state, at).state);
+  else if (step.kind === 'wake') world.wake();
   else if (step.kind === 'late clock') world.apply((state) => advance(state, state.now - 10_000));
   else {
     viewOf(world.state, at);
-    nextChange(world.state);
+    bringWaitersForward(world.state, at);
   }
 }
 

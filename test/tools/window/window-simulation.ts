@@ -2,7 +2,7 @@ import { SlidingWindow } from '../../../sandbox/sliding-log.ts';
 import { ask } from '../../../src/model/budget/grant-lease.ts';
 import type { LeaseReport, PermitAsk } from '../../../src/model/budget/permits.ts';
 import { report } from '../../../src/model/budget/sliding-window.ts';
-import { bringWaitersForward, nextChange } from '../../../src/model/budget/wake-waiters.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import type { WindowState } from '../../../src/model/budget/window-state.ts';
 import { type Granted, question } from './window-support.ts';
 
@@ -55,7 +55,6 @@ export function simulate(
   const events: { at: number; run: () => void }[] = [];
   let state = start;
   let now = start.now;
-  let steps = 0;
   const schedule = (at: number, run: () => void) => {
     const later = events.findIndex((event) => event.at > at);
     events.splice(later < 0 ? events.length : later, 0, { at, run });
@@ -82,7 +81,7 @@ export function simulate(
     const earlier = bringWaitersForward(state, now);
     state = earlier.state;
     for (const reader of readers.filter(({ holder }) => earlier.holders.includes(holder))) come(reader, now);
-    lookAgainAt(nextChange(state));
+    lookAgainAt(earlier.due);
   };
   let looksAt = Number.POSITIVE_INFINITY;
   const lookAgainAt = (due: number | null) => {
@@ -139,7 +138,6 @@ export function simulate(
   }
   for (let event = events.shift(); event !== undefined && event.at <= until; event = events.shift()) {
     now = event.at;
-    if (steps++ > 20000) { console.log(now, JSON.stringify({...state, spent: state.spent.length}), nextChange(state)); if (steps > 20010) throw new Error('steps'); }
     event.run();
   }
   return happened;

@@ -3,6 +3,7 @@ import { advance } from '../../../src/model/budget/advance-window.ts';
 import { ask } from '../../../src/model/budget/grant-lease.ts';
 import type { LeaseReport, PermitAsk, WindowSettings } from '../../../src/model/budget/permits.ts';
 import { report } from '../../../src/model/budget/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import { blockedBy } from '../../../src/model/budget/window-blocks.ts';
 import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
 import { frozen, type Granted, granted, question } from './window-support.ts';
@@ -27,6 +28,8 @@ export interface Conduct {
   fate: 'reports' | 'reports twice' | 'dies' | 'throttled' | 'unauthorized' | 'unanswered';
   retryAfterMs: number | null;
 }
+
+const prompt: Conduct = { uses: 20, pace: 0, flight: 50, delay: 0, fate: 'reports', retryAfterMs: null };
 
 /**
  * Workers and a service around a window: keeps its own book of what was sent under which limit and of who probes, and
@@ -91,6 +94,33 @@ export class World {
     const lease = granted(answer);
     this.#checkProbe(lease);
     return lease;
+  }
+
+  /**
+   * Wakes waiters and has them ask at once: nobody is woken for nothing again and again, and the next look is in the
+   * future.
+   */
+  wake(): void {
+    const woken = this.#lookAtWaiters();
+    assert.deepEqual(this.#lookAtWaiters(), [], 'woken although expected now');
+    for (const holder of woken) {
+      const waiter = this.state.waiters.find((other) => other.holder === holder);
+      if (!waiter) continue;
+      const lease = this.ask(question(holder, { ...waiter, attemptAt: this.now, remaining: waiter.remaining ?? 0 }));
+      if (lease) this.use(lease, prompt);
+      else assert.ok(!this.#lookAtWaiters().includes(holder), 'woken, refused and woken again at the same moment');
+    }
+  }
+
+  #lookAtWaiters(): string[] {
+    let woken: string[] = [];
+    this.apply((state, at) => {
+      const { holders, due, state: next } = bringWaitersForward(state, at);
+      assert.ok(due === null || due > next.now, 'looks again at once');
+      woken = holders;
+      return next;
+    });
+    return woken;
   }
 
   /** Uses a lease, and has it reported some time. */
