@@ -160,8 +160,11 @@ describe('waking waiters', () => {
     expect(due).toBe(t0 + 26_000);
     const served = scene.apply(() => state).granted('w0');
     scene.report(served, [scene.now], { accepted: true });
+    // The slot w0 waited for, which was told nobody else, is now w1's; it can be granted 1.5 s before it comes free.
     const next = bringWaitersForward(scene.state, scene.now);
-    expect(next.holders).toEqual([]);
+    expect(next).toMatchObject({ holders: [], due: t0 + occupancyMs - 1_500 });
+    expect(bringWaitersForward(next.state, t0 + occupancyMs - 1_501).holders).toEqual([]);
+    expect(bringWaitersForward(next.state, t0 + occupancyMs - 1_500).holders).toEqual(['w1']);
   });
 
   it('asks no more than fifty waiters to come at a time', () => {
