@@ -21,7 +21,7 @@ export function advance(before: WindowState, at: number): WindowState {
     ...before,
     now,
     override: past(before.override?.until) ? null : before.override,
-    spent: kept(before.spent, isOccupied),
+    spent: keptFrom(before.spent, isOccupied),
     forgotten: latestReleased(before, isOccupied),
     leases,
     waiters,
@@ -39,6 +39,13 @@ export function advance(before: WindowState, at: number): WindowState {
 /** The items that stay: the same list when all do. */
 function kept<T>(list: T[], stays: (item: T) => boolean): T[] {
   return list.every(stays) ? list : list.filter(stays);
+}
+
+/** As `kept`, of ascending moments of which the later ones stay. */
+function keptFrom(moments: number[], stays: (moment: number) => boolean): number[] {
+  const first = moments.findIndex(stays);
+  if (first < 0) return [];
+  return first === 0 ? moments : moments.slice(first);
 }
 
 function isProbeLost({ probe, leases }: WindowState, now: number): boolean {
