@@ -1,6 +1,7 @@
 import { occupancyMs } from './occupied-slots.ts';
 import { recentSightings } from './other-clients.ts';
 import { presentPrograms } from './program-shares.ts';
+import { max } from './quick-math.ts';
 import { recentAttempts, recentTurns } from './remembered.ts';
 import { placeKeptMs } from './waiter-order.ts';
 import { probeDue, type WindowState } from './window-state.ts';
@@ -10,7 +11,7 @@ import { probeDue, type WindowState } from './window-state.ts';
  * Lists of which nothing goes are shared with the state before.
  */
 export function advance(before: WindowState, at: number): WindowState {
-  const now = Math.max(before.now, at);
+  const now = max(before.now, at);
   const { windowMs } = before.settings;
   const occupied = occupancyMs(before);
   const isOccupied = (moment: number) => moment + occupied > now;
@@ -58,7 +59,7 @@ function isProbeLost({ probe, leases }: WindowState, now: number): boolean {
 function latestReleased(state: WindowState, isOccupied: (moment: number) => boolean): number | null {
   let latest = state.forgotten;
   const release = (moment: number) => {
-    if (!isOccupied(moment)) latest = Math.max(latest ?? 0, moment);
+    if (!isOccupied(moment)) latest = max(latest ?? 0, moment);
   };
   for (const moment of state.spent) {
     if (isOccupied(moment)) break;

@@ -1,6 +1,7 @@
 /** Estimates when a pass will be done, from the slots of the window and the competing demand. */
 
 import type { Forecast } from './permits.ts';
+import { floor, max, min } from './quick-math.ts';
 
 export interface Slots {
   now: number;
@@ -32,11 +33,11 @@ export interface Demand {
  * least 1.
  */
 export function momentOfPermit(count: number, { notBefore, windowMs, capacity, releases }: Slots): number {
-  const rounds = Math.floor((count - 1) / capacity);
+  const rounds = floor((count - 1) / capacity);
   const place = (count - 1) % capacity;
   const free = capacity - releases.length;
-  const moment = place < free ? notBefore : Math.max(notBefore, releases[place - free] ?? notBefore);
-  return Math.min(latestMoment, moment + rounds * windowMs);
+  const moment = place < free ? notBefore : max(notBefore, releases[place - free] ?? notBefore);
+  return min(latestMoment, moment + rounds * windowMs);
 }
 
 /**
@@ -50,7 +51,7 @@ export function forecastOf(demand: Demand, others: readonly Demand[], slots: Slo
   for (const other of others) {
     if (other.rank > demand.rank || other.holder === demand.holder) continue;
     const theirs = missingPermits(other) ?? 1;
-    before += other.rank < demand.rank ? theirs : Math.min(theirs, pages);
+    before += other.rank < demand.rank ? theirs : min(theirs, pages);
   }
   const missing = missingPermits(demand) ?? 0;
   const doneAt = missing === 0 ? slots.now : momentOfPermit(before + missing, slots);
@@ -59,4 +60,4 @@ export function forecastOf(demand: Demand, others: readonly Demand[], slots: Slo
 
 /** Permits a demand still needs; null when that is unknown. */
 const missingPermits = ({ remaining, granted }: Demand): number | null =>
-  remaining === null ? null : Math.max(0, remaining - granted);
+  remaining === null ? null : max(0, remaining - granted);

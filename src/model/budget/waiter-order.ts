@@ -1,6 +1,7 @@
 /** The order of waiters (B3): by class, with promotion by age; inside a class the projects take turns. */
 
 import { type PermitClass, permitClasses } from './permits.ts';
+import { floor, max, min } from './quick-math.ts';
 
 /** How long slots are kept free for a late waiter, in milliseconds: its worker may have died. */
 export const comeBackGraceMs = 5_000;
@@ -43,13 +44,13 @@ const classRanks = Object.fromEntries(permitClasses.map((name, rank) => [name, r
 export function rankOf(claim: Pick<Claim, 'class' | 'since'>, { now, promotionMs }: QueueRules): number {
   const rank = classRanks[claim.class];
   if (claim.class === 'verify' || now - claim.since < promotionMs) return rank;
-  return Math.max(0, rank - Math.floor((now - claim.since) / promotionMs));
+  return max(0, rank - floor((now - claim.since) / promotionMs));
 }
 
 /** When a claim rises next; null when it is the most urgent already. */
 export function promotedAt(claim: Claim, rules: QueueRules): number | null {
   if (claim.class === 'verify' || rankOf(claim, rules) === 0) return null;
-  return claim.since + (Math.floor((rules.now - claim.since) / rules.promotionMs) + 1) * rules.promotionMs;
+  return claim.since + (floor((rules.now - claim.since) / rules.promotionMs) + 1) * rules.promotionMs;
 }
 
 /**
@@ -116,7 +117,7 @@ export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRu
     place.kept += slotsKeptFor(waiter, rank < own, lease);
     const at = first.findIndex((other) => compare(waiter, rank, other.waiter, other.rank) < 0);
     if (at >= 0 || first.length < mostNamed) first.splice(at < 0 ? first.length : at, 0, { waiter, rank });
-    first.length = Math.min(first.length, mostNamed);
+    first.length = min(first.length, mostNamed);
   }
   place.behind = first.map(({ waiter }) => waiter.holder);
   return place;
@@ -124,5 +125,5 @@ export function placeOf(claim: Claim, waiters: readonly Waiter[], rules: QueueRu
 
 /** Slots kept free for one waiter ahead: one for an equal, so that leases interleave; up to a lease for a more urgent one. */
 export function slotsKeptFor({ wants }: Pick<Claim, 'wants'>, isMoreUrgent: boolean, lease: number): number {
-  return isMoreUrgent ? Math.min(wants, lease) : 1;
+  return isMoreUrgent ? min(wants, lease) : 1;
 }

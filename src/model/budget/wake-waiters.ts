@@ -5,6 +5,7 @@ import { capacityOf, expectedReleases, latestReleases } from './occupied-slots.t
 import { nextSightingExpiry } from './other-clients.ts';
 import { leaseMs } from './permits.ts';
 import { isProgram } from './program-shares.ts';
+import { floor, max, min } from './quick-math.ts';
 import { spareFrom } from './spare-requests.ts';
 import {
   comeBackGraceMs,
@@ -29,10 +30,10 @@ export const mostComing = 50;
 
 /** When an asker at this place can expect a permit. After a block, a crowd comes one group a second. */
 export function servableAt(state: WindowState, place: Place, blocked: { until: number } | null): number {
-  const slot = slotMoment(state, expectedReleases(state), place.kept);
+  const slot = slotMoment(state, expectedReleases(state), capacityOf(state), place.kept);
   if (blocked === null) return slot;
-  const turn = Math.floor(place.ahead / mostComing) * minWaitMs;
-  return Math.max(slot, afterBlock(state, blocked.until, place.ahead) + turn);
+  const turn = floor(place.ahead / mostComing) * minWaitMs;
+  return max(slot, afterBlock(state, blocked.until, place.ahead) + turn);
 }
 
 /** One request goes first after a refusal: the others follow when it was accepted, or had its time. */
@@ -40,8 +41,8 @@ const afterBlock = ({ probe }: WindowState, until: number, ahead: number): numbe
   probe !== null && ahead > 0 ? until + leaseMs : until;
 
 /** When a slot is free beside those that are kept. */
-function slotMoment(state: WindowState, releases: readonly number[], kept: number): number {
-  const index = releases.length - capacityOf(state) + kept;
+function slotMoment(state: WindowState, releases: readonly number[], capacity: number, kept: number): number {
+  const index = releases.length - capacity + kept;
   return index < 0 ? state.now : (releases[index] ?? state.now + state.settings.windowMs);
 }
 
@@ -92,7 +93,8 @@ function outlook(state: WindowState): Outlook {
   const blockedUntil = blockedBy(state, null)?.until ?? now;
   // Not before a permit is certain, or who is woken for a lease that is still in use would ask in vain again and again.
   const releases = latestReleases(state);
-  const hasFreeSlot = blockedUntil <= now && slotMoment(state, releases, 0) <= now;
+  const capacity = capacityOf(state);
+  const hasFreeSlot = blockedUntil <= now && slotMoment(state, releases, capacity, 0) <= now;
   const queue = new KeptSlots();
   let coming = waiters.filter((waiter) => waiter.expectedAt <= now && isAwaited(waiter, now)).length;
   let due = Number.POSITIVE_INFINITY;
@@ -106,18 +108,18 @@ function outlook(state: WindowState): Outlook {
       continue;
     }
     const kept = queue.before(waiter, rankOf(waiter, rules));
-    const slot = slotMoment(state, releases, kept);
+    const slot = slotMoment(state, releases, capacity, kept);
     const block = afterBlock(state, blockedUntil, queue.length - 1);
-    const servable = Math.max(block, slot - horizonMs);
-    if (waiter.expectedAt - Math.max(block, slot) >= minWaitMs) {
-      if (servable > now) due = Math.min(due, servable);
+    const servable = max(block, slot - horizonMs);
+    if (waiter.expectedAt - max(block, slot) >= minWaitMs) {
+      if (servable > now) due = min(due, servable);
       else if (coming < mostComing) {
         coming += 1;
         wake(i, waiter);
       }
     }
-    firstExpected = Math.min(firstExpected, waiters[i]?.expectedAt ?? now);
-    if (hasFreeSlot) due = Math.min(due, promotedAt(waiter, rules) ?? due);
+    firstExpected = min(firstExpected, waiters[i]?.expectedAt ?? now);
+    if (hasFreeSlot) due = min(due, promotedAt(waiter, rules) ?? due);
   }
 
   const spare = firstSpare === null ? undefined : waiters[firstSpare];
@@ -132,8 +134,8 @@ function outlook(state: WindowState): Outlook {
     if (spareFrom(state, spare, 0) <= now) wake(firstSpare, spare);
   }
   if (queue.length === 0) return { waiters, holders, due: null };
-  if (queue.length > 1) due = Math.min(due, firstExpected + comeBackGraceMs);
-  due = Math.min(due, state.override?.until ?? due, nextSightingExpiry(state.sightings, rules.promotionMs) ?? due);
+  if (queue.length > 1) due = min(due, firstExpected + comeBackGraceMs);
+  due = min(due, state.override?.until ?? due, nextSightingExpiry(state.sightings, rules.promotionMs) ?? due);
   return { waiters, holders, due: Number.isFinite(due) ? due : null };
 }
 
