@@ -87,9 +87,10 @@ export function readViewMoment(value: unknown): number | null {
 }
 
 const readCarried: Reader<CarriedWindow> = (value, field = '') => {
-  const lists = ['spent', 'leases', 'waiters', 'attempts', 'served'] as const;
+  const lists = ['spent', 'leases', 'waiters'] as const;
+  const isSome = (memory: unknown) => typeof memory === 'object' && memory !== null;
   const isWindow = (known: Partial<CarriedWindow>): known is CarriedWindow =>
-    lists.every((name) => Array.isArray(known[name]));
+    lists.every((name) => Array.isArray(known[name])) && isSome(known.attempts) && isSome(known.served);
   return typeof value === 'object' && value !== null && isWindow(value)
     ? value
     : refuse(field, 'the state of an earlier run');

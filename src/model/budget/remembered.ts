@@ -26,16 +26,16 @@ export function withTurn({ served }: WindowState, turn: Turn): Turn[] {
 
 type Present = Pick<WindowState, 'leases' | 'waiters'>;
 
-/** Attempts of those present, and the latest of those that left. */
-export function recentAttempts(attempts: Attempt[], { leases, waiters }: Present): Attempt[] {
-  if (attempts.length < leases.length + waiters.length + clearedFrom) return attempts;
+/** Attempts of those present, and the latest of those that left; all of them while `spare` of these may have. */
+export function recentAttempts(attempts: Attempt[], { leases, waiters }: Present, spare = clearedFrom): Attempt[] {
+  if (attempts.length < leases.length + waiters.length + spare) return attempts;
   const present = new Set([...leases, ...waiters].map(({ holder }) => holder));
   return recent(attempts, ({ holder }) => present.has(holder));
 }
 
 /** As `recentAttempts`, for turns. */
-export function recentTurns(served: Turn[], { leases, waiters }: Present): Turn[] {
-  if (served.length < leases.length + waiters.length + clearedFrom) return served;
+export function recentTurns(served: Turn[], { leases, waiters }: Present, spare = clearedFrom): Turn[] {
+  if (served.length < leases.length + waiters.length + spare) return served;
   const present = new Set([...leases, ...waiters].map(turnOf));
   return recent(served, ({ turn }) => present.has(turn));
 }

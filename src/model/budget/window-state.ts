@@ -87,11 +87,32 @@ export interface WindowState {
   ignored: number;
 }
 
-/** A lease that is over and was not reported: all that counts of it are its slots. */
-export type LapsedLease = [id: string, useBy: number, arrivesBy: number, ...notBefore: number[]];
+/** A lease that is over and was not reported: all that counts of it are its slots. Moments count back from `useBy`. */
+export type LapsedLease = [id: string, useBy: number, arrivesWithin: number, ...before: number[]];
+
+/** A waiter, with the latest attempt of its holder. */
+export type WaiterRow = [
+  holder: string,
+  attemptAt: number | null,
+  project: string,
+  kind: PermitClass,
+  wants: number,
+  remaining: number | null,
+  since: number,
+  servedAt: number | null,
+  expectedAt: number,
+  leave: number | null,
+];
 
 /** The window as a run hands it to the next (carried-window.ts). */
-export type CarriedWindow = WindowState & { lapsed?: LapsedLease[] };
+export interface CarriedWindow extends Omit<WindowState, 'attempts' | 'served'> {
+  /** Of holders that do not wait. An earlier version carried moments by name. */
+  attempts: Attempt[] | Record<string, number>;
+  /** Of turns of which none waits. */
+  served: Turn[] | Record<string, number>;
+  lapsed?: LapsedLease[];
+  rows?: WaiterRow[];
+}
 
 /** Input of the budget's workflow. */
 export interface BudgetInput {
