@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 describe('kill -9 of the worker of a budget with a thousand waiters', () => {
-  it('costs nothing that was granted, nor a waiter its place, and the next worker grants again', async () => {
+  it('costs nothing that was granted, nor a waiter its place, and the next worker grants again (B1)', async () => {
     scene = await ChaosScene.begin({
       sandbox: { requests: 10, windowMs: 10_000 },
       budget: '{ requests: 10, window: 10s }',

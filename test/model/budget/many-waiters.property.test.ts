@@ -11,7 +11,7 @@ const { windowMs } = settings;
 const count = 1_000;
 
 describe('a thousand waiters', { timeout: 120_000 }, () => {
-  it('are all served in a time that the limit allows, and none refused by the service', () => {
+  it('are all served in a time that the limit allows, and none refused by the service (B2)', () => {
     const scene = fc.record({
       requests: fc.integer({ min: 100, max: 400 }),
       pace: fc.integer({ min: 1, max: 50 }),
