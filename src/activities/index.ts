@@ -5,6 +5,7 @@ import { createJobActivities } from './export-jobs.ts';
 import { createRecordActivities } from './export-records.ts';
 import { createPageActivities } from './feedback-pages.ts';
 import { createPassActivities } from './feedback-passes.ts';
+import { createFetchActivities } from './fetch-bundle.ts';
 import { createRollbackActivities } from './rollback-steps.ts';
 import { createRolloutActivities } from './site-rollouts.ts';
 import { createKeyActivities } from './try-key.ts';
@@ -15,6 +16,7 @@ export const createActivities = (deps: ActivityDependencies) => ({
   ...createPassActivities(deps),
   ...createPageActivities(deps),
   ...createJobActivities(deps),
+  ...createFetchActivities(deps),
   ...createBundleActivities(deps),
   ...createApprovalActivities(deps),
   ...createRollbackActivities(deps),

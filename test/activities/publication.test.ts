@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createApprovalActivities } from '../../src/activities/approval-steps.ts';
 import { createBundleActivities } from '../../src/activities/bundle-versions.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { createFetchActivities } from '../../src/activities/fetch-bundle.ts';
 import { createRolloutActivities } from '../../src/activities/site-rollouts.ts';
 import { StoreRefused, StoreUnreachable } from '../../src/bundle/store/store-errors.ts';
 import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
@@ -145,7 +146,7 @@ describe('fetchBundle', () => {
     const jobs = createJobActivities(scene.deps);
     const { jobId } = await run(() => jobs.startJob({ org: 'acme', domain, parameters: {} }));
     await expect.poll(async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state).toBe('completed');
-    const activities = createBundleActivities(scene.deps);
+    const activities = createFetchActivities(scene.deps);
     const fetch = (stageId: string, force: boolean) =>
       run(() => activities.fetchBundle({ org: 'acme', domain, storeId: bundles.identity, jobId, stageId, force }));
     const staged = () => readdir(join(scene.folder, 'bundles', '.staging'));

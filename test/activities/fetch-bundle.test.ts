@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
-import { createBundleActivities, type FetchBundleResult } from '../../src/activities/bundle-versions.ts';
 import type { Site } from '../../src/activities/dependencies.ts';
 import { createJobActivities } from '../../src/activities/export-jobs.ts';
+import { createFetchActivities, type FetchBundleResult } from '../../src/activities/fetch-bundle.ts';
 import { DirectoryBundleStore } from '../../src/bundle/store/directory/directory-store.ts';
 import { hashFile } from '../../src/files/hash-file.ts';
 import { versionWithContent } from '../../src/model/export/site-export.ts';
@@ -44,7 +44,7 @@ const attempt = mockActivity;
 
 async function fetchBundle(jobId: string, env = attempt()): Promise<FetchBundleResult> {
   const input = { org: 'acme', domain, storeId: scene.deps.bundles.identity, jobId, stageId: 'stage-1', force: false };
-  return env.run(() => createBundleActivities(scene.deps).fetchBundle(input));
+  return env.run(() => createFetchActivities(scene.deps).fetchBundle(input));
 }
 
 const downloads = () => scene.sandbox.log().filter((entry) => entry.kind === 'storage');
@@ -247,7 +247,7 @@ describe('fetchBundle', () => {
   it('refuses to use another store than the one the run began with', async () => {
     const jobId = await exported();
     const input = { org: 'acme', domain, storeId: 'another', jobId, stageId: 'stage-1', force: false };
-    const bundles = createBundleActivities(scene.deps);
+    const bundles = createFetchActivities(scene.deps);
     expect(await failureOf(run(() => bundles.fetchBundle(input)))).toMatchObject({ type: 'StoreMismatch' });
   });
 });
