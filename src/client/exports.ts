@@ -2,7 +2,7 @@ import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle 
 import { ExplainedError } from '../model/explained-error.ts';
 import { type ExportInput, type ExportPhase, type ExportState, sameParameters } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
+import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { downloadSignal, exportStateQuery, phaseSignal, pollNowUpdate } from '../workflows/definitions.ts';
 import type { exportSite } from '../workflows/export-site.ts';
@@ -34,7 +34,7 @@ export async function startExport(
       workflowId,
       taskQueue,
       workflowIdConflictPolicy: 'FAIL',
-      workflowTaskTimeout: workflowTaskTimeoutMs,
+      ...taskTimeoutFor(handoverIn(input)),
       args: [input],
       staticSummary: `export of ${input.domain} (${input.org})`,
       typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: 'starting' }),

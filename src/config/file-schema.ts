@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { handovers } from '../model/temporal-settings.ts';
 import { webhookEventTypes } from '../model/webhook-event.ts';
 import { address, duration, id, linkHost, text, wholeNumber } from './field-schemas.ts';
 import { scheduleSchema } from './schedule-schema.ts';
@@ -93,6 +94,26 @@ const temporal = z.strictObject({
     .describe("Namespace. Absent: by Temporal's own variables and profiles, else `default`."),
   taskQueue: text('the name of a task queue').default('docferry').describe('Task queue of the workers.'),
   profile: text('the name of a profile').optional().describe("Profile of Temporal's own configuration file."),
+  handover: z
+    .enum(handovers, `expected ${handovers.join(' or ')}`)
+    .optional()
+    .describe(
+      'How soon another worker takes over from a dead one: `quick` within 10 s; `steady` within 60 s, which bears slow ' +
+        'networks and busy machines. Absent: `quick` where Temporal is on this machine, else `steady`. The same for all ' +
+        'workers and commands.',
+    ),
+});
+
+const worker = z.strictObject({
+  downloads: wholeNumber(1, 2_000)
+    .default(200)
+    .describe('Long steps a worker does at a time: downloads and what follows them.'),
+  verifications: wholeNumber(1, 256)
+    .optional()
+    .describe('Archives a worker reads at a time to verify them. Absent: one for two processors, at least one.'),
+  browsers: wholeNumber(1, 64)
+    .optional()
+    .describe('Browsers a worker opens at a time to render pages. Absent: one for four processors, at least one.'),
 });
 
 const service = z.strictObject({
@@ -129,6 +150,7 @@ const privacy = z.strictObject({
 export const configSchema = z.strictObject(
   {
     temporal: temporal.prefault({}).describe('The Temporal that runs everything.'),
+    worker: worker.prefault({}).describe('How much each worker does at a time; see operations.md.'),
     service: service.describe('The documentation service.'),
     organizations: z
       .array(organization, 'expected a list of organizations')

@@ -19,6 +19,7 @@ import {
   versionWithContent,
 } from '../model/export/site-export.ts';
 import { versionName } from '../model/export/version-name.ts';
+import { handoverIn } from '../model/temporal-settings.ts';
 import { fetchOptions, recordOptions } from './activity-options.ts';
 import { announce } from './announce.ts';
 import { Approval } from './approval.ts';
@@ -34,6 +35,7 @@ import {
 import { ExportView } from './export-view.ts';
 import { failureSummary } from './failure-summary.ts';
 import { onSignal, onUpdate } from './handle-messages.ts';
+import { followHandover } from './handover.ts';
 import { KeyGate, type KeyRefusals, RefusedForLong } from './key-gate.ts';
 import { type FetchedBundle, Publication, type VerifiedBundle } from './publication.ts';
 import { recordOrLater } from './record-run.ts';
@@ -49,6 +51,7 @@ const fetches = proxyActivities<Pick<Activities, 'fetchBundle'>>(fetchOptions);
 
 /** Exports one site: job, link, download, verification, publication, rollout (E1 to E6). */
 export async function exportSite(input: ExportInput): Promise<ExportResult> {
+  followHandover(input);
   const run = new SiteExport(input);
   setHandler(exportStateQuery, () => run.state(), { description: 'Phase, progress, next poll and rollouts.' });
   onSignal(phaseSignal, readPhase, {
@@ -86,6 +89,7 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
     org,
     domain,
     parameters,
+    handover: handoverIn(input),
     carried,
     ...(refused && { refused }),
   });

@@ -19,6 +19,7 @@ import type {
 import { recordOptions, wholeVersionOptions } from './activity-options.ts';
 import { exportStateQuery } from './definitions.ts';
 import { endFacts, failureSummary } from './failure-summary.ts';
+import { followHandover } from './handover.ts';
 import { recordOrLater } from './record-run.ts';
 import { showEnd, showPhase } from './search-attributes.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
@@ -32,6 +33,7 @@ const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo
  * id of the site's exports, so that only one of them runs at a time (E1).
  */
 export async function rollBack(input: RollbackInput): Promise<RollbackResult> {
+  followHandover(input);
   const run = new Rollback(input);
   setHandler(exportStateQuery, () => run.state(), { description: 'Phase and rollouts.' });
   return run.run();
