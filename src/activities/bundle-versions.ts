@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
 import { NoRoom } from '../bundle/download/download-errors.ts';
+import { copySlots } from '../bundle/machine-limits.ts';
 import { type Current, NoSuchVersion } from '../bundle/store/bundle-store.ts';
 import { withRendering } from '../bundle/verification/render/rendering.ts';
 import type { VerificationReport } from '../bundle/verification/verification-report.ts';
@@ -212,7 +213,7 @@ async function keepOrDiscard(
     files: report.entries,
     source: { org: input.org, domain: input.domain, jobId: input.jobId },
   };
-  await deps.bundles.saveStaged(input.stageId, staged, { signal });
+  await copySlots.use(signal, () => deps.bundles.saveStaged(input.stageId, staged, { signal }));
   return { ok: true as const, pages, files, archive, ...published };
 }
 
