@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { limitMachineUse as limitFromSources } from '../../../src/bundle/machine-limits.ts';
 import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
 import { verifyInThread as fromSources } from '../../../src/bundle/verification/verify-in-thread.ts';
 import { type Item, smallSite, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';
@@ -124,9 +125,9 @@ describe.skipIf(!existsSync(built))('verifyInThread, built', async () => {
   }, 60_000);
 
   describe('with threads that are kept', async () => {
-    const { limitMachineUse } = (await import(
-      limitsBuilt.href
-    )) as typeof import('../../../src/bundle/machine-limits.ts');
+    const limitMachineUse: typeof limitFromSources = existsSync(built)
+      ? (await import(limitsBuilt.href)).limitMachineUse
+      : limitFromSources;
     const limits = { limits: someLimits };
 
     it('reads one archive after the other in as many threads as allowed, in flat memory', async () => {
