@@ -14,10 +14,11 @@ describe('WorkSlots', () => {
         return n;
       }),
     );
-    await Promise.resolve();
+    await new Promise(setImmediate);
     expect(begun).toEqual([0, 1]);
     gates[1]?.open();
     expect(await all[1]).toBe(1);
+    await new Promise(setImmediate);
     expect(begun).toEqual([0, 1, 2]);
     for (const stop of gates) stop.open();
     expect(await Promise.all(all)).toEqual([0, 1, 2, 3]);

@@ -12,7 +12,7 @@ import { ChaosScene } from './chaos-scene.ts';
 
 const downloads = 120;
 const archiveBytes = 250_000;
-const trickleSeconds = 120;
+const trickleSeconds = 150;
 const lateMs = 5_000;
 /** The first poll of a job that has no history is planned for then. */
 const firstPollMs = 6_000;
@@ -48,8 +48,7 @@ it(`${downloads} downloads that trickle delay nobody else`, async () => {
   const late: Record<string, number[]> = { sync: [], start: [], poll: [] };
   try {
     await Promise.all(slow.map(begin));
-    // With as many slots as there used to be, no more than these get one.
-    await expect.poll(downloading, { timeout: 140_000, interval: 200 }).toBeGreaterThanOrEqual(100);
+    await expect.poll(downloading, { timeout: 140_000, interval: 200 }).toBeGreaterThanOrEqual(downloads);
     for (const domain of others) {
       const at = Date.now();
       const sync = startSync(client, taskQueue, {
@@ -70,7 +69,7 @@ it(`${downloads} downloads that trickle delay nobody else`, async () => {
     }
   } finally {
     for (const [what, times] of Object.entries(late)) {
-      process.stderr.write(`  ${what}: ${times.length} beside, the latest after ${Math.max(...times)} ms\n`);
+      process.stderr.write(`  ${what}: after ${times.join(', ')} ms\n`);
     }
   }
   for (const times of Object.values(late)) expect(Math.max(...times)).toBeLessThanOrEqual(lateMs);

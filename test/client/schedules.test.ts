@@ -78,6 +78,13 @@ describe('applying the schedules of the configuration', () => {
     });
     expect(info.nextActionTimes.length).toBeGreaterThan(0);
     expect(isEmptyPlan(await applySchedules(env.client, queue, configured, 'quick'))).toBe(true);
+    // A changed handover changes them once.
+    const steady = await applySchedules(env.client, queue, configured, 'steady');
+    expect(steady.update.map(({ drift, changes }) => [drift, changes.length])).toEqual([
+      [false, 2],
+      [false, 2],
+    ]);
+    expect(isEmptyPlan(await readSchedulePlan(env.client, queue, configured, 'steady'))).toBe(true);
   });
 
   it('changes exactly what the configuration changed; a paused one stays paused and keeps its note', async () => {
