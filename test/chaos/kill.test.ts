@@ -18,7 +18,9 @@ let scene: ChaosScene;
 afterEach(() => scene.end());
 
 async function begin(handover: Handover = 'quick'): Promise<void> {
-  const service = { entries: 3_000, jobSeconds: 1, padBytes: 60_000_000, storageRate: 6_000_000 };
+  // Long enough to be killed in the middle, once the sync moves again.
+  const storageRate = handover === 'quick' ? 6_000_000 : 1_000_000;
+  const service = { entries: 3_000, jobSeconds: 1, padBytes: 60_000_000, storageRate };
   scene = await ChaosScene.begin({
     sandbox: { ...budget, ...service },
     handover,
