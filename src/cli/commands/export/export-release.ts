@@ -1,10 +1,17 @@
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { type BulkFlags, isBulk } from '../../bulk/bulk-flags.ts';
+import { releaseSites } from '../../bulk/bulk-holds.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { noSuchThing } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findSite } from '../../input/find-configured.ts';
 
-export default async function releaseSite(context: CommandContext, name: string): Promise<ExitCode> {
+export default async function releaseSite(
+  context: CommandContext,
+  name: string | undefined,
+  flags: BulkFlags,
+): Promise<ExitCode> {
+  if (isBulk(name, flags, 'domain')) return releaseSites(context, flags);
   const config = await loadContextConfig(context);
   const { domain } = findSite(config, name).site;
   const store = await openBundleStore(config.store.bundles);
