@@ -1,0 +1,13 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { S3BundleStore } from '../src/bundle/store/s3/s3-store.ts';
+import { applySchedules } from '../src/client/schedules.ts';
+import { inBatches } from '../src/client/in-batches.ts';
+import { connectClient } from '../src/client/temporal-connection.ts';
+import { loadConfig } from '../src/config/load.ts';
+import { temporalProgram } from '../src/embedded/binaries.ts';
+import { openFeedbackStore } from '../src/feedback/open-feedback-store.ts';
+import { s3ServerProgram, startS3Server } from '../test/tools/servers/s3-server.ts';
