@@ -26,7 +26,9 @@ export function isBulk<Name extends string | undefined>(
 ): name is Name & undefined {
   const chosen = all === true || org !== undefined || match !== undefined;
   if (name !== undefined && chosen) throw usageFailure(`name a ${what}, or give --all, --org or --match, not both`);
-  if (name === undefined && !chosen) throw usageFailure(`name a ${what}, or give --all, --org or --match`);
+  if (name === undefined && !chosen) {
+    throw usageFailure(`missing required argument '${what}'`, 'or give --all, --org or --match; see --help');
+  }
   return chosen;
 }
 

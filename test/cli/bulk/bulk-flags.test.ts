@@ -4,7 +4,7 @@ import { docferry, docferryJson, folderWithConfig } from '../../tools/cli/run-do
 
 describe('commands for one or many', () => {
   it.each([
-    [undefined, {}, 'give --all, --org or --match'],
+    [undefined, {}, "missing required argument 'domain'"],
     ['docs.acme.example', { all: true }, 'not both'],
   ])('take exactly one way to say which: %j with %j', (name, flags, said) => {
     expect(() => isBulk(name, flags, 'domain')).toThrow(said);
