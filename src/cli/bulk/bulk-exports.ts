@@ -6,9 +6,10 @@ import type { ExportParameters } from '../../model/export/site-export.ts';
 import { exportWorkflowId } from '../../model/workflow-ids.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import type { ExitCode } from '../failures/exit-codes.ts';
+import type { BulkFlags } from '../input/bulk-flags.ts';
 import { askWorker } from '../temporal/ask-worker.ts';
 import { type Session, withTemporal } from '../temporal/session.ts';
-import { type BulkFlags, selectedInBulk } from './bulk-flags.ts';
+import { selectedInBulk } from './is-bulk.ts';
 import { runBulk } from './run-bulk.ts';
 
 interface Site {

@@ -1,7 +1,8 @@
 import { openBundleStore } from '../../wiring/open-bundle-store.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import type { ExitCode } from '../failures/exit-codes.ts';
-import { type BulkFlags, selectedInBulk } from './bulk-flags.ts';
+import type { BulkFlags } from '../input/bulk-flags.ts';
+import { selectedInBulk } from './is-bulk.ts';
 import { runBulk } from './run-bulk.ts';
 
 /** Holds many sites at what each has in service; those held already stay as they are. */

@@ -5,9 +5,10 @@ import { type PassKind, type ReadingKind, readingKinds } from '../../model/sync/
 import { syncWorkflowId } from '../../model/workflow-ids.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import type { ExitCode } from '../failures/exit-codes.ts';
+import type { BulkFlags } from '../input/bulk-flags.ts';
 import { withFeedbackStore } from '../input/feedback-store-of.ts';
 import { type Session, withTemporal } from '../temporal/session.ts';
-import { type BulkFlags, selectedInBulk } from './bulk-flags.ts';
+import { selectedInBulk } from './is-bulk.ts';
 import { runBulk } from './run-bulk.ts';
 
 interface Pass<Kind extends ReadingKind = ReadingKind> {

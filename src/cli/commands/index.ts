@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import type { CallHandler } from '../call-handler.ts';
 import { duration, port } from '../input/flag-values.ts';
-import { addSelectionFlags } from '../input/selection.ts';
+import { addSelectionFlags } from '../input/selection-flags.ts';
 import { healthAddress } from '../processes/health-address.ts';
 
 export function addTopLevelCommands(program: Command, call: CallHandler): void {

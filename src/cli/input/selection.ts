@@ -1,23 +1,11 @@
-import type { Command } from 'commander';
 import { Minimatch } from 'minimatch';
 import type { Config } from '../../config/config.ts';
 import { findOrganization } from './find-configured.ts';
-
-/** `--org` and `--match`, which narrow down what is configured. */
-export interface SelectionFlags {
-  org?: string;
-  match?: string;
-}
+import type { SelectionFlags } from './selection-flags.ts';
 
 export interface Selection {
   sites: { org: string; domain: string }[];
   projects: { org: string; project: string }[];
-}
-
-export function addSelectionFlags(command: Command, what: string): Command {
-  return command
-    .option('--org <org>', `only ${what} of this organization`)
-    .option('--match <glob>', `only ${what} whose name matches, e.g. 'docs*.acme.example' or 'acme/*'`);
 }
 
 /** The configured sites and projects that the flags leave. Throws a failure for an unknown organization. */

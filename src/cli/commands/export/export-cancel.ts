@@ -1,8 +1,9 @@
 import { exportHandle } from '../../../client/exports.ts';
 import { cancelExports } from '../../bulk/bulk-exports.ts';
-import { type BulkFlags, isBulk } from '../../bulk/bulk-flags.ts';
+import { isBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
 import { requireRunning } from '../../temporal/running-workflow.ts';
 import { withTemporal } from '../../temporal/session.ts';

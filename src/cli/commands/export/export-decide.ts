@@ -1,9 +1,10 @@
 import { approveExport, rejectExport } from '../../../client/decide-approval.ts';
 import { exportHandle } from '../../../client/exports.ts';
 import { approveExports } from '../../bulk/bulk-exports.ts';
-import { type BulkFlags, isBulk } from '../../bulk/bulk-flags.ts';
+import { isBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
 import { requireRunning } from '../../temporal/running-workflow.ts';

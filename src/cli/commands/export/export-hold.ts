@@ -1,10 +1,11 @@
 import { NoSuchVersion } from '../../../bundle/store/bundle-store.ts';
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
-import { type BulkFlags, isBulk } from '../../bulk/bulk-flags.ts';
 import { holdSites } from '../../bulk/bulk-holds.ts';
+import { isBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { noSuchThing } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
 
 export default async function holdSite(

@@ -1,9 +1,10 @@
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
-import { type BulkFlags, isBulk } from '../../bulk/bulk-flags.ts';
 import { releaseSites } from '../../bulk/bulk-holds.ts';
+import { isBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { noSuchThing } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
 
 export default async function releaseSite(

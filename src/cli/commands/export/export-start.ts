@@ -1,9 +1,10 @@
 import { exportState, startExport } from '../../../client/exports.ts';
 import type { ExportParameters, ExportState } from '../../../model/export/site-export.ts';
 import { startExports } from '../../bulk/bulk-exports.ts';
-import { type BulkFlags, isBulk, refuseInBulk } from '../../bulk/bulk-flags.ts';
+import { isBulk, refuseInBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
 import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { addBulkFlags } from '../../bulk/bulk-flags.ts';
 import type { CallHandler } from '../../call-handler.ts';
+import { addBulkFlags } from '../../input/bulk-flags.ts';
 import { duration, reason } from '../../input/flag-values.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
 

@@ -1,10 +1,11 @@
 import { syncHandle } from '../../../client/syncs.ts';
 import type { ReadingKind } from '../../../model/sync/pass-kind.ts';
-import { type BulkFlags, isBulk } from '../../bulk/bulk-flags.ts';
 import { cancelSyncs } from '../../bulk/bulk-syncs.ts';
+import { isBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findProject } from '../../input/find-configured.ts';
 import { requireRunning } from '../../temporal/running-workflow.ts';
 import { withTemporal } from '../../temporal/session.ts';

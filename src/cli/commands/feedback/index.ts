@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
 import { readingKinds } from '../../../model/sync/pass-kind.ts';
-import { addBulkFlags } from '../../bulk/bulk-flags.ts';
 import type { CallHandler } from '../../call-handler.ts';
+import { addBulkFlags } from '../../input/bulk-flags.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
 
 const project = 'id of a configured project, or org/project';

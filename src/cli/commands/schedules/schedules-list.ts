@@ -6,7 +6,9 @@ import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import type { Output } from '../../terminal/output.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
-import { schedulesPerPage } from './schedules-per-page.ts';
+
+/** Each one listed costs some ten calls to Temporal. */
+const schedulesPerPage = 100;
 
 export default async function listSchedules(context: CommandContext, { page }: { page?: number }): Promise<ExitCode> {
   if (page === 0) throw usageFailure('--page counts from 1');

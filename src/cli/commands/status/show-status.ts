@@ -1,6 +1,7 @@
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import { type SelectionFlags, selected } from '../../input/selection.ts';
+import { selected } from '../../input/selection.ts';
+import type { SelectionFlags } from '../../input/selection-flags.ts';
 import type { Output } from '../../terminal/output.ts';
 import { readStatus, type Unavailable } from './read-status.ts';
 import { projectLines, shownLines, siteLines, totalsOf } from './status-lines.ts';

@@ -1,22 +1,7 @@
-import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { noSuchThing, usageFailure } from '../failures/cli-failure.ts';
-import { type Selection, type SelectionFlags, selected } from '../input/selection.ts';
-
-/** Flags of commands that take one name, or many by these. */
-export interface BulkFlags extends SelectionFlags {
-  all?: boolean;
-  yes?: boolean;
-}
-
-/** @param what `sites` or `projects` */
-export function addBulkFlags(command: Command, what: string): Command {
-  return command
-    .option('--all', `all configured ${what} instead of one`)
-    .option('--org <org>', `all ${what} of this organization`)
-    .option('--match <glob>', `all ${what} whose name matches, e.g. 'docs*.acme.example' or 'acme/*'`)
-    .option('--yes', 'with --all, --org or --match: do what is planned without asking');
-}
+import type { BulkFlags } from '../input/bulk-flags.ts';
+import { type Selection, selected } from '../input/selection.ts';
 
 /** Whether many are meant and not the named one. Throws a usage failure unless exactly one way is given. */
 export function isBulk<Name extends string | undefined>(
