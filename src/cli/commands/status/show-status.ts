@@ -5,7 +5,7 @@ import type { SelectionFlags } from '../../input/selection-flags.ts';
 import type { Output } from '../../terminal/output.ts';
 import { readStatus, type Unavailable } from './read-status.ts';
 import { projectLines, shownLines, siteLines, totalsOf } from './status-lines.ts';
-import { type Shown, statusText } from './status-text.ts';
+import { type Look, statusText } from './status-text.ts';
 import { watchStatus } from './watch-status.ts';
 
 interface StatusFlags extends SelectionFlags {
@@ -38,11 +38,6 @@ export default async function showStatus(context: CommandContext, flags: StatusF
   warnOf(output, last.unavailable);
   output.result(last, statusText(last, Date.now(), output.paint));
   return exitCodes.done;
-}
-
-/** The document of `status` (contracts.md). */
-export interface Look extends Shown {
-  unavailable: Unavailable[];
 }
 
 function warnOf(output: Output, unavailable: readonly Unavailable[]): void {

@@ -2,6 +2,7 @@ import { spanText } from '../../../model/details-text.ts';
 import { counted } from '../../../model/quantities.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { tableLines } from '../../terminal/text.ts';
+import type { Unavailable } from './read-status.ts';
 import { lineStates, type ProjectLine, type SiteLine, type Totals } from './status-lines.ts';
 
 const good: ReadonlySet<string> = new Set(['published', 'unchanged', 'completed', 'rolled-back']);
@@ -12,6 +13,11 @@ export interface Shown {
   sites: readonly SiteLine[];
   projects: readonly ProjectLine[];
   totals: { sites: Totals; projects: Totals };
+}
+
+/** The document of `status` (contracts.md). */
+export interface Look extends Shown {
+  unavailable: Unavailable[];
 }
 
 /** A line a site and a project, then the totals. */

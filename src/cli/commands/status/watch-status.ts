@@ -3,9 +3,8 @@ import { clockTime } from '../../../model/details-text.ts';
 import type { Step } from '../../terminal/live-lines.ts';
 import type { Output, Paint } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
-import type { Look } from './show-status.ts';
 import type { ProjectLine, SiteLine } from './status-lines.ts';
-import { statusText, totalText } from './status-text.ts';
+import { type Look, statusText, totalText } from './status-text.ts';
 
 const lookEveryMs = 2_000;
 const usualRows = 24;
