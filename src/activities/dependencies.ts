@@ -9,7 +9,6 @@ import type { PassStore } from '../feedback/pass/pass-store.ts';
 import type { PrivacyStore } from '../feedback/privacy/privacy-store.ts';
 import type { RunRecords } from '../feedback/runs/run-records.ts';
 import type { ExportPhase } from '../model/export/site-export.ts';
-import type { Transfer } from '../model/export/transfer.ts';
 import type { ScheduledDemand } from '../model/planning/expected-demand.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { PermitSource } from '../permits/ask-for-lease.ts';
@@ -74,8 +73,6 @@ export interface ActivityDependencies {
   linkPolicy: LinkPolicy;
   /** Tells the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
-  /** Tells the export's workflow how far the download is. */
-  announceDownload(workflowId: string, transfer: Transfer): Promise<void>;
 }
 
 export function organizationOf(deps: ActivityDependencies, org: string): Organization {

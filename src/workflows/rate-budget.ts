@@ -29,6 +29,7 @@ import { bringWaitersForward, dropWaiter } from '../model/budget/wake-waiters.ts
 import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
 import { viewOf } from '../model/budget/window-view.ts';
 import { Misshapen } from '../model/message-readers.ts';
+import { handoverIn, nextTaskTimeout } from '../model/temporal-settings.ts';
 import {
   askPermitsUpdate,
   budgetLedgerQuery,
@@ -57,7 +58,6 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   let due: number | null = null;
   let changes = 0;
   const wakes: Promise<void>[] = [];
-  const continueAsNew = makeContinueAsNewFunc<typeof rateBudget>();
 
   /** Takes over the window, and wakes waiters that can be served earlier than told. */
   const settle = (next: WindowState) => {
@@ -163,7 +163,9 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     // A wake-up sent in the same task as continue-as-new would be lost.
     while (wakes.length > 0) await Promise.all(wakes.splice(0));
     await condition(allHandlersFinished);
-    await continueAsNew({ org, settings: window.settings, carried: packed(window) });
+    const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);
+    const next = { org, settings: window.settings, carried: packed(window) };
+    await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)(next);
   });
 }
 

@@ -87,7 +87,6 @@ export async function activityScene(
       },
     },
     async announcePhase() {},
-    async announceDownload() {},
   };
   return {
     deps,

@@ -1,9 +1,11 @@
 /** Messages between the budget and the activities that ask for permits. All moments are the budget's, in milliseconds. */
 
+import type { WithHandover } from '../temporal-settings.ts';
+
 /** The most requests in a window: as many slots as one run of the budget can carry to the next (docs/budget.md). */
 export const mostRequests = 10_000;
 
-export interface WindowSettings {
+export interface WindowSettings extends WithHandover {
   /** Requests an organization may make in one window. */
   requests: number;
   /** Requests left to other clients at least; they are also left what they are seen to use. */
