@@ -10,6 +10,7 @@ import { retryKey } from './client/retry-key.ts';
 import { connectClient, connectOptions, TemporalUnreachable } from './client/temporal-connection.ts';
 import type { Config } from './config/config.ts';
 import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
+import { installationOf } from './feedback/store-lineage.ts';
 import { lastGrantOf, tracesRead } from './model/budget/earlier-ledger.ts';
 import { proxyFor } from './service/proxy.ts';
 import { temporalLogger } from './wiring/log.ts';
@@ -94,10 +95,10 @@ interface Parts {
 async function createWorker(config: Config, settings: WorkerSettings, parts: Parts): Promise<Worker> {
   const { stores, client, connection } = parts;
   const { taskQueue } = config.temporal;
-  const installation = stores.feedback.identity;
+  const installation = installationOf(stores.feedback);
   const budgets = new Map(config.organizations.map(({ id, budget }) => [id, { ...budget, installation }]));
   const permits = new BudgetClient(client, taskQueue, budgets, async (org) =>
-    lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead })),
+    lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead }), stores.feedback.restoredAt),
   );
   const activities = createActivities({
     organizations: organizationsOf(config),

@@ -36,7 +36,7 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
 
   /** Address and archive of a published version. */
   async describeVersion({ domain, version, storeId }: StoredVersion): Promise<{ url: string; archive: ArchiveFacts }> {
-    requireStore('bundle', storeId, deps.bundles.identity);
+    requireStore('bundle', storeId, deps.bundles);
     try {
       const manifest = await deps.bundles.manifest(domain, version);
       return { url: deps.bundles.urlOf(domain, manifest), archive: manifest.archive };
@@ -47,7 +47,7 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
 
   /** Removes a download that will not be published. Safe to repeat. */
   async discardStaged(input: { storeId: string; stageId: string }): Promise<void> {
-    requireStore('bundle', input.storeId, deps.bundles.identity);
+    requireStore('bundle', input.storeId, deps.bundles);
     try {
       await deps.bundles.discardStaged(input.stageId);
     } catch (error) {

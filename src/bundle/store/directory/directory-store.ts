@@ -24,7 +24,7 @@ import { requireSameContent } from '../require-same-content.ts';
 import { requireNotHeldElsewhere, type SiteHolds } from '../site-holds.ts';
 import { sealedManifest } from '../staged-seal.ts';
 import { changing, StagedChanged } from '../store-errors.ts';
-import { parseCurrent, parseIdentity, toJson } from '../store-json.ts';
+import { parseCurrent, parseIdentity, type StoreIdentity, toJson } from '../store-json.ts';
 import {
   bundleName,
   currentPath,
@@ -56,6 +56,7 @@ export interface DirectoryStoreOptions {
  */
 export class DirectoryBundleStore implements BundleStore {
   readonly identity: string;
+  readonly predecessors: readonly string[];
   readonly place: string;
   readonly holds: SiteHolds;
   readonly #root: string;
@@ -63,8 +64,9 @@ export class DirectoryBundleStore implements BundleStore {
   readonly #records: DirectoryRecords;
   readonly #signer: ManifestSigner | null;
 
-  private constructor(identity: string, { root, publicUrl, signer }: DirectoryStoreOptions) {
+  private constructor({ identity, predecessors }: StoreIdentity, { root, publicUrl, signer }: DirectoryStoreOptions) {
     this.identity = identity;
+    this.predecessors = predecessors;
     this.place = root;
     this.#root = root;
     this.#publicUrl = publicUrl;
@@ -272,7 +274,7 @@ export class DirectoryBundleStore implements BundleStore {
 }
 
 /** The identity that the first process wrote. */
-function ensureIdentity(root: string): Promise<string> {
+function ensureIdentity(root: string): Promise<StoreIdentity> {
   const file = join(root, identityPath);
   return withStoreLock(join(root, '.lock'), () => {
     if (readIfExistsSync(file) === null) replaceFileSync(file, toJson({ identity: randomUUID() }));

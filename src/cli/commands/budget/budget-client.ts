@@ -7,6 +7,8 @@ import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 /** The budget of an organization. The feedback store is opened only when the budget has to be started. */
 export function budgetClient(client: Client, config: Config, { id, budget }: OrganizationConfig): BudgetClient {
   return new BudgetClient(client, config.temporal.taskQueue, new Map([[id, budget]]), (org) =>
-    withFeedbackStore(config, async (store) => lastGrantOf(await store.listPasses({ org, limit: tracesRead }))),
+    withFeedbackStore(config, async (store) =>
+      lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
+    ),
   );
 }
