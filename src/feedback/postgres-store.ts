@@ -59,6 +59,20 @@ export async function examinePostgres(place: PostgresPlace): Promise<Examined> {
   });
 }
 
+/** Works on a migrated database, past the store. Throws as `openPostgresFeedbackStore` does. */
+export async function withPostgresDatabase<T>(
+  place: PostgresPlace,
+  work: (db: Kysely<FeedbackDatabase>) => Promise<T>,
+): Promise<T> {
+  return await withDatabase(place, async (db) => {
+    const { state, schema } = await examine(place, db);
+    if (state !== 'current') await migrate(db, schema);
+    const result = await work(db);
+    await db.destroy();
+    return result;
+  });
+}
+
 /** The connections are closed when the work fails. */
 async function withDatabase<T>(place: PostgresPlace, work: (db: Kysely<FeedbackDatabase>) => Promise<T>): Promise<T> {
   const db = new Kysely<FeedbackDatabase>({ dialect: new PostgresDialect({ pool: await openPostgresPool(place) }) });
