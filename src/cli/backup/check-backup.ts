@@ -5,8 +5,9 @@ import { operationFailure } from '../failures/cli-failure.ts';
 import { type BackupManifest, filesOfBackup } from './backup-manifest.ts';
 
 /** Reads every byte of a backup. Throws the failure `BackupDamaged` for the first file that is not what was backed up. */
-export async function checkBackup(folder: string, manifest: BackupManifest): Promise<void> {
+export async function checkBackup(folder: string, manifest: BackupManifest, signal: AbortSignal): Promise<void> {
   for (const { path, bytes, sha256 } of filesOfBackup(manifest)) {
+    signal.throwIfAborted();
     const file = join(folder, path);
     const found = await stat(file).catch(() => null);
     if (found === null) throw damaged(`${file} is missing`);

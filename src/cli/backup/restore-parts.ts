@@ -31,11 +31,12 @@ interface Restoration {
   folder: string;
   backup: BackupManifest;
   places: RestoredPlaces;
+  signal: AbortSignal;
 }
 
 /** Builds every part beside its place, as the successor of the original, and puts all of them in place at the end. */
 export async function restoreParts(restoration: Restoration): Promise<Restored> {
-  const { folder, backup, places } = restoration;
+  const { folder, backup, places, signal } = restoration;
   const working: string[] = [];
   const workFolder = async (place: string) => {
     await mkdir(dirname(place), { recursive: true });
@@ -48,10 +49,11 @@ export async function restoreParts(restoration: Restoration): Promise<Restored> 
     const at = new Date();
     if ('files' in backup.bundles && places.bundles !== null) {
       const copy = join(await workFolder(places.bundles), 'bundles');
-      await copyFiles(folder, backup.bundles.files, copy);
+      await copyFiles(restoration, backup.bundles.files, copy);
       await succeedDirectoryStore(copy);
       finished.push({ from: copy, to: places.bundles });
     }
+    signal.throwIfAborted();
     if ('file' in backup.feedback && places.feedback !== null) {
       const copy = join(await workFolder(places.feedback), 'feedback.db');
       await copyDurably(join(folder, backup.feedback.file.path), copy);
@@ -59,6 +61,7 @@ export async function restoreParts(restoration: Restoration): Promise<Restored> 
       closeLog(copy);
       finished.push({ from: copy, to: places.feedback });
     }
+    signal.throwIfAborted();
     let budgets: string[] = [];
     if ('file' in backup.temporal && places.temporal !== null) {
       const copy = join(await workFolder(places.temporal), 'temporal.db');
@@ -67,14 +70,18 @@ export async function restoreParts(restoration: Restoration): Promise<Restored> 
       closeLog(copy);
       finished.push({ from: copy, to: places.temporal });
     }
+    signal.throwIfAborted();
     return { budgets, aside: await putInPlace(finished, at) };
   } finally {
     for (const made of working) await rm(made, { recursive: true, force: true });
   }
 }
 
-async function copyFiles(folder: string, files: readonly BackedUpFile[], to: string): Promise<void> {
-  for (const { path } of files) await copyDurably(join(folder, path), join(to, relative('bundles', path)));
+async function copyFiles({ folder, signal }: Restoration, files: readonly BackedUpFile[], to: string): Promise<void> {
+  for (const { path } of files) {
+    signal.throwIfAborted();
+    await copyDurably(join(folder, path), join(to, relative('bundles', path)));
+  }
 }
 
 /** Leaves a database as one file, so that a rename takes all of it. */

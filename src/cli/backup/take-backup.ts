@@ -15,8 +15,11 @@ import { type BackedUpFile, type BackupManifest, manifestFile, manifestFormat } 
 
 const bundlesFolder = 'bundles';
 
-/** Called before each part, for people. */
-type OnPart = (text: string) => void;
+interface BackupWork {
+  signal: AbortSignal;
+  /** Called before each part, for people. */
+  onPart: (part: string) => void;
+}
 
 /**
  * Fills an empty folder with a backup while everything runs. Temporal comes before the stores: what its workflows know is
@@ -26,17 +29,19 @@ export async function takeBackup(
   config: Config,
   temporalFile: string,
   folder: string,
-  onPart: OnPart,
+  { signal, onPart }: BackupWork,
 ): Promise<BackupManifest> {
   const takenAt = now();
   const { bundles } = config.store;
   if (bundles.kind === 'directory') await copyStaged(bundles.directory, join(folder, bundlesFolder));
   onPart('Temporal');
   const temporal = await backUpTemporal(temporalFile, folder);
+  signal.throwIfAborted();
   onPart('feedback');
   const feedback = await backUpFeedback(config, folder);
+  signal.throwIfAborted();
   onPart('bundles');
-  const published = await backUpBundles(config, folder);
+  const published = await backUpBundles(config, folder, signal);
   const manifest = {
     format: manifestFormat,
     docferry: packageVersion(),
@@ -70,7 +75,11 @@ async function databaseCopy(from: string, folder: string, name: string) {
   return { takenAt, file: await describeFile(folder, name) };
 }
 
-async function backUpBundles({ store }: Config, folder: string): Promise<BackupManifest['bundles']> {
+async function backUpBundles(
+  { store }: Config,
+  folder: string,
+  signal: AbortSignal,
+): Promise<BackupManifest['bundles']> {
   const { bundles } = store;
   if (bundles.kind === 's3') {
     return { missing: `${bundlePlace(bundles)} is backed up by replicating or versioning the bucket` };
@@ -82,7 +91,10 @@ async function backUpBundles({ store }: Config, folder: string): Promise<BackupM
   await mkdir(to, { recursive: true, mode: 0o700 });
   for (const path of await filesBelow(snapshot.folder)) await linkOrCopy(join(snapshot.folder, path), join(to, path));
   const files: BackedUpFile[] = [];
-  for (const path of await filesBelow(to)) files.push(await describeFile(folder, `${bundlesFolder}/${path}`));
+  for (const path of await filesBelow(to)) {
+    signal.throwIfAborted();
+    files.push(await describeFile(folder, `${bundlesFolder}/${path}`));
+  }
   return { takenAt, identity: snapshot.identity, files };
 }
 

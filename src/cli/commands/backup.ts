@@ -11,6 +11,7 @@ import { takeBackup } from '../backup/take-backup.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { operationFailure, usageFailure } from '../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
+import { interruptible } from '../terminal/interruptible.ts';
 import { factLines } from '../terminal/text.ts';
 
 interface BackupFlags {
@@ -28,8 +29,11 @@ export default async function backUp(context: CommandContext, flags: BackupFlags
   try {
     await mkdir(dirname(out), { recursive: true });
     await mkdir(building, { mode: 0o700 });
-    const manifest = await takeBackup(config, resolve(cwd, flags.db), building, (part) =>
-      output.note(`copying ${part} …`),
+    const manifest = await interruptible('nothing was kept', (signal) =>
+      takeBackup(config, resolve(cwd, flags.db), building, {
+        signal,
+        onPart: (part) => output.note(`copying ${part} …`),
+      }),
     );
     await placeFolder(building, out);
     for (const { what, missing } of missingParts(manifest)) output.warn(`${what} not included: ${missing}`);

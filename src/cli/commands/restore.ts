@@ -7,6 +7,7 @@ import { type Restored, restoreParts } from '../backup/restore-parts.ts';
 import { type RestoredPlaces, requireFreePlaces, restoredPlaces } from '../backup/restored-places.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
+import { interruptible } from '../terminal/interruptible.ts';
 import { factLines } from '../terminal/text.ts';
 
 interface RestoreFlags {
@@ -25,8 +26,10 @@ export default async function restore(context: CommandContext, from: string, fla
   try {
     await requireFreePlaces(places, flags.force === true);
     output.note('checking every file of the backup …');
-    await checkBackup(folder, backup);
-    const restored = await restoreParts({ context, config, folder, backup, places });
+    const restored = await interruptible('nothing was restored', async (signal) => {
+      await checkBackup(folder, backup, signal);
+      return restoreParts({ context, config, folder, backup, places, signal });
+    });
     for (const { what, missing } of missingParts(backup)) output.warn(`${what} not in the backup: ${missing}`);
     const document = { from: folder, takenAt: backup.takenAt, places, ...restored, missing: missingParts(backup) };
     output.result(document, textOf(folder, backup.takenAt, places, restored));

@@ -2,7 +2,8 @@ import { parsePostgresAddress } from '../../../config/postgres-address.ts';
 import { resolvePostgres } from '../../../config/resolve.ts';
 import { counted, countText } from '../../../model/quantities.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
-import { usageFailure } from '../../failures/cli-failure.ts';
+import { isThere } from '../../doctor/writable.ts';
+import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { confirm } from '../../terminal/confirm.ts';
 import { indent, tableLines } from '../../terminal/text.ts';
@@ -22,6 +23,8 @@ export default async function move(context: CommandContext, flags: MoveFlags): P
   if (feedback.kind !== 'sqlite') {
     throw usageFailure('store.feedback names no SQLite file', 'between PostgreSQL servers use pg_dump and pg_restore');
   }
+  if (!(await isThere(feedback.file)))
+    throw noSuchThing('NoStore', `there is no ${feedback.file}`, 'see store.feedback');
   const target = resolvePostgres(address, config.directory, env);
   const text = `Copy everything in ${feedback.file} to ${target.place}?`;
   await confirm({ text, declined: 'nothing was copied' }, flags.yes === true);
