@@ -85,11 +85,15 @@ async function backUpBundles(
     return { missing: `${bundlePlace(bundles)} is backed up by replicating or versioning the bucket` };
   }
   const takenAt = now();
-  await using snapshot = await snapshotStore(bundles.directory);
+  const snapshot = await snapshotStore(bundles.directory);
   if (snapshot === null) return { missing: `nothing was published in ${bundles.directory} yet` };
   const to = join(folder, bundlesFolder);
-  await mkdir(to, { recursive: true, mode: 0o700 });
-  for (const path of await filesBelow(snapshot.folder)) await linkOrCopy(join(snapshot.folder, path), join(to, path));
+  try {
+    await mkdir(to, { recursive: true, mode: 0o700 });
+    for (const path of await filesBelow(snapshot.folder)) await linkOrCopy(join(snapshot.folder, path), join(to, path));
+  } finally {
+    await snapshot.remove();
+  }
   const files: BackedUpFile[] = [];
   for (const path of await filesBelow(to)) {
     signal.throwIfAborted();

@@ -11,14 +11,15 @@ import { isStoreName } from '../store-names.ts';
 import { withStoreLock } from './store-lock.ts';
 
 /** What is published and recorded in a directory store at one moment. */
-export interface StoreSnapshot extends AsyncDisposable {
+export interface StoreSnapshot {
   folder: string;
   identity: string;
+  remove(): Promise<void>;
 }
 
 /**
  * Everything published, with its records, at one moment: links in the store's own staging area, made under its lock, so
- * that versions which retention removes meanwhile stay until the snapshot is disposed of. Null when `root` is no store.
+ * that versions which retention removes meanwhile stay until the snapshot is removed. Null when `root` is no store.
  * Throws `StoreBusy` and system errors.
  */
 export async function snapshotStore(root: string): Promise<StoreSnapshot | null> {
@@ -38,7 +39,7 @@ export async function snapshotStore(root: string): Promise<StoreSnapshot | null>
     await remove();
     throw error;
   }
-  return { folder, identity: parseIdentity(text).identity, [Symbol.asyncDispose]: remove };
+  return { folder, identity: parseIdentity(text).identity, remove };
 }
 
 /** Records are replaced by renaming and versions never change, so a link keeps what it was. */
