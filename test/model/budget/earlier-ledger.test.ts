@@ -45,6 +45,10 @@ describe('a new ledger (B7)', () => {
     const ended = [t0 - 5_000, t0 - 9_000].map((moment) => ({ requests: 3, finishedAt: iso(moment) }));
     expect(lastGrantOf(ended)).toBe(t0 - 5_000);
     expect(lastGrantOf([...ended, { requests: 1, finishedAt: null }])).toBe(untilNow);
+    // Since its backup a restored store knows nothing.
+    expect(lastGrantOf([], new Date(t0))).toBe(t0);
+    expect(lastGrantOf(ended, new Date(t0))).toBe(t0);
+    expect(lastGrantOf(ended, new Date(t0 - 60_000))).toBe(t0 - 5_000);
   });
 
   it('never lets both ledgers together send more than the limit (B1)', () => {
