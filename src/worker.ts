@@ -5,7 +5,7 @@ import { NativeConnection, Runtime, type State, Worker, type WorkerOptions } fro
 import type { Logger } from 'pino';
 import { createActivities } from './activities/index.ts';
 import { BudgetClient } from './client/budget.ts';
-import { announceDownload, announcePhase } from './client/exports.ts';
+import { announcePhase } from './client/exports.ts';
 import { retryKey } from './client/retry-key.ts';
 import { connectClient, connectOptions, TemporalUnreachable } from './client/temporal-connection.ts';
 import type { Config } from './config/config.ts';
@@ -112,7 +112,6 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
       proxyFor: (url) => proxyFor(url, process.env),
     },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
-    announceDownload: (workflowId, transfer) => announceDownload(client, workflowId, transfer),
   });
   const worker = await Worker.create({
     connection,

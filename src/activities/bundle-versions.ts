@@ -1,5 +1,4 @@
 import { log } from '@temporalio/activity';
-import type { ArchiveFacts } from '../model/export/archive-facts.ts';
 import { bundleFailure } from './bundle-failures.ts';
 import { type ActivityDependencies, requireStore } from './dependencies.ts';
 import { type Promotion, promoteUnlessHeld } from './promotion.ts';
@@ -32,17 +31,6 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
       if (!awaitsApproval || hold) await removeOldVersions(deps, domain);
       return { url: bundles.urlOf(domain, manifest), heldAt: hold?.version ?? null };
     });
-  },
-
-  /** Address and archive of a published version. */
-  async describeVersion({ domain, version, storeId }: StoredVersion): Promise<{ url: string; archive: ArchiveFacts }> {
-    requireStore('bundle', storeId, deps.bundles.identity);
-    try {
-      const manifest = await deps.bundles.manifest(domain, version);
-      return { url: deps.bundles.urlOf(domain, manifest), archive: manifest.archive };
-    } catch (error) {
-      throw bundleFailure(error);
-    }
   },
 
   /** Removes a download that will not be published. Safe to repeat. */

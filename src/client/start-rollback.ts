@@ -55,7 +55,7 @@ export async function startRollback(
         workflowTaskTimeout: workflowTaskTimeoutMs,
         args: [input],
         staticSummary: `rollback of ${domain} to ${version} (${org})`,
-        typedSearchAttributes: attributesOf({ org, domain, phase: 'starting' }),
+        typedSearchAttributes: attributesOf({ org, domain, phase: 'rolling-out' }),
       });
       return { handle, joined: false, cancelled };
     } catch (error) {

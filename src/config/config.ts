@@ -1,3 +1,4 @@
+import type { PermitClass } from '../model/budget/permits.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import type { SiteRulesInput } from './schema/site-schema.ts';
@@ -17,6 +18,22 @@ export interface Config {
   organizations: OrganizationConfig[];
   store: StoreConfig;
   privacy: PrivacyConfig;
+  gateway: GatewayConfig;
+}
+
+/** What the gateway serves (docs/gateway.md). */
+export interface GatewayConfig {
+  clients: GatewayClientConfig[];
+}
+
+export interface GatewayClientConfig {
+  /** Unique. */
+  name: string;
+  token: SecretSource;
+  org: string;
+  class: PermitClass;
+  /** Per cent of a window's limit; null for no bound of its own. */
+  share: number | null;
 }
 
 export interface TemporalConfig {

@@ -50,6 +50,12 @@ export function findContradictions(config: ConfigInput): Finding[] {
       }
     }
   }
+  for (const [c, { name, org }] of config.gateway.clients.entries()) {
+    once('client', name, ['gateway', 'clients', c, 'name']);
+    const isKnown = config.organizations.some(({ id }) => id === org);
+    const message = 'expected the id of an organization of this file';
+    if (!isKnown) findings.push({ path: ['gateway', 'clients', c, 'org'], message });
+  }
   return [...findings, ...privacyContradictions(config.privacy)];
 }
 

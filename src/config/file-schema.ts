@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { address, duration, linkHost, text } from './schema/field-schemas.ts';
+import { gatewaySchema } from './schema/gateway-schema.ts';
 import { organizationDefaultsSchema, organizationSchema, projectDefaultsSchema } from './schema/organization-schema.ts';
 import { siteDefaultsSchema, siteEntrySchema, siteSchema } from './schema/site-schema.ts';
 import { storeSchema } from './schema/store-schema.ts';
@@ -86,6 +87,7 @@ function schemaWith<Site extends z.ZodType>(site: Site) {
         .describe('Organizations of the service, each with its key and its budget.'),
       store: storeSchema.prefault({}).describe('Where feedback and published versions are stored.'),
       privacy: privacy.prefault({}).describe('How personal data is treated.'),
+      gateway: gatewaySchema.prefault({}).describe('What `docferry gateway` serves to other programs; see gateway.md.'),
     },
     'expected a mapping',
   );

@@ -18,8 +18,11 @@ export interface LoadOptions {
   file?: string;
   env: Environment;
   cwd: string;
-  /** `required`: secrets must be readable now; `deferred`: when they are used. */
-  secrets: 'required' | 'deferred';
+  /**
+   * `required`: what workers need must be readable now; `gateway`: what the gateway needs; `deferred`: secrets are read
+   * when they are used.
+   */
+  secrets: 'required' | 'gateway' | 'deferred';
 }
 
 const defaultFile = 'docferry.yaml';
@@ -98,9 +101,9 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
   return isSyntax && text.includes('${') ? `inside { } and [ ] write "\${NAME}" with quotes` : null;
 }
 
-/** Webhook secrets in the file itself are always checked, the others only if `required`. */
+/** Webhook secrets and tokens in the file itself are always checked, the others only if they are needed. */
 function findMissingSecrets(
-  { organizations, store, privacy }: Config,
+  { organizations, store, privacy, gateway }: Config,
   yaml: YamlFile,
   secrets: LoadOptions['secrets'],
   written: Expanded['written'],
@@ -122,13 +125,20 @@ function findMissingSecrets(
         .flatMap((field) => problemOf(webhook[field], ['organizations', o, 'webhooks', w, field])),
     ),
   );
-  if (secrets === 'deferred') return webhooks;
-  const keys = organizations.flatMap(({ apiKey }, index) => {
+  const tokens = gateway.clients
+    .map(({ token }, c) => ({ token, path: ['gateway', 'clients', c, 'token'] }))
+    .filter(({ token }) => secrets === 'gateway' || !token.describe().startsWith('the environment'))
+    .flatMap(({ token, path }) => problemOf(token, path));
+  if (secrets === 'deferred') return [...webhooks, ...tokens];
+  const isUsed = (org: string) => secrets === 'required' || gateway.clients.some((client) => client.org === org);
+  const keys = organizations.flatMap(({ id, apiKey }, index) => {
+    if (!isUsed(id)) return [];
     const at = ['organizations', index];
     const field =
       yaml.position([...at, 'apiKeyFile']) && apiKey.describe().startsWith('the file') ? 'apiKeyFile' : 'apiKey';
     return problemOf(apiKey, [...at, field]);
   });
+  if (secrets === 'gateway') return [...keys, ...tokens];
   const { hashKey } = privacy;
   const { signing, server } = store.bundles;
   const others: [secret: SecretSource | null | undefined, path: string[]][] = [
@@ -139,6 +149,7 @@ function findMissingSecrets(
   return [
     ...keys,
     ...webhooks,
+    ...tokens,
     ...others.flatMap(([secret, path]) => (secret ? problemOf(secret, ['store', ...path]) : [])),
     ...(hashKey === null ? [] : problemOf(hashKey, ['privacy', 'hashKey'], () => readHashKey(hashKey))),
   ];

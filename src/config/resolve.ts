@@ -13,6 +13,7 @@ import type {
 } from './config.ts';
 import type { Environment } from './environment.ts';
 import type { ConfigInput } from './file-schema.ts';
+import { GatewayToken } from './gateway-token.ts';
 import { parsePostgresAddress, shownAddress } from './postgres-address.ts';
 import type { ScheduleInput } from './schema/schedule-schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
@@ -27,7 +28,7 @@ type OrganizationInput = ConfigInput['organizations'][number];
 export function resolveConfig(input: ConfigInput, file: string, environment: Environment): Config {
   const directory = path.dirname(file);
   const absolute = (relative: string) => path.resolve(directory, relative);
-  const { temporal, service, store, privacy } = input;
+  const { temporal, service, store, privacy, gateway } = input;
   const bundles = resolveBundles(store.bundles, absolute, environment);
   const baseUrl = trimSlash(service.baseUrl);
   return {
@@ -61,6 +62,13 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       hashKey: privacy.hashKey === undefined ? null : new TextSecret('hash key', privacy.hashKey, environment),
       keepFields: privacy.keepFields,
       retentionMs: privacy.retention ?? null,
+    },
+    gateway: {
+      clients: gateway.clients.map(({ token, share = null, ...client }) => ({
+        ...client,
+        token: new GatewayToken(token, environment),
+        share,
+      })),
     },
   };
 }

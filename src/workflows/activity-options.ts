@@ -1,4 +1,4 @@
-import type { ActivityOptions } from '@temporalio/workflow';
+import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 
 /*
  * Options of activities, one complete block for each kind of step: options given with a call replace those of its proxy.
@@ -21,14 +21,21 @@ export const recordOptions = {
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 
-/** The row of an ended run: tried for half a minute, because a person may wait for the end. */
+/** Steps of milliseconds within a workflow task: tried once, then as tasks of their own. */
+export const passingOptions = {
+  startToCloseTimeout: '5s',
+  retry: { maximumAttempts: 1 },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+} satisfies LocalActivityOptions;
+
+/** The end of a run: tried for half a minute, because a person may wait for it. */
 export const endOptions = {
   ...recordOptions,
   scheduleToCloseTimeout: '30s',
   retry: { initialInterval: '500ms', maximumInterval: '5s' },
 } satisfies ActivityOptions;
 
-/** The same row, later: nothing waits for it. */
+/** The row of an ended run that could not be written at its end: nothing waits for it. */
 export const lateRecordOptions = {
   ...recordOptions,
   scheduleToCloseTimeout: '24h',

@@ -15,7 +15,7 @@ import {
 } from '@temporalio/workflow';
 import { factsTable } from '../model/details-text.ts';
 import { failedTargets } from '../model/export/export-outcome.ts';
-import type { ExportResult } from '../model/export/site-export.ts';
+import { type ExportResult, searchedPhase } from '../model/export/site-export.ts';
 import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/schedule/schedule-target.ts';
 import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
 import type { SyncResult } from '../model/sync/sync.ts';
@@ -61,7 +61,7 @@ async function startWork(target: ScheduleTarget): Promise<{ runId: string; endin
     const { org, domain } = target;
     const child = await startChild<typeof exportSite>('exportSite', {
       ...optionsOf(target),
-      typedSearchAttributes: attributesOf({ org, domain, phase: 'starting' }),
+      typedSearchAttributes: attributesOf({ org, domain, phase: searchedPhase.starting }),
       args: [{ org, domain, parameters: {} }],
     });
     return workOf(child, exportEnding);

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import type { CallHandler } from '../call-handler.ts';
-import { port } from '../input/flag-values.ts';
+import { duration, port } from '../input/flag-values.ts';
 import { healthAddress } from '../processes/health-address.ts';
 
 export function addTopLevelCommands(program: Command, call: CallHandler): void {
@@ -28,6 +28,13 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--bundle-port <port>', 'port to listen on', port('--bundle-port'), 8090)
     .option('--bundle-host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
     .action(call(() => import('./serve.ts')));
+  program
+    .command('gateway')
+    .description("Serve the service's analytics area to other programs, under the budget, until SIGINT or SIGTERM")
+    .option('--port <port>', 'port to listen on', port('--port'), 8789)
+    .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
+    .option('--patience <duration>', 'how long a request waits for a permit, by default 30s', duration('--patience'))
+    .action(call(() => import('./gateway-command.ts')));
   const sandbox = program
     .command('sandbox')
     .description('Run a stand-in for the documentation service on this machine, with faults on demand')

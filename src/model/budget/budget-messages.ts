@@ -50,7 +50,13 @@ export const readQuestion: Reader<PermitAsk> = record(
     wants: number(0, mostRequests),
     attemptAt: moment,
   },
-  { remaining: number(0, 1e9), mayWait: bool, leave: number(0, mostRequests), installation: text },
+  {
+    remaining: number(0, 1e9),
+    mayWait: bool,
+    leave: number(0, mostRequests),
+    installation: text,
+    program: record({ share: nullable(number(1, 100)) }, {}),
+  },
 );
 
 export const readReport: Reader<LeaseReport> = record(

@@ -18,6 +18,21 @@ export const exportPhases = [
 ] as const;
 export type ExportPhase = (typeof exportPhases)[number];
 
+/**
+ * What `DocferryPhase` says of a running export: what it may be in for long, and people filter by. Each change is written
+ * to the history and to the index of workflows.
+ */
+export const searchedPhase = {
+  starting: 'rendering',
+  rendering: 'rendering',
+  fetching: 'fetching',
+  verifying: 'fetching',
+  publishing: 'fetching',
+  'awaiting-approval': 'awaiting-approval',
+  'rolling-out': 'rolling-out',
+  done: 'done',
+} as const satisfies Record<ExportPhase, ExportPhase>;
+
 /** Result of the rollout to one target. */
 export interface RolloutResult {
   /** The target's name, unique within a site, e.g. `directory:./site`. */
@@ -146,7 +161,7 @@ export interface ExportState {
   nextPoll: { at: number; reason: string; expectedAt: number | null } | null;
   /** Set while the service refuses the key (401); the export goes on by itself when it works. */
   unauthorized: RefusedKey | null;
-  /** Set while the archive is downloaded, once something is known of it. */
+  /** Set while the archive is downloaded, once a heartbeat tells of it; the workflow itself does not know. */
   download: Transfer | null;
   version: string | null;
   /** Set while a version waits for approval. */

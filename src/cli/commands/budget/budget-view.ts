@@ -23,6 +23,7 @@ export function untouchedView({ requests, reserve, windowMs }: BudgetConfig): Wi
     override: null,
     holders: [],
     waiters: [],
+    programs: [],
     throttledInWindow: 0,
     configuredAt: null,
     ignored: 0,
@@ -56,6 +57,7 @@ export function budgetDocument(org: string, view: WindowView): object {
       expectedAt: isoTime(expectedAt),
       forecast: forecastDocument(forecast),
     })),
+    programs: view.programs,
     throttledInWindow,
   };
 }
