@@ -7,6 +7,7 @@ const arrows = {
   files: [],
   report: ['model'],
   webhooks: ['model'],
+  metrics: ['model'],
   config: ['model'],
   service: ['model'],
   feedback: ['model', 'files'],

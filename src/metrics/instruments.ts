@@ -18,7 +18,7 @@ export const counters = {
     help: 'Rollouts of a version to a target, by the kind of the target.',
     labels: ['org', 'target', 'outcome'],
   },
-  docferry_feedback_passes_total: { help: 'Passes over feedback that ended.', labels: ['org', 'pass', 'outcome'] },
+  docferry_feedback_passes_total: { help: 'Passes over feedback that ended.', labels: ['org', 'project', 'outcome'] },
   docferry_feedback_entries_total: {
     help: 'Entries of feedback that passes read, by what became of them.',
     labels: ['org', 'outcome'],

@@ -24,14 +24,14 @@ const observers: Observers = {
   },
   rollOut: {
     succeeded: (metrics, { org, target }, { outcome }) =>
-      metrics.add('docferry_rollouts_total', { org, target: kindOf(target), outcome }),
+      metrics.add('docferry_rollouts_total', { org, target: kindOfTarget(target), outcome }),
     failed(metrics, { org, target }, final) {
-      if (final) metrics.add('docferry_rollouts_total', { org, target: kindOf(target), outcome: 'failed' });
+      if (final) metrics.add('docferry_rollouts_total', { org, target: kindOfTarget(target), outcome: 'failed' });
     },
   },
   finishPass: {
-    succeeded: (metrics, { org, pass, outcome }) =>
-      metrics.add('docferry_feedback_passes_total', { org, pass, outcome }),
+    succeeded: (metrics, { org, project, outcome }) =>
+      metrics.add('docferry_feedback_passes_total', { org, project, outcome }),
   },
   sendWebhook: {
     succeeded: (metrics, { org, webhook }) =>
@@ -77,6 +77,6 @@ function observerOf(activityType: string): AnyObserver | undefined {
 }
 
 /** `directory` of `directory:./site`: names differ from site to site. */
-function kindOf(target: string): string {
+export function kindOfTarget(target: string): string {
   return target.split(':', 1)[0] ?? '';
 }
