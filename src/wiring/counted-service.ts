@@ -2,6 +2,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { AnalyticsAccess } from '../service/analytics-access.ts';
 import type { DocumentationService, RequestOptions } from '../service/documentation-service.ts';
 import { NetworkError, ServiceError, type ServiceErrorKind } from '../service/errors.ts';
+import type { OpenAnswer } from '../service/open-answer.ts';
 
 /** Pages of feedback, starts of jobs, polls of them, links to bundles, and what other programs ask through the gateway. */
 export type Endpoint = 'feedback' | 'start-job' | 'job' | 'bundle-link' | 'gateway';
@@ -89,7 +90,7 @@ async function countedRequest<Answer>(
   }
 }
 
-function outcomeOfStatus({ status }: { status: number }): RequestOutcome {
+function outcomeOfStatus({ status }: OpenAnswer): RequestOutcome {
   if (status >= 200 && status < 300) return 'ok';
   if (status >= 500) return 'server-error';
   return outcomeOfRefusal.get(status) ?? 'bad-request';

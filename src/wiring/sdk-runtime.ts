@@ -31,7 +31,10 @@ export function metricsOfRuntime(): Metrics {
 
 /** The names that Temporal's documentation uses, with units. */
 function metricsAt(bindAddress: string): NonNullable<TelemetryOptions['metrics']> {
-  const buckets = Object.entries(histograms).map(([name, { buckets: limits }]) => [name, [...limits]] as const);
+  const buckets = Object.entries(histograms).map(([name, { buckets: limits }]): [string, number[]] => [
+    name,
+    [...limits],
+  ]);
   return {
     attachServiceName: false,
     prometheus: {
