@@ -50,7 +50,7 @@ export const gauges = {
     labels: ['org', 'project'],
   },
   docferry_shared_state_read_timestamp_seconds: {
-    help: 'When the figures of the budget and the feedback store were last read without a failure.',
+    help: 'When budget and feedback store were last read without a failure; the start of the process before that.',
     labels: ['org'],
   },
 } as const satisfies Record<`docferry_${string}`, Instrument>;

@@ -27,6 +27,10 @@ export function watchSharedState(state: SharedState, metrics: Metrics, everyMs =
   const { signal } = ending;
   /** By organization and project, in milliseconds. */
   const verified = new Map<string, number>();
+  const began = Date.now() / 1_000;
+  for (const { id: org } of state.organizations) {
+    metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, began);
+  }
   const watch = async () => {
     while (!signal.aborted) {
       const next = sleep(everyMs, undefined, { signal }).catch(() => {});
