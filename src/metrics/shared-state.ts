@@ -13,6 +13,8 @@ export interface SharedState {
 
 /** How old the figures may be. */
 const readEveryMs = 15_000;
+/** A budget may be about to start, a store to come back. */
+const retryMs = 3_000;
 
 const blockReasons = ['throttled', 'unauthorized', 'paused'] as const;
 
@@ -33,15 +35,18 @@ export function watchSharedState(state: SharedState, metrics: Metrics, everyMs =
   }
   const watch = async () => {
     while (!signal.aborted) {
-      const next = sleep(everyMs, undefined, { signal }).catch(() => {});
+      const since = performance.now();
+      let allRead = true;
       for (const organization of state.organizations) {
         if (signal.aborted) return;
+        const labels = { org: organization.id };
         const read = await readOrganization(state, organization, verified, metrics).catch(() => false);
-        if (read)
-          metrics.set('docferry_shared_state_read_timestamp_seconds', { org: organization.id }, Date.now() / 1_000);
+        if (read) metrics.set('docferry_shared_state_read_timestamp_seconds', labels, Date.now() / 1_000);
+        allRead &&= read;
         showFreshness(organization, verified, metrics);
       }
-      await next;
+      const restMs = Math.max(0, everyMs - (performance.now() - since));
+      await sleep(allRead ? restMs : Math.min(restMs, retryMs), undefined, { signal }).catch(() => {});
     }
   };
   const watching = watch();
