@@ -35,7 +35,11 @@ export class PrometheusServer {
 
   static async start(configFile: string, dataFolder: string, port: number): Promise<PrometheusServer> {
     const address = `127.0.0.1:${port}`;
-    const args = [`--config.file=${configFile}`, `--storage.tsdb.path=${dataFolder}`, `--web.listen-address=${address}`];
+    const args = [
+      `--config.file=${configFile}`,
+      `--storage.tsdb.path=${dataFolder}`,
+      `--web.listen-address=${address}`,
+    ];
     const child = spawn(prometheusProgram('prometheus') ?? 'prometheus', args, { stdio: 'ignore' });
     const server = new PrometheusServer(child, `http://${address}`);
     while (!(await server.#isReady())) {
@@ -53,7 +57,9 @@ export class PrometheusServer {
 
   /** All alerting rules, by name. */
   async rules(): Promise<{ name: string; state: string; health: string; lastError?: string }[]> {
-    const { groups } = await this.#get<{ groups: { rules: { name: string; state: string; health: string }[] }[] }>('rules');
+    const { groups } = await this.#get<{ groups: { rules: { name: string; state: string; health: string }[] }[] }>(
+      'rules',
+    );
     return groups.flatMap(({ rules }) => rules);
   }
 
