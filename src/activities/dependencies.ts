@@ -8,6 +8,7 @@ import type { FigureStore } from '../feedback/figures/figure-store.ts';
 import type { PassStore } from '../feedback/pass/pass-store.ts';
 import type { PrivacyStore } from '../feedback/privacy/privacy-store.ts';
 import type { RunRecords } from '../feedback/runs/run-records.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { ExportPhase } from '../model/export/site-export.ts';
 import type { ScheduledDemand } from '../model/planning/expected-demand.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
@@ -71,6 +72,7 @@ export interface ActivityDependencies {
   keepVersions: number;
   permits: PermitSource;
   linkPolicy: LinkPolicy;
+  metrics: Metrics;
   /** Tells the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
 }

@@ -133,6 +133,7 @@ class FetchPagesRun {
     const row = await this.#deps.feedback.getPass(this.#input.passId);
     if (!row) throw permanent('InvalidInput', 'the store has no row of this pass: was the database replaced?');
     if (row.outcome !== 'running') throw permanent('InvalidInput', `this pass has ended already (${row.outcome})`);
+    if (this.#row) countEntries(this.#deps, this.#input.org, this.#row.entries, row.entries);
     this.#row = row;
     this.#slice = await this.#deps.feedback.currentSlice(this.#input.passId);
     this.#progress.pages = row.pages;
@@ -303,5 +304,13 @@ class FetchPagesRun {
     const [tries, forecast] = [this.#reader.tries, this.#forecast];
     const storeId = this.#deps.feedback.identity;
     return { storeId, outcome, pages, requests, throttled, entries, tries, waiting, forecast };
+  }
+}
+
+/** Counts what became of entries between two readings of a pass's row. */
+function countEntries({ metrics }: ActivityDependencies, org: string, before: EntryCounts, after: EntryCounts): void {
+  for (const outcome of ['inserted', 'updated', 'unchanged', 'rejected', 'tombstoned'] as const) {
+    const more = after[outcome] - before[outcome];
+    if (more > 0) metrics.add('docferry_feedback_entries_total', { org, outcome }, more);
   }
 }

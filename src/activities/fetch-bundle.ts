@@ -80,7 +80,10 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
               timeLimitMs: verificationTimeLimitMs,
               signal,
             });
-          const verified = await announcedIfLong(deps, verify);
+          const labels = { org: input.org };
+          const verified = await deps.metrics.timed('docferry_verification_seconds', labels, () =>
+            announcedIfLong(deps, verify),
+          );
           if (verified.archive && verified.archive.sha256 !== downloaded.sha256) {
             // The next attempt must not resume after corrupt bytes.
             await deps.bundles.discardStaged(input.stageId);

@@ -1,13 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, noopMetricMeter } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts';
 import type { ActivityDependencies, Organization } from '../../src/activities/dependencies.ts';
 import { DirectoryBundleStore } from '../../src/bundle/store/directory/directory-store.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
+import { Metrics } from '../../src/metrics/metrics.ts';
 import { ask } from '../../src/model/budget/grant-lease.ts';
 import type { PermitAsk, WindowSettings, WindowView } from '../../src/model/budget/permits.ts';
 import { report } from '../../src/model/budget/sliding-window.ts';
@@ -75,6 +76,7 @@ export async function activityScene(
     bundles,
     keepVersions: 10,
     linkPolicy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },
+    metrics: new Metrics(noopMetricMeter),
     permits: {
       async ask(_org, question) {
         asks.push(question);

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import type { CallHandler } from '../call-handler.ts';
-import { duration, port } from '../input/flag-values.ts';
+import { duration, hostAndPort, port } from '../input/flag-values.ts';
 import { addSelectionFlags } from '../input/selection-flags.ts';
-import { healthAddress } from '../processes/health-address.ts';
+
+const metricsHelp = 'serve GET /metrics there to Prometheus; without authentication';
 
 export function addTopLevelCommands(program: Command, call: CallHandler): void {
   program
@@ -17,11 +18,17 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--storage-port <port>', 'with --sandbox: port of its storage', port('--storage-port'), 8788)
     .option('--db <file>', "Temporal's database", './data/temporal.db')
     .option('--no-server', 'use the Temporal of the configuration instead of an embedded one')
+    .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
     .action(call(() => import('./up.ts')));
   program
     .command('worker')
     .description('Run a worker until SIGINT or SIGTERM; it logs to stderr')
-    .option('--health <host:port>', 'answer GET /healthz there: 200 while the worker takes work', healthAddress)
+    .option(
+      '--health <host:port>',
+      'answer GET /healthz there: 200 while the worker takes work',
+      hostAndPort('--health'),
+    )
+    .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
     .addOption(
       new Option('--only <kind>', 'take only workflows and short steps, or only long and heavy steps').choices([
         'short',
@@ -41,6 +48,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--port <port>', 'port to listen on', port('--port'), 8789)
     .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
     .option('--patience <duration>', 'how long a request waits for a permit, by default 30s', duration('--patience'))
+    .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
     .action(call(() => import('./gateway-command.ts')));
   const sandbox = program
     .command('sandbox')

@@ -10,6 +10,20 @@ export const port = (flag: string) => (text: string) => {
   throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a port from 1 to 65535`);
 };
 
+export interface HostAndPort {
+  host: string;
+  port: number;
+}
+
+/** `host:port`; an IPv6 address is in brackets. */
+export const hostAndPort =
+  (flag: string) =>
+  (text: string): HostAndPort => {
+    const [, bracketed, host = bracketed, number = ''] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(text) ?? [];
+    if (host !== undefined) return { host, port: port(flag)(number) };
+    throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be host:port, e.g. 127.0.0.1:8091`);
+  };
+
 /** A positive duration, in milliseconds. */
 export const duration = (flag: string) => (text: string) => {
   const ms = parseDuration(text);

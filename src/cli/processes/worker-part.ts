@@ -17,16 +17,23 @@ export interface WorkerPart extends Part {
   taskQueues: readonly string[];
 }
 
+interface WorkerOptions {
+  level?: 'info' | 'warn';
+  only?: WorkKind | undefined;
+  /** `ip:port` for Prometheus. */
+  metricsAddress?: string | undefined;
+}
+
 /** Starts a worker, for only one kind of work if so asked. */
 export async function startWorkerPart(
   config: Config,
   place: LogPlace,
-  { level = 'info', only }: { level?: 'info' | 'warn'; only?: WorkKind | undefined } = {},
+  { level = 'info', only, metricsAddress }: WorkerOptions = {},
 ): Promise<WorkerPart> {
   if ('file' in place) await rotateLongLog(place.file);
   const destination = 'file' in place ? { dest: place.file, mkdir: true, sync: true } : { dest: 2, sync: true };
   const log = createLog(pino.destination(destination), level);
-  const worker = await startWorker(config, { log, ...(only && { only }) });
+  const worker = await startWorker(config, { log, ...(only && { only }), ...(metricsAddress && { metricsAddress }) });
   keepHeapLean();
   return {
     name: 'the worker',
