@@ -18,6 +18,7 @@ const arrows = {
   activities: ['model', 'service', 'feedback', 'bundle', 'rollout', 'webhooks'],
   wiring: ['model', 'config', 'service', 'feedback', 'bundle', 'rollout', 'activities'],
   'worker.ts': ['model', 'config', 'service', 'feedback', 'client', 'activities', 'wiring'],
+  'replay.ts': ['model'],
   cli: [
     'model',
     'files',
@@ -30,6 +31,7 @@ const arrows = {
     'embedded',
     'wiring',
     'worker.ts',
+    'replay.ts',
   ],
   'starter.ts': ['cli'],
 };

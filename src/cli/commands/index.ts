@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import type { CallHandler } from '../call-handler.ts';
-import { port } from '../input/flag-values.ts';
+import { duration, port } from '../input/flag-values.ts';
 import { healthAddress } from '../processes/health-address.ts';
 
 export function addTopLevelCommands(program: Command, call: CallHandler): void {
@@ -43,6 +43,15 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .description('Check this installation and say how to fix what is wrong; run it where the workers run')
     .option('--key', 'have a worker try each API key; costs at most one request per organization')
     .action(call(() => import('./doctor.ts')));
+  program
+    .command('replay')
+    .description("Replay the namespace's histories with this build, before it is deployed; changes nothing")
+    .option('--since <duration>', 'what runs, or has ended within this time; default: 7d', duration('--since'))
+    .addHelpText(
+      'after',
+      '\nExit code 1 when a history does not replay. Needs read access to Temporal, and no API key.',
+    )
+    .action(call(() => import('./replay.ts')));
   program
     .command('setup')
     .description('Prepare a Temporal cluster: namespace and search attributes; on Cloud, print the commands that do it')
