@@ -107,12 +107,15 @@ describe('the histories of a namespace', () => {
         ]),
       },
     });
-    const said = await docferry(['replay', '--since', '5m', '--config', configFile]);
+    const args = ['replay', '--since', '5m', '--match', `*:${org}:*`, '--config', configFile];
+    const said = await docferry(args);
     expect(said.exitCode).toBe(1);
-    expect(said.stdout).toMatch(/exportSite +\d+ +\d+ +1 does not replay/);
+    expect(said.stdout).toMatch(/exportSite +1 +1 +1 does not replay/);
     expect(said.stdout).toContain(id);
     expect(said.stdout).toContain('Do not deploy it');
     expect(said.stderr).toBe('');
+    args[4] = 'sync:*:nobody';
+    expect(await docferry(args)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('no workflow') });
     await exportHandle(client, org, domain).terminate();
   });
 });

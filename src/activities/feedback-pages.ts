@@ -7,15 +7,15 @@ import { expectedDemand } from '../model/planning/expected-demand.ts';
 import type { EntryCounts } from '../model/sync/entry-counts.ts';
 import { CannotResume, GapInDates, type PassSlice, RepeatedCursor } from '../model/sync/pass-slice.ts';
 import type { SyncState } from '../model/sync/sync.ts';
+import { Lease, type Refusal } from '../permits/lease.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
 import { BadRequest, ServiceError } from '../service/errors.ts';
 import { refusalOf } from './answers.ts';
 import { type ActivityDependencies, organizationOf, requireStore, spareUseOf } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { permanent } from './history-safe-failures.ts';
-import { Lease } from './lease-in-use.ts';
 import { BrokenPage, PageReader } from './page-reader.ts';
-import { type Refusal, requestLease, settleLease } from './request-lease.ts';
+import { requestLease, settleLease } from './request-lease.ts';
 import { serviceFailure } from './service-failures.ts';
 
 /** Leases of one page each that one run takes. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import { pageSize, type SliceQuery } from '../model/sync/slice.ts';
+import { type Lease, LeaseOver, type SentRequest } from '../permits/lease.ts';
 import type { DocumentationService, FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import { MalformedResponse, NetworkError, ServerError } from '../service/errors.ts';
 import { isAnswer, refusalOf } from './answers.ts';
-import { type Lease, LeaseOver } from './lease-in-use.ts';
 
 /*
  * Waits before a page is requested again; after the last of them the pass gives it up (S3). They are short enough for the
@@ -88,21 +88,22 @@ export class PageReader {
    * Throws `BrokenPage` when it is not, and everything else that the service throws.
    */
   async fetch(lease: Lease, slice: SliceQuery, cursor: string | null, how: Patience): Promise<FeedbackPage | null> {
+    let sent: SentRequest | undefined;
     try {
       this.#askedAt = new Date();
       const page = await this.#service.getFeedbackPage(this.#project, queryOf(slice, cursor), {
         signal: this.#signal,
         beforeSend: () => {
-          lease.take();
+          sent = lease.take();
           this.#uncounted += 1;
         },
-        afterWrite: () => lease.written(),
+        afterWrite: () => sent?.written(),
       });
-      lease.answered();
+      sent?.answered();
       return page;
     } catch (error) {
       if (error instanceof LeaseOver) return null;
-      if (isAnswer(error)) lease.answered(refusalOf(error) ? 'refused' : 'accepted');
+      if (isAnswer(error)) sent?.answered(refusalOf(error) ? 'refused' : 'accepted');
       if (error instanceof MalformedResponse)
         return this.#tryAgain(error.message, how === 'patient' ? unreadable : misleading);
       if (error instanceof ServerError || error instanceof NetworkError) return this.#retry(error);

@@ -5,13 +5,14 @@ import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
 import { HelmValuesTarget } from '../../src/rollout/helm-values-target.ts';
 import { rollOutVersion } from '../../src/rollout/roll-out-version.ts';
 import type { RolloutTarget } from '../../src/rollout/rollout-target.ts';
-import { publishSite } from '../tools/bundle/published-version.ts';
+import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
 
 const domain = 'docs.acme.example';
 const publicUrl = 'http://localhost:8090';
-const older = '20261120T101500Z-0123456789ab';
-const newer = '20261121T101500Z-0123456789ab';
+const digest = smallSiteVersion.split('-')[1];
+const older = `20261120T101500Z-${digest}`;
+const newer = `20261121T101500Z-${digest}`;
 
 interface Place {
   target: RolloutTarget;

@@ -1,3 +1,4 @@
+import { Minimatch } from 'minimatch';
 import { type ReplayedRun, replayNamespace } from '../../replay.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { operationFailure } from '../failures/cli-failure.ts';
@@ -9,6 +10,7 @@ import { indent, tableLines } from '../terminal/text.ts';
 
 interface ReplayFlags {
   since?: number;
+  match?: string;
 }
 
 const usualSinceMs = 7 * 86_400_000;
@@ -17,10 +19,12 @@ const mostNamed = 20;
 
 export default async function replay(
   context: CommandContext,
-  { since = usualSinceMs }: ReplayFlags,
+  { since = usualSinceMs, match }: ReplayFlags,
 ): Promise<ExitCode> {
   const { output } = context;
   const config = await loadContextConfig(context);
+  const pattern = match === undefined ? null : new Minimatch(match, { dot: true, nocomment: true, nonegate: true });
+  const matches = (workflowId: string) => pattern?.match(workflowId) ?? true;
   const from = Date.now() - since;
   const interrupt = onInterrupt();
   const live = await output.startLive();
@@ -32,7 +36,7 @@ export default async function replay(
         live.show('replay', { key: String(done), text: `${done} histories`, line: `${done} histories` });
     };
     const runs = await withTemporal(config, ({ client }) =>
-      replayNamespace(client, { since: from, onReplayed, signal: interrupt.signal }),
+      replayNamespace(client, { since: from, matches, onReplayed, signal: interrupt.signal }),
     );
     live.end();
     if (interrupt.signal.aborted) {

@@ -10,6 +10,7 @@ export const waitText: Record<WaitReason, string> = {
   unauthorized: 'the service refuses the API key (401): correct it, and the pass goes on',
   paused: 'the budget was paused by hand',
   'kept-free': 'the requests that are free are kept for others',
+  share: 'the program holds its share of the window',
 };
 
 /** Why nothing is granted, in words; null when only the window decides. */
@@ -67,6 +68,9 @@ export function windowFacts(view: WindowView, now: number): [string, string][] {
   for (const { workflowId, class: kind, expectedAt, forecast } of view.waiters) {
     const expected = openEnd ? 'until resumed' : `expected ${momentText(expectedAt, now)}${done(forecast)}`;
     facts.push(['waiting', `${workflowId} (${kind}), ${expected}`]);
+  }
+  for (const { workflowId, used, share } of view.programs) {
+    facts.push(['program', `${workflowId} holds ${used}${share === null ? '' : `, at most ${share} % of the limit`}`]);
   }
   return facts;
 }

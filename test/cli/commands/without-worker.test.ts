@@ -172,6 +172,7 @@ describe('on a Temporal without a worker', () => {
       strangers: null,
       holders: [],
       waiters: [],
+      programs: [],
       throttledInWindow: 0,
     });
   });
