@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@temporalio/client';
+import type { WorkerDeploymentVersion } from '@temporalio/common';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from './activities/index.ts';
@@ -40,6 +41,8 @@ export interface WorkerSettings {
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Takes only work of this kind; others run on another machine. */
   only?: WorkKind;
+  /** The build of a Worker Deployment that this worker is; without it Temporal's versioning is off (upgrading.md). */
+  version?: WorkerDeploymentVersion;
 }
 
 /**
@@ -117,7 +120,13 @@ async function createWorkers(
     },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
   });
-  const common = { connection, namespace: client.options.namespace, activities, ...timesFor(handover) };
+  const common = {
+    connection,
+    namespace: client.options.namespace,
+    activities,
+    ...timesFor(handover),
+    ...versioned(settings.version),
+  };
   const workers: Worker[] = [];
   for (const kind of kinds) workers.push(await Worker.create({ ...common, ...workOf(kind, config, settings) }));
   if (kinds.includes('short')) {
@@ -150,6 +159,12 @@ function timesFor(handover: Handover) {
     shutdownGraceTime: '5s',
     shutdownForceTime: '15s',
   } satisfies Partial<WorkerOptions>;
+}
+
+/** Workflows say themselves whether they stay with a build; one that did not would. */
+function versioned(version: WorkerDeploymentVersion | undefined): Pick<WorkerOptions, 'workerDeploymentOptions'> {
+  if (version === undefined) return {};
+  return { workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: 'PINNED' } };
 }
 
 /** Work of different kinds has task queues and slots of its own, so that none starves the other (operations.md). */

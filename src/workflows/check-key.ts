@@ -1,4 +1,4 @@
-import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { proxyActivities, setCurrentDetails, setWorkflowOptions } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { KeyCheck } from '../model/budget/key-check.ts';
 import { factsTable } from '../model/details-text.ts';
@@ -21,3 +21,4 @@ export async function checkKey({ org }: { org: string }): Promise<KeyCheck> {
   );
   return check;
 }
+setWorkflowOptions({ versioningBehavior: 'PINNED' }, checkKey);

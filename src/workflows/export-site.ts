@@ -1,4 +1,4 @@
-import { makeContinueAsNewFunc, setHandler } from '@temporalio/workflow';
+import { makeContinueAsNewFunc, setHandler, setWorkflowOptions } from '@temporalio/workflow';
 import { readApproval, readPhase, readRejection } from '../model/export/export-messages.ts';
 import type { ExportInput, ExportResult } from '../model/export/site-export.ts';
 import { handoverIn } from '../model/temporal-settings.ts';
@@ -61,3 +61,4 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
     ...(refused && { refused }),
   });
 }
+setWorkflowOptions({ versioningBehavior: 'PINNED' }, exportSite);

@@ -4,6 +4,7 @@ import {
   ParentClosePolicy,
   proxyActivities,
   setCurrentDetails,
+  setWorkflowOptions,
   startChild,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
@@ -61,3 +62,4 @@ export async function recordRun(row: RunRow): Promise<void> {
   ]);
   show('written');
 }
+setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, recordRun);

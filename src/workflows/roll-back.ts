@@ -3,6 +3,7 @@ import {
   isCancellation,
   proxyActivities,
   setCurrentDetails,
+  setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
@@ -37,6 +38,7 @@ export async function rollBack(input: RollbackInput): Promise<RollbackResult> {
   onQuery(exportStateQuery, () => run.state(), 'Phase and rollouts.');
   return run.run();
 }
+setWorkflowOptions({ versioningBehavior: 'PINNED' }, rollBack);
 
 class Rollback {
   readonly #input: RollbackInput;

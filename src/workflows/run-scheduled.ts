@@ -11,6 +11,7 @@ import {
   isCancellation,
   ParentClosePolicy,
   setCurrentDetails,
+  setWorkflowOptions,
   startChild,
 } from '@temporalio/workflow';
 import { factsTable } from '../model/details-text.ts';
@@ -54,6 +55,7 @@ export async function runScheduled(target: ScheduledInput): Promise<ScheduledRes
     return end({ outcome: 'cancelled', detail: 'it was cancelled' });
   }
 }
+setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, runScheduled);
 
 /** The started child workflow. */
 async function startWork(target: ScheduledInput): Promise<{ runId: string; ending(): Promise<Ending> }> {

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import type { CallHandler } from '../call-handler.ts';
-import { duration, port } from '../input/flag-values.ts';
+import { duration, port, versionName } from '../input/flag-values.ts';
 import { addSelectionFlags } from '../input/selection-flags.ts';
 import { healthAddress } from '../processes/health-address.ts';
 
@@ -27,6 +27,12 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
         'short',
         'bulk',
       ]),
+    )
+    .option('--deployment <name>', "be a build of this Worker Deployment of Temporal's; goes with --build", versionName)
+    .option('--build <id>', 'id of this build, e.g. a version or commit; goes with --deployment', versionName)
+    .addHelpText(
+      'after',
+      '\nA new build takes no work before `temporal worker deployment set-current-version` (docs/upgrading.md).',
     )
     .action(call(() => import('./worker-command.ts')));
   program
@@ -76,6 +82,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .command('replay')
     .description("Replay the namespace's histories with this build, before it is deployed; changes nothing")
     .option('--since <duration>', 'what runs, or has ended within this time; default: 7d', duration('--since'))
+    .option('--match <glob>', "only workflows whose id matches, e.g. 'export:*' or '*:acme:*'")
     .addHelpText(
       'after',
       '\nExit code 1 when a history does not replay. Needs read access to Temporal, and no API key.',

@@ -28,3 +28,9 @@ export function reason(text: string): string | null {
   if (trimmed.length <= longestReason) return trimmed || null;
   throw usageFailure(`--reason has ${trimmed.length} characters, expected at most ${longestReason}`);
 }
+
+/** A name or build id of a Worker Deployment: Temporal writes both into one text, with a dot or colon between them. */
+export function versionName(text: string): string {
+  if (/^[\w-][\w.+-]{0,99}$/.test(text)) return text;
+  throw usageFailure(`${JSON.stringify(text)} names no build: use up to 100 letters, digits, and any of . _ + -`);
+}

@@ -90,14 +90,14 @@ const refused: RecordingScene = {
     const { client, taskQueue, org, sandbox } = stage;
     const sync = await begin(stage);
     await phaseIs(stage, 'unauthorized');
-    await askForKeyCheck(client, taskQueue, org);
+    await askForKeyCheck(client, taskQueue, org, 'quick');
     await stage.keep('refused', keyCheckWorkflowId(org));
     sandbox.setFaults({ unauthorized: false });
     await retryKey(client, org);
     await sync.result();
     await stage.keep('key-refused', sync.workflowId);
     await stage.keep('key-refused', budgetWorkflowId(org));
-    await askForKeyCheck(client, taskQueue, org);
+    await askForKeyCheck(client, taskQueue, org, 'quick');
     await stage.keep('accepted', keyCheckWorkflowId(org));
   },
 };
@@ -123,7 +123,7 @@ const scheduled: RecordingScene = {
   settings: { sandbox: { jobSeconds: 1, pages: 3 }, site: '        schedule: { every: 24h }' },
   async play(stage) {
     const { client, config, taskQueue, org, domain } = stage;
-    const plan = await applySchedules(client, taskQueue, config.organizations);
+    const plan = await applySchedules(client, taskQueue, config.organizations, 'quick');
     const { id = '' } = plan.create[0] ?? {};
     const schedule = client.schedule.getHandle(id);
     const runs: string[] = [];
@@ -157,7 +157,7 @@ const scheduled: RecordingScene = {
     await third.cancel();
     await third.result().catch(() => null);
     await stage.keep('cancelled', third.workflowId);
-    await applySchedules(client, taskQueue, []);
+    await applySchedules(client, taskQueue, [], 'quick');
   },
 };
 
