@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import type { CallHandler } from '../call-handler.ts';
-import { duration, port, versionName } from '../input/flag-values.ts';
+import { buildId, deploymentName, duration, port } from '../input/flag-values.ts';
 import { addSelectionFlags } from '../input/selection-flags.ts';
 import { healthAddress } from '../processes/health-address.ts';
 
@@ -28,8 +28,12 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
         'bulk',
       ]),
     )
-    .option('--deployment <name>', "be a build of this Worker Deployment of Temporal's; goes with --build", versionName)
-    .option('--build <id>', 'id of this build, e.g. a version or commit; goes with --deployment', versionName)
+    .option(
+      '--deployment <name>',
+      "be a build of this Worker Deployment of Temporal's; goes with --build",
+      deploymentName,
+    )
+    .option('--build <id>', 'id of this build, e.g. a version or commit; goes with --deployment', buildId)
     .addHelpText(
       'after',
       '\nA new build takes no work before `temporal worker deployment set-current-version` (docs/upgrading.md).',
@@ -87,7 +91,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
       'after',
       '\nExit code 1 when a history does not replay. Needs read access to Temporal, and no API key.',
     )
-    .action(call(() => import('./replay.ts')));
+    .action(call(() => import('./replay-command.ts')));
   program
     .command('setup')
     .description('Prepare a Temporal cluster: namespace and search attributes; on Cloud, print the commands that do it')

@@ -29,8 +29,13 @@ export function reason(text: string): string | null {
   throw usageFailure(`--reason has ${trimmed.length} characters, expected at most ${longestReason}`);
 }
 
-/** A name or build id of a Worker Deployment: Temporal writes both into one text, with a dot or colon between them. */
-export function versionName(text: string): string {
-  if (/^[\w-][\w.+-]{0,99}$/.test(text)) return text;
-  throw usageFailure(`${JSON.stringify(text)} names no build: use up to 100 letters, digits, and any of . _ + -`);
+/** The name of a Worker Deployment: Temporal writes a dot or colon between it and the build. */
+export function deploymentName(text: string): string {
+  if (/^[\w-]{1,100}$/.test(text)) return text;
+  throw usageFailure(`--deployment is ${JSON.stringify(text)}: it must have up to 100 letters, digits, _ or -`);
+}
+
+export function buildId(text: string): string {
+  if (/^[\w.+-]{1,100}$/.test(text)) return text;
+  throw usageFailure(`--build is ${JSON.stringify(text)}: it must have up to 100 letters, digits or . _ + -`);
 }
