@@ -161,10 +161,10 @@ function timesFor(handover: Handover) {
   } satisfies Partial<WorkerOptions>;
 }
 
-/** Workflows say themselves whether they stay with a build; one that did not would. */
+/** Workflows move on with their next step when another build becomes current, unless they say otherwise. */
 function versioned(version: WorkerDeploymentVersion | undefined): Pick<WorkerOptions, 'workerDeploymentOptions'> {
   if (version === undefined) return {};
-  return { workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: 'PINNED' } };
+  return { workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: 'AUTO_UPGRADE' } };
 }
 
 /** Work of different kinds has task queues and slots of its own, so that none starves the other (operations.md). */

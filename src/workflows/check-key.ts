@@ -3,6 +3,7 @@ import type { Activities } from '../activities/index.ts';
 import type { KeyCheck } from '../model/budget/key-check.ts';
 import { factsTable } from '../model/details-text.ts';
 import { keyCheckOptions } from './activity-options.ts';
+import { staysWithBuild } from './stays-with-build.ts';
 
 const checks = proxyActivities<Pick<Activities, 'checkKey'>>(keyCheckOptions);
 
@@ -21,4 +22,4 @@ export async function checkKey({ org }: { org: string }): Promise<KeyCheck> {
   );
   return check;
 }
-setWorkflowOptions({ versioningBehavior: 'PINNED' }, checkKey);
+setWorkflowOptions(staysWithBuild, checkKey);

@@ -1,4 +1,4 @@
-import { proxyActivities, setCurrentDetails, setWorkflowOptions } from '@temporalio/workflow';
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { factsTable } from '../model/details-text.ts';
 import type { WebhookDelivery, WebhookReceipt } from '../model/webhook-event.ts';
@@ -21,4 +21,3 @@ export async function deliverWebhook(delivery: WebhookDelivery): Promise<Webhook
   show([['accepted', `with ${receipt.status}, attempt ${receipt.attempts}`]]);
   return receipt;
 }
-setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, deliverWebhook);

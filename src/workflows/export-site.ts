@@ -13,6 +13,7 @@ import {
 import { ExportRun } from './export-run.ts';
 import { noInput, onQuery, onSignal, onUpdate } from './handle-messages.ts';
 import { followHandover } from './handover.ts';
+import { staysWithBuild } from './stays-with-build.ts';
 
 /** Exports one site: job, link, download, verification, publication, rollout (E1 to E6). */
 export async function exportSite(input: ExportInput): Promise<ExportResult> {
@@ -61,4 +62,4 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
     ...(refused && { refused }),
   });
 }
-setWorkflowOptions({ versioningBehavior: 'PINNED' }, exportSite);
+setWorkflowOptions(staysWithBuild, exportSite);

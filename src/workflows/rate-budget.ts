@@ -6,7 +6,6 @@ import {
   log,
   makeContinueAsNewFunc,
   setCurrentDetails,
-  setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
 import {
@@ -168,7 +167,6 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)({ org, settings: window.settings, carried: window });
   });
 }
-setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, rateBudget);
 
 /** A budget started by hand without its input ends, so that the next question starts a sound one (X5). */
 function requireInput(input: unknown): BudgetInput {

@@ -4,7 +4,6 @@ import {
   ParentClosePolicy,
   proxyActivities,
   setCurrentDetails,
-  setWorkflowOptions,
   startChild,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
@@ -62,4 +61,3 @@ export async function recordRun(row: RunRow): Promise<void> {
   ]);
   show('written');
 }
-setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, recordRun);

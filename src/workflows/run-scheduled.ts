@@ -11,7 +11,6 @@ import {
   isCancellation,
   ParentClosePolicy,
   setCurrentDetails,
-  setWorkflowOptions,
   startChild,
 } from '@temporalio/workflow';
 import { factsTable } from '../model/details-text.ts';
@@ -55,7 +54,6 @@ export async function runScheduled(target: ScheduledInput): Promise<ScheduledRes
     return end({ outcome: 'cancelled', detail: 'it was cancelled' });
   }
 }
-setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, runScheduled);
 
 /** The started child workflow. */
 async function startWork(target: ScheduledInput): Promise<{ runId: string; ending(): Promise<Ending> }> {

@@ -6,7 +6,6 @@ import {
   makeContinueAsNewFunc,
   proxyActivities,
   setCurrentDetails,
-  setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
@@ -43,7 +42,6 @@ export async function syncFeedback(input: SyncInput): Promise<SyncResult> {
   if (!done) return await makeContinueAsNewFunc<typeof syncFeedback>()({ ...input, carried: sync.carried() });
   return done;
 }
-setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, syncFeedback);
 
 type PassEnd = 'completed' | 'failed' | 'cancelled';
 
