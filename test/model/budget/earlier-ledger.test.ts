@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lastGrantOf, untilNow, windowAfter } from '../../../src/model/budget/earlier-ledger.ts';
+import { ask } from '../../../src/model/budget/grant-lease.ts';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
-import { ask, configure } from '../../../src/model/budget/sliding-window.ts';
+import { configure } from '../../../src/model/budget/sliding-window.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
 import { granted, occupancyMs, question, Scene, settings, t0, waits } from '../../tools/window/window-support.ts';
 
