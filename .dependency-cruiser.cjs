@@ -21,6 +21,7 @@ const arrows = {
   activities: ['model', 'metrics', 'permits', 'service', 'feedback', 'bundle', 'rollout', 'webhooks'],
   wiring: ['model', 'metrics', 'config', 'service', 'feedback', 'bundle', 'rollout', 'activities'],
   'worker.ts': ['model', 'metrics', 'config', 'service', 'feedback', 'bundle', 'client', 'activities', 'wiring'],
+  'replay.ts': ['model'],
   cli: [
     'model',
     'files',
@@ -34,6 +35,7 @@ const arrows = {
     'gateway',
     'wiring',
     'worker.ts',
+    'replay.ts',
   ],
   'starter.ts': ['cli'],
 };

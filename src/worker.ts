@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@temporalio/client';
+import type { WorkerDeploymentVersion } from '@temporalio/common';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from './activities/index.ts';
@@ -48,6 +49,8 @@ export interface WorkerSettings {
   only?: WorkKind;
   /** `ip:port` at which this process serves metrics to Prometheus. */
   metricsAddress?: string;
+  /** The build of a Worker Deployment that this worker is; without it Temporal's versioning is off (upgrading.md). */
+  version?: WorkerDeploymentVersion;
 }
 
 /**
@@ -144,8 +147,14 @@ async function createWorkers(
     metrics,
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
   });
-  const interceptors = { activity: [activityMetrics(metrics)] };
-  const common = { connection, namespace: client.options.namespace, activities, interceptors, ...timesFor(handover) };
+  const common = {
+    connection,
+    namespace: client.options.namespace,
+    activities,
+    interceptors: { activity: [activityMetrics(metrics)] },
+    ...timesFor(handover),
+    ...versioned(settings.version),
+  };
   const workers: Worker[] = [];
   for (const kind of kinds) workers.push(await Worker.create({ ...common, ...workOf(kind, config, settings) }));
   if (kinds.includes('short')) {
@@ -178,6 +187,12 @@ function timesFor(handover: Handover) {
     shutdownGraceTime: '5s',
     shutdownForceTime: '15s',
   } satisfies Partial<WorkerOptions>;
+}
+
+/** Workflows move on with their next step when another build becomes current, unless they say otherwise. */
+function versioned(version: WorkerDeploymentVersion | undefined): Pick<WorkerOptions, 'workerDeploymentOptions'> {
+  if (version === undefined) return {};
+  return { workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: 'AUTO_UPGRADE' } };
 }
 
 /** Work of different kinds has task queues and slots of its own, so that none starves the other (operations.md). */

@@ -1,4 +1,4 @@
-import { makeContinueAsNewFunc, setHandler } from '@temporalio/workflow';
+import { makeContinueAsNewFunc, setHandler, setWorkflowOptions } from '@temporalio/workflow';
 import { readApproval, readPhase, readRejection } from '../model/export/export-messages.ts';
 import type { ExportInput, ExportResult } from '../model/export/site-export.ts';
 import { handoverIn } from '../model/temporal-settings.ts';
@@ -13,6 +13,7 @@ import {
 import { ExportRun } from './export-run.ts';
 import { noInput, onQuery, onSignal, onUpdate } from './handle-messages.ts';
 import { followHandover } from './handover.ts';
+import { staysWithBuild } from './stays-with-build.ts';
 
 /** Exports one site: job, link, download, verification, publication, rollout (E1 to E6). */
 export async function exportSite(input: ExportInput): Promise<ExportResult> {
@@ -61,3 +62,4 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
     ...(refused && { refused }),
   });
 }
+setWorkflowOptions(staysWithBuild, exportSite);

@@ -3,6 +3,7 @@ import {
   isCancellation,
   proxyActivities,
   setCurrentDetails,
+  setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
@@ -23,6 +24,7 @@ import { followHandover } from './handover.ts';
 import { planSite } from './passing-steps.ts';
 import { recordOrLater } from './record-run.ts';
 import { showEnd } from './search-attributes.ts';
+import { staysWithBuild } from './stays-with-build.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
 
 const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
@@ -37,6 +39,7 @@ export async function rollBack(input: RollbackInput): Promise<RollbackResult> {
   onQuery(exportStateQuery, () => run.state(), 'Phase and rollouts.');
   return run.run();
 }
+setWorkflowOptions(staysWithBuild, rollBack);
 
 class Rollback {
   readonly #input: RollbackInput;

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import type { CallHandler } from '../call-handler.ts';
-import { duration, hostAndPort, port } from '../input/flag-values.ts';
+import { buildId, deploymentName, duration, hostAndPort, port } from '../input/flag-values.ts';
 import { addSelectionFlags } from '../input/selection-flags.ts';
 
 const metricsHelp = 'serve GET /metrics there to Prometheus; without authentication';
@@ -34,6 +34,16 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
         'short',
         'bulk',
       ]),
+    )
+    .option(
+      '--deployment <name>',
+      "be a build of this Worker Deployment of Temporal's; goes with --build",
+      deploymentName,
+    )
+    .option('--build <id>', 'id of this build, e.g. a version or commit; goes with --deployment', buildId)
+    .addHelpText(
+      'after',
+      '\nA new build takes no work before `temporal worker deployment set-current-version` (docs/upgrading.md).',
     )
     .action(call(() => import('./worker-command.ts')));
   program
@@ -80,6 +90,16 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .description('Check this installation and say how to fix what is wrong; run it where the workers run')
     .option('--key', 'have a worker try each API key; costs at most one request per organization')
     .action(call(() => import('./doctor.ts')));
+  program
+    .command('replay')
+    .description("Replay the namespace's histories with this build, before it is deployed; changes nothing")
+    .option('--since <duration>', 'what runs, or has ended within this time; default: 7d', duration('--since'))
+    .option('--match <glob>', "only workflows whose id matches, e.g. 'export:*' or '*:acme:*'")
+    .addHelpText(
+      'after',
+      '\nExit code 1 when a history does not replay. Needs read access to Temporal, and no API key.',
+    )
+    .action(call(() => import('./replay-command.ts')));
   program
     .command('setup')
     .description('Prepare a Temporal cluster: namespace and search attributes; on Cloud, print the commands that do it')

@@ -42,3 +42,14 @@ export function reason(text: string): string | null {
   if (trimmed.length <= longestReason) return trimmed || null;
   throw usageFailure(`--reason has ${trimmed.length} characters, expected at most ${longestReason}`);
 }
+
+/** The name of a Worker Deployment: Temporal writes a dot or colon between it and the build. */
+export function deploymentName(text: string): string {
+  if (/^[\w-]{1,100}$/.test(text)) return text;
+  throw usageFailure(`--deployment is ${JSON.stringify(text)}: it must have up to 100 letters, digits, _ or -`);
+}
+
+export function buildId(text: string): string {
+  if (/^[\w.+-]{1,100}$/.test(text)) return text;
+  throw usageFailure(`--build is ${JSON.stringify(text)}: it must have up to 100 letters, digits or . _ + -`);
+}
