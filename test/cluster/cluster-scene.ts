@@ -94,7 +94,7 @@ export class ClusterScene {
         ...budget,
         jobSeconds: 20,
         pages: 5,
-        entries: 300,
+        entries: 1_200,
         rejects: 0.01,
         organizations: organizations.map(({ id, projects, domains }) => ({
           id,

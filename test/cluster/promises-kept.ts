@@ -171,12 +171,15 @@ async function noSecrets(scene: ClusterScene, recorded: readonly Recorded[]): Pr
   const ours = [...apiKeys, database.password, postgres.address.password, s3.secretAccessKey];
   const secrets = [...ours, ...sandbox.linkSecrets()];
   const logs = [scene.said(), await scene.temporal.log()];
-  const found = secretsIn([...recorded.map(({ text }) => text), ...logs], secrets);
+  const texts = [...recorded.map(({ text }) => text), ...logs];
+  const found = secretsIn(texts, secrets);
+  // What is no secret is found: the search sees what payloads hold.
+  const seen = secretsIn(texts, domains).length;
   return {
     promise: 'X1',
     looked: `${recorded.length} histories and all logs, for ${secrets.length} secrets and personal data`,
     found: found.length === 0 ? 'none' : `found: ${found.map((secret) => `${secret.slice(0, 12)}…`).join(', ')}`,
-    ok: found.length === 0,
+    ok: found.length === 0 && seen === domains.length,
   };
 }
 
