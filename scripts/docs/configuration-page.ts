@@ -13,6 +13,29 @@ writes an example; \`docferry config check\` reports every mistake with its line
 - Relative paths are relative to the file.
 - An unknown field is an error; docferry ignores nothing silently.
 
+What many organizations, projects or sites share is written once, in [\`defaults\`](#defaults); an entry of \`sites\` may
+list several \`domains\`:
+
+\`\`\`yaml
+defaults:
+  projects: { incremental: { every: 15m }, sweep: { every: 7d } }
+  sites:
+    schedule: { every: 1d, jitter: 1h }
+    rollout:
+      - directory: { path: "./sites/{domain}" }
+organizations:
+  - id: acme
+    apiKey: \${ACME_API_KEY}
+    projects: [{ id: prj_1, name: Handbook }, { id: prj_2 }]
+    sites:
+      - domains: [docs1.acme.example, docs2.acme.example]
+      - domain: blog.acme.example
+        schedule: null # only on demand
+\`\`\`
+
+\`docferry config check --expand\` prints the file written out: an entry for each site, with everything it gets from
+defaults. Errors name the place where a value was written.
+
 Editors with a YAML language server can check and complete the file: write its JSON Schema with
 \`docferry config schema > docferry.schema.json\` and begin the configuration with
 
@@ -46,7 +69,8 @@ function sectionsOf({ path, schema }: Section, schedules: JsonSchema[]): Section
       { path: `${path}[]`, schema: { ...schema.items, description: schema.description ?? '' } },
       schedules,
     );
-  if (!schema.properties) return [];
+  // A mapping with a title is described where the title says.
+  if (!schema.properties || schema.title !== undefined) return [];
   const inner = Object.entries(schema.properties).flatMap(([name, field]) =>
     sectionsOf({ path: path === '' ? name : `${path}.${name}`, schema: field }, schedules),
   );

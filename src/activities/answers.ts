@@ -1,5 +1,5 @@
+import type { Refusal } from '../permits/lease.ts';
 import { RateLimited, ServiceError, Unauthorized } from '../service/errors.ts';
-import type { Refusal } from './request-lease.ts';
 
 /** A full window or a refused key, for which the whole organization must wait. */
 export function refusalOf(error: unknown): Refusal | undefined {

@@ -1,5 +1,4 @@
 import { log } from '@temporalio/activity';
-import type { ArchiveFacts } from '../model/export/archive-facts.ts';
 import { bundleFailure } from './bundle-failures.ts';
 import { type ActivityDependencies, requireStore } from './dependencies.ts';
 import { type Promotion, promoteUnlessHeld } from './promotion.ts';
@@ -34,17 +33,6 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
     });
   },
 
-  /** Address and archive of a published version. */
-  async describeVersion({ domain, version, storeId }: StoredVersion): Promise<{ url: string; archive: ArchiveFacts }> {
-    requireStore('bundle', storeId, deps.bundles.identity);
-    try {
-      const manifest = await deps.bundles.manifest(domain, version);
-      return { url: deps.bundles.urlOf(domain, manifest), archive: manifest.archive };
-    } catch (error) {
-      throw bundleFailure(error);
-    }
-  },
-
   /** Removes a download that will not be published. Safe to repeat. */
   async discardStaged(input: { storeId: string; stageId: string }): Promise<void> {
     requireStore('bundle', input.storeId, deps.bundles.identity);
@@ -64,7 +52,7 @@ export async function removeOldVersions(
   try {
     const removed = await bundles.prune(domain, keepVersions);
     if (removed.length > 0) log.info('removed old versions', { domain, removed });
-    await bundles.removeAbandoned(new Date());
+    await bundles.removeAbandoned(domain, new Date());
   } catch (error) {
     log.warn('old versions could not be removed', { domain, failure: error instanceof Error ? error.name : 'unknown' });
   }

@@ -9,14 +9,13 @@ import type { PassStore } from '../feedback/pass/pass-store.ts';
 import type { PrivacyStore } from '../feedback/privacy/privacy-store.ts';
 import type { RunRecords } from '../feedback/runs/run-records.ts';
 import type { ExportPhase } from '../model/export/site-export.ts';
-import type { Transfer } from '../model/export/transfer.ts';
 import type { ScheduledDemand } from '../model/planning/expected-demand.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
+import type { PermitSource } from '../permits/ask-for-lease.ts';
 import type { RolloutTarget } from '../rollout/rollout-target.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
 import { subscribedTo, type Webhook } from '../webhooks/webhook.ts';
 import { notConfigured, permanent } from './history-safe-failures.ts';
-import type { PermitSource } from './lease-in-use.ts';
 
 /** A site as the worker's configuration describes it. */
 export interface Site {
@@ -74,8 +73,6 @@ export interface ActivityDependencies {
   linkPolicy: LinkPolicy;
   /** Tells the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
-  /** Tells the export's workflow how far the download is. */
-  announceDownload(workflowId: string, transfer: Transfer): Promise<void>;
 }
 
 export function organizationOf(deps: ActivityDependencies, org: string): Organization {

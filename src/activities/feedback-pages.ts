@@ -7,15 +7,15 @@ import { expectedDemand } from '../model/planning/expected-demand.ts';
 import type { EntryCounts } from '../model/sync/entry-counts.ts';
 import { CannotResume, GapInDates, type PassSlice, RepeatedCursor } from '../model/sync/pass-slice.ts';
 import type { SyncState } from '../model/sync/sync.ts';
+import { Lease, type Refusal } from '../permits/lease.ts';
 import type { FeedbackPage } from '../service/documentation-service.ts';
 import { BadRequest, ServiceError } from '../service/errors.ts';
 import { refusalOf } from './answers.ts';
 import { type ActivityDependencies, organizationOf, requireStore, spareUseOf } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { permanent } from './history-safe-failures.ts';
-import { Lease } from './lease-in-use.ts';
 import { BrokenPage, PageReader } from './page-reader.ts';
-import { type Refusal, requestLease, settleLease } from './request-lease.ts';
+import { requestLease, settleLease } from './request-lease.ts';
 import { serviceFailure } from './service-failures.ts';
 
 /** Leases of one page each that one run takes. */
@@ -83,13 +83,19 @@ class FetchPagesRun {
     this.#reader = new PageReader(service, input.project, signal, input.tries);
   }
 
-  /** One lease; of spare requests, whose leases are of one page, as many as are granted without waiting. */
+  /**
+   * One lease, and another after a broken page; of spare requests, whose leases are of one page, as many as are granted
+   * without waiting.
+   */
   async run(): Promise<FetchPagesResult> {
     const last = performance.now() + furtherLeasesMs;
     for (let leases = 1; ; leases += 1) {
       const result = await this.#useLease();
+      const wasBroken = this.#reader.mustPause;
+      if (wasBroken) await this.#reader.pause();
       const isOver = leases >= mostLeases || performance.now() >= last;
-      if (this.#input.class !== 'verify' || result.outcome !== 'more' || isOver) return result;
+      const goesOn = wasBroken || this.#input.class === 'verify';
+      if (!goesOn || result.outcome !== 'more' || isOver) return result;
     }
   }
 
@@ -105,7 +111,8 @@ class FetchPagesRun {
     this.#forecast = lease.forecast;
     let refusal: Refusal | undefined;
     try {
-      while (!row.position.complete && Number.isFinite(lease.untilNext())) {
+      // While a broken page is given time, others may use the permits.
+      while (!row.position.complete && !this.#reader.mustPause && Number.isFinite(lease.untilNext())) {
         await sleep(Math.ceil(lease.untilNext()), undefined, { signal: this.#signal });
         row = await this.#sendRequest(lease, row);
       }
@@ -148,7 +155,7 @@ class FetchPagesRun {
     if (slice.outcome === 'checking') return this.#check(lease, row, slice);
     const { cursor } = row.position;
     try {
-      const page = await this.#reader.fetch(lease, slice, cursor);
+      const page = await this.#reader.fetch(lease, slice, cursor, 'patient');
       return page ? await this.#storeOrRetry(row, page) : await this.#reload();
     } catch (error) {
       if (error instanceof BrokenPage) throw await this.#badPageFailure(error);
@@ -171,7 +178,7 @@ class FetchPagesRun {
   /** Requests the last page of a slice once more: no page has shifted if it is unchanged. */
   async #check(lease: Lease, row: PassRow, slice: PassSlice): Promise<PassRow> {
     try {
-      const page = await this.#reader.fetch(lease, slice, slice.lastCursor);
+      const page = await this.#reader.fetch(lease, slice, slice.lastCursor, 'hasty');
       if (!page) return await this.#reload();
       const isSame = !page.hasMore && digestOfIds(page) === slice.lastDigest;
       await this.#store(row, page, { rowsOnly: true, isCheck: true });
@@ -221,12 +228,12 @@ class FetchPagesRun {
     });
   }
 
-  /** Stores a page; a broken one is requested once more, then only its rows are stored. */
+  /** Stores a page; one that cannot be followed is requested once more, then only its rows are stored. */
   async #storeOrRetry(row: PassRow, page: FeedbackPage): Promise<PassRow> {
     try {
       const reason = await this.#tryToStore(row, page);
       if (reason === null) this.#reader.succeeded();
-      else await this.#reader.retryBroken(reason);
+      else this.#reader.retryMisleading(reason);
     } catch (error) {
       if (error instanceof BrokenPage) await this.#store(row, page, { rowsOnly: true });
       throw error;

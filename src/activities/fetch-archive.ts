@@ -1,9 +1,8 @@
 import { dirname } from 'node:path';
-import { Context, log } from '@temporalio/activity';
+import { log } from '@temporalio/activity';
 import { type DownloadResult, download } from '../bundle/download/download.ts';
 import { TransferSpeed } from '../bundle/download/transfer-speed.ts';
 import { changing } from '../bundle/store/store-errors.ts';
-import type { Transfer } from '../model/export/transfer.ts';
 import { type ActivityDependencies, organizationOf, type Site } from './dependencies.ts';
 
 /** What a heartbeat shows of a download: never the link. */
@@ -29,8 +28,6 @@ export const noFetchYet: FetchDetails = {
 };
 
 const speedEveryMs = 1_000;
-/** First interval between signals to the workflow, which then doubles: each signal costs events of its history. */
-const firstTellMs = 10_000;
 
 export interface Fetch {
   input: { org: string; domain: string; jobId: string };
@@ -48,7 +45,7 @@ export async function fetchArchive(deps: ActivityDependencies, fetch: Fetch): Pr
   const { service } = organizationOf(deps, input.org);
   details.phase = 'fetching';
   if (details.startedAt === 0) details.startedAt = Date.now();
-  const watch = watchTransfer(deps, details);
+  const watch = watchSpeed(details);
   try {
     const work = () =>
       download(
@@ -89,25 +86,12 @@ function noteAnnounced(domain: string, { bytes, announcedBytes }: DownloadResult
   log.warn('the service announced another length than the archive has', { domain, announcedBytes, bytes });
 }
 
-function watchTransfer(deps: ActivityDependencies, details: FetchDetails): { end(): void } {
-  const { workflowId } = Context.current().info.workflowExecution ?? {};
+/** Keeps the speed in the heartbeat's details; the workflow is not told, since each message costs events (decisions/0003). */
+function watchSpeed(details: FetchDetails): { end(): void } {
   const speed = new TransferSpeed();
-  let tellIn = firstTellMs;
-  let tellAt = Date.now() + tellIn;
   const timer = setInterval(() => {
-    const at = Date.now();
-    speed.add(at, details.offset);
+    speed.add(Date.now(), details.offset);
     details.bytesPerSecond = Math.round(speed.bytesPerSecond ?? 0);
-    if (at < tellAt || workflowId === undefined) return;
-    tellIn *= 2;
-    tellAt = at + tellIn;
-    deps.announceDownload(workflowId, transferOf(details, at)).catch(() => {
-      log.info('the workflow could not be told of the download');
-    });
   }, speedEveryMs);
   return { end: () => clearInterval(timer) };
-}
-
-function transferOf({ offset, total, bytesPerSecond }: FetchDetails, at: number): Transfer {
-  return { offset, total: total || null, bytesPerSecond: bytesPerSecond || null, at };
 }

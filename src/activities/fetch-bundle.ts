@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
 import { NoRoom } from '../bundle/download/download-errors.ts';
+import { copySlots } from '../bundle/machine-limits.ts';
 import { type Current, NoSuchVersion } from '../bundle/store/bundle-store.ts';
 import { sealOf } from '../bundle/store/staged-seal.ts';
 import { withRendering } from '../bundle/verification/render/rendering.ts';
@@ -13,6 +14,7 @@ import { type ActivityDependencies, requireStore, type Site, siteOf } from './de
 import { type FetchDetails, fetchArchive, noFetchYet } from './fetch-archive.ts';
 import { earlierDetails, withHeartbeats } from './heartbeats.ts';
 import { transient } from './history-safe-failures.ts';
+import { describeKept, type KeptVersion } from './kept-version.ts';
 
 export interface FetchBundleInput {
   org: string;
@@ -40,8 +42,8 @@ export type FetchBundleResult = {
       current: Current | null;
       /** The version at which a person holds the site. */
       heldAt: string | null;
-      /** Not in service because of that hold: published under it, or of the same content and kept. */
-      waiting: { version: string; contentDigest: string } | null;
+      /** The version that has this content already; null for new content, which is staged for publication. */
+      kept: KeptVersion | null;
     }
   | { ok: false; reasons: Reason[] }
 );
@@ -51,6 +53,7 @@ const reasonsInResult = 10;
 /** An archive may hold this many times its own size. */
 const maxRatio = 200;
 const verificationTimeLimitMs = 3_600_000;
+const announceAfterMs = 5_000;
 
 export const createFetchActivities = (deps: ActivityDependencies) => ({
   /**
@@ -69,14 +72,15 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
           details.phase = 'fetching';
           const downloaded = await fetchArchive(deps, { input, site, file, details, signal });
           details.phase = 'verifying';
-          await announceVerifying(deps);
-          const verified = await verifyInThread(file, {
-            limits: { maxBytes: site.maxBytes, maxFiles: site.maxFiles, maxRatio },
-            siteRules: site.siteRules,
-            domain: input.domain,
-            timeLimitMs: verificationTimeLimitMs,
-            signal,
-          });
+          const verify = () =>
+            verifyInThread(file, {
+              limits: { maxBytes: site.maxBytes, maxFiles: site.maxFiles, maxRatio },
+              siteRules: site.siteRules,
+              domain: input.domain,
+              timeLimitMs: verificationTimeLimitMs,
+              signal,
+            });
+          const verified = await announcedIfLong(deps, verify);
           if (verified.archive && verified.archive.sha256 !== downloaded.sha256) {
             // The next attempt must not resume after corrupt bytes.
             await deps.bundles.discardStaged(input.stageId);
@@ -84,7 +88,10 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
           }
           const report = await renderIfAsked(file, verified, site, signal);
           logWarnings(report);
-          return { linksRequested: details.linksRequested, ...(await keepOrDiscard(deps, input, report, signal)) };
+          return {
+            linksRequested: details.linksRequested,
+            ...(await keepOrDiscard(deps, site, input, report, signal)),
+          };
         } catch (error) {
           // Half a download would keep the disk full; the next attempt begins when there is room.
           if (error instanceof NoRoom) await deps.bundles.discardStaged(input.stageId);
@@ -120,6 +127,16 @@ async function announceVerifying(deps: ActivityDependencies): Promise<void> {
   }
 }
 
+/** Tells the workflow of the phase if it lasts: telling costs events. */
+async function announcedIfLong<Result>(deps: ActivityDependencies, verify: () => Promise<Result>): Promise<Result> {
+  const timer = setTimeout(() => announceVerifying(deps), announceAfterMs);
+  try {
+    return await verify();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Names the rules only; `export verify` gives the details. */
 function logWarnings({ warnings }: VerificationReport): void {
   const rules = [...new Set(warnings.map(({ rule }) => rule))];
@@ -129,6 +146,7 @@ function logWarnings({ warnings }: VerificationReport): void {
 /** Leaves the verified archive staged, with its manifest, if it is to be published. */
 async function keepOrDiscard(
   deps: ActivityDependencies,
+  site: Site,
   input: FetchBundleInput,
   report: VerificationReport,
   signal: AbortSignal,
@@ -146,15 +164,17 @@ async function keepOrDiscard(
     files: report.entries,
     source: { org: input.org, domain: input.domain, jobId: input.jobId },
   };
-  const seal = sealOf(staged);
-  const published = { contentDigest, seal, current, ...(await holdOf(deps, input.domain, contentDigest)) };
-  if (!input.force && versionWithContent(published) !== null) {
-    // Nothing changed, so nothing will be published (E6).
+  const { heldAt, waiting } = await holdOf(deps, input.domain, contentDigest);
+  const found = { ok: true as const, pages, files, archive, contentDigest, seal: sealOf(staged), current, heldAt };
+  const known = input.force ? null : versionWithContent({ contentDigest, current, waiting });
+  if (known !== null) {
+    // Nothing changed, so nothing will be published (E6). Described first: another attempt needs the download.
+    const kept = await describeKept(deps, site, { version: known, serving: heldAt ?? known });
     await deps.bundles.discardStaged(input.stageId);
-    return { ok: true as const, pages, files, archive, ...published };
+    return { ...found, kept };
   }
-  await deps.bundles.saveStaged(input.stageId, staged, { signal });
-  return { ok: true as const, pages, files, archive, ...published };
+  await copySlots.use(signal, () => deps.bundles.saveStaged(input.stageId, staged, { signal }));
+  return { ...found, kept: null };
 }
 
 /**

@@ -7,7 +7,8 @@ const beatEveryMs = 1_000;
 
 /**
  * Does `work` with a heartbeat every second, so that a dead worker is noticed quickly and cancellation arrives. Each
- * heartbeat has the latest details, since one without would erase them.
+ * heartbeat has the latest details, since one without would erase them. A step that succeeds within a second sends none;
+ * one that fails sends a last one, with which the next attempt goes on.
  */
 export async function withHeartbeats<Details, Result>(
   details: () => Details,
@@ -18,6 +19,7 @@ export async function withHeartbeats<Details, Result>(
   try {
     return await work(context.cancellationSignal);
   } catch (error) {
+    context.heartbeat(details());
     if (!context.cancellationSignal.aborted) throw error;
     // A cancellation is final; after a worker's shutdown, a pause or a reset, the next attempt continues.
     const { cancelRequested = true } = context.cancellationDetails ?? {};
@@ -25,7 +27,6 @@ export async function withHeartbeats<Details, Result>(
     throw transient('WorkerShutdown', 'this attempt was ended, the next one goes on');
   } finally {
     clearInterval(timer);
-    context.heartbeat(details());
   }
 }
 

@@ -1,19 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import { pageSize, type SliceQuery } from '../model/sync/slice.ts';
+import { type Lease, LeaseOver, type SentRequest } from '../permits/lease.ts';
 import type { DocumentationService, FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import { MalformedResponse, NetworkError, ServerError } from '../service/errors.ts';
 import { isAnswer, refusalOf } from './answers.ts';
-import { type Lease, LeaseOver } from './lease-in-use.ts';
 
-/** A broken page is requested once more, soon: at most two requests are wasted (S3). */
-const triesOfAPage = 2;
-const pauseBeforeRetryMs = 500;
+/*
+ * Waits before a page is requested again; after the last of them the pass gives it up (S3). They are short enough for the
+ * activity's five minutes, and no lease is held meanwhile.
+ */
+
+/** An unreadable answer may be a gateway's or a deployment's: it is given about 20 s to pass. */
+const unreadable = [500, 1_500, 5_000, 13_000];
+/** A page that leads in a circle does so again. */
+const misleading = [500];
+
+/** A failure that leaves open what the service would say is retried once under the same lease. */
+const pauseAfterFailureMs = 500;
 
 /** A page that cannot be read, however often it is requested. The message says why, without content. */
 export class BrokenPage extends Error {
   override readonly name = 'BrokenPage';
 }
+
+/** Whether an unreadable answer is worth several requests, or one more. */
+type Patience = 'patient' | 'hasty';
 
 /** Requests pages under a lease, one at a time, and decides which failures are worth another request. */
 export class PageReader {
@@ -23,6 +35,7 @@ export class PageReader {
   #failures = 0;
   #tries: number;
   #uncounted = 0;
+  #pauseMs = 0;
   #askedAt = new Date();
 
   /** `tries`: failed tries of the next page, from the run before. */
@@ -42,6 +55,11 @@ export class PageReader {
     return this.#uncounted;
   }
 
+  /** Whether the page was broken and `pause` comes before its next request. */
+  get mustPause(): boolean {
+    return this.#pauseMs > 0;
+  }
+
   /** Just before the last request. */
   get askedAt(): Date {
     return this.#askedAt;
@@ -58,50 +76,60 @@ export class PageReader {
     this.#failures = 0;
   }
 
+  /** Waits as long as the broken page asks for. Rejects when the activity is cancelled. */
+  async pause(): Promise<void> {
+    const pauseMs = this.#pauseMs;
+    this.#pauseMs = 0;
+    await sleep(pauseMs, undefined, { signal: this.#signal });
+  }
+
   /**
    * Sends one request. Null when nothing was read: the lease is over, or the page was broken and is worth another try.
    * Throws `BrokenPage` when it is not, and everything else that the service throws.
    */
-  async fetch(lease: Lease, slice: SliceQuery, cursor: string | null): Promise<FeedbackPage | null> {
+  async fetch(lease: Lease, slice: SliceQuery, cursor: string | null, how: Patience): Promise<FeedbackPage | null> {
+    let sent: SentRequest | undefined;
     try {
       this.#askedAt = new Date();
       const page = await this.#service.getFeedbackPage(this.#project, queryOf(slice, cursor), {
         signal: this.#signal,
         beforeSend: () => {
-          lease.take();
+          sent = lease.take();
           this.#uncounted += 1;
         },
-        afterWrite: () => lease.written(),
+        afterWrite: () => sent?.written(),
       });
-      lease.answered();
+      sent?.answered();
       return page;
     } catch (error) {
       if (error instanceof LeaseOver) return null;
-      if (isAnswer(error)) lease.answered(refusalOf(error) ? 'refused' : 'accepted');
-      if (error instanceof MalformedResponse) return this.retryBroken(error.message);
+      if (isAnswer(error)) sent?.answered(refusalOf(error) ? 'refused' : 'accepted');
+      if (error instanceof MalformedResponse)
+        return this.#tryAgain(error.message, how === 'patient' ? unreadable : misleading);
       if (error instanceof ServerError || error instanceof NetworkError) return this.#retry(error);
       throw error;
     }
   }
 
-  /** Counts a broken page and waits a little; throws `BrokenPage` the second time. */
-  async retryBroken(reason: string): Promise<null> {
+  /** For a page that can be read, but not followed; throws `BrokenPage` the second time. */
+  retryMisleading(reason: string): null {
+    return this.#tryAgain(reason, misleading);
+  }
+
+  #tryAgain(reason: string, pauses: readonly number[]): null {
+    const pauseMs = pauses[this.#tries];
+    if (pauseMs === undefined) throw new BrokenPage(reason);
     this.#tries += 1;
-    if (this.#tries >= triesOfAPage) throw new BrokenPage(reason);
-    await this.#pause();
+    this.#pauseMs = pauseMs;
     return null;
   }
 
   /** A failure that may pass is retried once here, with another permit; after that Temporal retries. */
   async #retry(error: ServerError | NetworkError): Promise<null> {
     this.#failures += 1;
-    if (this.#failures >= triesOfAPage || activityInfo().attempt > 1) throw error;
-    await this.#pause();
+    if (this.#failures > 1 || activityInfo().attempt > 1) throw error;
+    await sleep(pauseAfterFailureMs, undefined, { signal: this.#signal });
     return null;
-  }
-
-  #pause(): Promise<void> {
-    return sleep(pauseBeforeRetryMs, undefined, { signal: this.#signal });
   }
 }
 

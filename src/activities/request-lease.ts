@@ -1,12 +1,11 @@
 import { activityInfo, log } from '@temporalio/activity';
-import type { LeaseReport, PermitAnswer, PermitAsk, PermitWait } from '../model/budget/permits.ts';
+import type { PermitAsk, PermitWait } from '../model/budget/permits.ts';
+import { askForLease, type PermitSource } from '../permits/ask-for-lease.ts';
+import { Lease, type Refusal } from '../permits/lease.ts';
 import { transient } from './history-safe-failures.ts';
-import { instant, Lease, type PermitSource, questionId } from './lease-in-use.ts';
 
 /** What an activity wants of the budget. */
-export type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt'>;
-/** How the service refused a request under a lease. */
-export type Refusal = Pick<LeaseReport, 'throttled' | 'unauthorized'>;
+export type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt' | 'program'>;
 
 /** Requests a lease for this attempt; waiting is a normal answer. Throws `AttemptReplaced`. */
 export async function requestLease(
@@ -16,25 +15,13 @@ export async function requestLease(
 ): Promise<Lease | PermitWait> {
   const info = activityInfo();
   const { workflowId = '' } = info.workflowExecution ?? {};
-  const askedAt = instant();
-  const answer = await askOnce(permits, org, {
+  const answer = await askForLease(permits, org, {
     ...request,
-    id: questionId(),
     holder: workflowId,
     attemptAt: info.currentAttemptScheduledTimestampMs,
   });
-  if (answer.kind === 'superseded') throw transient('AttemptReplaced', 'a newer attempt of this activity is at work');
-  return answer.kind === 'granted' ? new Lease(answer, askedAt, instant()) : answer;
-}
-
-/** A lost answer may be a lease: it is returned unused, so that it does not occupy slots until it ends. */
-async function askOnce(permits: PermitSource, org: string, question: PermitAsk): Promise<PermitAnswer> {
-  try {
-    return await permits.ask(org, question);
-  } catch (error) {
-    await permits.report(org, { leaseId: question.id, arrived: [] }).catch(() => {});
-    throw error;
-  }
+  if (answer instanceof Lease || answer.kind === 'wait') return answer;
+  throw transient('AttemptReplaced', 'a newer attempt of this activity is at work');
 }
 
 /** A lost report costs time but breaks no promise: unreported permits count as sent. */

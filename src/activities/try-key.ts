@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import type { KeyCheck } from '../model/budget/key-check.ts';
+import { Lease, LeaseOver, type Refusal, type SentRequest } from '../permits/lease.ts';
 import { isAnswer, refusalOf } from './answers.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { Lease, LeaseOver } from './lease-in-use.ts';
-import { type Refusal, requestLease, settleLease } from './request-lease.ts';
+import { requestLease, settleLease } from './request-lease.ts';
 import { serviceFailure } from './service-failures.ts';
 
 /** Longest wait for a permit: a person is watching. */
@@ -42,6 +42,7 @@ async function checkUnder(
 ): Promise<KeyCheck> {
   const wait = lease.untilNext();
   let refusal: Refusal | undefined;
+  let sent: SentRequest | undefined;
   let clockAheadMs: number | null = null;
   try {
     if (wait > longestWaitMs) return { outcome: 'no-permit', until: Date.now() + longestWaitMs };
@@ -51,19 +52,21 @@ async function checkUnder(
       { limit: 1 },
       {
         signal,
-        beforeSend: () => lease.take(),
-        afterWrite: () => lease.written(),
+        beforeSend: () => {
+          sent = lease.take();
+        },
+        afterWrite: () => sent?.written(),
         onDate: (serviceMs) => {
           clockAheadMs = Date.now() - serviceMs;
         },
       },
     );
-    lease.answered();
+    sent?.answered();
     return { outcome: 'accepted', project, clockAheadMs };
   } catch (error) {
     if (error instanceof LeaseOver) return { outcome: 'no-permit', until: Date.now() };
     refusal = refusalOf(error);
-    if (isAnswer(error)) lease.answered(refusal ? 'refused' : 'accepted');
+    if (isAnswer(error)) sent?.answered(refusal ? 'refused' : 'accepted');
     const failure = serviceFailure(error);
     if (!(failure instanceof ApplicationFailure) || !failure.type) throw failure;
     return { outcome: 'refused', project, clockAheadMs, type: failure.type, message: failure.message };

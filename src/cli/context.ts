@@ -14,7 +14,7 @@ export interface CommandContext {
 /** The configuration for a command that needs no API key. Throws `ConfigError`. */
 export async function loadContextConfig(
   { configFile, env, cwd }: CommandContext,
-  secrets: 'required' | 'deferred' = 'deferred',
+  secrets: 'required' | 'gateway' | 'deferred' = 'deferred',
 ): Promise<Config> {
   return loadConfig({ env, cwd, secrets, ...(configFile === undefined ? {} : { file: configFile }) });
 }

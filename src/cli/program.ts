@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { callHandlers, type RunCommand } from './call-handler.ts';
 import { addBudgetCommands } from './commands/budget/index.ts';
+import { addCompletionCommands } from './commands/completion/index.ts';
 import { addConfigCommands } from './commands/config/index.ts';
 import { addExportCommands } from './commands/export/index.ts';
 import { addFeedbackCommands } from './commands/feedback/index.ts';
@@ -36,6 +37,7 @@ const parts = [
   addBudgetCommands,
   addStoreCommands,
   addScheduleCommands,
+  addCompletionCommands,
 ];
 
 /** All commands. Commander's help, version and complaints go to `write`; commands are run by `run`. */

@@ -1,13 +1,18 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import { ExplainedError } from '../model/explained-error.ts';
-import { type ExportInput, type ExportPhase, type ExportState, sameParameters } from '../model/export/site-export.ts';
-import type { Transfer } from '../model/export/transfer.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
+import {
+  type ExportInput,
+  type ExportPhase,
+  type ExportState,
+  sameParameters,
+  searchedPhase,
+} from '../model/export/site-export.ts';
+import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
-import { downloadSignal, exportStateQuery, phaseSignal, pollNowUpdate } from '../workflows/definitions.ts';
+import { exportStateQuery, phaseSignal, pollNowUpdate } from '../workflows/definitions.ts';
 import type { exportSite } from '../workflows/export-site.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
-import { downloadNow } from './download-now.ts';
+import { bundleNow } from './bundle-now.ts';
 
 export type ExportHandle = WorkflowHandle<typeof exportSite>;
 
@@ -34,10 +39,10 @@ export async function startExport(
       workflowId,
       taskQueue,
       workflowIdConflictPolicy: 'FAIL',
-      workflowTaskTimeout: workflowTaskTimeoutMs,
+      ...taskTimeoutFor(handoverIn(input)),
       args: [input],
       staticSummary: `export of ${input.domain} (${input.org})`,
-      typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: 'starting' }),
+      typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: searchedPhase.starting }),
     });
     return { handle, joined: false };
   } catch (error) {
@@ -59,12 +64,12 @@ export function exportHandle(client: Client, org: string, domain: string): Expor
   return client.workflow.getHandle<typeof exportSite>(exportWorkflowId(org, domain));
 }
 
-/** State of an export, with the progress of its download from heartbeats, which are newer than the workflow's. */
+/** State of an export, with what the heartbeats of `fetchBundle` say of its bundle, which the workflow is not told. */
 export async function exportState(client: Client, org: string, domain: string): Promise<ExportState> {
   const handle = exportHandle(client, org, domain);
   const state = await handle.query(exportStateQuery);
   if (state.phase !== 'fetching') return state;
-  return { ...state, download: (await downloadNow(client, handle)) ?? state.download };
+  return { ...state, ...(await bundleNow(client, handle)) };
 }
 
 /** Polls the job at once; refused when the export is not waiting for it. */
@@ -74,10 +79,6 @@ export async function pollNow(client: Client, org: string, domain: string): Prom
 
 export async function announcePhase(client: Client, workflowId: string, phase: ExportPhase): Promise<void> {
   await client.workflow.getHandle(workflowId).signal(phaseSignal, { phase });
-}
-
-export async function announceDownload(client: Client, workflowId: string, transfer: Transfer): Promise<void> {
-  await client.workflow.getHandle(workflowId).signal(downloadSignal, transfer);
 }
 
 /** The parameters in words. */

@@ -1,4 +1,5 @@
 import { type Client, type ScheduleDescription, ScheduleNotFoundError } from '@temporalio/client';
+import { naturalOrder } from '../model/natural-order.ts';
 import { type ScheduleTarget, schedulePrefix, targetOfScheduleId } from '../model/schedule/schedule-target.ts';
 import { inBatches } from './in-batches.ts';
 import { isOutage } from './outage.ts';
@@ -27,7 +28,7 @@ export const callsAtOnce = 16;
 const describedWithinMs = 30_000;
 
 /**
- * The schedules that docferry made for this task queue, in the order of their ids; other schedules of the namespace are
+ * The schedules that docferry made for this task queue, in the natural order of their ids; other schedules of the namespace are
  * left alone. Temporal lists a new schedule only after a moment: those with an id in `alsoAsk` are returned even if
  * unlisted, and need not exist.
  */
@@ -41,7 +42,7 @@ export async function namedSchedules(
   for await (const { scheduleId } of client.schedule.list({ query: `ScheduleId STARTS_WITH "${prefix}"` })) {
     ids.add(scheduleId);
   }
-  return [...ids].sort().flatMap((id) => {
+  return [...ids].sort(naturalOrder).flatMap((id) => {
     const target = targetOfScheduleId(taskQueue, id);
     return target ? [{ id, target }] : [];
   });

@@ -5,25 +5,35 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import type { RunOutcome } from '../model/export/export-outcome.ts';
 import { type ConfiguredOrganization, desiredSchedules } from '../model/schedule/desired-schedules.ts';
 import { updateOf } from '../model/schedule/schedule-plan.ts';
 import { whenText } from '../model/schedule/schedule-settings.ts';
-import type { ScheduleTarget } from '../model/schedule/schedule-target.ts';
+import { type ScheduleTarget, workflowIdOf } from '../model/schedule/schedule-target.ts';
 import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
+import type { Handover } from '../model/temporal-settings.ts';
 import { inBatches } from './in-batches.ts';
 import { isOutage } from './outage.ts';
-import { callsAtOnce, type NamedSchedule, type OwnedSchedule, ownedSchedules } from './owned-schedules.ts';
+import {
+  callsAtOnce,
+  describeSchedules,
+  type NamedSchedule,
+  namedSchedules,
+  type OwnedSchedule,
+} from './owned-schedules.ts';
+import { latestRunsByHand, type RunByHand } from './runs-by-hand.ts';
 import { existingSchedule } from './schedule-spec.ts';
 
-/** State or outcome of a scheduled run. */
+/** State or outcome of a scheduled run, or of a later one started by hand. */
 export interface ScheduledRun {
   workflowId: string;
-  scheduledAt: string;
+  /** Null for a run started by hand. */
+  scheduledAt: string | null;
   startedAt: string;
   /** Temporal's status, e.g. `COMPLETED`; null after its retention. */
   status: string | null;
-  /** As in `ScheduledResult`, or `failed`; null while it runs. */
-  outcome: ScheduledResult['outcome'] | 'failed' | null;
+  /** As in `ScheduledResult`, or how a run without a result ended; null while it runs. */
+  outcome: ScheduledResult['outcome'] | RunOutcome | null;
   detail: string | null;
 }
 
@@ -43,7 +53,7 @@ export interface ScheduleView {
   next: string[];
   /** Ids of running scheduled runs. */
   running: string[];
-  /** Latest first. */
+  /** Latest first; only the latest of those started by hand. */
   last: ScheduledRun[];
   started: number;
   /** Left out because a run was running. */
@@ -63,15 +73,25 @@ export interface ScheduleViews {
   missing: string[];
   /** Temporal did not say in time what they are, or whether they exist. */
   unread: NamedSchedule[];
+  /** How many there are on all pages. */
+  total: number;
 }
 
 export async function scheduleViews(
   client: Client,
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
+  handover: Handover,
+  part?: { page: number; size: number } | undefined,
 ): Promise<ScheduleViews> {
-  const desired = new Map(desiredSchedules(taskQueue, organizations).map((schedule) => [schedule.id, schedule]));
-  const { schedules: owned, unread } = await ownedSchedules(client, taskQueue, [...desired.keys()]);
+  const desired = new Map(
+    desiredSchedules(taskQueue, organizations, handover).map((schedule) => [schedule.id, schedule]),
+  );
+  const named = await namedSchedules(client, taskQueue, [...desired.keys()]);
+  // Only what is shown is asked for: a schedule takes some ten calls.
+  const shown = part ? named.slice((part.page - 1) * part.size, part.page * part.size) : named;
+  const { schedules: owned, unread } = await describeSchedules(client, shown);
+  const byHand = await latestRunsByHand(client, taskQueue);
   const schedules = await inBatches(owned, callsAtOnce, async (schedule): Promise<ScheduleView> => {
     const configured = desired.get(schedule.id);
     const existing = existingSchedule(schedule.description, schedule.target);
@@ -82,11 +102,12 @@ export async function scheduleViews(
       configured: configured !== undefined,
       differs: update?.changes ?? [],
       drift: update?.drift ?? false,
-      last: await lastRuns(client, schedule),
+      last: withRunByHand(await lastRuns(client, schedule), byHand.get(workflowIdOf(schedule.target))),
     };
   });
   const found = new Set([...owned, ...unread].map(({ id }) => id));
-  return { schedules, missing: [...desired.keys()].filter((id) => !found.has(id)), unread };
+  const missing = shown.flatMap(({ id }) => (desired.has(id) && !found.has(id) ? [id] : []));
+  return { schedules, missing, unread, total: named.length };
 }
 
 function viewOf({ id, target, description: { state, info } }: OwnedSchedule) {
@@ -106,6 +127,13 @@ function viewOf({ id, target, description: { state, info } }: OwnedSchedule) {
 async function lastRuns(client: Client, { description }: OwnedSchedule): Promise<ScheduledRun[]> {
   const latest = description.info.recentActions.slice(-shownRuns).reverse();
   return Promise.all(latest.map((action) => readRun(client, action)));
+}
+
+function withRunByHand(scheduled: ScheduledRun[], byHand: RunByHand | undefined): ScheduledRun[] {
+  if (byHand === undefined) return scheduled;
+  const outcome = byHand.outcome as RunOutcome | null;
+  const run = { ...byHand, scheduledAt: null, outcome, detail: 'started by hand' };
+  return [...scheduled, run].sort((a, b) => b.startedAt.localeCompare(a.startedAt));
 }
 
 async function readRun(

@@ -1,7 +1,9 @@
+import type { PermitClass } from '../model/budget/permits.ts';
+import type { Handover } from '../model/temporal-settings.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { PostgresAddress } from './postgres-address.ts';
+import type { SiteRulesInput } from './schema/site-schema.ts';
 import type { SecretSource } from './secret-source.ts';
-import type { SiteRulesInput } from './site-schema.ts';
 
 /**
  * `docferry.yaml` (contracts.md) with defaults filled in: durations in milliseconds, sizes in bytes, paths absolute,
@@ -13,10 +15,27 @@ export interface Config {
   /** Folder of that file; what relative paths were resolved against. */
   directory: string;
   temporal: TemporalConfig;
+  worker: WorkerConfig;
   service: ServiceConfig;
   organizations: OrganizationConfig[];
   store: StoreConfig;
   privacy: PrivacyConfig;
+  gateway: GatewayConfig;
+}
+
+/** What the gateway serves (docs/gateway.md). */
+export interface GatewayConfig {
+  clients: GatewayClientConfig[];
+}
+
+export interface GatewayClientConfig {
+  /** Unique. */
+  name: string;
+  token: SecretSource;
+  org: string;
+  class: PermitClass;
+  /** Per cent of a window's limit; null for no bound of its own. */
+  share: number | null;
 }
 
 export interface TemporalConfig {
@@ -29,6 +48,17 @@ export interface TemporalConfig {
   profile: string | null;
   /** Whether the file names address and namespace: otherwise Temporal's own variables and profiles do. */
   given: { address: boolean; namespace: boolean };
+  /** Absent: by Temporal's address. */
+  handover?: Handover;
+}
+
+/** How much a worker does at a time; null: by the machine's processors. */
+export interface WorkerConfig {
+  /** Long steps, most of them downloads. */
+  downloads: number;
+  /** Archives read to verify them. */
+  verifications: number | null;
+  browsers: number | null;
 }
 
 export interface ServiceConfig {
@@ -77,6 +107,8 @@ export type Schedule = { jitterMs: number } & (
 /** Passes without a schedule never start on their own. */
 export interface ProjectConfig {
   id: string;
+  /** For people; unique within the organization. */
+  name?: string;
   incremental?: Schedule;
   review?: Schedule;
   sweep?: Schedule;

@@ -1,12 +1,7 @@
 import path from 'node:path';
 import type { ConfigInput } from './file-schema.ts';
 import { isSecure } from './is-secure.ts';
-
-/** A problem before its place in the file is looked up. */
-interface Finding {
-  path: PropertyKey[];
-  message: string;
-}
+import type { Finding } from './shorthand/expand.ts';
 
 /** Contradictions between several fields. */
 export function findContradictions(config: ConfigInput): Finding[] {
@@ -39,8 +34,10 @@ export function findContradictions(config: ConfigInput): Finding[] {
       const message = `another webhook is also called ${name}: give each a different name`;
       if (isTwice) findings.push({ path: [...at, 'webhooks', w], message });
     }
-    for (const [p, project] of organization.projects.entries())
-      once('project', project.id, [...at, 'projects', p, 'id']);
+    for (const [p, { id, name }] of organization.projects.entries()) {
+      once('project', id, [...at, 'projects', p, 'id']);
+      if (name !== undefined) once('name', `${organization.id}/${name}`, [...at, 'projects', p, 'name']);
+    }
     for (const [s, site] of organization.sites.entries()) {
       once('domain', site.domain, [...at, 'sites', s, 'domain']);
       if (site.approvalTimeout !== undefined && site.approval !== 'manual') {
@@ -52,6 +49,12 @@ export function findContradictions(config: ConfigInput): Finding[] {
         if (helmValues) once('values file', path.resolve(helmValues.file), [...targetAt, 'helmValues', 'file']);
       }
     }
+  }
+  for (const [c, { name, org }] of config.gateway.clients.entries()) {
+    once('client', name, ['gateway', 'clients', c, 'name']);
+    const isKnown = config.organizations.some(({ id }) => id === org);
+    const message = 'expected the id of an organization of this file';
+    if (!isKnown) findings.push({ path: ['gateway', 'clients', c, 'org'], message });
   }
   return [...findings, ...privacyContradictions(config.privacy)];
 }

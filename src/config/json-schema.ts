@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { configSchema } from './file-schema.ts';
+import { fileSchema } from './file-schema.ts';
 
 /** The parts of a schema that this file uses. */
 export interface JsonSchema {
@@ -23,7 +23,7 @@ export interface JsonSchema {
 
 /** The shape of `docferry.yaml` as JSON Schema (draft 2020-12), before variables are replaced. */
 export function fieldSchema(): JsonSchema {
-  return z.toJSONSchema(configSchema, { io: 'input', target: 'draft-2020-12' }) as JsonSchema;
+  return z.toJSONSchema(fileSchema, { io: 'input', target: 'draft-2020-12' }) as JsonSchema;
 }
 
 /**
@@ -31,7 +31,7 @@ export function fieldSchema(): JsonSchema {
  * may also refer to the environment; `docferry config check` finds the rest.
  */
 export function configJsonSchema(): JsonSchema {
-  const { $schema, ...root } = withReferences(fieldSchema());
+  const { $schema, ...root } = withDefaults(withReferences(fieldSchema()));
   return {
     $schema,
     title: 'docferry.yaml',
@@ -45,6 +45,35 @@ export function configJsonSchema(): JsonSchema {
       },
     },
   };
+}
+
+/** Fields of an entry that `defaults` may give may be missing in it, and null where the default is not wanted. */
+function withDefaults(root: JsonSchema): JsonSchema {
+  const { defaults, organizations } = root.properties ?? {};
+  const { organizations: shared, projects: ofProjects, sites: ofSites } = defaults?.properties ?? {};
+  const { projects, sites } = organizations?.items?.properties ?? {};
+  const organization = overridable(organizations?.items ?? {}, shared ?? {});
+  const lists = {
+    projects: { ...projects, items: overridable(projects?.items ?? {}, ofProjects ?? {}) },
+    sites: { ...sites, items: overridable(sites?.items ?? {}, ofSites ?? {}) },
+  };
+  const items = { ...organization, properties: { ...organization.properties, ...lists } };
+  return { ...root, properties: { ...root.properties, organizations: { ...organizations, items } } };
+}
+
+/** The fields of `defaults` in `entry`, at any depth, as they may be written there. */
+function overridable(entry: JsonSchema, defaults: JsonSchema): JsonSchema {
+  const own = entry.properties ?? {};
+  const fields = Object.entries(own).map(([name, field]): [string, JsonSchema] => {
+    const initial = defaults.properties?.[name];
+    if (initial === undefined) return [name, field];
+    const { description, ...shape } = field.title === 'schedule' ? field : overridable(field, initial);
+    return [name, { ...(description !== undefined && { description }), anyOf: [shape, { type: 'null' }] }];
+  });
+  const { required, ...rest } = entry;
+  const kept = required?.filter((name) => defaults.properties?.[name] === undefined) ?? [];
+  if (entry.properties === undefined) return entry;
+  return { ...rest, ...(kept.length > 0 && { required: kept }), properties: Object.fromEntries(fields) };
 }
 
 function withReferences(schema: JsonSchema): JsonSchema {

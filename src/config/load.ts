@@ -10,6 +10,7 @@ import { readHashKey } from './hash-key.ts';
 import { resolveConfig } from './resolve.ts';
 import { describeIssues, problemAt } from './schema-problems.ts';
 import type { SecretSource } from './secret-source.ts';
+import { type Expanded, expandShorthand, type Finding } from './shorthand/expand.ts';
 import { YamlFile } from './yaml-file.ts';
 
 export interface LoadOptions {
@@ -17,8 +18,11 @@ export interface LoadOptions {
   file?: string;
   env: Environment;
   cwd: string;
-  /** `required`: secrets must be readable now; `deferred`: when they are used. */
-  secrets: 'required' | 'deferred';
+  /**
+   * `required`: what workers need must be readable now; `gateway`: what the gateway needs; `deferred`: secrets are read
+   * when they are used.
+   */
+  secrets: 'required' | 'gateway' | 'deferred';
 }
 
 const defaultFile = 'docferry.yaml';
@@ -39,15 +43,23 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   const yaml = parse(text, env, refuse);
   if (yaml.problems.length > 0) refuse(yaml.problems, quotingHint(yaml, text));
   if (yaml.value === null) refuse([{ path: '', position: null, message: 'the file is empty' }], exampleHint);
-  const checked = configSchema.safeParse(yaml.value);
-  if (!checked.success) return refuse(describeIssues(checked.error.issues, yaml));
-  const findings = findContradictions(checked.data);
-  if (findings.length > 0) refuse(findings.map((finding) => problemAt(finding.path, finding.message, yaml)));
+  const { value, findings, written } = expandShorthand(yaml.value);
+  const problemsAt = (found: readonly Finding[]) => found.map(({ path, message }) => problemAt(path, message, yaml));
+  const checked = configSchema.safeParse(value);
+  const wrong = [...problemsAt(findings), ...describeIssues(checked.error?.issues ?? [], yaml, written)];
+  if (!checked.success || wrong.length > 0) return refuse(withoutRepetition(wrong));
+  const contradictions = findContradictions(checked.data).map((found) => ({ ...found, path: written(found.path) }));
+  if (contradictions.length > 0) refuse(withoutRepetition(problemsAt(contradictions)));
   const config = resolveConfig(checked.data, absolute, env);
   for (const { budget } of config.organizations) budget.configuredAt = writtenAt;
-  const missing = findMissingSecrets(config, yaml, secrets);
+  const missing = withoutRepetition(findMissingSecrets(config, yaml, secrets, written));
   if (missing.length > 0) refuse(missing);
   return config;
+}
+
+/** What is wrong in the defaults is wrong in each entry that has them. */
+function withoutRepetition(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
 }
 
 const exampleHint = 'write an example with `docferry config init` and adapt it, or name a file with --config';
@@ -89,13 +101,15 @@ function quotingHint(yaml: YamlFile, text: string): string | null {
   return isSyntax && text.includes('${') ? `inside { } and [ ] write "\${NAME}" with quotes` : null;
 }
 
-/** Webhook secrets in the file itself are always checked, the others only if `required`. */
+/** Webhook secrets and tokens in the file itself are always checked, the others only if they are needed. */
 function findMissingSecrets(
-  { organizations, store, privacy }: Config,
+  { organizations, store, privacy, gateway }: Config,
   yaml: YamlFile,
   secrets: LoadOptions['secrets'],
+  written: Expanded['written'],
 ): ConfigProblem[] {
-  const problemOf = (secret: SecretSource, path: PropertyKey[], read = () => secret.read()): ConfigProblem[] => {
+  const problemOf = (secret: SecretSource, at: PropertyKey[], read = () => secret.read()): ConfigProblem[] => {
+    const path = written(at);
     try {
       read();
       return [];
@@ -111,13 +125,20 @@ function findMissingSecrets(
         .flatMap((field) => problemOf(webhook[field], ['organizations', o, 'webhooks', w, field])),
     ),
   );
-  if (secrets === 'deferred') return webhooks;
-  const keys = organizations.flatMap(({ apiKey }, index) => {
+  const tokens = gateway.clients
+    .map(({ token }, c) => ({ token, path: ['gateway', 'clients', c, 'token'] }))
+    .filter(({ token }) => secrets === 'gateway' || !token.describe().startsWith('the environment'))
+    .flatMap(({ token, path }) => problemOf(token, path));
+  if (secrets === 'deferred') return [...webhooks, ...tokens];
+  const isUsed = (org: string) => secrets === 'required' || gateway.clients.some((client) => client.org === org);
+  const keys = organizations.flatMap(({ id, apiKey }, index) => {
+    if (!isUsed(id)) return [];
     const at = ['organizations', index];
     const field =
       yaml.position([...at, 'apiKeyFile']) && apiKey.describe().startsWith('the file') ? 'apiKeyFile' : 'apiKey';
     return problemOf(apiKey, [...at, field]);
   });
+  if (secrets === 'gateway') return [...keys, ...tokens];
   const { hashKey } = privacy;
   const { signing, server } = store.bundles;
   const others: [secret: SecretSource | null | undefined, path: string[]][] = [
@@ -128,6 +149,7 @@ function findMissingSecrets(
   return [
     ...keys,
     ...webhooks,
+    ...tokens,
     ...others.flatMap(([secret, path]) => (secret ? problemOf(secret, ['store', ...path]) : [])),
     ...(hashKey === null ? [] : problemOf(hashKey, ['privacy', 'hashKey'], () => readHashKey(hashKey))),
   ];

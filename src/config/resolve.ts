@@ -13,13 +13,17 @@ import type {
 } from './config.ts';
 import type { Environment } from './environment.ts';
 import type { ConfigInput } from './file-schema.ts';
+import { GatewayToken } from './gateway-token.ts';
 import { parsePostgresAddress, shownAddress } from './postgres-address.ts';
-import type { ScheduleInput } from './schedule-schema.ts';
+import type { ScheduleInput } from './schema/schedule-schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
 import { SigningSecret, WebhookAddress } from './webhook-secrets.ts';
 
 /** A week: the person who decides may be away for a few days. */
 const usualApprovalMs = 7 * 86_400_000;
+
+/** Crons of many sites name the same minute: Temporal spreads their starts over it, by a hash of schedule and time. */
+const usualJitterMs = 60_000;
 
 type OrganizationInput = ConfigInput['organizations'][number];
 
@@ -27,7 +31,7 @@ type OrganizationInput = ConfigInput['organizations'][number];
 export function resolveConfig(input: ConfigInput, file: string, environment: Environment): Config {
   const directory = path.dirname(file);
   const absolute = (relative: string) => path.resolve(directory, relative);
-  const { temporal, service, store, privacy } = input;
+  const { temporal, worker, service, store, privacy, gateway } = input;
   const bundles = resolveBundles(store.bundles, absolute, environment);
   const baseUrl = trimSlash(service.baseUrl);
   return {
@@ -39,6 +43,12 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       taskQueue: temporal.taskQueue,
       profile: temporal.profile ?? null,
       given: { address: temporal.address !== undefined, namespace: temporal.namespace !== undefined },
+      ...(temporal.handover && { handover: temporal.handover }),
+    },
+    worker: {
+      downloads: worker.downloads,
+      verifications: worker.verifications ?? null,
+      browsers: worker.browsers ?? null,
     },
     service: {
       baseUrl,
@@ -61,6 +71,13 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       hashKey: privacy.hashKey === undefined ? null : new TextSecret('hash key', privacy.hashKey, environment),
       keepFields: privacy.keepFields,
       retentionMs: privacy.retention ?? null,
+    },
+    gateway: {
+      clients: gateway.clients.map(({ token, share = null, ...client }) => ({
+        ...client,
+        token: new GatewayToken(token, environment),
+        share,
+      })),
     },
   };
 }
@@ -151,9 +168,11 @@ function resolveWebhook(
   };
 }
 
-function resolveProject({ id, incremental, review, sweep }: OrganizationInput['projects'][number]): ProjectConfig {
+function resolveProject(project: OrganizationInput['projects'][number]): ProjectConfig {
+  const { id, name, incremental, review, sweep } = project;
   return {
     id,
+    ...(name !== undefined && { name }),
     ...(incremental && { incremental: resolveSchedule(incremental) }),
     ...(review && { review: resolveSchedule(review) }),
     ...(sweep && { sweep: resolveSchedule(sweep) }),
@@ -201,7 +220,8 @@ function resolveRollout(
 }
 
 function resolveSchedule({ every, cron, timezone, jitter }: ScheduleInput): Schedule {
-  const jitterMs = jitter ?? 0;
+  // Intervals are spread by their offsets already.
+  const jitterMs = jitter ?? (cron === undefined ? 0 : usualJitterMs);
   return cron === undefined ? { everyMs: every ?? 0, jitterMs } : { cron, timezone: timezone ?? 'UTC', jitterMs };
 }
 

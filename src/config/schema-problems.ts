@@ -1,19 +1,28 @@
 import { z } from 'zod';
 import { nearestName } from '../model/nearest-name.ts';
 import type { ConfigProblem } from './config-error.ts';
-import { configSchema } from './file-schema.ts';
+import { fileSchema } from './file-schema.ts';
 import { formatPath } from './format-path.ts';
+import type { Expanded } from './shorthand/expand.ts';
 import type { YamlFile } from './yaml-file.ts';
 
-/** Issues found by the schema, in words and with their places in the file. */
-export function describeIssues(issues: readonly z.core.$ZodIssue[], yaml: YamlFile): ConfigProblem[] {
+/** Issues found by the schema, in words and with their places in the file, which `written` knows. */
+export function describeIssues(
+  issues: readonly z.core.$ZodIssue[],
+  yaml: YamlFile,
+  written: Expanded['written'],
+): ConfigProblem[] {
   return issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [problemAt(issue.path, messageOf(issue), yaml)];
-    return issue.keys.map((key) => ({
-      path: formatPath([...issue.path, key]),
-      position: yaml.positionOfKey(issue.path, key),
-      message: unknownKey(issue.path, key),
-    }));
+    if (issue.code !== 'unrecognized_keys') return [problemAt(written(issue.path), messageOf(issue), yaml)];
+    return issue.keys.map((key) => {
+      const path = written([...issue.path, key]);
+      const mapping = path.slice(0, -1);
+      return {
+        path: formatPath(path),
+        position: yaml.positionOfKey(mapping, key),
+        message: unknownKey(mapping, key),
+      };
+    });
   });
 }
 
@@ -39,7 +48,7 @@ function unknownKey(path: readonly PropertyKey[], key: string): string {
 
 /** Keys that the schema allows in the mapping at `path`. */
 function allowedKeys(path: readonly PropertyKey[]): string[] {
-  let schema: unknown = z.toJSONSchema(configSchema, { io: 'input' });
+  let schema: unknown = z.toJSONSchema(fileSchema, { io: 'input' });
   for (const key of path) {
     schema = typeof key === 'number' ? member(schema, 'items') : member(member(schema, 'properties'), String(key));
   }

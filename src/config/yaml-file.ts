@@ -16,8 +16,8 @@ import { type Environment, type Expansion, expand } from './environment.ts';
 import { formatPath } from './format-path.ts';
 import { passwordSpan } from './postgres-address.ts';
 
-/** Far more than any configuration needs; prevents alias bombs. */
-const maxAliases = 100;
+/** More than a file of this size holds; prevents alias bombs, whose aliases multiply. */
+const maxAliases = 10_000;
 
 /** Values of these keys are secrets: never expanded on loading, never shown. */
 const secretKeys = new Set(['apiKey', 'hashKey', 'password', 'secret', 'token', 'url']);

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { access, constants, mkdir, stat } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorCode } from '../files/error-code.ts';
 import { type FileLock, tryLock } from '../files/file-lock.ts';
+import { ifMissing } from '../files/if-missing.ts';
 import { retentionDays } from '../model/temporal-settings.ts';
 import { DatabaseInUse, DataFolderNotWritable, DevServerFailed, PortTaken, reasonOf } from './embedded-errors.ts';
 import { assertPortFree, loopbackAddress } from './ports.ts';
@@ -131,6 +132,8 @@ async function startNew(settings: Settings): Promise<ServerProcess> {
   await assertPortFree(port, '--port');
   await assertPortFree(uiPort, '--ui-port');
   await rotateLongLog(logFile);
+  // Earlier versions left a database that others could read.
+  if (dbFile !== undefined) await chmod(dbFile, 0o600).catch(ifMissing(undefined));
   const server = await launchServer(binary, serverArguments(settings), logFile).catch((error: unknown) => {
     throw new DevServerFailed(`could not be started (${reasonOf(error)})`, logFile, []);
   });

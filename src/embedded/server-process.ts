@@ -31,7 +31,9 @@ export async function launchServer(program: string, args: readonly string[], log
   const log = await open(logFile, 'a', 0o600);
   try {
     const env = Object.fromEntries(passedVariables.map((name) => [name, process.env[name]]));
-    const child = spawn(program, args, { detached: true, stdio: ['ignore', log.fd, log.fd], env });
+    const child = withPrivateFiles(() =>
+      spawn(program, args, { detached: true, stdio: ['ignore', log.fd, log.fd], env }),
+    );
     const exited = new Promise<ProcessExit>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
     });
@@ -40,6 +42,16 @@ export async function launchServer(program: string, args: readonly string[], log
     return { pid, startedAt: (await describeProcess(pid))?.startedAt ?? 'ended at once', exited };
   } finally {
     await log.close();
+  }
+}
+
+/** What the started process creates is for this user alone: its database holds whatever workflows are given. */
+function withPrivateFiles<T>(start: () => T): T {
+  const before = process.umask(0o077);
+  try {
+    return start();
+  } finally {
+    process.umask(before);
   }
 }
 

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
 import { errorCode } from '../files/error-code.ts';
+import { addDocumentKey } from './database/document-of.ts';
 import { migrate, schemaState } from './database/migrations.ts';
 import { ImmediateSqliteDialect, whileBusy } from './database/sqlite-dialect.ts';
 import { explainSqliteProblem } from './database/sqlite-problem.ts';
@@ -59,6 +60,7 @@ function configure(database: BetterSqlite3.Database): void {
   database.pragma('fullfsync = ON');
   database.pragma('foreign_keys = ON');
   database.pragma('secure_delete = ON');
+  addDocumentKey(database);
 }
 
 /** Rewrites the file, so that no page contains what was removed, and empties the write-ahead log. */

@@ -54,6 +54,11 @@ export function factsTable(facts: readonly (readonly [string, string])[]): strin
   return ['| | |', '|---|---|', ...facts.map(([name, value]) => `| ${cell(name)} | ${cell(value)} |`)].join('\n');
 }
 
+/** What is said of signals that made no sense: nothing while there are none, or when an older worker does not count them. */
+export function ignoredFacts(ignored: number | undefined): [string, string][] {
+  return ignored ? [['ignored', `${counted(ignored, 'signal')} that made no sense`]] : [];
+}
+
 /** A percentage as a text bar. */
 export function barText(percent: number, width = 20): string {
   const filled = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);

@@ -9,7 +9,9 @@ export interface Report {
   madeAt: Date;
   bounds: ReportBounds;
   /** The projects that follow, in their order. */
-  names: readonly { org: string; project: string }[];
+  names: readonly { org: string; project: string; name?: string }[];
+  /** Address of the page about all projects, if there is one. */
+  overview?: string;
 }
 
 /**
@@ -23,12 +25,21 @@ export async function* reportPage(report: Report, projects: AsyncIterable<Report
     number += 1;
     yield projectPart(project, report.bounds, `p${number}`).toString();
   }
-  yield foot().toString();
+  yield pageFoot().toString();
 }
 
-function head({ madeAt, names }: Report): Html {
+function head({ madeAt, names, overview }: Report): Html {
   const [first] = names;
-  const title = names.length === 1 && first !== undefined ? `Feedback on ${visible(first.project)}` : 'Feedback';
+  const title =
+    names.length === 1 && first !== undefined ? `Feedback on ${visible(first.name ?? first.project)}` : 'Feedback';
+  const back =
+    overview !== undefined &&
+    html`<nav aria-label="Overview"><ul class="contents"><li><a href="${overview}">All projects</a></li></ul></nav>`;
+  return pageHead({ title, madeAt, aside: html`${names.length > 1 && contents(names)}${back}` });
+}
+
+/** The beginning of a page, up to its content; `aside` comes before that. */
+export function pageHead({ title, madeAt, aside }: { title: string; madeAt: Date; aside: Html }): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -46,20 +57,20 @@ function head({ madeAt, names }: Report): Html {
 <body>
 <div class="page">
 <header class="top"><h1>Feedback report</h1><p>${momentText(madeAt.toISOString())}</p></header>
-${names.length > 1 && contents(names)}
+${aside}
 <main>
 `;
 }
 
 function contents(names: Report['names']): Html {
   const links = names.map(
-    ({ org, project }, index) =>
-      html`<li><a href="#p${index + 1}"><bdi>${visible(project)}</bdi></a> <bdi>${visible(org)}</bdi></li>`,
+    ({ org, project, name }, index) =>
+      html`<li><a href="#p${index + 1}"><bdi>${visible(name ?? project)}</bdi></a> <bdi>${visible(org)}</bdi></li>`,
   );
   return html`<nav aria-label="Projects"><ul class="contents">${links}</ul></nav>`;
 }
 
-function foot(): Html {
+export function pageFoot(): Html {
   return html`</main>
 <footer class="bottom"><p>Made by docferry from your feedback store. Times are UTC. Entries that the service no longer has are left out, as are contacts and code. This file loads nothing and sends nothing.</p></footer>
 </div>

@@ -12,6 +12,8 @@ import { dayText, momentText } from './words.ts';
 export interface ReportProject {
   org: string;
   project: string;
+  /** For people. */
+  name?: string;
   /** Up to when the service's feedback has been read, UTC ISO 8601; null before the first complete pass. */
   readUpTo: string | null;
   figures: ReportFigures;
@@ -25,7 +27,7 @@ export interface ReportBounds {
 
 /** A project's report: a summary sentence, the key figures, a section for each question, the comments. */
 export function projectPart(
-  { org, project, readUpTo, figures }: ReportProject,
+  { org, project, name, readUpTo, figures }: ReportProject,
   bounds: ReportBounds,
   id: string,
 ): Html {
@@ -41,8 +43,8 @@ export function projectPart(
         ];
   return html`<article class="project" id="${id}" aria-labelledby="${id}-title">
 <header class="masthead">
-<p class="kicker"><bdi>${visible(org)}</bdi></p>
-<h2 id="${id}-title"><bdi>${visible(project)}</bdi></h2>
+<p class="kicker"><bdi>${visible(org)}</bdi>${name !== undefined && html` · <bdi>${visible(project)}</bdi>`}</p>
+<h2 id="${id}-title"><bdi>${visible(name ?? project)}</bdi></h2>
 <p class="lead">${leadText(figures)}</p>
 <p class="fine">${periodText(figures, bounds)} ${readText(readUpTo)}</p>
 </header>

@@ -54,6 +54,7 @@ svg text{font-variant-numeric:tabular-nums}
 .numbers summary{cursor:pointer;color:var(--quiet);width:fit-content;padding:.25rem .5rem .25rem 0}
 .numbers summary:hover{color:var(--ink)}
 .scroll{overflow-x:auto;margin-top:.5rem;max-height:30rem;overflow-y:auto;overflow-wrap:normal}
+.ranking{overflow-x:auto;overflow-wrap:normal;font-size:.875rem}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{padding:.375rem 1rem .375rem 0;text-align:right;border-bottom:1px solid var(--rule);vertical-align:baseline;white-space:nowrap}
 th:first-child{text-align:left;font-weight:400;white-space:normal;min-width:8rem;overflow-wrap:anywhere}

@@ -18,6 +18,18 @@ export interface VersionRollout {
   onProgress?: () => void;
 }
 
+/** The result for a target that was given the version before and, read back, runs it (E9); null for any other. */
+export async function alreadyCurrent(
+  bundles: Pick<BundleStore, 'rolledOut'>,
+  domain: string,
+  version: string,
+  target: RolloutTarget,
+): Promise<RolloutResult | null> {
+  const recorded = await bundles.rolledOut(domain, target.name);
+  if (recorded !== version || (await target.runningVersion()) !== version) return null;
+  return { target: target.name, outcome: 'already-current', detail: `runs ${version}` };
+}
+
 /**
  * Puts a version of the store into service at one target and records the success, unless the target already runs it
  * (E6). Its manifest is proved first (E10). Throws what the store and the target throw, and `RolloutSuperseded`.
@@ -29,10 +41,8 @@ export async function rollOutVersion({
   target,
   ...how
 }: VersionRollout): Promise<RolloutResult> {
-  const recorded = await bundles.rolledOut(domain, target.name);
-  if (!how.force && recorded === version && (await target.runningVersion()) === version) {
-    return { target: target.name, outcome: 'already-current', detail: `runs ${version}` };
-  }
+  const running = how.force ? null : await alreadyCurrent(bundles, domain, version, target);
+  if (running !== null) return running;
   const manifest = await provenManifest(bundles, domain, version);
   // From now on retention keeps the version.
   await bundles.startRollout(domain, target.name, version);

@@ -1,23 +1,10 @@
-import http from 'node:http';
-import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import axios, { type AxiosResponse } from 'axios';
 import type { RequestOptions } from './documentation-service.ts';
-import { Aborted, MalformedResponse, NetworkError } from './errors.ts';
-import { networkErrorFor } from './network-error.ts';
+import { MalformedResponse } from './errors.ts';
+import { OutgoingCall, type Timeouts } from './outgoing-call.ts';
 import { BodyTooLong, readBody } from './read-body.ts';
-import type { ConnectOptions, ServiceAgent } from './service-agent.ts';
-import { resetConnection } from './service-connection.ts';
-
-/** Time limits in milliseconds. */
-export interface Timeouts {
-  /** Until the connection is ready: DNS, TCP, proxy, TLS. */
-  connectMs: number;
-  /** From sending the request to the answer's headers. */
-  firstByteMs: number;
-  /** The whole call. */
-  overallMs: number;
-}
+import type { ServiceAgent } from './service-agent.ts';
 
 export interface OutgoingRequest {
   method: 'GET' | 'POST';
@@ -36,26 +23,11 @@ export interface Answer {
   text: string | null;
 }
 
-interface State {
-  /** The request's connection, once it is ready. */
-  socket: Socket | null;
-  /** Whether the request may have been sent. */
-  sent: boolean;
-  /** Why the call was ended on this side. */
-  ended: { reason: unknown } | null;
-  /** The request's own error, before axios wraps it. */
-  failure: unknown;
-}
-
 const maxErrorBytes = 64 * 1024;
 
 /**
  * Sends one request and reads one answer, whatever its status; no redirect, no retry. Throws `NetworkError`,
  * `MalformedResponse` (too long), `Aborted`, or what `beforeSend` threw.
- *
- * `beforeSend` runs when the connection is ready (see `ServiceAgent`), in the same turn of the event loop in which the
- * request is handed to the operating system. If it is not answered within `firstByteMs`, the connection is reset and
- * unsent bytes are thrown away: this bounds its arrival (B1).
  */
 export async function exchange(
   request: OutgoingRequest,
@@ -63,67 +35,19 @@ export async function exchange(
   timeouts: Timeouts,
   options: RequestOptions,
 ): Promise<Answer> {
-  const stop = new AbortController();
-  const state: State = { socket: null, sent: false, ended: null, failure: null };
-  const giveUp = (reason: unknown) => {
-    if (state.ended !== null) return;
-    state.ended = { reason };
-    if (state.sent && state.socket !== null) resetConnection(state.socket, () => stop.abort());
-    else stop.abort();
-  };
-  const limit = (ms: number, what: string) =>
-    setTimeout(
-      () => giveUp(new NetworkError(`${request.url.host} ${what} within ${ms} ms`, 'ETIMEDOUT', state.sent)),
-      ms,
-    );
-  const onAbort = () => giveUp(new Aborted(state.sent));
-  options.signal?.addEventListener('abort', onAbort, { once: true });
-  if (options.signal?.aborted) onAbort();
-  const overall = limit(timeouts.overallMs, 'did not finish its answer');
-  const connecting = limit(timeouts.connectMs, 'could not be connected to');
-  let answering: NodeJS.Timeout | undefined;
-
-  const transport = {
-    request(settings: http.RequestOptions, onResponse: (response: http.IncomingMessage) => void) {
-      const withSignal: http.RequestOptions & ConnectOptions = { ...settings, agent, connectSignal: stop.signal };
-      const outgoing = http.request(withSignal, onResponse);
-      outgoing.once('socket', (ready: Socket) => {
-        clearTimeout(connecting);
-        state.socket = ready;
-        try {
-          options.beforeSend?.();
-        } catch (error) {
-          giveUp(error);
-          return;
-        }
-        state.sent = true;
-        // Node writes after this turn's listeners, and before timers that expired meanwhile.
-        if (options.afterWrite) process.nextTick(options.afterWrite);
-        answering = limit(timeouts.firstByteMs, 'did not answer');
-      });
-      outgoing.once('response', () => clearTimeout(answering));
-      outgoing.once('error', (error) => {
-        state.failure = error;
-      });
-      return outgoing;
-    },
-  };
-
+  const call = new OutgoingCall(request.url.host, agent, timeouts, options);
   try {
-    if (state.ended !== null) throw state.ended.reason;
+    call.requireOpen();
     const response: AxiosResponse<Readable> = await axios.request({
       ...toAxios(request),
-      transport,
-      signal: stop.signal,
+      transport: call,
+      signal: call.signal,
     });
     return await readAnswer(response, request.maxBytes);
   } catch (error) {
-    if (state.ended !== null) throw state.ended.reason;
-    if (error instanceof MalformedResponse) throw error;
-    throw networkErrorFor(state.failure ?? error, request.url.host, state.sent);
+    throw call.explained(error);
   } finally {
-    for (const timer of [overall, connecting, answering]) clearTimeout(timer);
-    options.signal?.removeEventListener('abort', onAbort);
+    call.end();
   }
 }
 

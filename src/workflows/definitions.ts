@@ -11,7 +11,6 @@ import type {
 import type { WindowState } from '../model/budget/window-state.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../model/export/export-messages.ts';
 import type { ExportPhase, ExportState } from '../model/export/site-export.ts';
-import type { Transfer } from '../model/export/transfer.ts';
 import type { SyncState } from '../model/sync/sync.ts';
 
 export const exportStateQuery = defineQuery<ExportState>('state');
@@ -19,10 +18,8 @@ export const pollNowUpdate = defineUpdate<ExportState>('pollNow');
 /** A person's decision about the waiting version; refused if none waits, or another one than named. */
 export const approveUpdate = defineUpdate<{ version: string }, [ApprovalAnswer]>('approve');
 export const rejectUpdate = defineUpdate<{ version: string }, [RejectionAnswer]>('reject');
-/** Sent by `fetchBundle` when it enters another phase. */
+/** Sent by `fetchBundle` when it has been in another phase for some seconds. */
 export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
-/** Sent by `fetchBundle` at growing intervals. */
-export const downloadSignal = defineSignal<[Transfer]>('download');
 
 /** The key may have been changed: exports and budgets that wait for it try it at once. */
 export const retryKeySignal = defineSignal('retryKey');

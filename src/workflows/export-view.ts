@@ -1,18 +1,18 @@
 import { setCurrentDetails } from '@temporalio/workflow';
-import { barText, clockTime, factsTable } from '../model/details-text.ts';
+import { barText, clockTime, factsTable, ignoredFacts } from '../model/details-text.ts';
 import { changesMarkdown } from '../model/export/content-changes.ts';
 import type { RunOutcome } from '../model/export/export-outcome.ts';
-import type {
-  AwaitedApproval,
-  ExportInput,
-  ExportPhase,
-  ExportProgress,
-  ExportState,
-  RolloutResult,
+import {
+  type AwaitedApproval,
+  type ExportInput,
+  type ExportPhase,
+  type ExportProgress,
+  type ExportState,
+  type RolloutResult,
+  searchedPhase,
 } from '../model/export/site-export.ts';
-import { type Transfer, transferTableRows } from '../model/export/transfer.ts';
 import { endFacts } from './failure-summary.ts';
-import { showEnd, showPhase } from './search-attributes.ts';
+import { showEnd, shownPhase, showPhase } from './search-attributes.ts';
 
 /** What people see of an export: the query `state`, Current Details, and the phase as a search attribute. */
 export class ExportView {
@@ -22,7 +22,6 @@ export class ExportView {
   #nextPoll: ExportState['nextPoll'] = null;
   #unauthorized: ExportState['unauthorized'] = null;
   #approval: AwaitedApproval | null = null;
-  #download: Transfer | null = null;
   #end: { outcome: RunOutcome; reason: string } | null = null;
   version: string | null = null;
   readonly rollouts: RolloutResult[] = [];
@@ -49,18 +48,18 @@ export class ExportView {
       progress: this.#progress,
       nextPoll: this.#nextPoll,
       unauthorized: this.#unauthorized,
-      download: this.#download,
+      download: null,
       version: this.version,
       approval: this.#approval,
       rollouts: this.rollouts,
+      ignored: this.#progress.ignored ?? 0,
     };
   }
 
   enter(phase: ExportPhase): void {
     if (phase === this.#phase) return;
     this.#phase = phase;
-    if (phase !== 'fetching') this.#download = null;
-    showPhase(phase);
+    this.#search(searchedPhase[phase]);
     this.show();
   }
 
@@ -68,7 +67,6 @@ export class ExportView {
   end(outcome: RunOutcome, reason: string): void {
     this.#end = { outcome, reason };
     this.#phase = 'done';
-    this.#download = null;
     showEnd(outcome);
     this.show();
   }
@@ -78,10 +76,9 @@ export class ExportView {
     if (this.#phase === 'fetching' && phase === 'verifying') this.enter(phase);
   }
 
-  /** Progress of the download; ignored when it comes late. */
-  downloading(transfer: Transfer): void {
-    if (this.#phase !== 'fetching') return;
-    this.#download = transfer;
+  /** A signal that makes no sense has come. */
+  ignoredSignal(): void {
+    this.#progress.ignored = (this.#progress.ignored ?? 0) + 1;
     this.show();
   }
 
@@ -100,9 +97,13 @@ export class ExportView {
   /** Shows that the service refuses the key, searchable as `DocferryPhase = "unauthorized"`. */
   keyRefused(refused: ExportState['unauthorized']): void {
     if (refused === null && this.#unauthorized === null) return;
-    if ((refused === null) !== (this.#unauthorized === null)) showPhase(refused ? 'unauthorized' : this.#phase);
+    this.#search(refused ? 'unauthorized' : searchedPhase[this.#phase]);
     this.#unauthorized = refused;
     this.show();
+  }
+
+  #search(phase: string): void {
+    if (shownPhase() !== phase) showPhase(phase);
   }
 
   show(): void {
@@ -121,7 +122,7 @@ export class ExportView {
       facts.push(['next poll', `${clockTime(at)} (${reason})`]);
       if (expectedAt !== null) facts.push(['expected end', clockTime(expectedAt)]);
     }
-    if (this.#download) facts.push(...transferTableRows(this.#download));
+    if (this.#phase === 'fetching') facts.push(['download', 'see the heartbeat of the pending activity']);
     facts.push(['job', `${jobId ?? 'none yet'}, polled ${polls === 1 ? 'once' : `${polls} times`}`]);
     if (jobsStarted > 1) facts.push(['jobs started', `${jobsStarted}`]);
     if (possibleDuplicates > 0) {
@@ -137,6 +138,7 @@ export class ExportView {
         `docferry export approve ${this.#input.domain} (or reject), or the updates approve and reject`,
       ]);
     }
+    facts.push(...ignoredFacts(this.#progress.ignored ?? 0));
     for (const { target, outcome, detail } of this.rollouts) facts.push([target, `${outcome}: ${detail}`]);
     const parts = [`**Export of ${this.#input.domain}** (${this.#input.org})`, factsTable(facts)];
     if (this.#approval) parts.push('**Changes**', changesMarkdown(this.#approval.changes));

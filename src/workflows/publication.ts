@@ -1,15 +1,13 @@
-import { isCancellation, log, proxyActivities } from '@temporalio/workflow';
+import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { Reason } from '../model/export/archive-facts.ts';
 import { becomesCurrent, type ExportInput, type ExportProgress } from '../model/export/site-export.ts';
-import { recordOptions, storeOptions, wholeVersionOptions } from './activity-options.ts';
+import { storeOptions, wholeVersionOptions } from './activity-options.ts';
 import type { Approval } from './approval.ts';
-import { failureSummary } from './failure-summary.ts';
+import { discardDownload } from './passing-steps.ts';
 
 export type FetchedBundle = Awaited<ReturnType<Activities['fetchBundle']>>;
 export type VerifiedBundle = FetchedBundle & { ok: true };
-
-const records = proxyActivities<Pick<Activities, 'discardStaged' | 'describeVersion'>>(recordOptions);
 
 const publications =
   proxyActivities<Pick<Activities, 'publishVersion' | 'promoteVersion' | 'withdrawVersion'>>(storeOptions);
@@ -35,16 +33,9 @@ export class Publication {
     this.#stageId = stageId;
   }
 
-  /** Keeps a version whose content has not changed, and removes the download. */
-  async keep(version: string, contentDigest: string) {
-    await this.discardStaged();
-    const { domain } = this.#input;
-    const described = await records.describeVersion.executeWithOptions(
-      { ...recordOptions, summary: `nothing changed: ${version} stays` },
-      [{ domain, version, storeId: this.#progress.storeId }],
-    );
-    this.published = { version, contentDigest, url: described.url };
-    return described;
+  /** Keeps a version whose content has not changed: there is nothing to publish. */
+  keep(version: string, contentDigest: string, url: string): void {
+    this.published = { version, contentDigest, url };
   }
 
   /**
@@ -99,16 +90,9 @@ export class Publication {
     this.published = null;
   }
 
-  /** Removes the download. A failure is only logged: leftovers are swept after a week. */
-  async discardStaged(): Promise<void> {
-    try {
-      await records.discardStaged.executeWithOptions({ ...recordOptions, summary: 'remove the download' }, [
-        { storeId: this.#progress.storeId, stageId: this.#stageId },
-      ]);
-    } catch (failure) {
-      if (isCancellation(failure)) throw failure;
-      log.warn('the download stays until it is swept', { failure: failureSummary(failure) });
-    }
+  /** Removes the download. A failure is only logged. */
+  discardStaged(): Promise<void> {
+    return discardDownload(this.#progress.storeId, this.#stageId);
   }
 
   async #promote(version: string, expected: VerifiedBundle['current']): Promise<{ heldAt: string | null }> {

@@ -6,7 +6,6 @@ import {
   log,
   makeContinueAsNewFunc,
   setCurrentDetails,
-  setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import {
@@ -36,6 +35,7 @@ import {
 import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
 import { viewOf } from '../model/budget/window-view.ts';
 import { Misshapen } from '../model/message-readers.ts';
+import { handoverIn, nextTaskTimeout } from '../model/temporal-settings.ts';
 import {
   askPermitsUpdate,
   budgetLedgerQuery,
@@ -47,7 +47,7 @@ import {
   reportLeaseSignal,
   retryKeySignal,
 } from './definitions.ts';
-import { onSignal, onUpdate, refusal } from './handle-messages.ts';
+import { noInput, onQuery, onSignal, onUpdate, refusal } from './handle-messages.ts';
 
 /**
  * Messages a run takes before it continues as new. The server refuses more than 2,000 updates per run; well before that,
@@ -65,7 +65,6 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   let window: WindowState = { ...windowAfter(settings, earlierGrantAt, Date.now()), ...carried };
   let messages = 0;
   const wakes: Promise<void>[] = [];
-  const continueAsNew = makeContinueAsNewFunc<typeof rateBudget>();
 
   /** Takes over the window, and wakes waiters that can come earlier than told. */
   const settle = (next: WindowState) => {
@@ -131,13 +130,17 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     answer: (pause) => answer(setPause(window, pause && { until: endOf(pause) }, Date.now())),
     description: 'Stops granting for a time or until resumed; null resumes.',
   });
-  setHandler(retryKeySignal, () => take(retryKey(window, Date.now())), {
+  onSignal(retryKeySignal, noInput, {
+    take: () => take(retryKey(window, Date.now())),
+    ignored: () => take(ignore(window, Date.now())),
     description: 'The key may have been changed: try it at once.',
   });
-  setHandler(budgetLedgerQuery, () => window, { description: 'All that the budget remembers, for `budget move`.' });
-  setHandler(budgetStateQuery, (input?: unknown) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())), {
-    description: 'The window as budget show prints it.',
-  });
+  onQuery(budgetLedgerQuery, () => window, 'All that the budget remembers, for `budget move`.');
+  onQuery(
+    budgetStateQuery,
+    (input) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())),
+    'The window as budget show prints it.',
+  );
   settle(window);
   void CancellationScope.nonCancellable(keepDetails);
 
@@ -160,7 +163,8 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     // A wake-up sent in the same task as continue-as-new would be lost.
     while (wakes.length > 0) await Promise.all(wakes.splice(0));
     await condition(allHandlersFinished);
-    await continueAsNew({ org, settings: window.settings, carried: window });
+    const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);
+    await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)({ org, settings: window.settings, carried: window });
   });
 }
 

@@ -8,15 +8,13 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { factsTable } from '../model/details-text.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
+import { taskTimeoutFor } from '../model/temporal-settings.ts';
 import { recordWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
-import { endOptions, lateRecordOptions } from './activity-options.ts';
+import { lateRecordOptions } from './activity-options.ts';
 import { failureSummary } from './failure-summary.ts';
+import { runHandover } from './handover.ts';
+import { type RunRow, recordRow } from './passing-steps.ts';
 import { attributesOf } from './search-attributes.ts';
-
-type RunRow = Parameters<Activities['recordExportRun']>[0];
-
-const now = proxyActivities<Pick<Activities, 'recordExportRun'>>(endOptions);
 
 const later = proxyActivities<Pick<Activities, 'recordExportRun'>>(lateRecordOptions);
 
@@ -25,15 +23,15 @@ const later = proxyActivities<Pick<Activities, 'recordExportRun'>>(lateRecordOpt
  * so that exports and rollbacks need no database. Call it in a scope that is not cancelled.
  */
 export async function recordOrLater(row: RunRow): Promise<void> {
-  const { org, domain, runId, outcome } = row;
+  const { org, domain, runId } = row;
   try {
-    await now.recordExportRun.executeWithOptions({ ...endOptions, summary: `record the run: ${outcome}` }, [row]);
+    await recordRow(row);
   } catch (failure) {
     log.warn('the row of the run is written later', { failure: failureSummary(failure) });
     try {
       await startChild<typeof recordRun>(workflowTypes.recordRun, {
         workflowId: recordWorkflowId(org, domain, runId),
-        workflowTaskTimeout: workflowTaskTimeoutMs,
+        ...taskTimeoutFor(runHandover()),
         staticSummary: `row of the run of ${domain} (${org})`,
         typedSearchAttributes: attributesOf({ org, domain }),
         parentClosePolicy: ParentClosePolicy.ABANDON,

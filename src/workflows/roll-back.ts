@@ -3,7 +3,6 @@ import {
   isCancellation,
   proxyActivities,
   setCurrentDetails,
-  setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
@@ -16,14 +15,15 @@ import type {
   RollbackResult,
   RolloutResult,
 } from '../model/export/site-export.ts';
-import { recordOptions, wholeVersionOptions } from './activity-options.ts';
+import { wholeVersionOptions } from './activity-options.ts';
 import { exportStateQuery } from './definitions.ts';
 import { endFacts, failureSummary } from './failure-summary.ts';
+import { onQuery } from './handle-messages.ts';
+import { followHandover } from './handover.ts';
+import { planSite } from './passing-steps.ts';
 import { recordOrLater } from './record-run.ts';
-import { showEnd, showPhase } from './search-attributes.ts';
+import { showEnd } from './search-attributes.ts';
 import { rollOutToTargets } from './target-rollouts.ts';
-
-const records = proxyActivities<Pick<Activities, 'planExport'>>(recordOptions);
 
 const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo'>>(wholeVersionOptions);
 
@@ -32,8 +32,9 @@ const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo
  * id of the site's exports, so that only one of them runs at a time (E1).
  */
 export async function rollBack(input: RollbackInput): Promise<RollbackResult> {
+  followHandover(input);
   const run = new Rollback(input);
-  setHandler(exportStateQuery, () => run.state(), { description: 'Phase and rollouts.' });
+  onQuery(exportStateQuery, () => run.state(), 'Phase and rollouts.');
   return run.run();
 }
 
@@ -63,6 +64,7 @@ class Rollback {
       version,
       approval: null,
       rollouts: this.#rollouts,
+      ignored: 0,
     };
   }
 
@@ -81,10 +83,7 @@ class Rollback {
   async #rollBack(): Promise<RollbackResult> {
     const { org, domain, version, reason } = this.#input;
     this.#show();
-    const { storeId, targets } = await records.planExport.executeWithOptions(
-      { ...recordOptions, summary: `read the configuration of ${domain}` },
-      [{ org, domain }],
-    );
+    const { storeId, targets } = await planSite(org, domain);
     this.#enter('verifying');
     const { current } = await stores.checkKeptVersion.executeWithOptions(
       { ...wholeVersionOptions, summary: `verify ${version} again` },
@@ -118,7 +117,6 @@ class Rollback {
 
   #enter(phase: ExportPhase): void {
     this.#phase = phase;
-    showPhase(phase);
     this.#show();
   }
 

@@ -1,5 +1,5 @@
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
-import { upsertSearchAttributes } from '@temporalio/workflow';
+import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { RunOutcome } from '../model/export/export-outcome.ts';
 import { searchAttributes } from '../model/workflow-ids.ts';
 
@@ -22,6 +22,11 @@ export function showEnd(outcome: RunOutcome | 'completed'): void {
     { key: keys.phase, value: 'done' },
     { key: keys.outcome, value: outcome },
   ]);
+}
+
+/** The phase by which this run is found now; undefined when it was started without one. */
+export function shownPhase(): string | undefined {
+  return workflowInfo().typedSearchAttributes.get(keys.phase);
 }
 
 /** Makes the phase searchable: `DocferryPhase = "rendering"`. */

@@ -6,18 +6,19 @@ import {
   makeContinueAsNewFunc,
   proxyActivities,
   setCurrentDetails,
-  setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { waitText } from '../model/budget/budget-text.ts';
-import { clockTime, factsTable, forecastText, spanText } from '../model/details-text.ts';
+import { clockTime, factsTable, forecastText, ignoredFacts, spanText } from '../model/details-text.ts';
 import { noEntries } from '../model/sync/entry-counts.ts';
 import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from '../model/sync/sync.ts';
 import { pageOptions, recordOptions } from './activity-options.ts';
 import { announce } from './announce.ts';
 import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
 import { endFacts, failureSummary } from './failure-summary.ts';
+import { noInput, onQuery, onSignal } from './handle-messages.ts';
+import { followHandover } from './handover.ts';
 import { showEnd, showPhase } from './search-attributes.ts';
 
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
@@ -29,9 +30,14 @@ const eventsPerRun = 3_000;
 
 /** Reads a project's feedback into the store in one pass, lease by lease (S1 to S3). */
 export async function syncFeedback(input: SyncInput): Promise<SyncResult> {
+  followHandover(input);
   const sync = new Sync(input);
-  setHandler(syncStateQuery, () => sync.state(), { description: 'Progress of the pass, and what it waits for.' });
-  setHandler(permitsFreedSignal, () => sync.wakeUp(), { description: 'Permits came back: ask again now.' });
+  onQuery(syncStateQuery, () => sync.state(), 'Progress of the pass, and what it waits for.');
+  onSignal(permitsFreedSignal, noInput, {
+    take: () => sync.wakeUp(),
+    ignored: () => sync.ignoredSignal(),
+    description: 'Permits came back: ask again now.',
+  });
   const done = await sync.run();
   if (!done) return await makeContinueAsNewFunc<typeof syncFeedback>()({ ...input, carried: sync.carried() });
   return done;
@@ -48,19 +54,21 @@ class Sync {
   #end: { outcome: PassEnd; reason: string } | null = null;
   #woken = false;
   #tries = 0;
+  #ignored = 0;
 
   constructor(input: SyncInput) {
     this.#input = input;
     if (!input.carried) return;
-    const { tries, ...progress } = input.carried;
+    const { tries, ignored = 0, ...progress } = input.carried;
     this.#progress = progress;
+    this.#ignored = ignored;
     this.#tries = tries;
   }
 
   state(): SyncState {
     const { org, project, pass } = this.#input;
     const [phase, progress, waiting] = [this.#phase, this.#progress, this.#waiting];
-    return { org, project, pass, phase, progress, waiting, forecast: this.#forecast };
+    return { org, project, pass, phase, progress, waiting, forecast: this.#forecast, ignored: this.#ignored };
   }
 
   wakeUp(): void {
@@ -69,7 +77,12 @@ class Sync {
 
   carried(): CarriedSync {
     if (!this.#progress) throw new Error('continue-as-new before the pass began');
-    return { ...this.#progress, tries: this.#tries };
+    return { ...this.#progress, tries: this.#tries, ...(this.#ignored > 0 && { ignored: this.#ignored }) };
+  }
+
+  ignoredSignal(): void {
+    this.#ignored += 1;
+    this.#show();
   }
 
   /** The result, or null when the run has grown long and should continue as new. */
@@ -212,6 +225,7 @@ class Sync {
       if (entries.rejected > 0) facts.push(['unreadable entries', `${entries.rejected}, stored in feedback_rejects`]);
       facts.push(['waited for the budget', spanText(waitedMs)]);
     }
+    facts.push(...ignoredFacts(this.#ignored));
     setCurrentDetails(`**${pass} of ${project}** (${org})\n\n${factsTable(facts)}`);
   }
 }

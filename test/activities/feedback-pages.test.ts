@@ -1,3 +1,5 @@
+import { ActivityCancellationDetails } from '@temporalio/common';
+import type { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { createPageActivities, type FetchPagesResult } from '../../src/activities/feedback-pages.ts';
@@ -32,9 +34,11 @@ async function begin(
 let attempts = 0;
 
 /** Runs the activity once, as one attempt of its own. */
-async function fetchPages(more: { tries?: number; storeId?: string } = {}): Promise<FetchPagesResult> {
+async function fetchPages(
+  more: { tries?: number; storeId?: string; env?: MockActivityEnvironment } = {},
+): Promise<FetchPagesResult> {
   attempts += 1;
-  const env = mockActivity({ currentAttemptScheduledTimestampMs: attempts });
+  const env = more.env ?? mockActivity({ currentAttemptScheduledTimestampMs: attempts });
   const input = {
     org: 'acme',
     project: 'prj_1',
@@ -119,7 +123,6 @@ describe('fetchPages', () => {
   it.each([
     ['a cursor that repeats', { loopCursor: 2 }, 2],
     ['hasMore without a cursor', { nullCursor: 2 }, 1],
-    ['malformed JSON', { badJson: 5 }, 0],
   ])('fails, naming the page, after two wasted requests at most: %s (S3)', async (_what, faults, pagesBefore) => {
     await begin({ entries: 1_000 });
     scene.sandbox.setFaults(faults);
@@ -129,12 +132,40 @@ describe('fetchPages', () => {
     expect(analytics().length).toBeLessThanOrEqual(pagesBefore + 2);
   });
 
-  it('carries the tries of a broken page from lease to lease, so that they cannot continue for ever', async () => {
-    await begin({ entries: 1_000 }, { settings: { requests: 2, reserve: 0, windowMs: 100, arrivalMs: 30_000 } });
+  it('requests a page that cannot be read again, with a permit of its own, and holds none meanwhile (S3)', async () => {
+    await begin({ entries: 150 });
+    scene.sandbox.setFaults({ badJson: 1 });
+    const result = fetchPages();
+    await expect.poll(() => analytics().length, { interval: 5 }).toBe(1);
+    await expect.poll(() => scene.window().holders, { interval: 5, timeout: 400 }).toEqual([]);
+    expect(analytics()).toHaveLength(1);
+    expect(await result).toMatchObject({ outcome: 'complete', pages: 2, requests: 3, tries: 0 });
+    expect(scene.asks).toHaveLength(2);
+  });
+
+  it('counts the tries of a broken page from lease to lease, so that they cannot continue for ever (S3)', async () => {
+    await begin({ entries: 1_000 }, { settings: { requests: 1, reserve: 0, windowMs: 2_000, arrivalMs: 30_000 } });
     scene.sandbox.setFaults({ badJson: 5 });
-    const first = await fetchPages();
-    expect(first).toMatchObject({ outcome: 'more', pages: 0, tries: 1 });
-    expect(await failureOf(fetchPages({ tries: first.tries }))).toMatchObject({ type: 'BadPage' });
+    expect(await fetchPages()).toMatchObject({ outcome: 'waiting', pages: 0, requests: 1, tries: 1 });
+    await scene.end();
+    await begin({ entries: 1_000 });
+    scene.sandbox.setFaults({ badJson: 5 });
+    const error = await failureOf(fetchPages({ tries: 4 }));
+    expect(error).toMatchObject({ type: 'BadPage', nonRetryable: true });
+    expect(error?.message).toMatch(/^page 1 of project prj_1 cannot be read: /);
+    expect(analytics()).toHaveLength(1);
+  });
+
+  it('uses up no try when its worker shuts down while a broken page is given time (S3)', async () => {
+    await begin({ entries: 150 });
+    scene.sandbox.setFaults({ badJson: 1 });
+    const env = mockActivity({ currentAttemptScheduledTimestampMs: 1_000 });
+    const shutDown = failureOf(fetchPages({ env }));
+    await expect.poll(() => scene.asks.length === 1 && scene.window().holders, { interval: 5 }).toEqual([]);
+    env.cancel('WORKER_SHUTDOWN', new ActivityCancellationDetails({ workerShutdown: true }));
+    expect(await shutDown).toMatchObject({ type: 'WorkerShutdown', nonRetryable: false });
+    attempts = 2_000;
+    expect(await fetchPages()).toMatchObject({ outcome: 'complete', requests: 3, tries: 0 });
   });
 
   it('waits for the organization when the key is refused (401), after one request', async () => {

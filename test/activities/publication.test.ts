@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createApprovalActivities } from '../../src/activities/approval-steps.ts';
@@ -31,12 +31,17 @@ async function withVersions(days: readonly number[]) {
   const { bundles } = scene.deps;
   for (const day of days) await publish(bundles, versionAt(day));
   await bundles.moveCurrent(domain, versionAt(days.at(-1) ?? 0), 0, new Date(now));
+  return { bundles, storeId: bundles.identity, target: giveTarget() };
+}
+
+/** Gives the scene's site a folder as target. */
+function giveTarget(): DirectoryTarget {
   const target = new DirectoryTarget({ name: 'directory:./site', path: join(scene.folder, 'site') });
   scene.deps.organizations = scene.deps.organizations.map((organization) => ({
     ...organization,
     sites: organization.sites.map((site) => ({ ...site, targets: [target] })),
   }));
-  return { bundles, storeId: bundles.identity, target };
+  return target;
 }
 
 describe('publishVersion', () => {
@@ -158,25 +163,11 @@ describe('publishVersion', () => {
   });
 });
 
-describe('describeVersion', () => {
-  it('asks the store the run began with only, and is sure of a version that is not there', async () => {
-    const { storeId } = await withVersions([1]);
-    const { describeVersion } = createBundleActivities(scene.deps);
-    const describing = (version: string, id: string) => run(() => describeVersion({ domain, version, storeId: id }));
-    expect((await describing(versionAt(1), storeId)).url).toContain(versionAt(1));
-
-    expect(await failureOf(describing(versionAt(1), 'another'))).toMatchObject({
-      type: 'StoreMismatch',
-      nonRetryable: true,
-    });
-    expect(await failureOf(describing(versionAt(2), storeId))).toMatchObject({ type: 'NotFound', nonRetryable: true });
-  });
-});
-
 describe('fetchBundle', () => {
   it('stages nothing when nothing changed, unless it is to be published all the same', async () => {
     scene = await activityScene({ jobSeconds: 0, pages: 2 });
     const { bundles } = scene.deps;
+    const target = giveTarget();
     const jobs = createJobActivities(scene.deps);
     const { jobId } = await run(() => jobs.startJob({ org: 'acme', domain, parameters: {} }));
     await expect.poll(async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state).toBe('completed');
@@ -187,11 +178,31 @@ describe('fetchBundle', () => {
     const first = await fetch('first', false);
     expect(first).toMatchObject({ ok: true, current: null });
     expect(await staged()).toEqual(['first']);
-    await bundles.publish('first', versionAt(1), first.ok ? first.seal : '');
+    if (!first.ok) throw new Error('the archive was refused');
+    const version = versionName(now, first.contentDigest);
+    await bundles.publish('first', version, first.seal);
     await bundles.discardStaged('first');
-    await bundles.moveCurrent(domain, versionAt(1), 0, new Date(now));
-    expect(await fetch('second', false)).toMatchObject({ ok: true, current: { version: versionAt(1) } });
+    await bundles.moveCurrent(domain, version, 0, new Date(now));
+    const archive = { sha256: expect.any(String), bytes: expect.any(Number), format: 'tar.gz' };
+    const kept = {
+      version,
+      url: bundles.urlOf(domain, await bundles.manifest(domain, version)),
+      archive,
+      rollouts: [],
+    };
+    expect(await fetch('second', false)).toMatchObject({ ok: true, current: { version }, kept });
     expect(await staged()).toEqual([]);
+    const { rollOut } = createRolloutActivities(scene.deps);
+    const site = { org: 'acme', domain, storeId: bundles.identity };
+    await run(() => rollOut({ ...site, version, target: target.name, force: false }));
+    const rollouts = [{ target: target.name, outcome: 'already-current', detail: `runs ${version}` }];
+    expect(await fetch('again', false)).toMatchObject({ kept: { ...kept, rollouts } });
+    // Read back, not remembered (E9).
+    await rm(join(scene.folder, 'site'), { recursive: true });
+    expect(await fetch('again', false)).toMatchObject({ kept });
+    const unreadable = async () => Promise.reject(new Error('no answer'));
+    Object.assign(target, { runningVersion: unreadable });
+    expect(await fetch('again', false)).toMatchObject({ kept });
     expect(await fetch('third', true)).toMatchObject({ ok: true });
     expect(await staged()).toEqual(['third']);
   });

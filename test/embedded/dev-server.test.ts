@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type DevServer, type DevServerOptions, startDevServer } from '../../src/embedded/dev-server.ts';
@@ -105,6 +105,15 @@ async function listen(port: number): Promise<Server> {
   return server;
 }
 
+/** Which of the server's files others can read: the database, what SQLite puts beside it for a while, and the log. */
+async function openFiles({ dbFile, logFile }: TestOptions): Promise<string[]> {
+  const names = await readdir(dirname(dbFile));
+  const files = names.filter((name) => name === 'temporal.log' || /^temporal\.db(-[a-z]+)?$/.test(name));
+  expect(files).toEqual(expect.arrayContaining([basename(dbFile), basename(logFile)]));
+  const modes = await Promise.all(files.map((name) => stat(join(dirname(dbFile), name)).catch(() => null)));
+  return files.filter((_, index) => ((modes[index]?.mode ?? 0) & 0o077) !== 0);
+}
+
 async function failureOf(starting: Promise<DevServer>): Promise<unknown> {
   return starting.then(
     (server) => server.stop().then(() => new Error('it started')),
@@ -159,6 +168,10 @@ describe('a server that is ready', () => {
     expect(await readFile(`/proc/${server.pid}/environ`, 'utf8')).not.toContain('planted-secret');
   });
 
+  it('keeps its database and its log from other users of this machine', async () => {
+    expect(await openFiles(given)).toEqual([]);
+  });
+
   it('refuses another docferry on the same database, naming the first', async () => {
     const error = await failureOf(startDevServer(given));
     expect(error).toBeInstanceOf(DatabaseInUse);
@@ -173,8 +186,11 @@ describe('a server', () => {
     await startWorkflow(first, 'kept');
     await first.stop();
     expect(await first.exited).toMatchObject({ code: 0, expected: true });
+    // As earlier versions left it.
+    await chmod(options.dbFile, 0o644);
     const second = await start({ searchAttributes: { DocferryOrg: 'Keyword', DocferryDomain: 'Keyword' } });
     expect(second.adopted).toBe(false);
+    expect(await openFiles(options)).toEqual([]);
     expect(await statusOf(second, 'kept')).toBe('RUNNING');
     const attributes = await withClient(second, ({ connection }) =>
       connection.operatorService.listSearchAttributes({ namespace: 'default' }),

@@ -86,7 +86,6 @@ export async function activityScene(
       },
     },
     async announcePhase() {},
-    async announceDownload() {},
   };
   return {
     deps,

@@ -10,7 +10,7 @@ import type { ContentChanges } from '../../src/model/export/content-changes.ts';
 import type { ExportInput } from '../../src/model/export/site-export.ts';
 import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
-import { bundle, digest, exportActivities, input, sitePlan } from './export-activities.ts';
+import { bundle, digest, exportActivities, input, sitePlan, unchanged } from './export-activities.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {
@@ -174,9 +174,7 @@ describe('an export that needs approval', () => {
   });
 
   it('needs no approval for unchanged content, a few pages, or a held site', async () => {
-    const same = approvalActivities({
-      fetchBundle: async () => ({ ...bundle, contentDigest: current.contentDigest, current }),
-    });
+    const same = approvalActivities({ fetchBundle: async () => unchanged });
     await withWorker(env, same.activities, async ({ taskQueue }) => {
       expect(await (await start(taskQueue, input())).result()).toMatchObject({ outcome: 'unchanged' });
     });

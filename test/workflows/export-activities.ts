@@ -31,8 +31,19 @@ export const bundle: FetchBundleResult & { ok: true } = {
   seal: 'ef'.repeat(32),
   current: null,
   heldAt: null,
-  waiting: null,
+  kept: null,
 };
+/** The bundle of a site whose current version has this content already. */
+export const unchanged = {
+  ...bundle,
+  current: { version: '20260101T000000Z-abababababab', contentDigest: digest, publishedAt: 'x', epoch: 4 },
+  kept: {
+    version: '20260101T000000Z-abababababab',
+    url: 'http://bundles.example/kept',
+    archive: { sha256: 'ef'.repeat(32), bytes: 1_200, format: 'tar.gz' },
+    rollouts: [],
+  },
+} satisfies FetchBundleResult;
 export const sitePlan: SitePlan = {
   storeId: 'store-1',
   jobTimeoutMs: 7_200_000,
@@ -58,10 +69,6 @@ export function exportActivities(replace: Partial<Activities> = {}) {
     publishVersion: async ({ domain, version }) => ({
       url: `http://bundles.example/${domain}/${version}`,
       heldAt: null,
-    }),
-    describeVersion: async ({ domain, version }) => ({
-      url: `http://bundles.example/${domain}/${version}`,
-      archive: { sha256: 'ef'.repeat(32), bytes: 1_200, format: 'tar.gz' },
     }),
     rollOut: async ({ target }) => ({ target, outcome: 'rolled-out', detail: 'switched' }),
     discardStaged: async () => {},

@@ -3,20 +3,22 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobReading } from '../../src/activities/export-jobs.ts';
-import {
-  announceDownload,
-  type ExportHandle,
-  ExportRunning,
-  exportState,
-  pollNow,
-  startExport,
-} from '../../src/client/exports.ts';
+import { type ExportHandle, ExportRunning, exportState, pollNow, startExport } from '../../src/client/exports.ts';
 import type { ExportInput } from '../../src/model/export/site-export.ts';
-import { exportStateQuery, retryKeySignal } from '../../src/workflows/definitions.ts';
+import { retryKeySignal } from '../../src/workflows/definitions.ts';
 import { gate } from '../tools/proxies/gate.ts';
 import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
-import { bundle, completed, digest, exportActivities, input, reading, sitePlan } from './export-activities.ts';
+import {
+  bundle,
+  completed,
+  digest,
+  exportActivities,
+  input,
+  reading,
+  sitePlan,
+  unchanged,
+} from './export-activities.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {
@@ -153,27 +155,55 @@ describe('exportSite', () => {
   });
 
   it('publishes nothing when the content is that of the current version, and still rolls it out', async () => {
-    const current = { version: '20260101T000000Z-abababababab', contentDigest: digest, publishedAt: 'x', epoch: 4 };
+    const { activities, calls } = exportActivities({ fetchBundle: async () => unchanged });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      const { version, url, archive } = unchanged.kept;
+      expect(result).toMatchObject({ outcome: 'unchanged', version, url, archive });
+    });
+    expect(calls.publishVersion).toBeUndefined();
+    expect(calls.rollOut).toMatchObject([{ version: unchanged.kept.version }]);
+  });
+
+  it('leaves targets alone that were seen to run the version, and gives it to the others', async () => {
+    const web = { target: 'web', outcome: 'already-current', detail: 'runs it' } as const;
     const { activities, calls } = exportActivities({
-      fetchBundle: async () => ({ ...bundle, contentDigest: digest, current }),
+      fetchBundle: async () => ({ ...unchanged, heldAt: 'v0', kept: { ...unchanged.kept, rollouts: [web] } }),
+      planExport: async () => ({ ...sitePlan, targets: ['web', 'mirror'] }),
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const result = await (await start(taskQueue, input())).result();
-      expect(result).toMatchObject({ outcome: 'unchanged', version: current.version, archive: { bytes: 1_200 } });
+      expect(result.rollouts).toMatchObject([web, { target: 'mirror', outcome: 'rolled-out' }]);
     });
-    expect(calls.publishVersion).toBeUndefined();
-    expect(calls.discardStaged).toHaveLength(1);
-    expect(calls.rollOut).toMatchObject([{ version: current.version }]);
+    expect(calls.rollOut).toMatchObject([{ target: 'mirror', version: 'v0' }]);
+  });
+
+  it('asks all workers for a site that the configuration of this one lacks', async () => {
+    let asked = 0;
+    const { activities, calls } = exportActivities({
+      planExport: async () => {
+        asked += 1;
+        if (asked <= 4)
+          throw ApplicationFailure.create({ message: 'not here', type: 'UnknownSite', nextRetryDelay: '10s' });
+        return sitePlan;
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, input());
+      expect(await handle.result()).toMatchObject({ outcome: 'published' });
+      const { events } = await handle.fetchHistory();
+      const scheduled = events?.map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
+      expect(scheduled).toContain('planExport');
+    });
+    expect(calls.recordExportRun).toHaveLength(1);
   });
 
   it('publishes unchanged content as a new version when forced', async () => {
-    const current = { version: '20260101T000000Z-abababababab', contentDigest: digest, publishedAt: 'x', epoch: 4 };
-    const { activities, calls } = exportActivities({
-      fetchBundle: async () => ({ ...bundle, contentDigest: digest, current }),
-    });
+    const { activities, calls } = exportActivities({ fetchBundle: async () => ({ ...unchanged, kept: null }) });
     await withWorker(env, activities, async ({ taskQueue }) => {
       expect((await (await start(taskQueue, input({ force: true }))).result()).outcome).toBe('published');
     });
+    expect(calls.fetchBundle).toMatchObject([{ force: true }]);
     expect(calls.publishVersion).toMatchObject([{ promote: { expected: { epoch: 4 } } }]);
   });
 
@@ -324,19 +354,19 @@ describe('exportSite', () => {
   });
 
   it('ends as a failed rollout when nothing changed and a target that is tried again fails', async () => {
-    const current = { version: '20260101T000000Z-abababababab', contentDigest: digest, publishedAt: 'x', epoch: 4 };
+    const { version } = unchanged.kept;
     const { activities, calls } = exportActivities({
-      fetchBundle: async () => ({ ...bundle, current }),
+      fetchBundle: async () => unchanged,
       rollOut: async () => {
         throw ApplicationFailure.nonRetryable('read-only file system', 'RolloutFailed');
       },
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
       const result = await (await start(taskQueue, input())).result();
-      expect(result).toMatchObject({ outcome: 'rollout-failed', version: current.version });
+      expect(result).toMatchObject({ outcome: 'rollout-failed', version });
     });
     expect(calls.publishVersion).toBeUndefined();
-    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version: current.version }]);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version }]);
   });
 
   it('cleans up and leaves its record when cancelled', async () => {
@@ -386,15 +416,15 @@ describe('exportSite', () => {
     expect(order).toEqual(['fetched', 'cancelled', 'discarded']);
   });
 
-  it('shows how far the download is: by its heartbeats at once, in its details when it is told', async () => {
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+  it('shows how far the bundle is by heartbeats, which cost no events', async () => {
+    const released = gate();
+    const verifying = gate();
     const { activities } = exportActivities({
       fetchBundle: async () => {
         Context.current().heartbeat({ phase: 'fetching', offset: 300, total: 1_000, bytesPerSecond: 50 });
-        await released;
+        await verifying.opened;
+        Context.current().heartbeat({ phase: 'verifying', offset: 1_000, total: 1_000, bytesPerSecond: 50 });
+        await released.opened;
         return bundle;
       },
     });
@@ -405,18 +435,13 @@ describe('exportSite', () => {
       const now = () => exportState(env.client, request.org, request.domain);
       await expect
         .poll(now, { timeout: 20_000 })
-        .toMatchObject({ download: { offset: 300, total: 1_000, bytesPerSecond: 50 } });
-      const told = {
-        offset: 45_000_000,
-        total: 120_000_000,
-        bytesPerSecond: 12_500_000,
-        at: Date.UTC(2026, 10, 21, 4),
-      };
-      await announceDownload(env.client, handle.workflowId, told);
-      await expect.poll(() => handle.query(exportStateQuery), { timeout: 20_000 }).toMatchObject({ download: told });
-      release();
+        .toMatchObject({ phase: 'fetching', download: { offset: 300, total: 1_000, bytesPerSecond: 50 } });
+      verifying.open();
+      await expect.poll(now, { timeout: 20_000 }).toMatchObject({ phase: 'verifying', download: null });
+      released.open();
       await handle.result();
-      expect((await handle.query(exportStateQuery)).download).toBeNull();
+      const { events } = await handle.fetchHistory();
+      expect(events?.filter((event) => event.workflowExecutionSignaledEventAttributes)).toEqual([]);
     });
   });
 

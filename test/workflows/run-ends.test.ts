@@ -7,7 +7,7 @@ import { startRollback } from '../../src/client/start-rollback.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
 import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
-import { bundle, exportActivities, input, reading } from './export-activities.ts';
+import { exportActivities, input, reading, unchanged } from './export-activities.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {
@@ -21,13 +21,12 @@ const failing = (type: string, message: string) => async () => {
   throw ApplicationFailure.nonRetryable(message, type);
 };
 const reasons = [{ rule: 'path-traversal', path: '../x', detail: 'leads out of the site' }];
-const current = { version: 'v1', contentDigest: bundle.contentDigest, publishedAt: 'x', epoch: 4 };
 
 describe('the end of an export', () => {
   it.each<[string, string, Partial<Activities>]>([
     ['published', '', {}],
     ['published', 'not in service: held at v0', { publishVersion: async () => ({ url: 'http://b', heldAt: 'v0' }) }],
-    ['unchanged', '', { fetchBundle: async () => ({ ...bundle, current }) }],
+    ['unchanged', '', { fetchBundle: async () => unchanged }],
     [
       'rejected',
       'path-traversal: leads out of the site',

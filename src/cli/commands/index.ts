@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import type { CallHandler } from '../call-handler.ts';
-import { port } from '../input/flag-values.ts';
+import { duration, port } from '../input/flag-values.ts';
+import { addSelectionFlags } from '../input/selection-flags.ts';
 import { healthAddress } from '../processes/health-address.ts';
 
 export function addTopLevelCommands(program: Command, call: CallHandler): void {
@@ -21,6 +22,12 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .command('worker')
     .description('Run a worker until SIGINT or SIGTERM; it logs to stderr')
     .option('--health <host:port>', 'answer GET /healthz there: 200 while the worker takes work', healthAddress)
+    .addOption(
+      new Option('--only <kind>', 'take only workflows and short steps, or only long and heavy steps').choices([
+        'short',
+        'bulk',
+      ]),
+    )
     .action(call(() => import('./worker-command.ts')));
   program
     .command('serve')
@@ -28,6 +35,13 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--bundle-port <port>', 'port to listen on', port('--bundle-port'), 8090)
     .option('--bundle-host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
     .action(call(() => import('./serve.ts')));
+  program
+    .command('gateway')
+    .description("Serve the service's analytics area to other programs, under the budget, until SIGINT or SIGTERM")
+    .option('--port <port>', 'port to listen on', port('--port'), 8789)
+    .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
+    .option('--patience <duration>', 'how long a request waits for a permit, by default 30s', duration('--patience'))
+    .action(call(() => import('./gateway-command.ts')));
   const sandbox = program
     .command('sandbox')
     .description('Run a stand-in for the documentation service on this machine, with faults on demand')
@@ -38,6 +52,21 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .description('Play the whole story against the sandbox on free ports, with results under ./demo-data')
     .option('--keep', 'keep everything running at the end, until Ctrl-C')
     .action(call(() => import('./demo.ts')));
+  addSelectionFlags(
+    program
+      .command('status')
+      .description('Show every site and project in one look: what runs, how it ended, what fails'),
+    'those',
+  )
+    .option('--failed', 'only what fails: failed, refused by verification, or rolled out badly')
+    .option('--since <duration>', 'only what runs, or ended its last run within this, e.g. 24h', duration('--since'))
+    .option('--watch', 'look again every two seconds until Ctrl-C')
+    .option('--for <duration>', 'with --watch: no longer than this', duration('--for'))
+    .addHelpText(
+      'after',
+      '\nThe exit code is 0 whatever has failed; 3 when neither Temporal nor the feedback store answers.',
+    )
+    .action(call(() => import('./status/show-status.ts')));
   program
     .command('doctor')
     .description('Check this installation and say how to fix what is wrong; run it where the workers run')

@@ -1,4 +1,5 @@
 import type { Config, OrganizationConfig, ProjectConfig, SiteConfig } from '../../config/config.ts';
+import { naturalOrder } from '../../model/natural-order.ts';
 import { noSuchThing, usageFailure } from '../failures/cli-failure.ts';
 
 /** The site with this domain. A domain belongs to one organization. */
@@ -16,32 +17,48 @@ export function findSite(config: Config, domain: string): { org: string; site: S
   );
 }
 
-/** The project with this id, also written `org/id`. A project belongs to one organization. */
+/** The project with this id or name, also written `org/id`. A project belongs to one organization. */
 export function findProject(config: Config, name: string): { org: string; project: ProjectConfig } {
   const projects = config.organizations.flatMap(({ id, projects }) =>
     projects.map((project) => ({ org: id, project })),
   );
   const found = projects.find(({ org, project }) => project.id === name || `${org}/${project.id}` === name);
   if (found) return found;
+  const ids = (some: typeof projects) => some.map(({ org, project }) => `${org}/${project.id}`);
+  const [named, ...others] = projects.filter(
+    ({ org, project }) => project.name === name || (project.name && `${org}/${project.name}` === name),
+  );
+  if (named && others.length === 0) return named;
+  if (named) throw usageFailure(`several projects are called ${name}`, listed('they are', ids([named, ...others])));
   throw noSuchThing(
     'UnknownProject',
     `${name} is not a project of ${config.file}`,
-    listed(
-      'configured projects',
-      projects.map(({ org, project }) => `${org}/${project.id}`),
-    ),
+    listed('configured projects', ids(projects)),
   );
 }
 
-/** The ids of the named project, or of all projects without a name. */
-export function findProjects(config: Config, name: string | undefined): { org: string; project: string }[] {
+/** A project as commands list it. */
+export interface FoundProject {
+  org: string;
+  project: string;
+  /** For people; absent when the configuration gives none. */
+  name?: string;
+}
+
+/** The named project, or all projects without a name, in natural order. */
+export function findProjects(config: Config, name: string | undefined): FoundProject[] {
+  const listedOf = (org: string, { id, name: title }: ProjectConfig): FoundProject => ({
+    org,
+    project: id,
+    ...(title !== undefined && { name: title }),
+  });
   if (name !== undefined) {
     const { org, project } = findProject(config, name);
-    return [{ org, project: project.id }];
+    return [listedOf(org, project)];
   }
-  return config.organizations.flatMap(({ id, projects }) =>
-    projects.map((project) => ({ org: id, project: project.id })),
-  );
+  return config.organizations
+    .flatMap(({ id, projects }) => projects.map((project) => listedOf(id, project)))
+    .sort((a, b) => naturalOrder(a.org, b.org) || naturalOrder(a.project, b.project));
 }
 
 /** The organization with this id; without an id the only one. */
@@ -60,6 +77,6 @@ export function findOrganization(config: Config, name: string | undefined): Orga
 }
 
 function listed(what: string, names: readonly string[]): string {
-  const shown = names.slice(0, 20).join(', ');
+  const shown = [...names].sort(naturalOrder).slice(0, 20).join(', ');
   return `${what}: ${names.length === 0 ? 'none' : shown}${names.length > 20 ? ' …' : ''}`;
 }

@@ -37,6 +37,12 @@ export function warnOfOpenServer(output: Output, { store }: Config, host: string
   );
 }
 
+/** Whoever reads a token on its way can use up the organization's requests. */
+export function warnOfOpenGateway(output: Output, host: string): void {
+  if (isLoopback(host)) return;
+  output.warn(`tokens and feedback travel to ${host} unencrypted: let only a TLS proxy or a private network reach it`);
+}
+
 function warnOfOtherTemporal(output: Output, { temporal }: Config, port: number): void {
   const [host = '', configuredPort] = temporal.address.split(':');
   if (isLoopback(host) && configuredPort === String(port)) return;

@@ -9,6 +9,7 @@ export interface OutputStream {
   write(text: string | Uint8Array, done?: (error?: Error | null) => void): unknown;
   isTTY?: boolean;
   columns?: number;
+  rows?: number;
 }
 
 export interface OutputOptions {
@@ -22,6 +23,19 @@ export interface OutputOptions {
 }
 
 export type Paint = ReturnType<typeof createColors>;
+
+/** What a text is drawn on. */
+export interface Surface {
+  paint: Paint;
+  /** Infinite unless it is a terminal. */
+  columns: number;
+}
+
+/** A surface of which a person sees so much at once. */
+export interface Screen extends Surface {
+  /** Infinite unless it is a terminal. */
+  rows: number;
+}
 
 /**
  * The only place that prints, and so the place where control characters end. Results go to stdout, with `--json` as exactly one document; notes, warnings and progress go
@@ -54,13 +68,13 @@ export class Output {
   }
 
   /** Where results are drawn. */
-  get surface(): { paint: Paint; columns: number } {
-    return { paint: this.paint, columns: columnsOf(this.#stdout) };
+  get surface(): Screen {
+    return { paint: this.paint, ...sizeOf(this.#stdout) };
   }
 
   /** Where progress is drawn. */
-  get surfaceOfNotes(): { paint: Paint; columns: number } {
-    return { paint: this.paintNotes, columns: columnsOf(this.#stderr) };
+  get surfaceOfNotes(): Screen {
+    return { paint: this.paintNotes, ...sizeOf(this.#stderr) };
   }
 
   /** True when a person sees stdout. */
@@ -157,7 +171,8 @@ export class Output {
   }
 }
 
-/** Columns of a terminal; infinite for anything else. */
-function columnsOf({ isTTY, columns }: OutputStream): number {
-  return isTTY === true && columns ? columns : Number.POSITIVE_INFINITY;
+/** Size of a terminal; infinite for anything else. */
+function sizeOf({ isTTY, columns, rows }: OutputStream): { columns: number; rows: number } {
+  const known = (count: number | undefined) => (isTTY === true && count ? count : Number.POSITIVE_INFINITY);
+  return { columns: known(columns), rows: known(rows) };
 }

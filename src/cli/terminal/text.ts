@@ -6,17 +6,53 @@ export function factLines(facts: readonly (readonly [name: string, value: string
   return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
 
-/** Rows under a header, columns padded to the widest cell as a terminal shows it; colours have no width. */
-export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string {
+/**
+ * Rows under a header, columns padded to the widest cell as a terminal shows it; colours have no width. Where that is
+ * wider than `columns`, each row becomes a block: its first cell, and a line for each other cell that holds something.
+ */
+export function tableLines(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns = Number.POSITIVE_INFINITY,
+): string {
   const widths = header.map((title, column) =>
     Math.max(stringWidth(title), ...rows.map((row) => stringWidth(row[column] ?? ''))),
   );
+  const width = widths.reduce((sum, cell) => sum + cell + 2, -2);
+  if (width > columns && rows.length > 0) return stackedLines(header, rows);
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell)))
       .join('  ')
       .trimEnd();
   return [header, ...rows].map(line).join('\n');
+}
+
+/** A column without a title belongs to the one before it, or to the first with a title. */
+function stackedLines(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const first = Math.max(
+    0,
+    header.findIndex((title) => title !== ''),
+  );
+  const starts = header.flatMap((title, column) => (column > first && title !== '' ? [column] : []));
+  const width = Math.max(0, ...starts.map((column) => stringWidth(header[column] ?? '')));
+  const from = (row: readonly string[], start: number, end: number | undefined) =>
+    row
+      .slice(start, end)
+      .filter((cell) => cell.trim() !== '')
+      .join(' ');
+  const blocks = rows.map((row) => {
+    const cells = starts.map((start, place) => [header[start] ?? '', from(row, start, starts[place + 1])] as const);
+    const told = cells.filter(([, cell]) => cell !== '' && cell !== '-');
+    const lines = told.map(([title, cell]) => `  ${title}${' '.repeat(width - stringWidth(title))}  ${cell}`);
+    return [from(row, 0, starts[0]), ...lines].join('\n');
+  });
+  return blocks.join('\n');
+}
+
+/** A project for people: its id, and its name if it has one. */
+export function projectTitle({ project, name }: { project: string; name?: string | undefined }): string {
+  return name === undefined ? project : `${project} “${name}”`;
 }
 
 /** ISO 8601 of milliseconds since the epoch, for JSON documents. */

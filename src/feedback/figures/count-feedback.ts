@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { documentOf } from '../database/document-of.ts';
 import { countRows, liveEntries, storedEntries } from '../database/stored-entries.ts';
 import type { FeedbackDatabase } from '../database/tables.ts';
 import type { Count, FeedbackStats } from './figure-store.ts';
@@ -35,13 +36,14 @@ export async function feedbackStats(db: Db, org: string, project: string): Promi
     .groupBy('name')
     .orderBy('name')
     .execute();
+  const document = documentOf(db);
   const paths = await contextual
-    .select(['path', votedNo.as('unhelpful'), votedYes.as('helpful')])
-    .groupBy('path')
+    .select([document.as('document'), votedNo.as('unhelpful'), votedYes.as('helpful')])
+    .groupBy(document)
     .having(votedNo, '>', 0)
     .orderBy('unhelpful', 'desc')
     .orderBy('helpful')
-    .orderBy('path')
+    .orderBy('document')
     .limit(shownPaths)
     .execute();
   return {
@@ -54,7 +56,7 @@ export async function feedbackStats(db: Db, org: string, project: string): Promi
     helpfulMonths: helpfulMonths.map((month) => ({ name: month.name, yes: Number(month.yes), no: Number(month.no) })),
     months: counts(months.flatMap(({ name, entries }) => (name === null ? [] : [{ name, entries }]))),
     undated: Number(months.find(({ name }) => name === null)?.entries ?? 0),
-    paths: paths.map(({ path, unhelpful, helpful }) => ({
+    paths: paths.map(({ document: path, unhelpful, helpful }) => ({
       path,
       unhelpful: Number(unhelpful),
       helpful: Number(helpful),

@@ -1,5 +1,6 @@
 import { occupancyMs } from './occupied-slots.ts';
 import { recentSightings } from './other-clients.ts';
+import { presentPrograms } from './program-shares.ts';
 import { comeBackGraceMs, turnOf } from './waiter-order.ts';
 import { probeDue, type WindowState } from './window-state.ts';
 
@@ -15,6 +16,7 @@ export function advance(before: WindowState, at: number): WindowState {
   const waiters = before.waiters.filter((waiter) => waiter.expectedAt + comeBackGraceMs > now);
   const probing = before.leases.find((lease) => lease.id === before.probe);
   const probeLost = before.probe !== null && (probing === undefined || probing.useBy <= now);
+  const present = new Set([...leases, ...waiters].map(({ holder }) => holder));
   const past = (until: number | null | undefined) => until !== null && until !== undefined && until <= now;
   return {
     ...before,
@@ -24,11 +26,12 @@ export function advance(before: WindowState, at: number): WindowState {
     forgotten: latestReleased(before, (moment) => !isOccupied(moment)),
     leases,
     waiters,
-    attempts: pruned(before.attempts, new Set([...leases, ...waiters].map(({ holder }) => holder))),
+    attempts: pruned(before.attempts, present),
     served: pruned(before.served, new Set([...leases, ...waiters].map(turnOf))),
     throttledUntil: past(before.throttledUntil) ? null : before.throttledUntil,
     paused: past(before.paused?.until) ? null : before.paused,
     probe: probeLost ? probeDue : before.probe,
+    programs: presentPrograms(before.programs, present, isOccupied),
     throttles: before.throttles.filter((moment) => moment + windowMs > now),
     sightings: recentSightings(before.sightings, now, windowMs),
   };

@@ -12,6 +12,7 @@ import {
   text,
   wholeNumber,
 } from '../message-readers.ts';
+import { handovers } from '../temporal-settings.ts';
 import {
   type ForAWhile,
   type LeaseReport,
@@ -38,7 +39,7 @@ export const readSettings: Reader<WindowSettings> = record(
     windowMs: wholeNumber(100, 31 * dayMs),
     arrivalMs: wholeNumber(0, 10 * minuteMs),
   },
-  { configuredAt: moment, installation: text },
+  { configuredAt: moment, installation: text, handover: oneOf(handovers) },
 );
 
 export const readQuestion: Reader<PermitAsk> = record(
@@ -50,7 +51,13 @@ export const readQuestion: Reader<PermitAsk> = record(
     wants: number(0, mostRequests),
     attemptAt: moment,
   },
-  { remaining: number(0, 1e9), mayWait: bool, leave: number(0, mostRequests), installation: text },
+  {
+    remaining: number(0, 1e9),
+    mayWait: bool,
+    leave: number(0, mostRequests),
+    installation: text,
+    program: record({ share: nullable(number(1, 100)) }, {}),
+  },
 );
 
 export const readReport: Reader<LeaseReport> = record(

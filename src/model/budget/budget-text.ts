@@ -1,4 +1,4 @@
-import { barText, clockTime, factsTable, forecastText, momentText, spanText } from '../details-text.ts';
+import { barText, clockTime, factsTable, forecastText, ignoredFacts, momentText, spanText } from '../details-text.ts';
 import { counted } from '../quantities.ts';
 import type { WaitReason, WindowView } from './permits.ts';
 
@@ -10,6 +10,7 @@ export const waitText: Record<WaitReason, string> = {
   unauthorized: 'the service refuses the API key (401): correct it, and the pass goes on',
   paused: 'the budget was paused by hand',
   'kept-free': 'the requests that are free are kept for others',
+  share: 'the program holds its share of the window',
 };
 
 /** Why nothing is granted, in words; null when only the window decides. */
@@ -56,7 +57,7 @@ export function windowFacts(view: WindowView, now: number): [string, string][] {
   if (view.override) facts.push(['set by hand', overrideText(view.override, now)]);
   if (strangers !== null) facts.push(['others use', `about ${strangers} of ${limit}`]);
   if (throttledInWindow > 0) facts.push(['refused (429)', `${throttledInWindow} in this window`]);
-  if (ignored > 0) facts.push(['ignored', `${counted(ignored, 'signal')} that made no sense`]);
+  facts.push(...ignoredFacts(ignored));
   // A pause without an end leaves no forecast.
   const openEnd = view.pausedBy === 'paused' && view.pausedUntil === null;
   const done = (forecast: WindowView['holders'][number]['forecast']) =>
@@ -67,6 +68,9 @@ export function windowFacts(view: WindowView, now: number): [string, string][] {
   for (const { workflowId, class: kind, expectedAt, forecast } of view.waiters) {
     const expected = openEnd ? 'until resumed' : `expected ${momentText(expectedAt, now)}${done(forecast)}`;
     facts.push(['waiting', `${workflowId} (${kind}), ${expected}`]);
+  }
+  for (const { workflowId, used, share } of view.programs) {
+    facts.push(['program', `${workflowId} holds ${used}${share === null ? '' : `, at most ${share} % of the limit`}`]);
   }
   return facts;
 }

@@ -1,6 +1,8 @@
 /** Messages between the budget and the activities that ask for permits. All moments are the budget's, in milliseconds. */
 
-export interface WindowSettings {
+import type { WithHandover } from '../temporal-settings.ts';
+
+export interface WindowSettings extends WithHandover {
   /** Requests an organization may make in one window. */
   requests: number;
   /** Requests left to other clients at least; they are also left what they are seen to use. */
@@ -20,8 +22,8 @@ export type PermitClass = (typeof permitClasses)[number];
 
 /** Why no permits are granted now. */
 export type BlockReason = 'window-full' | 'throttled' | 'probing' | 'unauthorized' | 'paused';
-/** Why an asker gets none; `kept-free`: the free requests are not spare. */
-export type WaitReason = BlockReason | 'kept-free';
+/** Why an asker gets none; `kept-free`: the free requests are not spare; `share`: a program holds all it may. */
+export type WaitReason = BlockReason | 'kept-free' | 'share';
 
 /** When a pass will be done if nothing changes, the pages left to read, and the windows until then. */
 export interface Forecast {
@@ -49,6 +51,8 @@ export interface PermitAsk {
   leave?: number;
   /** As in `WindowSettings`. */
   installation?: string;
+  /** For a program behind the gateway, which nothing can wake: the most per cent of the limit that it may hold, or null. */
+  program?: { share: number | null };
 }
 
 export type PermitAnswer =
@@ -116,6 +120,13 @@ export const maxLease = 20;
 /** How long a lease can be used; permits left over then are returned. */
 export const leaseMs = 15_000;
 
+/** A program that asks through the gateway, under the name by which it holds leases and waits. */
+export interface ProgramView {
+  workflowId: string;
+  used: number;
+  share: number | null;
+}
+
 /** The window as `budget show` prints it (contracts.md). */
 export interface WindowView {
   limit: number;
@@ -139,6 +150,8 @@ export interface WindowView {
     expectedAt: number;
     forecast: Forecast | null;
   }[];
+  /** Programs that ask through the gateway, with the slots they hold and the most per cent of the limit they may. */
+  programs: ProgramView[];
   throttledInWindow: number;
   /** When the configuration in force was written; null when no client has said. */
   configuredAt: number | null;

@@ -23,6 +23,7 @@ import {
   type WaitReason,
   type WindowSettings,
 } from './permits.ts';
+import { chargeProgram, isProgram, noteProgram, roomOf } from './program-shares.ts';
 import { spareFrom } from './spare-requests.ts';
 import {
   ahead,
@@ -59,9 +60,17 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   state.attempts[question.holder] = Math.min(question.attemptAt, state.now);
 
   state.ownSeenAt = ownSeenAfter(state, question.installation);
-  const claim = claimOf(state, question);
+  noteProgram(state, question);
+  const room = roomOf(state, question.holder);
+  const claim = claimOf(state, { ...question, wants: Math.min(question.wants, room.permits) });
   const queue = ahead(claim, state.waiters, rulesOf(state));
   const blocked = blockedBy(state, question);
+  if (room.permits === 0) {
+    // It loses its place: what comes free before is not for it, so nothing must be kept for it.
+    state.waiters = state.waiters.filter((waiter) => waiter.holder !== claim.holder);
+    const until = Math.max(room.from, blocked?.until ?? 0);
+    return refuse(state, claim, queue, { until, reason: 'share' }, false);
+  }
   if (blocked) return refuse(state, claim, queue, blocked, question.mayWait !== false);
 
   if (claim.class === 'verify') {
@@ -175,7 +184,7 @@ export function bringWaitersForward(before: WindowState, at: number): { state: W
     const expectedAt = Math.max(free, blocked?.until ?? 0);
     // A better estimate is not worth a wake-up for a spare request.
     if (expectedAt > waiter.expectedAt - minWaitMs || (isSpare && expectedAt > state.now)) return waiter;
-    holders.push(waiter.holder);
+    if (!isProgram(state, waiter.holder)) holders.push(waiter.holder);
     return { ...waiter, expectedAt };
   });
   return { state, holders };
@@ -265,6 +274,7 @@ function closeLease(state: WindowState, lease: Lease, { arrived, accepted, throt
   const latest = state.now + lease.arrivesBy - lease.useBy;
   const arrivals = used.map((moment, i) => Math.min(latest, Math.max(moment, lease.notBefore[i] ?? moment)));
   state.spent = [...state.spent, ...arrivals].sort(ascending);
+  chargeProgram(state, lease.holder, arrivals);
   // The service may not have counted the request it refused.
   const counted = throttled ? arrivals.slice(0, -1) : arrivals;
   state.sightings = correctSightings(state.sightings, counted, state.settings.windowMs);

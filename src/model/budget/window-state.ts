@@ -24,6 +24,14 @@ export interface Lease {
   notBefore: number[];
 }
 
+/** What the budget remembers of a program while it holds slots or waits. */
+export interface ProgramUse {
+  /** Per cent of the limit that it may hold, as it said last; null for no bound of its own. */
+  share: number | null;
+  /** Its part of the window's `spent`. */
+  spent: number[];
+}
+
 export interface WindowState {
   /** As configured. */
   settings: WindowSettings;
@@ -52,6 +60,8 @@ export interface WindowState {
   paused: { since: number; until: number | null } | null;
   /** After a refusal by the service one request goes first: `due`, or the id of the probing lease. */
   probe: string | null;
+  /** Programs that hold slots or wait, by holder. */
+  programs: Record<string, ProgramUse>;
   /** Moments at which the service answered 429. */
   throttles: number[];
   /** What refusals showed of other clients. */
@@ -105,6 +115,7 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     refusedKey: null,
     paused: null,
     probe: null,
+    programs: {},
     throttles: [],
     sightings: [],
     ownSeenAt: null,

@@ -11,6 +11,7 @@ import {
 } from './occupied-slots.ts';
 import { requestsOfOthers } from './other-clients.ts';
 import type { WindowView } from './permits.ts';
+import { programViews } from './program-shares.ts';
 import { blockedBy } from './window-blocks.ts';
 import { active, type WindowState } from './window-state.ts';
 
@@ -47,6 +48,7 @@ export function viewOf(before: WindowState, at: number): WindowView {
       expectedAt: waiter.expectedAt,
       forecast: forecastFor(state, waiter),
     })),
+    programs: programViews(state),
     throttledInWindow: state.throttles.length,
     configuredAt: state.settings.configuredAt ?? null,
     ignored: state.ignored,

@@ -1,4 +1,5 @@
 import type { RefusedKey } from '../budget/key-tries.ts';
+import type { WithHandover } from '../temporal-settings.ts';
 import type { ArchiveFacts, Reason } from './archive-facts.ts';
 import type { ProgressSample } from './cadence.ts';
 import type { ContentChanges } from './content-changes.ts';
@@ -17,6 +18,21 @@ export const exportPhases = [
   'done',
 ] as const;
 export type ExportPhase = (typeof exportPhases)[number];
+
+/**
+ * What `DocferryPhase` says of a running export: what it may be in for long, and people filter by. Each change is written
+ * to the history and to the index of workflows.
+ */
+export const searchedPhase = {
+  starting: 'rendering',
+  rendering: 'rendering',
+  fetching: 'fetching',
+  verifying: 'fetching',
+  publishing: 'fetching',
+  'awaiting-approval': 'awaiting-approval',
+  'rolling-out': 'rolling-out',
+  done: 'done',
+} as const satisfies Record<ExportPhase, ExportPhase>;
 
 /** Result of the rollout to one target. */
 export interface RolloutResult {
@@ -42,7 +58,7 @@ export interface ExportParameters {
 }
 
 /** Input of `exportSite`. */
-export interface ExportInput {
+export interface ExportInput extends WithHandover {
   org: string;
   domain: string;
   parameters: ExportParameters;
@@ -71,6 +87,8 @@ export interface ExportProgress {
   runningMs: number;
   /** How long the completed job took, as far as polls can tell. */
   jobMs?: number;
+  /** Signals that made no sense. */
+  ignored?: number;
 }
 
 /** Result of `exportSite` (contracts.md, `export start --wait`). */
@@ -98,7 +116,7 @@ export interface ExportResult {
 }
 
 /** Input of `rollBack`. */
-export interface RollbackInput {
+export interface RollbackInput extends WithHandover {
   org: string;
   domain: string;
   version: string;
@@ -144,12 +162,14 @@ export interface ExportState {
   nextPoll: { at: number; reason: string; expectedAt: number | null } | null;
   /** Set while the service refuses the key (401); the export goes on by itself when it works. */
   unauthorized: RefusedKey | null;
-  /** Set while the archive is downloaded, once something is known of it. */
+  /** Set while the archive is downloaded, once a heartbeat tells of it; the workflow itself does not know. */
   download: Transfer | null;
   version: string | null;
   /** Set while a version waits for approval. */
   approval: AwaitedApproval | null;
   rollouts: RolloutResult[];
+  /** Signals that made no sense. */
+  ignored: number;
 }
 
 /** Whether two requests are equal, the order of paths aside: equal requests are joined, others refused (E1). */

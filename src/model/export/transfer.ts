@@ -1,4 +1,4 @@
-import { barText, clockTime, spanText } from '../details-text.ts';
+import { spanText } from '../details-text.ts';
 import { sizeText } from '../quantities.ts';
 
 /** Progress of a download. */
@@ -26,19 +26,6 @@ export function transferFacts(transfer: Transfer): string[] {
     total === null ? sizeText(offset) : `${sizeText(offset)} of ${sizeText(total)}`,
     ...(bytesPerSecond === null ? [] : [`${sizeText(bytesPerSecond)}/s`]),
     ...(left === null ? [] : [`${spanText(left)} left`]),
-  ];
-}
-
-/** Rows for Current Details, which stay for a while: with the moment, and the end instead of the time left. */
-export function transferTableRows(transfer: Transfer): [string, string][] {
-  const percent = transferPercent(transfer);
-  const done = percent === null ? [] : [`${barText(percent)} ${Math.floor(percent)} %`];
-  const [size = '', ...rest] = transferFacts(transfer);
-  const speed = rest.filter((fact) => fact.endsWith('/s'));
-  const left = timeLeftMs(transfer);
-  return [
-    ['download', [...done, size, ...speed, `at ${clockTime(transfer.at)}`].join(', ')],
-    ...(left === null ? [] : [['download ends at about', clockTime(transfer.at + left)] satisfies [string, string]]),
   ];
 }
 

@@ -1,9 +1,10 @@
 import type { Forecast, PermitClass, WaitReason } from '../budget/permits.ts';
+import type { WithHandover } from '../temporal-settings.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import type { ReadingKind } from './pass-kind.ts';
 
 /** Input of `syncFeedback`. */
-export interface SyncInput {
+export interface SyncInput extends WithHandover {
   org: string;
   project: string;
   pass: ReadingKind;
@@ -30,6 +31,8 @@ export interface SyncProgress {
 export interface CarriedSync extends SyncProgress {
   /** Failed tries of the next page. */
   tries: number;
+  /** Signals that made no sense. */
+  ignored?: number;
 }
 
 /** Result of `syncFeedback` (contracts.md, `feedback sync --wait`). */
@@ -55,4 +58,6 @@ export interface SyncState {
   waiting: { until: number; place: number; behind: string[]; reason: WaitReason } | null;
   /** When the pass is expected to be done; null when that is unknown. */
   forecast: Forecast | null;
+  /** Signals that made no sense. */
+  ignored: number;
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -7,8 +7,10 @@ import { installationCheck } from '../../../src/cli/doctor/check-installation.ts
 import { unlessRefused, verdictsOn } from '../../../src/cli/doctor/check-keys.ts';
 import { linksCheck } from '../../../src/cli/doctor/check-links.ts';
 import { proxyCheck } from '../../../src/cli/doctor/check-proxy.ts';
+import { checkStores } from '../../../src/cli/doctor/check-stores.ts';
 import { searchAttributesCheck, serverCheck } from '../../../src/cli/doctor/check-temporal.ts';
 import { webhookChecks } from '../../../src/cli/doctor/check-webhooks.ts';
+import { openSqliteFeedbackStore } from '../../../src/feedback/sqlite-store.ts';
 import { load, organizationWith } from '../../config/config-folder.ts';
 import { certificate } from '../../service/certificate.ts';
 
@@ -61,6 +63,36 @@ describe('the proxy variables', () => {
     expect(level('temporal.internal:7233', 'localhost,.internal')).toBe('ok');
     expect(level('10.1.2.3:7233', '10.0.0.0/8')).toBe('ok');
     expect(level('localhost:7233')).toBe('ok');
+  });
+});
+
+describe('a SQLite feedback store', () => {
+  const verdict = async (mode: { folder: number; file: number }) => {
+    const folder = await mkdtemp(join(tmpdir(), 'docferry-modes-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'feedback.db');
+    await (await openSqliteFeedbackStore(file)).close();
+    await chmod(file, mode.file);
+    await chmod(folder, mode.folder);
+    const config = load(`${organizationWith('')}store: { feedback: "sqlite:${file}" }`);
+    const [check] = await checkStores(config);
+    return { check, file };
+  };
+
+  it('that other users can read is a warning, with the command that mends it', async () => {
+    const { check, file } = await verdict({ folder: 0o755, file: 0o644 });
+    expect(check).toMatchObject({
+      name: 'feedback-store',
+      level: 'warning',
+      detail: expect.stringContaining('other users of this machine can read the feedback'),
+      fix: `chmod 600 ${file} ${file}-wal ${file}-shm`,
+    });
+    expect((await verdict({ folder: 0o755, file: 0o640 })).check?.level).toBe('warning');
+  });
+
+  it('is in order when only its owner can read it, or enter its folder', async () => {
+    expect((await verdict({ folder: 0o755, file: 0o600 })).check?.level).toBe('ok');
+    expect((await verdict({ folder: 0o700, file: 0o644 })).check?.level).toBe('ok');
   });
 });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -58,7 +58,15 @@ describe('on a Temporal without a worker', () => {
     expect(rollback).toMatchObject({ exitCode: 1, document: { error: { code: 'NoWorker' } } });
 
     const status = await docferryJson(['export', 'status', domain], { cwd });
-    expect(status.document).toMatchObject({ org, domain, workflowId, status: 'RUNNING', state: null, runs: [] });
+    expect(status.document).toMatchObject({
+      org,
+      domain,
+      workflowId,
+      status: 'RUNNING',
+      state: null,
+      runs: [],
+      runsUnread: null,
+    });
     expect(status.stderr).toContain('no worker answers');
 
     const cancel = await docferryJson(['export', 'cancel', domain], { cwd });
@@ -72,6 +80,24 @@ describe('on a Temporal without a worker', () => {
     const status = await docferryJson(['export', 'status', domain], { cwd });
     expect(status).toMatchObject({ exitCode: 0, document: { domain, status: null, hold: null } });
     expect(status.stderr).toContain(`whether ${domain} is held is unknown`);
+  });
+
+  it('export status shows what Temporal and the bundle store know when the run records cannot be read', async () => {
+    const { domain, cwd } = await place();
+    await docferry(['export', 'start', domain], { cwd });
+    await publishSite({ root: join(cwd, 'data/bundles'), domain, version: '20261120T101500Z-0123456789ab' });
+    await rm(join(cwd, 'data/feedback.db'), { force: true });
+    await mkdir(join(cwd, 'data/feedback.db'));
+    const status = await docferryJson(['export', 'status', domain], { cwd });
+    expect(status).toMatchObject({
+      exitCode: 0,
+      document: { domain, status: 'RUNNING', hold: null, runs: [], runsUnread: expect.stringContaining('feedback.db') },
+    });
+    const lines = status.stderr.split('\n').filter((line) => line.includes('records of earlier runs'));
+    expect(lines).toEqual([expect.stringContaining('feedback.db')]);
+    const { stdout } = await docferry(['export', 'status', domain], { cwd });
+    expect(stdout).toContain('latest run: running');
+    expect(stdout).not.toContain('has ended yet');
   });
 
   it('--wait warns that no worker polls, and ends with 5 after --timeout', async () => {
@@ -146,6 +172,7 @@ describe('on a Temporal without a worker', () => {
       strangers: null,
       holders: [],
       waiters: [],
+      programs: [],
       throttledInWindow: 0,
     });
   });

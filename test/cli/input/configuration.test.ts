@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { configText, docferry, docferryJson, emptyFolder, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 
 describe('config check', () => {
@@ -22,10 +23,45 @@ describe('config check', () => {
     for (const args of [
       ['config', 'check'],
       ['config', 'check', '--json'],
+      ['config', 'check', '--expand'],
+      ['config', 'check', '--expand', '--json'],
     ]) {
       const { stdout, stderr } = await docferry(args, { cwd });
       expect(stdout + stderr).not.toContain('dk_admin_secret_of_acme');
     }
+  });
+
+  it('prints the file written out with --expand: an entry for each site, with everything it gets from defaults', async () => {
+    const cwd = await folderWithConfig({
+      organizations: `  - id: acme
+    apiKey: \${ACME_API_KEY}
+    projects: [{ id: prj_1, name: Handbook, incremental: { every: 90m } }]
+    sites: [{ domains: [docs1.acme.example, docs2.acme.example], rollout: [{ directory: { path: "{domain}" } }] }]
+defaults: { organizations: { budget: { window: 30m } }, sites: { approval: manual } }
+`,
+    });
+    const options = { cwd, env: { ACME_API_KEY: 'dk_admin_secret_of_acme' } };
+    const { document } = await docferryJson(['config', 'check', '--expand'], options);
+    const site = (domain: string) => ({
+      domain,
+      approval: 'manual',
+      approvalTimeout: '7d',
+      bundle: { maxBytes: 5 * 1024 ** 3, rules: { 'no-page': 'refuse', 'no-404-page': 'off' } },
+      rollout: [{ directory: { path: join(cwd, domain) } }],
+    });
+    expect(document).toMatchObject({
+      organizations: [
+        {
+          apiKey: 'the environment variable ACME_API_KEY',
+          budget: { requests: 100, window: '30m' },
+          projects: [{ id: 'prj_1', name: 'Handbook', incremental: { every: '90m', jitter: '0s' }, sweep: null }],
+          sites: [site('docs1.acme.example'), site('docs2.acme.example')],
+        },
+      ],
+    });
+    const { stdout } = await docferry(['config', 'check', '--expand'], options);
+    expect(parse(stdout)).toEqual(document);
+    expect((await docferry(['config', 'check'], options)).stdout).toContain('projects prj_1 “Handbook”');
   });
 
   it('reads the file that --config or DOCFERRY_CONFIG names', async () => {

@@ -37,6 +37,7 @@ const rendering: ExportState = {
   version: null,
   approval: null,
   rollouts: [],
+  ignored: 0,
 };
 
 const reading: SyncState = {
@@ -54,6 +55,7 @@ const reading: SyncState = {
     entries: { ...noEntries, seen: 1200 },
   },
   waiting: null,
+  ignored: 0,
   forecast: null,
 };
 

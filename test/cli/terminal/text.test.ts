@@ -17,6 +17,30 @@ describe('columns of a table', () => {
   });
 });
 
+describe('a table that is wider than the terminal', () => {
+  const rows = [
+    ['*', 'docs2', 'idle', '3', '\u001b[32m####\u001b[39m', ''],
+    ['', 'docs10', 'running for a long time', '-', '', 'because'],
+  ];
+
+  it('becomes a block for each row, with what has no title beside what is before it', () => {
+    const header = ['', 'site', 'state', 'pages', '', 'why'];
+    expect(tableLines(header, rows, 40).split('\n')).toEqual([
+      '* docs2',
+      '  state  idle',
+      '  pages  3 \u001b[32m####\u001b[39m',
+      'docs10',
+      '  state  running for a long time',
+      '  why    because',
+    ]);
+    expect(tableLines(header, rows, 60).split('\n')).toHaveLength(3);
+  });
+
+  it('stays a table when it is empty', () => {
+    expect(tableLines(['site', 'state'], [], 5)).toBe('site  state');
+  });
+});
+
 describe('a long foreign text', () => {
   it('is cut between characters', () => {
     expect(printable('👍'.repeat(61))).toBe(`${'👍'.repeat(29)}…${'👍'.repeat(29)}`);

@@ -1,7 +1,47 @@
 import { describe, expect, it } from 'vitest';
+import { documentKey } from '../../../src/model/report/document-key.ts';
 import { begin, entry, finished, page, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
+/** Ways to write a path, with oddities in which SQL may differ from us. */
+const oddPaths = [
+  '/a/b',
+  'https://docs.example/a/b?x#y',
+  'HTTPS://docs.example/a/b/',
+  '/a/b#y?x',
+  '/a/b//',
+  '/',
+  'https://docs.example',
+  '?x',
+  '',
+  'guide.md',
+  '/line\nbreak?x\ny',
+  '/a?next=https://b.example/c',
+  '/go/https://b.example/c',
+  '/100%',
+  '/a[b]*',
+  '/ガイド/',
+  '1http://b.example/c',
+  'a b://c/d',
+];
+
 describe('stats', () => {
+  it('counts a document once, however its path is written', async () => {
+    await using at = await temporaryStore();
+    const votes = oddPaths.map((path, index) => entry(`${index}`, { source: 'contextual', path, helpful: false }));
+    await wholePass(at.store, 'p', votes);
+    const expected = new Map<string, number>();
+    for (const key of oddPaths.map(documentKey)) expected.set(key, (expected.get(key) ?? 0) + 1);
+    const { paths } = await at.store.stats('acme', 'prj_1');
+    expect(paths[0]).toEqual({ path: '/a/b', unhelpful: 5, helpful: 0 });
+    expect(expected.size).toBeGreaterThan(paths.length);
+    for (const { path, unhelpful } of paths) expect([path, unhelpful]).toEqual([path, expected.get(path)]);
+    const query = { org: 'acme', project: 'prj_1', comments: 0, now: new Date('2026-11-21T08:00:00Z') };
+    const { votedPages, worst } = await at.store.reportFigures(query);
+    expect(votedPages).toBe(expected.size);
+    expect(worst).toHaveLength(12);
+    for (const { path, no } of worst) expect([path, no]).toEqual([path, expected.get(path)]);
+  });
+
   it('counts what is stored by source, status, month and path', async () => {
     await using at = await temporaryStore();
     const contextual = (id: string, path: string, helpful: boolean) =>

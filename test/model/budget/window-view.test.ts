@@ -21,6 +21,7 @@ describe('the view of a window', () => {
       override: null,
       holders: [],
       waiters: [],
+      programs: [],
       throttledInWindow: 0,
       configuredAt: null,
       ignored: 0,

@@ -1,27 +1,22 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readApproval, readPhase, readRejection, readTransfer } from '../../../src/model/export/export-messages.ts';
-import { transferPercent, transferTableRows } from '../../../src/model/export/transfer.ts';
+import { readApproval, readPhase, readRejection } from '../../../src/model/export/export-messages.ts';
 import { Misshapen } from '../../../src/model/message-readers.ts';
 
-const transfer = { offset: 1, total: 2, bytesPerSecond: 1, at: 1_000 };
 const odd = fc.oneof(fc.jsonValue(), fc.constantFrom<unknown>(undefined, null, 1e-300, 1e300, -1, '\ud800'));
 const spoilt = fc
-  .dictionary(fc.constantFrom('offset', 'total', 'bytesPerSecond', 'at', 'phase', 'version', 'reason'), odd)
-  .map((fields): unknown => ({ ...transfer, phase: 'verifying', version: 'v1', reason: 'wrong', ...fields }));
+  .dictionary(fc.constantFrom('phase', 'version', 'reason'), odd)
+  .map((fields): unknown => ({ phase: 'verifying', version: 'v1', reason: 'wrong', ...fields }));
 
 describe('messages to an export of any shape (X5)', () => {
-  it('are refused, or can be shown', () => {
+  it('are refused, or make sense', () => {
     fc.assert(
       fc.property(fc.oneof(odd, spoilt), (input) => {
-        for (const read of [readTransfer, readPhase, readApproval, readRejection]) {
+        for (const read of [readPhase, readApproval, readRejection]) {
           try {
             const message = read(input);
-            if (read !== readTransfer) continue;
-            const progress = readTransfer(message);
-            assert.equal(transferTableRows(progress).length > 0, true);
-            assert.equal(Number.isNaN(transferPercent(progress)), false);
+            assert.ok(Object.values(message).every((value) => typeof value === 'string'));
           } catch (error) {
             assert.ok(error instanceof Misshapen, `${error}`);
           }

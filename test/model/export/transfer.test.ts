@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Transfer,
-  transferFacts,
-  transferPercent,
-  transferTableRows,
-} from '../../../src/model/export/transfer.ts';
+import { type Transfer, transferFacts, transferPercent } from '../../../src/model/export/transfer.ts';
 
 const transfer: Transfer = {
   offset: 450_900_000,
@@ -30,15 +25,5 @@ describe('how far a download is', () => {
     const beyond = { ...transfer, total: 400_000_000 };
     expect(transferPercent(beyond)).toBe(100);
     expect(transferFacts(beyond)).toContain('0 s left');
-  });
-
-  it('is told with moments where it stays for a while', () => {
-    expect(transferTableRows(transfer)).toEqual([
-      ['download', '███████░░░░░░░░░░░░░ 36 %, 430.0 MiB of 1.1 GiB, 11.8 MiB/s, at 04:00:00 UTC'],
-      ['download ends at about', '04:01:03 UTC'],
-    ]);
-    expect(transferTableRows({ ...transfer, total: null })).toEqual([
-      ['download', '430.0 MiB, 11.8 MiB/s, at 04:00:00 UTC'],
-    ]);
   });
 });

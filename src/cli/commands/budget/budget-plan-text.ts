@@ -2,8 +2,8 @@ import { spanText } from '../../../model/details-text.ts';
 import { assumedEntries } from '../../../model/planning/observed-load.ts';
 import type { BudgetPlan, PlannedPass, PlannedProject } from '../../../model/planning/plan-budget.ts';
 import type { PassOutlook } from '../../../model/planning/schedule-outlook.ts';
-import type { Paint } from '../../terminal/output.ts';
-import { indent, isoTime, tableLines, timeText } from '../../terminal/text.ts';
+import type { Paint, Surface } from '../../terminal/output.ts';
+import { indent, isoTime, projectTitle, tableLines, timeText } from '../../terminal/text.ts';
 import { everyText, intervalLines } from './interval-lines.ts';
 
 export interface ShownPlan {
@@ -11,6 +11,8 @@ export interface ShownPlan {
   limit: number;
   reserve: number;
   plan: BudgetPlan;
+  /** Of the projects by id. */
+  names: ReadonlyMap<string, string | undefined>;
 }
 
 /** A plan as a JSON document (docs/budget-plan.md). */
@@ -46,25 +48,29 @@ function outlookDocument({ perWindow, fullest, stalenessMs }: BudgetPlan['now'])
   return { perWindow, fullest: window, stalenessMs };
 }
 
-/** A plan for people: a table, the verdict, and what to write into docferry.yaml. */
-export function planText(shown: ShownPlan, paint: Paint): string {
+/** A plan for people: the verdict and what to do, a table, and what to write into docferry.yaml. */
+export function planText(shown: ShownPlan, { paint, columns }: Surface): string {
   const { org, limit, reserve, plan } = shown;
   const window = windowName(plan.windowMs);
   const ours = `${limit} requests ${window === 'hour' ? 'an' : 'a'} ${window}`;
-  const lines = [`${paint.bold(`plan for ${org}`)}: ${ours}${reserve > 0 ? `, ${reserve} left to others` : ''}`];
-  if (plan.passes.length > 0) lines.push('', indent(passTable(plan)));
+  const lines = [
+    `${paint.bold(`plan for ${org}`)}: ${ours}${reserve > 0 ? `, ${reserve} left to others` : ''}`,
+    verdictText(plan, window, paint),
+    ...adviceLines(plan, window),
+  ];
+  if (plan.passes.length > 0) lines.push('', indent(passTable(shown, columns - 2)));
   const notes = [...plan.projects.flatMap((project) => projectNotes(project, plan.passes)), ...passNotes(plan)];
   if (notes.length > 0) lines.push('', ...notes.map(indent));
-  lines.push('', verdictText(plan, window, paint), ...adviceLines(plan, window));
   const changes = plan.passes.flatMap(changeOf);
   if (changes.length > 0) lines.push('', 'In docferry.yaml:', '', indent(intervalLines(org, changes)));
   return lines.join('\n');
 }
 
-function passTable({ passes, windowMs, proposed }: BudgetPlan): string {
+function passTable({ plan, names }: ShownPlan, columns: number): string {
+  const { passes, windowMs, proposed } = plan;
   const header = ['project', 'pass', 'every', 'requests a run', `requests/${windowMs === hourMs ? 'h' : 'window'}`];
   const rows = passes.map(({ project, pass, times, observedRuns, now, proposed: then, proposedEveryMs }) => [
-    project,
+    projectTitle({ project, name: names.get(project) }),
     pass,
     times.everyMs === undefined ? `${times.cron} ${times.timezone}` : everyText(times.everyMs),
     `${observedRuns === 0 ? '~' : ''}${countText(now.requestsPerRun)}`,
@@ -72,7 +78,7 @@ function passTable({ passes, windowMs, proposed }: BudgetPlan): string {
     stalenessText(now),
     ...(then === null ? [] : [proposedEveryMs === null ? 'as it is' : everyText(proposedEveryMs), stalenessText(then)]),
   ]);
-  return tableLines([...header, 'seen after', ...(proposed === null ? [] : ['proposed', 'seen after'])], rows);
+  return tableLines([...header, 'seen after', ...(proposed === null ? [] : ['proposed', 'seen after'])], rows, columns);
 }
 
 function verdictText({ verdict, available, now, passes }: BudgetPlan, window: string, paint: Paint): string {

@@ -17,8 +17,9 @@ export default async function showBudgetPlan(context: CommandContext, name?: str
   });
   const { budget } = organization;
   const { taskQueue } = config.temporal;
+  const names = new Map(organization.projects.map(({ id, name: title }) => [id, title]));
   const plan = planBudget({ taskQueue, organization, budget, activity, fromMs: Date.now() });
-  const shown = { org: organization.id, limit: budget.requests, reserve: budget.reserve, plan };
-  context.output.result(planDocument(shown), planText(shown, context.output.paint));
+  const shown = { org: organization.id, limit: budget.requests, reserve: budget.reserve, plan, names };
+  context.output.result(planDocument(shown), planText(shown, context.output.surface));
   return exitCodes.done;
 }

@@ -1,15 +1,33 @@
+import { inBatches } from '../../../client/in-batches.ts';
+import { callsAtOnce } from '../../../client/owned-schedules.ts';
+import type { Config } from '../../../config/config.ts';
+import { naturalOrder } from '../../../model/natural-order.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findOrganization } from '../../input/find-configured.ts';
 import { withTemporal } from '../../temporal/session.ts';
-import { budgetDocument, budgetText } from './budget-view.ts';
+import { budgetDocument, budgetTable, budgetText } from './budget-view.ts';
 import { readBudget } from './read-budget.ts';
 
 export default async function showBudget(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
+  if (name === undefined && config.organizations.length > 1) return showAllBudgets(context, config);
   const organization = findOrganization(config, name);
   const { id } = organization;
   const view = await withTemporal(config, (session) => readBudget(session, organization));
   context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.surface));
+  return exitCodes.done;
+}
+
+async function showAllBudgets({ output }: CommandContext, config: Config): Promise<ExitCode> {
+  const organizations = [...config.organizations].sort((a, b) => naturalOrder(a.id, b.id));
+  const budgets = await withTemporal(config, (session) =>
+    inBatches(organizations, callsAtOnce, async (organization) => ({
+      org: organization.id,
+      view: await readBudget(session, organization),
+    })),
+  );
+  const document = { organizations: budgets.map(({ org, view }) => budgetDocument(org, view)) };
+  output.result(document, budgetTable(budgets, Date.now(), output.surface));
   return exitCodes.done;
 }

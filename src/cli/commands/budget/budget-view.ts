@@ -1,17 +1,10 @@
 import type { BudgetConfig } from '../../../config/config.ts';
 import { windowFacts } from '../../../model/budget/budget-text.ts';
 import type { Forecast, WindowView } from '../../../model/budget/permits.ts';
-import { clockTime, momentText } from '../../../model/details-text.ts';
-import type { Paint } from '../../terminal/output.ts';
-import { factLines, indent, isoTime } from '../../terminal/text.ts';
+import { clockTime, momentText, spanText } from '../../../model/details-text.ts';
+import type { Surface } from '../../terminal/output.ts';
+import { factLines, indent, isoTime, tableLines } from '../../terminal/text.ts';
 import { releaseStrip, stripWidth, windowStrip } from './budget-strip.ts';
-
-/** What a text is drawn on. */
-export interface Surface {
-  paint: Paint;
-  /** Infinite unless it is a terminal. */
-  columns: number;
-}
 
 const shortestStrip = 4;
 
@@ -30,6 +23,7 @@ export function untouchedView({ requests, reserve, windowMs }: BudgetConfig): Wi
     override: null,
     holders: [],
     waiters: [],
+    programs: [],
     throttledInWindow: 0,
     configuredAt: null,
     ignored: 0,
@@ -63,6 +57,7 @@ export function budgetDocument(org: string, view: WindowView): object {
       expectedAt: isoTime(expectedAt),
       forecast: forecastDocument(forecast),
     })),
+    programs: view.programs,
     throttledInWindow,
   };
 }
@@ -71,9 +66,41 @@ export const forecastDocument = (forecast: Forecast | null): object | null =>
   forecast && { ...forecast, doneAt: isoTime(forecast.doneAt) };
 
 /** The window for people, under its heading. */
-export function budgetText(org: string, view: WindowView, now: number, { paint, columns }: Surface): string {
+export function budgetText(org: string, view: WindowView, now: number, surface: Surface): string {
+  const { paint } = surface;
   const heading = `${paint.bold(`budget of ${org}`)} ${paint.dim(`at ${clockTime(now)}`)}`;
-  return `${heading}\n${budgetLines(view, now, { paint, columns })}`;
+  return `${heading}\n${budgetLines(view, now, surface)}`;
+}
+
+export const pauseWords = {
+  paused: 'paused by hand',
+  throttled: 'paused by the service (429)',
+  unauthorized: 'paused by a refused key (401)',
+} as const;
+
+/** A line for each organization. */
+export function budgetTable(
+  budgets: readonly { org: string; view: WindowView }[],
+  now: number,
+  { columns }: Surface,
+): string {
+  const rows = budgets.map(({ org, view }) => {
+    const { used, limit, windowMs, available, holders, waiters, nextFreeAt, throttledInWindow, pausedBy } = view;
+    const state = [
+      ...(pausedBy === null ? [] : [pauseWords[pausedBy]]),
+      ...(throttledInWindow > 0 ? [`${throttledInWindow} refused (429)`] : []),
+    ];
+    return [
+      org,
+      `${used} of ${limit} in ${spanText(windowMs)}`,
+      `${available}`,
+      `${holders.length}`,
+      `${waiters.length}`,
+      nextFreeAt === null ? '-' : momentText(nextFreeAt, now),
+      state.join(', '),
+    ];
+  });
+  return tableLines(['organization', 'used', 'free', 'in use', 'waiting', 'next free', ''], rows, columns);
 }
 
 /** A strip of slots, a strip of when they come free, and the facts. */

@@ -5,10 +5,11 @@ import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findOrganization } from '../../input/find-configured.ts';
 import { withTemporal } from '../../temporal/session.ts';
+import { fittingLines } from '../../terminal/fitting-lines.ts';
 import type { Step } from '../../terminal/live-lines.ts';
 import type { Output } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
-import { budgetDocument, budgetLines, budgetText } from './budget-view.ts';
+import { budgetDocument, budgetLines, budgetText, pauseWords } from './budget-view.ts';
 import { readBudget } from './read-budget.ts';
 
 const lookEveryMs = 1_000;
@@ -44,12 +45,6 @@ export default async function watchBudget(
   }
 }
 
-const pauseWords = {
-  paused: 'paused by hand',
-  throttled: 'paused by the service (429)',
-  unauthorized: 'paused by a refused key (401)',
-} as const;
-
 /** On a terminal the whole window, redrawn; elsewhere a line for each change. */
 function stepOf(view: WindowView, output: Output): Step {
   const { used, limit, available, holders, waiters, throttledInWindow, pausedBy } = view;
@@ -63,6 +58,15 @@ function stepOf(view: WindowView, output: Output): Step {
   ];
   const line = counts.join(', ');
   const now = Date.now();
-  const text = `${output.paintNotes.dim(`at ${clockTime(now)}`)}\n${budgetLines(view, now, output.surfaceOfNotes)}`;
-  return { key: line, line, text };
+  const surface = output.surfaceOfNotes;
+  // The line above has the time, the one below the cursor.
+  const fitting = { ...surface, rows: surface.rows - 2 };
+  const lines = fittingLines(budgetLines(view, now, surface), fitting, (count) => leftOutText(view, count));
+  return { key: line, line, text: `${output.paintNotes.dim(`at ${clockTime(now)}`)}\n${lines}` };
+}
+
+/** The last lines of a budget are its waiters, those before them what is in use. */
+function leftOutText({ waiters }: WindowView, lines: number): string {
+  if (lines <= waiters.length) return `${lines} more waiting`;
+  return `${lines - waiters.length} more lines, ${waiters.length} waiting`;
 }

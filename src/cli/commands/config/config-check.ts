@@ -1,14 +1,21 @@
+import { stringify } from 'yaml';
 import type { Config, FeedbackStoreConfig } from '../../../config/config.ts';
 import { spanText } from '../../../model/details-text.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { bundlePlace } from '../../input/bundle-place.ts';
 import type { Paint } from '../../terminal/output.ts';
-import { factLines, indent } from '../../terminal/text.ts';
+import { factLines, indent, projectTitle } from '../../terminal/text.ts';
+import { expandedConfig } from './expanded-config.ts';
 import { privacyText } from './privacy-text.ts';
 
-export default async function checkConfig(context: CommandContext): Promise<ExitCode> {
+export default async function checkConfig(context: CommandContext, flags: { expand?: boolean }): Promise<ExitCode> {
   const config = await loadContextConfig(context, 'required');
+  if (flags.expand) {
+    const expanded = expandedConfig(config);
+    context.output.result(expanded, stringify(expanded, { lineWidth: 0 }).trimEnd());
+    return exitCodes.done;
+  }
   context.output.result(documentOf(config), textOf(config, context.output.paint));
   return exitCodes.done;
 }
@@ -49,7 +56,8 @@ function textOf({ file, temporal, service, organizations, store, privacy }: Conf
       `budget ${requests} requests in ${spanText(windowMs)}, ${reserve} left to others${spare ? ', spare requests re-read' : ''}`,
     ]);
     if (webhooks.length > 0) facts.push(['', `webhooks ${webhooks.map(({ name }) => name).join(', ')}`]);
-    if (projects.length > 0) facts.push(['', `projects ${projects.map((project) => project.id).join(', ')}`]);
+    if (projects.length > 0)
+      facts.push(['', `projects ${projects.map(({ id, name }) => projectTitle({ project: id, name })).join(', ')}`]);
     if (sites.length > 0) facts.push(['', `sites ${sites.map(({ domain }) => domain).join(', ')}`]);
   }
   return `${file}: ${paint.green('good')}\n${indent(factLines(facts))}`;

@@ -13,6 +13,10 @@ export function addConfigCommands(program: Command, call: CallHandler): void {
   config
     .command('check')
     .description('Check the configuration and show what it means')
+    .option(
+      '--expand',
+      'print it as docferry sees it: with all defaults and paths, an entry for each site, and no secrets',
+    )
     .action(call(() => import('./config-check.ts')));
   config
     .command('schema')

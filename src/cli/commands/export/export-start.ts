@@ -1,7 +1,11 @@
 import { exportState, startExport } from '../../../client/exports.ts';
+import { handoverFor } from '../../../client/temporal-connection.ts';
 import type { ExportParameters, ExportState } from '../../../model/export/site-export.ts';
+import { startExports } from '../../bulk/bulk-exports.ts';
+import { isBulk, refuseInBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
 import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
@@ -10,7 +14,7 @@ import { withTemporal } from '../../temporal/session.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
 import { waitForExport } from './wait-for-export.ts';
 
-interface StartFlags extends WaitFlags {
+interface StartFlags extends WaitFlags, BulkFlags {
   siteVersion?: string;
   path?: string[];
   promote?: boolean;
@@ -20,9 +24,13 @@ interface StartFlags extends WaitFlags {
 
 export default async function startOrJoinExport(
   context: CommandContext,
-  name: string,
+  name: string | undefined,
   flags: StartFlags,
 ): Promise<ExitCode> {
+  if (isBulk(name, flags, 'domain')) {
+    refuseInBulk({ '--wait': flags.wait, '--timeout': flags.timeout });
+    return startExports(context, flags, parametersOf(flags));
+  }
   const timeoutMs = waitTimeout(flags);
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, name);
@@ -30,7 +38,7 @@ export default async function startOrJoinExport(
   const { output } = context;
   return withTemporal(config, async (session) => {
     const { client } = session;
-    const input = { org, domain, parameters: parametersOf(flags) };
+    const input = { org, domain, parameters: parametersOf(flags), handover: handoverFor(config.temporal) };
     const interrupt = flags.wait ? onInterrupt() : undefined;
     const { taskQueue } = config.temporal;
     // Only its worker knows whether a running one has the same parameters.

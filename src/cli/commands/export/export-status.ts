@@ -1,8 +1,9 @@
 import type { SiteHold } from '../../../bundle/store/site-holds.ts';
 import { exportHandle, exportState } from '../../../client/exports.ts';
 import type { Config } from '../../../config/config.ts';
-import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
-import { clockTime, spanText } from '../../../model/details-text.ts';
+import { FeedbackStoreUnavailable } from '../../../feedback/feedback-store-unavailable.ts';
+import type { ExportRunRow, RunRecords } from '../../../feedback/runs/run-records.ts';
+import { clockTime, ignoredFacts, spanText } from '../../../model/details-text.ts';
 import { changesText } from '../../../model/export/content-changes.ts';
 import { type EndDetail, whyEnded } from '../../../model/export/export-outcome.ts';
 import type { ExportProgress, ExportState } from '../../../model/export/site-export.ts';
@@ -34,7 +35,10 @@ interface Status {
   state: ExportState | null;
   /** Null when the site is not held or the bundle store is unavailable. */
   hold: SiteHold | null;
+  /** Of the feedback store; empty when it is away. */
   runs: ExportRunRow[];
+  /** Why the runs could not be read, or null. */
+  runsUnread: string | null;
 }
 
 export default async function showExportStatus(context: CommandContext, domain: string): Promise<ExitCode> {
@@ -42,19 +46,32 @@ export default async function showExportStatus(context: CommandContext, domain: 
   const { org, site } = findSite(config, domain);
   return withTemporal(config, async (session) => {
     const running = await readRunning(session, org, site.domain);
-    const filter = { org, domain: site.domain, limit: shownRuns };
-    const runs = await withFeedbackStore(config, (store) => store.listExportRuns(filter));
+    const runs = await runsOf(context, config, { org, domain: site.domain, limit: shownRuns });
     if (running.status === 'RUNNING' && running.state === null) {
       context.output.warn('no worker answers, so the phase is unknown: start one with `docferry worker`');
     }
     const hold = await holdOf(context, config, site.domain);
-    const found: Status = { org, domain: site.domain, ...running, hold, runs };
+    const found: Status = { org, domain: site.domain, ...running, hold, ...runs };
     context.output.result(documentOf(found), textOf(found, context.output.paint));
     return exitCodes.done;
   });
 }
 
-/** Status works without the store too. */
+/** Status works without either store too. */
+async function runsOf(
+  { output }: CommandContext,
+  config: Config,
+  filter: Parameters<RunRecords['listExportRuns']>[0],
+): Promise<Pick<Status, 'runs' | 'runsUnread'>> {
+  try {
+    return { runs: await withFeedbackStore(config, (store) => store.listExportRuns(filter)), runsUnread: null };
+  } catch (error) {
+    if (!(error instanceof FeedbackStoreUnavailable)) throw error;
+    output.warn(`the records of earlier runs could not be read: ${error.message}`);
+    return { runs: [], runsUnread: error.message };
+  }
+}
+
 async function holdOf(context: CommandContext, config: Config, domain: string): Promise<SiteHold | null> {
   try {
     return await (await openBundleStore(config.store.bundles)).holds.of(domain);
@@ -106,21 +123,22 @@ function documentOf({ state, runs, ...status }: Status): object {
 }
 
 /** Without the fields that only the workflow needs. */
-function shownProgress({ samples: _samples, storeId: _storeId, ...progress }: ExportProgress) {
+function shownProgress({ samples: _samples, storeId: _storeId, ignored: _ignored, ...progress }: ExportProgress) {
   return progress;
 }
 
-function textOf({ domain, workflowId, status, state, hold, runs }: Status, paint: Paint): string {
+function textOf({ domain, workflowId, status, state, hold, runs, runsUnread }: Status, paint: Paint): string {
   const lines = [`${paint.bold(domain)}: ${status === 'RUNNING' ? paint.yellow('running') : 'nothing runs'}`];
   if (state !== null) lines.push(indent(factLines(stateFacts(state, workflowId))));
   if (hold !== null) lines.push(indent(holdText(hold)));
-  if (runs.length === 0) lines.push(`no export of ${domain} has ended yet`);
+  if (runsUnread !== null) lines.push(`latest run: ${status?.toLowerCase() ?? 'none that Temporal knows of'}`);
+  else if (runs.length === 0) lines.push(`no export of ${domain} has ended yet`);
   else lines.push('', runsTable(runs));
   return lines.join('\n');
 }
 
 function stateFacts(
-  { phase, progress, nextPoll, download, version, approval, parameters }: ExportState,
+  { phase, progress, nextPoll, download, version, approval, parameters, ignored }: ExportState,
   workflowId: string,
 ): [string, string][] {
   const facts: [string, string][] = [
@@ -148,6 +166,7 @@ function stateFacts(
     facts.push(['approval', `waits until ${timeText(new Date(approval.expiresAt).toISOString())} UTC`]);
     facts.push(['changes', changesText(approval.changes)]);
   }
+  facts.push(...ignoredFacts(ignored));
   return facts;
 }
 

@@ -23,7 +23,11 @@ export default async function listVersions(context: CommandContext, name: string
     sizeText(bytes),
     jobId,
   ]);
-  const table = tableLines(['', 'version', 'published (UTC)', 'pages', 'archive', 'job'], rows);
+  const table = tableLines(
+    ['', 'version', 'published (UTC)', 'pages', 'archive', 'job'],
+    rows,
+    context.output.surface.columns,
+  );
   const lines = [rows.length === 0 ? `nothing published of ${domain} yet` : table];
   for (const { name: target } of current === null ? [] : site.rollout) {
     const reached = await store.rolledOut(domain, target);

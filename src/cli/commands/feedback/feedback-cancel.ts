@@ -1,16 +1,24 @@
 import { syncHandle } from '../../../client/syncs.ts';
 import type { ReadingKind } from '../../../model/sync/pass-kind.ts';
+import { cancelSyncs } from '../../bulk/bulk-syncs.ts';
+import { isBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findProject } from '../../input/find-configured.ts';
 import { requireRunning } from '../../temporal/running-workflow.ts';
 import { withTemporal } from '../../temporal/session.ts';
+import { projectTitle } from '../../terminal/text.ts';
 
 export default async function cancelPass(
   context: CommandContext,
-  name: string,
-  { pass }: { pass: ReadingKind },
+  name: string | undefined,
+  flags: BulkFlags & { pass?: ReadingKind },
 ): Promise<ExitCode> {
+  if (isBulk(name, flags, 'project')) return cancelSyncs(context, flags);
+  const { pass } = flags;
+  if (pass === undefined) throw usageFailure('say which pass to cancel: --pass <kind>');
   const config = await loadContextConfig(context);
   const { org, project } = findProject(config, name);
   return withTemporal(config, async ({ client }) => {
@@ -18,7 +26,10 @@ export default async function cancelPass(
     const { runId } = await requireRunning(handle, `${pass} of ${project.id}`);
     await handle.cancel();
     const document = { workflowId: handle.workflowId, runId, org, project: project.id, pass, cancelRequested: true };
-    context.output.result(document, `cancelling the ${pass} of ${project.id}`);
+    context.output.result(
+      document,
+      `cancelling the ${pass} of ${projectTitle({ project: project.id, name: project.name })}`,
+    );
     return exitCodes.done;
   });
 }

@@ -1,6 +1,6 @@
 import type { PassQuestion, PlannedPass } from '../../../feedback/pass/plan-pass.ts';
 import type { PlannedSlice } from '../../../model/sync/slice.ts';
-import type { Paint } from '../../terminal/output.ts';
+import type { Surface } from '../../terminal/output.ts';
 import { factLines, indent, tableLines, timeText } from '../../terminal/text.ts';
 
 /** What `feedback sync --plan` prints as JSON. */
@@ -11,7 +11,7 @@ export function planDocument({ org, project, pass }: PassQuestion, planned: Plan
 }
 
 /** What `feedback sync --plan` prints for people. */
-export function planText({ project, pass }: PassQuestion, planned: PlannedPass, paint: Paint): string {
+export function planText({ project, pass }: PassQuestion, planned: PlannedPass, { paint, columns }: Surface): string {
   const { bounds, reason, slices, expectedRequests, mostRequests } = planned;
   const facts: [string, string][] = [
     ['reads', reason],
@@ -19,10 +19,10 @@ export function planText({ project, pass }: PassQuestion, planned: PlannedPass, 
     ['requests', expectedRequests === null ? 'unknown: nothing has been read yet' : `${expectedRequests}`],
   ];
   if (mostRequests !== null) facts.push(['at most', `${mostRequests}, including the ranges that look for changes`]);
-  return `${paint.bold(`${pass} of ${project}`)}, nothing has been asked yet\n${indent(factLines(facts))}\n${indent(table(slices))}`;
+  return `${paint.bold(`${pass} of ${project}`)}, nothing has been asked yet\n${indent(factLines(facts))}\n${indent(table(slices, columns - 2))}`;
 }
 
-function table(slices: readonly PlannedSlice[]): string {
+function table(slices: readonly PlannedSlice[], columns: number): string {
   return tableLines(
     ['slice', 'from (UTC)', 'to (UTC)', 'only', 'requests'],
     slices.map(({ stage, dateFrom, dateTo, source, statuses, expectedPages }) => [
@@ -32,5 +32,6 @@ function table(slices: readonly PlannedSlice[]): string {
       [source, statuses?.join(', ')].filter((part) => part).join(' ') || '-',
       expectedPages === null ? '?' : String(expectedPages),
     ]),
+    columns,
   );
 }

@@ -7,9 +7,10 @@ import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findProjects } from '../../input/find-configured.ts';
+import { type FoundProject, findProjects } from '../../input/find-configured.ts';
 import { stdoutName, writeOut } from '../../terminal/write-out.ts';
 import { recordFilter } from './record-filter.ts';
+import { folderSummary, isFolderName, writeReportFolder } from './report-folder.ts';
 
 interface ReportFlags {
   out: string;
@@ -18,9 +19,7 @@ interface ReportFlags {
   comments: number;
 }
 
-interface ReportedProject {
-  org: string;
-  project: string;
+interface ReportedProject extends FoundProject {
   entries: number;
   /** Those shown. */
   comments: number;
@@ -39,6 +38,7 @@ export default async function writeReport(
   const bounds = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const config = await loadContextConfig(context);
   const names = findProjects(config, name);
+  const intoFolder = name === undefined && !toStdout && (await isFolderName(context, flags.out));
   return withFeedbackStore(config, async (store) => {
     const madeAt = new Date();
     const reported: ReportedProject[] = [];
@@ -46,6 +46,13 @@ export default async function writeReport(
     const comments = config.privacy.comments === 'keep' ? flags.comments : 0;
     const query = { ...bounds, comments, now: madeAt };
     const projects = readProjects(store, names, query, reported);
+    if (intoFolder) {
+      const { pages, bytes } = await writeReportFolder(context, flags.out, { madeAt, bounds }, projects);
+      const shown = pages.map(({ figures, readUpTo: _readUpTo, ...page }) => ({ ...page, entries: figures.entries }));
+      const document = { out: flags.out, bytes, from: from ?? null, to: to ?? null, projects: shown };
+      output.result(document, folderSummary(flags.out, pages, bytes));
+      return exitCodes.done;
+    }
     const text = reportPage({ madeAt, bounds, names }, projects);
     const bytes = await writeOut(context, flags.out, text);
     if (bytes === null) return exitCodes.done;
@@ -59,16 +66,17 @@ export default async function writeReport(
 
 async function* readProjects(
   store: EntryStore & FigureStore,
-  names: readonly { org: string; project: string }[],
+  names: readonly FoundProject[],
   query: { from?: string; to?: string; comments: number; now: Date },
   reported: ReportedProject[],
 ): AsyncGenerator<ReportProject> {
-  for (const { org, project } of names) {
+  for (const named of names) {
+    const { org, project } = named;
     const readUpTo = await store.watermark(org, project);
     const figures = await store.reportFigures({ org, project, ...query });
     const { entries, recent, undatedLeftOut } = figures;
-    reported.push({ org, project, entries, comments: recent.length, undatedLeftOut });
-    yield { org, project, readUpTo, figures };
+    reported.push({ ...named, entries, comments: recent.length, undatedLeftOut });
+    yield { ...named, readUpTo, figures };
   }
 }
 

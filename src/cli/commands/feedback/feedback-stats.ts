@@ -5,14 +5,12 @@ import { counted, countText } from '../../../model/quantities.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findProjects } from '../../input/find-configured.ts';
+import { type FoundProject, findProjects } from '../../input/find-configured.ts';
 import type { Output } from '../../terminal/output.ts';
-import { indent, printable, tableLines, utcText } from '../../terminal/text.ts';
+import { indent, printable, projectTitle, tableLines, utcText } from '../../terminal/text.ts';
 import { lastMonths } from './last-months.ts';
 
-interface ProjectStats extends Omit<FeedbackStats, 'helpful' | 'helpfulMonths'> {
-  org: string;
-  project: string;
+interface ProjectStats extends Omit<FeedbackStats, 'helpful' | 'helpfulMonths'>, FoundProject {
   /** `rate` between 0 and 1; null without any vote. */
   helpful: { yes: number; no: number; rate: number | null };
   /** The same for each of the months shown. */
@@ -31,11 +29,12 @@ export default async function showStats(context: CommandContext, name?: string):
   const wanted = findProjects(config, name);
   const projects = await withFeedbackStore(config, (store) =>
     Promise.all(
-      wanted.map(async ({ org, project }): Promise<ProjectStats> => {
+      wanted.map(async (asked): Promise<ProjectStats> => {
+        const { org, project } = asked;
         const found = await store.stats(org, project);
         const watermark = await store.watermark(org, project);
         const [last] = await store.listPasses({ org, project, limit: 1 });
-        return { org, project, ...shown(found, new Date()), watermark, lastSync: last ? syncOf(last) : null };
+        return { ...asked, ...shown(found, new Date()), watermark, lastSync: last ? syncOf(last) : null };
       }),
     ),
   );
@@ -44,7 +43,7 @@ export default async function showStats(context: CommandContext, name?: string):
   return exitCodes.done;
 }
 
-function shown(found: FeedbackStats, now: Date): Omit<ProjectStats, 'org' | 'project' | 'watermark' | 'lastSync'> {
+function shown(found: FeedbackStats, now: Date): Omit<ProjectStats, keyof FoundProject | 'watermark' | 'lastSync'> {
   const entriesOf = new Map(found.months.map(({ name, entries }) => [name, entries]));
   const votesOf = new Map(found.helpfulMonths.map((month) => [month.name, month]));
   const names = lastMonths(now, shownMonths);
@@ -69,14 +68,13 @@ function withRate<Votes extends { yes: number; no: number }>(votes: Votes): Vote
 
 function textOf(stats: ProjectStats, output: Output): string {
   const { paint } = output;
-  const { org, project, entries, tombstones, rejects, sources, statuses, helpful, helpfulMonths, months, paths } =
-    stats;
+  const { org, entries, tombstones, rejects, sources, statuses, helpful, helpfulMonths, months, paths } = stats;
   const stored = [
     counted(entries, 'entry', 'entries'),
     `${countText(rejects)} not understood`,
     `${countText(tombstones)} deleted`,
   ].join(', ');
-  const lines = [`${paint.bold(project)} (${org}): ${stored}`, indent(syncText(stats))];
+  const lines = [`${paint.bold(projectTitle(stats))} (${org}): ${stored}`, indent(syncText(stats))];
   if (entries === 0) return lines.join('\n');
   lines.push('', indent(countTable('source', sources, output)), '', indent(countTable('status', statuses, output)));
   const { yes, no, rate } = helpful;
@@ -106,7 +104,7 @@ function datesText({ otherMonths, undated }: ProjectStats): string {
 }
 
 /** A line for each count, with a bar relative to the greatest. */
-function countTable(title: string, counts: readonly Count[], { draws, paint }: Output): string {
+function countTable(title: string, counts: readonly Count[], { draws, paint, surface }: Output): string {
   const greatest = Math.max(1, ...counts.map(({ entries }) => entries));
   const sum = Math.max(1, total(counts));
   return tableLines(
@@ -117,11 +115,12 @@ function countTable(title: string, counts: readonly Count[], { draws, paint }: O
       countText(entries),
       percentText(entries / sum),
     ]),
+    surface.columns - 2,
   );
 }
 
 /** How many found their page helpful, month by month. */
-function rateTable(months: ProjectStats['helpfulMonths'], { draws, paint }: Output): string {
+function rateTable(months: ProjectStats['helpfulMonths'], { draws, paint, surface }: Output): string {
   return tableLines(
     ['month', ...(draws ? [''] : []), 'helpful', 'votes'],
     months.map(({ name, yes, no, rate }) => [
@@ -130,11 +129,12 @@ function rateTable(months: ProjectStats['helpfulMonths'], { draws, paint }: Outp
       rate === null ? '-' : percentText(rate),
       countText(yes + no),
     ]),
+    surface.columns - 2,
   );
 }
 
 /** The bars show votes against, relative to the page with the most. */
-function pathsTable(paths: FeedbackStats['paths'], { draws, paint }: Output): string {
+function pathsTable(paths: FeedbackStats['paths'], { draws, paint, surface }: Output): string {
   const greatest = Math.max(1, ...paths.map(({ unhelpful }) => unhelpful));
   return tableLines(
     ['pages that did not help', ...(draws ? [''] : []), 'not helpful', 'helpful'],
@@ -144,6 +144,7 @@ function pathsTable(paths: FeedbackStats['paths'], { draws, paint }: Output): st
       countText(unhelpful),
       countText(helpful),
     ]),
+    surface.columns - 2,
   );
 }
 

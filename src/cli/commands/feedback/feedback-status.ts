@@ -1,3 +1,5 @@
+import { inBatches } from '../../../client/in-batches.ts';
+import { callsAtOnce } from '../../../client/owned-schedules.ts';
 import { syncHandle, syncState } from '../../../client/syncs.ts';
 import type { PrivacyConfig } from '../../../config/config.ts';
 import type { EntryStore } from '../../../feedback/entry-store.ts';
@@ -9,12 +11,12 @@ import type { SyncState } from '../../../model/sync/sync.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
-import { findProjects } from '../../input/find-configured.ts';
+import { type FoundProject, findProjects } from '../../input/find-configured.ts';
 import { describeWorkflow } from '../../temporal/running-workflow.ts';
 import { type Session, withTemporal } from '../../temporal/session.ts';
 import { answerOrNull } from '../../temporal/worker-watch.ts';
-import type { Paint } from '../../terminal/output.ts';
-import { indent, isoTime, tableLines, timeText, utcText } from '../../terminal/text.ts';
+import type { Paint, Surface } from '../../terminal/output.ts';
+import { indent, isoTime, printable, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
 import { forecastDocument } from '../budget/budget-view.ts';
 import { privacyText } from '../config/privacy-text.ts';
 import { syncStep } from './sync-step.ts';
@@ -29,9 +31,7 @@ interface RunningPass {
   state: SyncState | null;
 }
 
-interface ProjectStatus {
-  org: string;
-  project: string;
+interface ProjectStatus extends FoundProject {
   entries: number;
   rejects: number;
   tombstones: number;
@@ -52,7 +52,7 @@ export default async function showFeedbackStatus(context: CommandContext, name?:
   const config = await loadContextConfig(context);
   const wanted = findProjects(config, name);
   const statuses = await withTemporal(config, (session) =>
-    withFeedbackStore(config, (store) => Promise.all(wanted.map((ids) => readStatus(session, store, ids)))),
+    withFeedbackStore(config, (store) => inBatches(wanted, callsAtOnce, (found) => readStatus(session, store, found))),
   );
   if (statuses.some(({ running }) => running.some(({ state }) => state === null))) {
     context.output.warn(
@@ -60,7 +60,11 @@ export default async function showFeedbackStatus(context: CommandContext, name?:
     );
   }
   const { contacts, comments, retentionMs } = config.privacy;
-  const text = statuses.map((project) => textOf(project, config.privacy, context.output.paint)).join('\n\n');
+  const { surface } = context.output;
+  const text =
+    statuses.length > 1
+      ? statusTable(statuses, surface)
+      : statuses.map((project) => textOf(project, config.privacy, surface)).join('');
   context.output.result(
     { privacy: { contacts, comments, retentionMs }, projects: statuses.map(documentOf) },
     text === '' ? 'no projects are configured' : text,
@@ -71,12 +75,12 @@ export default async function showFeedbackStatus(context: CommandContext, name?:
 async function readStatus(
   session: Session,
   store: PassStore & EntryStore & PrivacyStore,
-  ids: { org: string; project: string },
+  found: FoundProject,
 ): Promise<ProjectStatus> {
-  const { org, project } = ids;
-  const running = await Promise.all(readingKinds.map((pass) => readRunning(session, { ...ids, pass })));
+  const { org, project } = found;
+  const running = await Promise.all(readingKinds.map((pass) => readRunning(session, { org, project, pass })));
   return {
-    ...ids,
+    ...found,
     ...(await store.countEntries(org, project)),
     watermark: await store.watermark(org, project),
     verifiedUpTo: await store.verifiedUpTo(org, project),
@@ -84,7 +88,7 @@ async function readStatus(
     everSwept: await store.everSwept(org, project),
     personalSince: await store.personalSince(project),
     running: running.filter((pass) => pass !== null),
-    passes: await store.listPasses({ ...ids, limit: shownPasses }),
+    passes: await store.listPasses({ org, project, limit: shownPasses }),
   };
 }
 
@@ -114,7 +118,30 @@ function documentOf({ running, passes: ended, ...project }: ProjectStatus): obje
   };
 }
 
-function textOf(project: ProjectStatus, privacy: PrivacyConfig, paint: Paint): string {
+/** A line for each project: what is stored, what runs, how the last pass ended. */
+function statusTable(statuses: readonly ProjectStatus[], { paint, columns }: Surface): string {
+  return tableLines(
+    ['project', 'organization', 'entries', 'complete as of (UTC)', 'now', 'last pass', 'started (UTC)', 'why'],
+    statuses.map(({ running, passes: [last], ...project }) => [
+      projectTitle(project),
+      project.org,
+      countText(project.entries),
+      timeText(project.verifiedUpTo),
+      running.map(({ pass, state }) => (state === null ? pass : `${pass}, ${state.phase}`)).join('; ') || 'idle',
+      last === undefined ? 'none yet' : outcomeText(last, paint),
+      timeText(last?.startedAt ?? null),
+      printable(last?.error ?? '', 80),
+    ]),
+    columns,
+  );
+}
+
+function outcomeText({ pass, outcome }: PassRow, paint: Paint): string {
+  const text = `${pass} ${outcome}`;
+  return outcome === 'failed' ? paint.red(text) : text;
+}
+
+function textOf(project: ProjectStatus, privacy: PrivacyConfig, { paint, columns }: Surface): string {
   const { org, entries, rejects, tombstones, watermark, verifiedUpTo, running, passes: last } = project;
   const stored = [
     counted(entries, 'entry', 'entries'),
@@ -123,14 +150,14 @@ function textOf(project: ProjectStatus, privacy: PrivacyConfig, paint: Paint): s
     watermark === null ? 'never read to the end' : `read up to ${utcText(watermark)}`,
     verifiedUpTo === null ? '' : `complete as of ${utcText(verifiedUpTo)}`,
   ].filter((part) => part !== '');
-  const lines = [`${paint.bold(project.project)} (${org}): ${stored.join(', ')}`];
+  const lines = [`${paint.bold(projectTitle(project))} (${org}): ${stored.join(', ')}`];
   const personal = privacyText(privacy);
   if (personal !== null) lines.push(indent(`personal data: ${personal}${sinceText(project)}`));
   for (const { pass, state } of running) {
     const step = state === null ? paint.yellow('running') : syncStep(state, Date.now(), paint).text;
     lines.push(indent(`${pass}: ${step}`));
   }
-  if (last.length > 0) lines.push(indent(passesTable(last)));
+  if (last.length > 0) lines.push(indent(passesTable(last, columns - 2)));
   return lines.join('\n');
 }
 
@@ -138,7 +165,7 @@ function sinceText({ personalSince }: ProjectStatus): string {
   return personalSince === null ? '; none stored' : `; oldest stored ${utcText(personalSince)}`;
 }
 
-function passesTable(rows: readonly PassRow[]): string {
+function passesTable(rows: readonly PassRow[], columns: number): string {
   return tableLines(
     ['started (UTC)', 'pass', 'outcome', 'pages', 'seen', 'new', 'changed', 'deleted', 'rejected', 'why'],
     rows.map(({ startedAt, pass, outcome, pages, entries, error }) => [
@@ -148,5 +175,6 @@ function passesTable(rows: readonly PassRow[]): string {
       ...[pages, entries.seen, entries.inserted, entries.updated, entries.tombstoned, entries.rejected].map(countText),
       error ?? '',
     ]),
+    columns,
   );
 }

@@ -1,12 +1,16 @@
 import { startSync, syncHandle, syncState } from '../../../client/syncs.ts';
+import { handoverFor } from '../../../client/temporal-connection.ts';
 import type { Config } from '../../../config/config.ts';
 import type { EntryStore } from '../../../feedback/entry-store.ts';
 import { planPass } from '../../../feedback/pass/plan-pass.ts';
 import type { PassKind } from '../../../model/sync/pass-kind.ts';
 import type { SyncInput, SyncState } from '../../../model/sync/sync.ts';
+import { startSyncs } from '../../bulk/bulk-syncs.ts';
+import { isBulk, refuseInBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { dateRange } from '../../input/date-range.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findProject } from '../../input/find-configured.ts';
@@ -16,36 +20,47 @@ import { describeWorkflow } from '../../temporal/running-workflow.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import { waitShowing } from '../../temporal/waiting.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
+import { projectTitle } from '../../terminal/text.ts';
 import { planDocument, planText } from './feedback-plan.ts';
 import { syncStep } from './sync-step.ts';
 import { syncResultText } from './sync-text.ts';
 
-interface SyncFlags extends WaitFlags {
+interface SyncFlags extends WaitFlags, BulkFlags {
   pass?: PassKind;
   from?: string;
   to?: string;
   plan?: boolean;
 }
 
-export default async function syncFeedback(context: CommandContext, name: string, flags: SyncFlags): Promise<ExitCode> {
+export default async function syncFeedback(
+  context: CommandContext,
+  name: string | undefined,
+  flags: SyncFlags,
+): Promise<ExitCode> {
+  if (isBulk(name, flags, 'project')) {
+    refuseInBulk({ '--wait': flags.wait, '--timeout': flags.timeout, '--plan': flags.plan });
+    return startSyncs(context, flags, dateRange(flags), defaultPass);
+  }
   dateRange(flags);
   if (flags.plan && flags.wait) throw usageFailure('--plan starts nothing, so there is nothing to --wait for');
   const timeoutMs = waitTimeout(flags);
   const config = await loadContextConfig(context);
   const { org, project } = findProject(config, name);
+  const title = projectTitle({ project: project.id, name: project.name });
   if (flags.plan) return plan(context, config, { org, project: project.id }, flags);
   const { output } = context;
   return withTemporal(config, async (session) => {
     const { client } = session;
     const pass = flags.pass ?? (await withFeedbackStore(config, (store) => defaultPass(store, org, project.id)));
-    const input: SyncInput = { org, project: project.id, pass, class: 'on-demand', ...dateRange(flags) };
+    const handover = handoverFor(config.temporal);
+    const input: SyncInput = { org, project: project.id, pass, class: 'on-demand', ...dateRange(flags), handover };
     const before = await describeWorkflow(syncHandle(client, input));
     const joined = before?.status.name === 'RUNNING';
     const refusal = await refusedKey(client, { org, joined, read: () => syncState(client, input), refusedOf });
     const interrupt = flags.wait ? onInterrupt() : undefined;
     const handle = await startSync(client, config.temporal.taskQueue, input);
     const { workflowId } = handle;
-    if (joined) output.note(`joined the ${pass} of ${project.id} that is already running, with its own dates`);
+    if (joined) output.note(`joined the ${pass} of ${title} that is already running, with its own dates`);
     const follow = `docferry feedback status ${name}`;
     if (!flags.wait) {
       const document = { workflowId, runId: handle.firstExecutionRunId, org, project: project.id, pass, joined };
@@ -55,7 +70,7 @@ export default async function syncFeedback(context: CommandContext, name: string
     const cancel = `docferry feedback cancel ${name} --pass ${pass}`;
     const result = await waitShowing(output, session, {
       handle,
-      label: `${pass} of ${project.id}`,
+      label: `${pass} of ${title}`,
       readState: () => syncState(client, input),
       stepOf: (state) => syncStep(state, Date.now(), output.paintNotes),
       troubleOf: (state) => refusal(state, cancel),
@@ -84,7 +99,7 @@ async function plan(
     const pass = flags.pass ?? (await defaultPass(store, org, project));
     const question = { org, project, pass, ...dateRange(flags) };
     const planned = await planPass(store, question);
-    output.result(planDocument(question, planned), planText(question, planned, output.paint));
+    output.result(planDocument(question, planned), planText(question, planned, output.surface));
     return exitCodes.done;
   });
 }

@@ -2,9 +2,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
 import { readingKinds } from '../../../model/sync/pass-kind.ts';
 import type { CallHandler } from '../../call-handler.ts';
+import { addBulkFlags } from '../../input/bulk-flags.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
 
-const project = 'id of a configured project, or org/project';
+const project = 'id or name of a configured project, or org/project';
 
 /** Every comment is in the page, so that it can be filtered: more would make it slow to open. */
 const mostComments = 5_000;
@@ -14,7 +15,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
   const sync = feedback
     .command('sync')
     .description("Read a project's feedback into the store, within the organization's budget")
-    .argument('<project>', project)
+    .argument('[project]', project)
     .addOption(
       new Option('--pass <kind>', 'what to read; default: incremental, or sweep when never swept').choices([
         'incremental',
@@ -25,18 +26,20 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .option('--from <date>', 'only entries from this ISO 8601 date or date-time on')
     .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
     .option('--plan', 'only show what would be read and how many requests that takes; nothing is asked or started');
-  addWaitFlags(sync).action(call(() => import('./feedback-sync.ts')));
+  addBulkFlags(addWaitFlags(sync), 'projects').action(call(() => import('./feedback-sync.ts')));
   feedback
     .command('status')
     .description('Show what is stored of the projects, what runs, and how the last passes ended')
     .argument('[project]', `${project}; default: all`)
     .action(call(() => import('./feedback-status.ts')));
-  feedback
-    .command('cancel')
-    .description('Cancel a running pass of a project; what it has read stays')
-    .argument('<project>', project)
-    .addOption(new Option('--pass <kind>', 'which pass').choices(readingKinds).makeOptionMandatory())
-    .action(call(() => import('./feedback-cancel.ts')));
+  addBulkFlags(
+    feedback
+      .command('cancel')
+      .description('Cancel a running pass of a project; what it has read stays')
+      .argument('[project]', project)
+      .addOption(new Option('--pass <kind>', 'which pass; of many projects all by default').choices(readingKinds)),
+    'projects',
+  ).action(call(() => import('./feedback-cancel.ts')));
   withDates(
     feedback
       .command('export')
@@ -63,8 +66,11 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
   withDates(
     feedback
       .command('report')
-      .description('Write stored feedback as one HTML page with charts and recent comments, without contacts')
+      .description(
+        'Write stored feedback as one HTML page with charts and recent comments, without contacts; for all projects into a folder: a page each, and one that ranks them',
+      )
       .argument('[project]', `${project}; default: all`),
+    'file to write, replaced once complete; - for stdout; without a project also a folder, named with / at its end or there already',
   )
     .addOption(
       new Option(
@@ -89,9 +95,9 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .action(call(() => import('./feedback-erase.ts')));
 }
 
-function withDates(command: Command): Command {
+function withDates(command: Command, out = 'file to write, replaced once complete; - for stdout'): Command {
   return command
-    .requiredOption('--out <file>', 'file to write, replaced once complete; - for stdout')
+    .requiredOption('--out <file>', out)
     .option('--from <date>', 'only entries created from this ISO 8601 date or date-time on')
     .option('--to <date>', 'only entries created before this ISO 8601 date or date-time');
 }

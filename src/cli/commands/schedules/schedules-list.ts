@@ -1,25 +1,36 @@
 import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../client/schedule-views.ts';
+import { handoverFor } from '../../../client/temporal-connection.ts';
 import { targetName } from '../../../model/schedule/schedule-target.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import type { Output } from '../../terminal/output.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
 
-export default async function listSchedules(context: CommandContext): Promise<ExitCode> {
+/** Each one listed costs some ten calls to Temporal. */
+const schedulesPerPage = 100;
+
+export default async function listSchedules(context: CommandContext, { page }: { page?: number }): Promise<ExitCode> {
+  if (page === 0) throw usageFailure('--page counts from 1');
+  const part = page === undefined ? undefined : { page, size: schedulesPerPage };
   const config = await loadContextConfig(context);
   const { output } = context;
   const views = await withTemporal(config, ({ client }) =>
-    scheduleViews(client, config.temporal.taskQueue, config.organizations),
+    scheduleViews(client, config.temporal.taskQueue, config.organizations, handoverFor(config.temporal), part),
   );
   warnOfDifferences(output, views);
-  const { schedules, missing, unread } = views;
+  const { schedules, missing, unread, total } = views;
   const document = {
     schedules: schedules.map(({ target, ...schedule }) => ({ name: targetName(target), target, ...schedule })),
     missing,
     unread: unread.map(({ id, target }) => ({ id, name: targetName(target), target })),
+    total,
   };
-  output.result(document, textOf(views));
+  output.result(document, textOf(views, output.surface.columns));
+  if (page !== undefined) {
+    output.note(`page ${page} of ${Math.max(1, Math.ceil(total / schedulesPerPage))}: ${total} schedules in all`);
+  }
   return exitCodes.done;
 }
 
@@ -37,7 +48,7 @@ function warnOfDifferences(output: Output, { schedules, missing, unread }: Sched
   }
 }
 
-function textOf({ schedules, unread }: ScheduleViews): string {
+function textOf({ schedules, unread }: ScheduleViews, columns: number): string {
   if (schedules.length + unread.length === 0) return 'there are no schedules';
   return tableLines(
     ['schedule', 'when', 'state', 'next (UTC)', 'last (UTC)', 'outcome', 'detail'],
@@ -45,6 +56,7 @@ function textOf({ schedules, unread }: ScheduleViews): string {
       ...schedules.map(rowOf),
       ...unread.map(({ target }) => [targetName(target), '?', 'Temporal did not answer', '?', '?', '?', '']),
     ],
+    columns,
   );
 }
 
@@ -61,9 +73,10 @@ function rowOf(schedule: ScheduleView): string[] {
   ];
 }
 
-function stateOf({ paused, note, running, configured, drift }: ScheduleView): string {
+function stateOf({ paused, note, running, last, configured, drift }: ScheduleView): string {
+  const isRunning = running.length > 0 || last[0]?.status === 'RUNNING';
   const states = [
-    running.length > 0 ? 'running' : '',
+    isRunning ? 'running' : '',
     paused ? `paused${note === '' ? '' : `: ${note}`}` : '',
     configured ? '' : 'not configured',
     drift ? 'changed by hand' : '',

@@ -50,6 +50,7 @@ describe('budget plan', () => {
       /with the proposed intervals: 6\d(\.\d)? of 80 requests on average, \d+ in the fullest hour/,
     );
     expect(stdout).toMatch(/a new entry then reaches the store after .* on average; today after /);
+    expect(stdout.split('\n')[1]).toMatch(/^the hour does not suffice/);
     for (const secret of ['dk_admin', '/docs/start']) expect(stdout).not.toContain(secret);
 
     // What it says to write is taken by the configuration, and then nothing more is proposed.

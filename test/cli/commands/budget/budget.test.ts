@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../../../tools/scene.ts';
 
@@ -41,6 +42,22 @@ describe('budget', () => {
       pausedUntil: expect.stringMatching(/Z$/),
     });
     expect((await budget('resume', org)).document).toMatchObject({ pausedBy: null, available: 40 });
+  });
+
+  it('is shown for all organizations when none is named', async () => {
+    scene = await setScene({ budget: '{ requests: 50, window: 1h }' });
+    await scene.startWorker();
+    const { org } = scene;
+    const config = parse(await readFile(scene.configFile, 'utf8'));
+    const other = { ...config.organizations[0], id: `${org}-2`, projects: [], sites: [] };
+    config.organizations.unshift({ ...other, id: `${org}-10` }, other);
+    await writeFile(scene.configFile, stringify(config));
+    expect((await budget('show')).document).toMatchObject({
+      organizations: [org, `${org}-2`, `${org}-10`].map((id) => ({ org: id, limit: 50, used: 0 })),
+    });
+    expect((await budget('show', `${org}-2`)).document).toMatchObject({ org: `${org}-2` });
+    const { stdout } = await docferry(['budget', 'show', '--config', scene.configFile]);
+    expect(stdout).toMatch(/^organization +used +free .*\n.* 0 of 50 in 1 h +50 /);
   });
 
   it('is moved to the task queue of the configuration (B7)', async () => {

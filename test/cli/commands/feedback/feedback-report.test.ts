@@ -60,6 +60,47 @@ describe('feedback report', () => {
     expect(page).toContain('No pass has completed yet.');
   });
 
+  it('writes a folder for all projects: a page each, and one that ranks them by how surely they do not help', async () => {
+    const cwd = await folderWithConfig({
+      organizations:
+        '  - { id: acme, apiKey: k, projects: [{ id: index }, { id: prj_2, name: "Hand <book>" }, { id: prj_10 }] }\n',
+    });
+    const store = await openSqliteFeedbackStore(join(cwd, 'data/feedback.db'));
+    const votes = (yes: number, no: number) =>
+      Array.from({ length: yes + no }, (_, n) => entry(`${n}`, { source: 'contextual', path: '/a', helpful: n < yes }));
+    await wholePass(store, 'p', votes(0, 1), { project: 'index' });
+    await wholePass(store, 'q', votes(5, 15), { project: 'prj_2' });
+    await store.close();
+    const { exitCode, document } = await docferryJson(['feedback', 'report', '--out', 'site/'], { cwd });
+    expect({ exitCode, document }).toMatchObject({
+      exitCode: 0,
+      document: {
+        out: 'site/',
+        projects: [
+          { project: 'prj_2', name: 'Hand <book>', page: 'projects/prj_2.html', entries: 20 },
+          { project: 'index', page: 'projects/index.html', entries: 1 },
+          { project: 'prj_10', page: 'projects/prj_10.html', entries: 0 },
+        ],
+      },
+    });
+    const index = await readFile(join(cwd, 'site/index.html'), 'utf8');
+    const links = [...index.matchAll(/<a href="([^"]*)"><bdi>([^<]*)<\/bdi>/g)].map(([, page, name]) => [page, name]);
+    expect(links).toEqual([
+      ['projects/prj_2.html', 'Hand &lt;book&gt;'],
+      ['projects/index.html', 'index'],
+      ['projects/prj_10.html', 'prj_10'],
+    ]);
+    const page = await readFile(join(cwd, 'site/projects/prj_2.html'), 'utf8');
+    expect(page).toContain('<a href="../index.html">All projects</a>');
+    expect((await stat(join(cwd, 'site'))).mode & 0o077).toBe(0);
+    const again = await docferry(['feedback', 'report', '--out', 'site'], { cwd });
+    expect(again).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^site\/index\.html: 3 projects with a page each, /),
+    });
+    expect((await docferry(['feedback', 'report', 'prj_2', '--out', 'site'], { cwd })).exitCode).toBe(2);
+  });
+
   it('filters by date, and counts undated entries left out', async () => {
     const cwd = await scene();
     const bounds = ['--from', '2026-11-01', '--to', '2026-11-02T01:00:00+01:00'];

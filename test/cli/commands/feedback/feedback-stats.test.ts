@@ -22,6 +22,34 @@ async function scene(): Promise<string> {
   return cwd;
 }
 
+describe('the name of a project', () => {
+  const organizations = `  - { id: acme, apiKey: k, projects: [{ id: prj_10, name: API }, { id: prj_2, name: Handbook }] }
+  - { id: beta, apiKey: k, projects: [{ id: prj_b, name: API }] }
+`;
+
+  it('finds it, and is shown beside the id', async () => {
+    const cwd = await folderWithConfig({ organizations });
+    const { document } = await docferryJson(['feedback', 'stats', 'Handbook'], { cwd });
+    expect(document).toMatchObject({ projects: [{ org: 'acme', project: 'prj_2', name: 'Handbook' }] });
+    const { stdout } = await docferry(['feedback', 'stats'], { cwd });
+    expect(stdout.match(/prj_\w+ “.*?” \(\w+\)/g)).toEqual([
+      'prj_2 “Handbook” (acme)',
+      'prj_10 “API” (acme)',
+      'prj_b “API” (beta)',
+    ]);
+  });
+
+  it('may belong to several organizations; then it needs the organization too', async () => {
+    const cwd = await folderWithConfig({ organizations });
+    const { exitCode, document } = await docferryJson(['feedback', 'stats', 'API'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(document).toMatchObject({ error: { hint: 'they are: acme/prj_10, beta/prj_b' } });
+    const named = await docferryJson(['feedback', 'stats', 'beta/API'], { cwd });
+    expect(named.document).toMatchObject({ projects: [{ project: 'prj_b' }] });
+    expect((await docferry(['feedback', 'stats', 'Nothing'], { cwd })).exitCode).toBe(4);
+  });
+});
+
 describe('feedback stats', () => {
   it('is one JSON document of numbers', async () => {
     const cwd = await scene();

@@ -53,9 +53,7 @@ const siteRules = z.strictObject({
 
 export type SiteRulesInput = z.output<typeof siteRules>;
 
-/** A site to export (contracts.md `sites`). */
-export const siteSchema = z.strictObject({
-  domain: domain().describe('Bare host name of the site: no scheme, no port, no path.'),
+const siteFields = {
   schedule: scheduleSchema.optional().describe('When to export the site. Absent: only on demand.'),
   job: z
     .strictObject({
@@ -107,5 +105,29 @@ export const siteSchema = z.strictObject({
   approvalTimeout: duration({ min: '1s', max: '31d' })
     .optional()
     .describe('How long `approval: manual` waits; then the version counts as rejected. Absent: `7d`.'),
-  rollout: z.array(rollout, 'expected a list of targets').default([]).describe('Where a published version goes.'),
-});
+  rollout: z
+    .array(rollout, 'expected a list of targets')
+    .default([])
+    .describe("Where a published version goes; `{domain}` in a path stands for the site's domain."),
+};
+
+const oneDomain = domain().describe('Bare host name of the site: no scheme, no port, no path. This or `domains`.');
+
+/** A site to export (contracts.md `sites`). */
+export const siteSchema = z.strictObject({ domain: oneDomain, ...siteFields });
+
+/** An entry of `sites` as it is written: for one site or for several. */
+export const siteEntrySchema = z
+  .strictObject({
+    domain: oneDomain.optional(),
+    domains: z
+      .array(domain(), 'expected a list of host names')
+      .min(1, 'expected at least one host name')
+      .optional()
+      .describe('Several sites with the same settings; `{domain}` keeps the folders of their targets apart.'),
+    ...siteFields,
+  })
+  .meta({ oneOf: [{ required: ['domain'] }, { required: ['domains'] }] });
+
+/** What `defaults.sites` may hold. */
+export const siteDefaultsSchema = z.strictObject(siteFields);

@@ -1,10 +1,14 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import type { ExportState } from '../model/export/site-export.ts';
 import type { Transfer } from '../model/export/transfer.ts';
 
-/** Progress of an export's download by its latest heartbeat, at most a few seconds old; null when unknown. */
-export async function downloadNow(client: Client, handle: WorkflowHandle): Promise<Transfer | null> {
+/** Phase and progress of a bundle by the latest heartbeat, at most a few seconds old; empty when nothing is known. */
+export async function bundleNow(
+  client: Client,
+  handle: WorkflowHandle,
+): Promise<Partial<Pick<ExportState, 'phase' | 'download'>>> {
   const { raw } = await handle.describe();
   for (const { activityType, heartbeatDetails, lastHeartbeatTime } of raw.pendingActivities ?? []) {
     if (activityType?.name !== 'fetchBundle') continue;
@@ -15,14 +19,16 @@ export async function downloadNow(client: Client, handle: WorkflowHandle): Promi
     );
     return readDetails(details, optionalTsToMs(lastHeartbeatTime) ?? Date.now());
   }
-  return null;
+  return {};
 }
 
 /** Another version of the activity may have written the details, so they are checked. */
-function readDetails(details: unknown, at: number): Transfer | null {
-  if (typeof details !== 'object' || details === null) return null;
-  const { offset, total, bytesPerSecond }: Record<string, unknown> = { ...details };
+function readDetails(details: unknown, at: number): { phase?: 'verifying'; download?: Transfer } {
+  if (typeof details !== 'object' || details === null) return {};
+  const { phase, offset, total, bytesPerSecond }: Record<string, unknown> = { ...details };
+  if (phase === 'verifying') return { phase };
   const known = (value: unknown) => (typeof value === 'number' && value > 0 ? value : null);
   const bytes = known(offset);
-  return bytes === null ? null : { offset: bytes, total: known(total), bytesPerSecond: known(bytesPerSecond), at };
+  if (bytes === null) return {};
+  return { download: { offset: bytes, total: known(total), bytesPerSecond: known(bytesPerSecond), at } };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { parsePostgresAddress } from '../postgres-address.ts';
 import { address, duration, text, wholeNumber } from './field-schemas.ts';
-import { parsePostgresAddress } from './postgres-address.ts';
 
 const bundles = z
   .strictObject({

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
-import { parseDuration } from './durations.ts';
-import { parseSize } from './sizes.ts';
+import { parseDuration } from '../durations.ts';
+import { parseSize } from '../sizes.ts';
 
 /** The part of `isHostName` that editors can check. */
 const hostNamePattern = '^[a-z0-9-]{1,63}([.][a-z0-9-]{1,63})*$';
@@ -57,6 +57,15 @@ export function id(what: string) {
     .string(message)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, message)
     .meta({ title: what.replace(/^an? /, '') });
+}
+
+/** A name for people. It may not look like `org/project`, and nothing invisible may be in it. */
+export function name() {
+  const message = 'expected a name of up to 100 characters, without "/" and control characters';
+  return z
+    .string(message)
+    .regex(/^(?! )[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}/]{1,100}(?<! )$/u, message)
+    .meta({ title: 'text', pattern: '^[^/]{1,100}$' });
 }
 
 /** Bare host name in lower case: no scheme, port, path or trailing dot (service-interface.md appendix). */

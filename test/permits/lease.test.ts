@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { instant, Lease, LeaseOver } from '../../src/activities/lease-in-use.ts';
+import { instant, Lease, LeaseOver } from '../../src/permits/lease.ts';
 
 /** The budget's clock, far from this machine's. */
 const t0 = 5_000_000;
@@ -27,7 +27,7 @@ function lease(): Lease {
   return new Lease(granted, askedAt, instant());
 }
 
-describe('a lease on the worker', () => {
+describe('a lease in use', () => {
   it('lets every permit be used once, none before its moment', () => {
     const current = lease();
     current.take();
@@ -56,9 +56,9 @@ describe('a lease on the worker', () => {
 
   it('reports answered requests at the latest moment they can have arrived, unanswered ones D after their check', () => {
     const current = lease();
-    current.take();
+    const first = current.take();
     vi.advanceTimersByTime(50);
-    current.answered();
+    first.answered();
     current.take();
     expect(current.settlement()).toEqual({ leaseId: 'l1', arrived: [t0 + 450, t0 + 450 + 30_000], accepted: true });
     expect(current.settlement({ throttled: { retryAfterMs: 7 } })).toMatchObject({ throttled: { retryAfterMs: 7 } });
@@ -66,22 +66,32 @@ describe('a lease on the worker', () => {
 
   it('says whether the service accepted anything: a refusal alone says nothing good of the key', () => {
     const current = lease();
-    current.take();
-    current.answered('refused');
+    current.take().answered('refused');
     expect(current.settlement({ unauthorized: true })).toMatchObject({ accepted: false, unauthorized: true });
   });
 
   it('reports an unanswered request D after it was written, if the process was stopped since the check', () => {
     const current = lease();
-    current.take();
+    const request = current.take();
     vi.advanceTimersByTime(60_000);
-    current.written();
+    request.written();
     expect(current.settlement().arrived).toEqual([t0 + 400 + 60_000 + 30_000]);
   });
 
-  it('reports nothing used when nothing was sent', () => {
+  it('keeps requests under way at the same time apart, and reports the refused one last', () => {
     const current = lease();
-    current.answered();
+    const [first, second] = [current.take(), current.take()];
+    vi.advanceTimersByTime(50);
+    first.answered('refused');
+    vi.advanceTimersByTime(50);
+    second.answered();
+    expect(current.settlement()).toMatchObject({ arrived: [t0 + 500, t0 + 450], accepted: true });
+  });
+
+  it('lets nothing be sent once it is settled: the budget may have granted its permits to others', () => {
+    const current = lease();
     expect(current.settlement().arrived).toEqual([]);
+    expect(current.untilNext()).toBe(Number.POSITIVE_INFINITY);
+    expect(() => current.take()).toThrow(LeaseOver);
   });
 });

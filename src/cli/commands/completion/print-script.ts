@@ -1,0 +1,40 @@
+import type { CommandContext } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { Shell } from './shells.ts';
+
+/*
+ * The scripts know nothing of the commands: they ask `docferry complete`, so that they need not be renewed. Each line of
+ * its answer is a word, a tab and what it means. Without an answer the shell completes names of files.
+ */
+const scripts: Record<Shell, string> = {
+  bash: `_docferry() {
+  local IFS=$'\\n'
+  COMPREPLY=($(docferry complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
+}
+complete -o default -F _docferry docferry`,
+  zsh: `#compdef docferry
+_docferry() {
+  local -a found
+  found=("\${(@f)$(docferry complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  found=("\${(@)found:#}")
+  if (( \${#found} == 0 )); then
+    _files
+  else
+    found=("\${(@)found//:/\\\\:}")
+    found=("\${(@)found/$'\\t'/:}")
+    _describe 'docferry' found
+  fi
+}
+compdef _docferry docferry`,
+  fish: `function __docferry_complete
+    set -l words (commandline --tokens-expanded --cut-at-cursor) "$(commandline --current-token)"
+    docferry complete -- $words[2..] 2>/dev/null
+end
+complete --command docferry --no-files --arguments '(__docferry_complete)'
+complete --command docferry --condition 'test -z "$(__docferry_complete)"' --force-files`,
+};
+
+export default async function printScript({ output }: CommandContext, shell: Shell): Promise<ExitCode> {
+  output.result({ shell, script: scripts[shell] }, scripts[shell]);
+  return exitCodes.done;
+}

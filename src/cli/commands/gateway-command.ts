@@ -1,0 +1,33 @@
+import { type CommandContext, loadContextConfig } from '../context.ts';
+import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
+import { startGatewayPart } from '../processes/gateway-part.ts';
+import { withParts } from '../processes/running-parts.ts';
+import { warnOfOpenGateway } from '../processes/up-warnings.ts';
+
+interface GatewayFlags {
+  port: number;
+  host: string;
+  /** Milliseconds. */
+  patience?: number;
+}
+
+const usualPatienceMs = 30_000;
+
+export default async function runGateway(
+  context: CommandContext,
+  { port, host, patience = usualPatienceMs }: GatewayFlags,
+): Promise<ExitCode> {
+  const { output } = context;
+  return withParts(output, async (parts, interrupted) => {
+    const config = await loadContextConfig(context, 'gateway');
+    warnOfOpenGateway(output, host);
+    const level = output.quiet ? 'warn' : 'info';
+    const { url, part } = await startGatewayPart(config, { host, port, patienceMs: patience }, level);
+    parts.add(part);
+    const clients = config.gateway.clients.map(({ name }) => name);
+    output.result({ ready: true, url, clients }, `forwarding for ${clients.join(', ')} at ${url}\ngateway: ready`);
+    await parts.untilAborted(interrupted);
+    output.note('stopping: answers that are coming may end, requests that wait are refused');
+    return exitCodes.done;
+  });
+}

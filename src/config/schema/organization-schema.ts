@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { webhookEventTypes } from '../../model/webhook-event.ts';
+import { duration, id, name, text, wholeNumber } from './field-schemas.ts';
+import { scheduleSchema } from './schedule-schema.ts';
+
+const budget = z.strictObject({
+  requests: wholeNumber(1, 1_000_000)
+    .default(100)
+    .describe('Analytics requests the service allows the organization in a window.'),
+  window: duration({ min: '100ms', max: '31d' }).prefault('1h').describe('Length of the sliding window.'),
+  reserve: z
+    .union([z.literal('auto'), wholeNumber(0, 1_000_000)], 'expected a whole number from 0, or auto')
+    .default(0)
+    .describe(
+      'Requests of each window that are always left to other clients. What they are seen to use is left to them in any ' +
+        'case; with `auto`, only that.',
+    ),
+  arrival: duration({ min: '1s', max: '10m' })
+    .prefault('30s')
+    .describe(
+      'The longest a request can take to arrive after the last check; a request without an answer counts until then.',
+    ),
+  spare: z
+    .literal('verify', 'expected verify')
+    .optional()
+    .describe(
+      'Use of spare requests, which would expire unused: `verify` re-reads what was verified least recently. Absent: none.',
+    ),
+});
+
+const passes = {
+  incremental: scheduleSchema.optional().describe('When to read new entries. Absent: only on demand.'),
+  review: scheduleSchema.optional().describe('When to look for changes of status.'),
+  sweep: scheduleSchema.optional().describe('When to read everything again. Absent: only on demand.'),
+};
+
+const project = z.strictObject({
+  id: id('a project id').describe("Identifier of the project in the service's addresses."),
+  name: name()
+    .optional()
+    .describe('A name for people, shown beside the id; commands accept it. Unique within the organization.'),
+  ...passes,
+});
+
+/** What `defaults.projects` may hold. */
+export const projectDefaultsSchema = z.strictObject(passes);
+
+const webhook = z.strictObject({
+  name: id('a name').default('default').describe('Name in workflows and in the UI, unique within the organization.'),
+  url: text('an https:// address')
+    .meta({ title: 'text' })
+    .describe('Address that is sent a POST; counts as a secret, so that it may hold a token from the environment.'),
+  secret: text(`\${NAME} of an environment variable`)
+    .meta({ title: 'text' })
+    .describe('Key of the signature: `whsec_` and at least 24 random bytes in base64.'),
+  events: z
+    .array(z.enum(webhookEventTypes, `expected ${webhookEventTypes.join(' or ')}`), 'expected a list of events')
+    .min(1, 'expected at least one event')
+    .optional()
+    .describe('Events to send. Absent: all.'),
+});
+
+const shared = {
+  budget: budget.prefault({}).describe('Requests an hour, shared by all projects of the organization.'),
+  webhooks: z
+    .array(webhook, 'expected a list of webhooks')
+    .default([])
+    .describe('Receivers of messages about finished passes and exports; see webhooks.md.'),
+};
+
+/** What `defaults.organizations` may hold. */
+export const organizationDefaultsSchema = z.strictObject(shared);
+
+/** An organization with such sites (contracts.md `organizations`). */
+export function organizationSchema<Site extends z.ZodType>(site: Site) {
+  return z
+    .strictObject({
+      id: id('an organization id').describe('A name of your choice; part of workflow ids, so do not change it later.'),
+      apiKey: text(`\${NAME} of an environment variable`)
+        .meta({ title: 'text' })
+        .optional()
+        .describe('Admin API key, best by reference to an environment variable. This or `apiKeyFile` is required.'),
+      apiKeyFile: text('the path of a file')
+        .optional()
+        .describe('File that holds the admin API key, read again when it changes.'),
+      ...shared,
+      projects: z
+        .array(project, 'expected a list of projects')
+        .default([])
+        .describe('Projects whose feedback is read.'),
+      sites: z.array(site, 'expected a list of sites').default([]).describe('Sites that are exported.'),
+    })
+    .refine(
+      ({ apiKey, apiKeyFile }) => (apiKey === undefined) !== (apiKeyFile === undefined),
+      'expected either apiKey or apiKeyFile',
+    )
+    .meta({ oneOf: [{ required: ['apiKey'] }, { required: ['apiKeyFile'] }] });
+}

@@ -1,0 +1,135 @@
+import type { temporal } from '@temporalio/proto';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BudgetClient, budgetView } from '../../src/client/budget.ts';
+import { exportState, startExport } from '../../src/client/exports.ts';
+import { startSync, syncState } from '../../src/client/syncs.ts';
+import type { WindowSettings } from '../../src/model/budget/permits.ts';
+import { budgetWorkflowId, exportWorkflowId } from '../../src/model/workflow-ids.ts';
+import { endOf } from '../tools/temporal/end-of.ts';
+import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { withWorker } from '../tools/temporal/workflow-run.ts';
+
+/*
+ * Payloads that no reader understands, as other programs, other SDKs or a wrong codec send them: the SDK's client makes
+ * none, so they go to the server directly.
+ */
+
+type Payload = temporal.api.common.v1.IPayload;
+
+let env: TestWorkflowEnvironment;
+beforeAll(async () => {
+  env = await devServerEnvironment();
+});
+afterAll(async () => {
+  await env?.teardown();
+});
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const payload = (encoding: string, data: string): Payload => ({
+  metadata: { encoding: bytes(encoding) },
+  data: bytes(data),
+});
+const sound = payload('json/plain', '{}');
+const undecodable: Payload[] = [
+  payload('json/plain', '{"leaseId": "q'),
+  payload('json/plain', ''),
+  payload('binary/encrypted', 'x'),
+  payload('json/protobuf', '{}'),
+  payload('binary/null', 'not null'),
+  { metadata: {}, data: bytes('{}') },
+  { data: bytes('{}') },
+];
+
+async function signal(workflowId: string, signalName: string, payloads: Payload[]): Promise<void> {
+  const { namespace = 'default' } = env;
+  const execution = { workflowId };
+  await env.client.workflowService.signalWorkflowExecution({
+    namespace,
+    workflowExecution: execution,
+    signalName,
+    input: { payloads },
+  });
+}
+
+/** What the workflow, or the server, says of a query with this input. */
+async function query(workflowId: string, payloads: Payload[]): Promise<unknown> {
+  const { namespace = 'default' } = env;
+  const asked = { queryType: 'state', queryArgs: { payloads } };
+  return env.client.workflowService.queryWorkflow({ namespace, execution: { workflowId }, query: asked });
+}
+
+/** Why the update was refused, or null. */
+async function update(workflowId: string, name: string, payloads: Payload[]): Promise<string | null> {
+  const { namespace = 'default' } = env;
+  const { outcome } = await env.client.workflowService.updateWorkflowExecution({
+    namespace,
+    workflowExecution: { workflowId },
+    waitPolicy: { lifecycleStage: 3 },
+    request: { meta: { updateId: crypto.randomUUID() }, input: { name, args: { payloads } } },
+  });
+  return outcome?.failure?.message ?? null;
+}
+
+async function failedTasks(workflowId: string): Promise<number> {
+  const { events } = await env.client.workflow.getHandle(workflowId).fetchHistory();
+  return (events ?? []).filter((event) => event.workflowTaskFailedEventAttributes).length;
+}
+
+const settings: WindowSettings = { requests: 20, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 };
+const org = `odd-${process.pid}`;
+
+describe('messages that cannot be decoded (X5)', () => {
+  it('harm no budget: signals are ignored and counted, updates refused, queries answered', async () => {
+    await withWorker(env, {}, async ({ taskQueue }) => {
+      const client = new BudgetClient(env.client, taskQueue, new Map([[org, settings]]));
+      const workflowId = budgetWorkflowId(org);
+      await client.configure(org);
+      for (const odd of undecodable) {
+        await signal(workflowId, 'reportLease', [odd]);
+        await signal(workflowId, 'reportLease', [sound, odd]);
+        await signal(workflowId, 'retryKey', [odd]);
+        await signal(workflowId, 'noSuchSignal', [odd]);
+        expect(await update(workflowId, 'configureBudget', [odd])).toMatch(/^(the input|requests): expected /);
+        await expect(query(workflowId, [odd])).resolves.toBeTruthy();
+      }
+      // `binary/null` is understood as no input, which a signal without input has.
+      const ignoredSignals = 3 * undecodable.length - 1;
+      expect(await budgetView(env.client, org)).toMatchObject({ limit: 20, used: 0, ignored: ignoredSignals });
+      expect(await failedTasks(workflowId)).toBe(0);
+      await env.client.workflow.getHandle(workflowId).terminate();
+    });
+  });
+
+  it('harm no export and no pass', async () => {
+    // Without activities they stay where they begin.
+    await withWorker(env, {}, async ({ taskQueue }) => {
+      const domain = 'docs.acme.example';
+      await startExport(env.client, taskQueue, { org, domain, parameters: {} }, 'refuse');
+      const pass = { org, project: 'prj_1', pass: 'sweep', class: 'sweep' } as const;
+      const sync = await startSync(env.client, taskQueue, pass);
+      const workflowId = exportWorkflowId(org, domain);
+      for (const odd of undecodable) {
+        for (const name of ['phase', 'download', 'retryKey']) await signal(workflowId, name, [odd]);
+        expect(await update(workflowId, 'approve', [odd])).toBeTruthy();
+        expect(await update(workflowId, 'pollNow', [odd])).toBeTruthy();
+        await expect(query(workflowId, [odd])).resolves.toBeTruthy();
+        await signal(sync.workflowId, 'permitsFreed', [odd]);
+        await expect(query(sync.workflowId, [odd])).resolves.toBeTruthy();
+      }
+      expect(await exportState(env.client, org, domain)).toMatchObject({
+        phase: 'starting',
+        ignored: 3 * undecodable.length - 1,
+      });
+      expect(await syncState(env.client, pass)).toMatchObject({ phase: 'starting', ignored: undecodable.length - 1 });
+      for (const id of [workflowId, sync.workflowId]) {
+        const { details } = await endOf(env.client.workflow.getHandle(id));
+        expect(details).toMatch(/\| ignored \| \d+ signals that made no sense \|/);
+      }
+      expect(await failedTasks(workflowId)).toBe(0);
+      expect(await failedTasks(sync.workflowId)).toBe(0);
+      await env.client.workflow.getHandle(workflowId).terminate();
+      await sync.terminate();
+    });
+  });
+});
