@@ -77,7 +77,12 @@ async function start(stage: FleetStage, load: Load, program: Program, size: Flee
     const domains = listed.flatMap((organization) => organization.domains);
     await inBatches(domains, startsAtOnce, async (domain) => {
       if (program === 'docferry') {
-        return startExport(client, taskQueue, { org: exportOrg, domain, parameters: {} }, 'refuse');
+        return startExport(
+          client,
+          taskQueue,
+          { org: exportOrg, domain, parameters: {}, handover: size.handover },
+          'refuse',
+        );
       }
       return client.workflow.start<typeof bareExport>('bareExport', {
         taskQueue,
@@ -89,7 +94,8 @@ async function start(stage: FleetStage, load: Load, program: Program, size: Flee
   }
   const projects = listed.flatMap(({ id: org, projects: ids }) => ids.map((project) => ({ org, project })));
   await inBatches(projects, startsAtOnce, async (place) => {
-    if (program === 'docferry') return startSync(client, taskQueue, { ...place, pass: 'sweep', class: 'sweep' });
+    if (program === 'docferry')
+      return startSync(client, taskQueue, { ...place, pass: 'sweep', class: 'sweep', handover: size.handover });
     return client.workflow.start<typeof bareSync>('bareSync', {
       taskQueue,
       workflowId: `bare:${place.project}`,

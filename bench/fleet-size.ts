@@ -1,3 +1,5 @@
+import type { Handover } from '../src/model/temporal-settings.ts';
+
 /** How much is asked for at once. */
 export interface FleetSize {
   sites: number;
@@ -6,6 +8,8 @@ export interface FleetSize {
   /** Feedback entries of each project. */
   entries: number;
   jobSeconds: number;
+  /** `temporal.handover` of docferry's workers. */
+  handover: Handover;
 }
 
 /** The organization that has the sites. */

@@ -100,7 +100,7 @@ export class FleetStage {
 
   async stop(): Promise<void> {
     await this.client.connection.close();
-    await Promise.all([...this.#workers, this.#sandbox].map((process) => process.kill('SIGKILL')));
+    await Promise.all([...this.#workers, this.#sandbox].map((process) => process.kill('SIGTERM')));
     await this.#server.stop();
     // A killed program may still be letting go of its files.
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
@@ -148,7 +148,7 @@ function urlIn({ stdout }: DocferryProcess): string {
 /** JSON is YAML. */
 function configuration(size: FleetSize, address: string, serviceUrl: string): string {
   return JSON.stringify({
-    temporal: { address },
+    temporal: { address, handover: size.handover },
     service: { baseUrl: serviceUrl, allowInsecure: true, linkHosts: ['127.0.0.1'] },
     organizations: fleetOrganizations(size).map(({ id, projects, domains }) => ({
       id,

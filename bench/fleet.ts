@@ -22,6 +22,7 @@ const { values } = parseArgs({
     projects: { type: 'string', default: '200' },
     organizations: { type: 'string', default: '20' },
     entries: { type: 'string', default: '1000' },
+    handover: { type: 'string', default: 'steady' },
     'job-seconds': { type: 'string', default: '20' },
     'one-worker': { type: 'boolean', default: false },
     out: { type: 'string', default: 'bench/results/fleet.md' },
@@ -33,6 +34,7 @@ const size: FleetSize = {
   projects: Number(values.projects),
   organizations: Number(values.organizations),
   entries: Number(values.entries),
+  handover: values.handover === 'quick' ? 'quick' : 'steady',
   jobSeconds: Number(values['job-seconds']),
 };
 const loads: readonly Load[] = ['exports', 'syncs'];

@@ -26,6 +26,8 @@ export interface SceneOrganization {
 
 /** The budget of each organization, in force at the service too. */
 export const budget = { requests: 40, windowMs: 20_000 };
+/** For servers that other machines reach, whose answers may take their time. */
+export const handover = 'steady';
 export const storePrefix = 'cluster';
 const apiKeyOf = (org: string) => `dk_admin_sandbox_${org}_planted_key`;
 
@@ -185,7 +187,7 @@ ${projects.map((project) => `      - { id: ${project} }`).join('\n')}
     sites:
 ${domains.map((domain) => `      - ${siteLine(domain, place === 0 ? join(folder, 'released', domain) : null)}`).join('\n')}`,
   );
-  return `temporal: { address: "${temporal.address}", namespace: docferry }
+  return `temporal: { address: "${temporal.address}", namespace: docferry, handover: ${handover} }
 service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
 organizations:
 ${listed.join('\n')}

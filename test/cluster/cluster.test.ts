@@ -8,7 +8,7 @@ import type { ReadingKind } from '../../src/model/sync/pass-kind.ts';
 import { postgresBinaries } from '../tools/servers/postgres-binaries.ts';
 import { s3ServerProgram } from '../tools/servers/s3-server.ts';
 import { temporalClusterTool } from '../tools/servers/temporal-cluster-tool.ts';
-import { type ClusterPrograms, ClusterScene, organizations } from './cluster-scene.ts';
+import { type ClusterPrograms, ClusterScene, handover, organizations } from './cluster-scene.ts';
 import { disturb } from './disturbances.ts';
 import { checkPromises } from './promises-kept.ts';
 import { markdownTable } from './table.ts';
@@ -52,7 +52,7 @@ async function exportEverySite(): Promise<number> {
   const { client, taskQueue } = scene;
   const starts = organizations.flatMap(({ id: org, domains }) =>
     domains.map(async (domain) => {
-      const input = { org, domain, parameters: {} };
+      const input = { org, domain, parameters: {}, handover };
       const first = await startExport(client, taskQueue, input, 'join');
       expect(first.joined).toBe(false);
       const second = await startExport(client, taskQueue, input, 'join');
@@ -64,7 +64,9 @@ async function exportEverySite(): Promise<number> {
 
 async function readEveryProject(passes: readonly ReadingKind[]): Promise<void> {
   const inputs = organizations.flatMap(({ id: org, projects }) =>
-    projects.flatMap((project) => passes.map((pass) => ({ org, project, pass, class: 'incremental' as const }))),
+    projects.flatMap((project) =>
+      passes.map((pass) => ({ org, project, pass, class: 'incremental' as const, handover })),
+    ),
   );
   await Promise.all(inputs.map((input) => startSync(scene.client, scene.taskQueue, input)));
 }
