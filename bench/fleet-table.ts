@@ -4,21 +4,39 @@ import { machineFacts } from './machine-facts.ts';
 
 const megabyte = 2 ** 20;
 
-/** The page of one or both loads; the first run of each is docferry's on one worker, which the ratios are about. */
-export function fleetReport(command: string, size: FleetSize, runs: readonly FleetRun[]): string {
-  const lines = [
-    '# Fleet: everything at once',
-    '',
-    `Made by \`${command}\` on ${new Date().toISOString().slice(0, 10)}; ${machineFacts()}. Dev server, sandbox and`,
-    'workers are processes of their own on these cores. *bare* is a workflow that asks the service for the same, an',
-    'activity each, and does nothing else. Times are from the first start to the last end by the server. The figures to',
-    'reach are in bench/README.md.',
-  ];
+/** A part of the page for each load that was measured, by its title. */
+export function fleetParts(command: string, size: FleetSize, runs: readonly FleetRun[]): Map<string, string> {
+  const parts = new Map<string, string>();
   for (const load of ['exports', 'syncs'] as const) {
     const ofLoad = runs.filter((run) => run.load === load);
-    if (ofLoad.length > 0) lines.push('', `## ${titleOf(load, size)}`, '', ...tableOf(ofLoad));
+    if (ofLoad.length === 0) continue;
+    const made = `\`${command}\`, ${new Date().toISOString().slice(0, 10)}; ${machineFacts()}.`;
+    parts.set(titleOf(load, size), [made, '', ...tableOf(ofLoad)].join('\n'));
   }
-  return `${lines.join('\n')}\n`;
+  return parts;
+}
+
+export function fleetPage(parts: ReadonlyMap<string, string>): string {
+  return [
+    '# Fleet: everything at once',
+    '',
+    'Dev server, sandbox and workers are processes of their own on the same cores. *bare* is a workflow that asks the',
+    'service for the same, an activity each, and does nothing else. Times are from the first start to the last end by the',
+    'server. The figures to reach are in bench/README.md.',
+    ...[...parts].flatMap(([title, text]) => ['', `## ${title}`, '', text]),
+    '',
+  ].join('\n');
+}
+
+/** The parts of a page. */
+export function partsOf(page: string): Map<string, string> {
+  const parts = page.split(/^## /m).slice(1);
+  return new Map(
+    parts.map((part) => {
+      const [title = '', ...lines] = part.split('\n');
+      return [title, lines.join('\n').trim()];
+    }),
+  );
 }
 
 function titleOf(load: Load, { sites, projects, organizations, entries, jobSeconds }: FleetSize): string {

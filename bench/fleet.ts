@@ -1,15 +1,16 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type FleetRun, type Load, runFleet } from './fleet-run.ts';
 import type { FleetSize } from './fleet-size.ts';
 import type { Program } from './fleet-stage.ts';
-import { fleetReport } from './fleet-table.ts';
+import { fleetPage, fleetParts, partsOf } from './fleet-table.ts';
 import type { Track } from './track.ts';
 
 /*
  * The row "fleet" of bench/README.md: npm run bench:fleet [-- --only exports --sites 200 --projects 40 --one-worker]
- * Writes bench/results/fleet.md. Needs Linux and ten minutes on two cores that have nothing else to do.
+ * Writes bench/results/fleet.md, where parts with another title stay as they are. Needs Linux and a quarter of an hour on
+ * two cores that have nothing else to do.
  */
 
 const args = process.argv.slice(2);
@@ -58,14 +59,21 @@ for (const load of loads.filter((name) => values.only.includes(name))) {
   for (const program of programs.filter((name) => values.program.includes(name))) await measure(load, program, 1);
   if (!values['one-worker'] && values.program.includes('docferry')) await measure(load, 'docferry', 2);
 }
-process.stdout.write(fleetReport(command, size, runs));
+process.stdout.write(await save());
 
 async function measure(load: Load, program: Program, workers: number): Promise<void> {
   process.stderr.write(`${load}: ${program}, ${workers} of its workers …\n`);
   const run = await runFleet(load, program, { workers, size, track });
   process.stderr.write(`  ${run.histories.seconds.toFixed(0)} s\n`);
   runs.push(run);
-  // What is measured so far: a run takes long, and the last part may fail.
+  await save();
+}
+
+/** Writes what is measured so far: a run takes long, and the last part may fail. */
+async function save(): Promise<string> {
+  const earlier = partsOf(await readFile(values.out, 'utf8').catch(() => ''));
+  const page = fleetPage(new Map([...earlier, ...fleetParts(command, size, runs)]));
   await mkdir(dirname(values.out), { recursive: true });
-  await writeFile(values.out, fleetReport(command, size, runs));
+  await writeFile(values.out, page);
+  return page;
 }
