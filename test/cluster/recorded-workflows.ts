@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { Worker } from '@temporalio/worker';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { plantedMarkers } from '../../sandbox/index.ts';
 
 type History = Parameters<typeof historyToJSON>[0];
@@ -49,6 +49,7 @@ export function secretsIn(texts: readonly string[], secrets: readonly string[]):
 
 /** Workflows whose history the built code does not repeat, with the reason. */
 export async function replayFailures(recorded: readonly Recorded[]): Promise<string[]> {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
   const workflowBundle = { codePath: resolve('dist/workflow-bundle.js') };
   const histories = recorded.map(({ workflowId, history }) => ({ workflowId, history }));
   const failures: string[] = [];
