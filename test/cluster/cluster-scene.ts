@@ -5,6 +5,7 @@ import type { Client } from '@temporalio/client';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
 import { connectClient } from '../../src/client/temporal-connection.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import type { Handover } from '../../src/model/temporal-settings.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 import { createDatabase, type PostgresDatabase } from '../tools/servers/postgres-database.ts';
 import { type PostgresServer, startPostgres } from '../tools/servers/postgres-server.ts';
@@ -27,7 +28,7 @@ export interface SceneOrganization {
 /** The budget of each organization, in force at the service too. */
 export const budget = { requests: 40, windowMs: 20_000 };
 /** For servers that other machines reach, whose answers may take their time. */
-export const handover = 'steady';
+export const handover: Handover = 'steady';
 export const storePrefix = 'cluster';
 const apiKeyOf = (org: string) => `dk_admin_sandbox_${org}_planted_key`;
 
