@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Client } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import type { SandboxOptions } from '../sandbox/index.ts';
-import { connectClient, type TemporalSettings } from '../src/client/temporal-connection.ts';
+import type { TemporalSettings } from '../src/client/temporal-connection.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { devServerTool, resolveBinary } from '../src/embedded/binaries.ts';
 import { type DevServer, startDevServer } from '../src/embedded/dev-server.ts';
@@ -62,7 +62,8 @@ export class FleetStage {
     await writeFile(join(folder, 'docferry.yaml'), configuration(options, server.address, urlIn(sandbox)));
     const file = join(folder, 'docferry.yaml');
     const { temporal } = loadConfig({ file, env: {}, cwd: folder, secrets: 'required' });
-    const client = await connectClient(temporal);
+    // Without the command line's limits of time: a thousand starts at once wait for their turn.
+    const client = new Client({ connection: await Connection.connect({ address: temporal.address }) });
     const taskQueue = options.program === 'bare' ? 'bare' : temporal.taskQueue;
     const stage = new FleetStage(folder, server, sandbox, { client, taskQueue });
     await stage.#startWorkers(options, temporal);
