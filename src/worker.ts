@@ -106,6 +106,7 @@ async function createWorkers(
     organizations: organizationsOf(config),
     feedback: stores.feedback,
     runs: stores.feedback,
+    deeds: stores.feedback,
     bundles: stores.bundles,
     keepVersions: config.store.keep,
     permits,

@@ -104,6 +104,7 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
 
 const ourTables: Record<keyof FeedbackDatabase | typeof migrationTable, true> = {
   [migrationTable]: true,
+  audit: true,
   erasures: true,
   export_runs: true,
   feedback: true,

@@ -34,6 +34,7 @@ import {
 } from '../model/budget/sliding-window.ts';
 import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
 import { viewOf } from '../model/budget/window-view.ts';
+import type { DeedAction } from '../model/deed.ts';
 import { Misshapen } from '../model/message-readers.ts';
 import { handoverIn, nextTaskTimeout } from '../model/temporal-settings.ts';
 import {
@@ -47,7 +48,8 @@ import {
   reportLeaseSignal,
   retryKeySignal,
 } from './definitions.ts';
-import { noInput, onQuery, onSignal, onUpdate, refusal } from './handle-messages.ts';
+import { noInput, onDeed, onQuery, onSignal, onUpdate, refusal, type Sent } from './handle-messages.ts';
+import { keepDeed } from './record-deed.ts';
 
 /**
  * Messages a run takes before it continues as new. The server refuses more than 2,000 updates per run; well before that,
@@ -64,13 +66,14 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   // What an older version carried may lack what a newer one added.
   let window: WindowState = { ...windowAfter(settings, earlierGrantAt, Date.now()), ...carried };
   let messages = 0;
-  const wakes: Promise<void>[] = [];
+  /** What is on its way to other workflows. */
+  const sending: Promise<void>[] = [];
 
   /** Takes over the window, and wakes waiters that can come earlier than told. */
   const settle = (next: WindowState) => {
     const { state, holders } = bringWaitersForward(next, Date.now());
     window = state;
-    wakes.push(...holders.map(wake));
+    sending.push(...holders.map(wake));
   };
   /** Renders the details once an activation, however many messages it brings: a replay must be quick. */
   const keepDetails = async () => {
@@ -91,6 +94,9 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   };
   const requireOwn = (installation: string | undefined) => {
     if (isForeign(window, installation, Date.now())) throw refusal(foreignText);
+  };
+  const keep = (sent: Sent, action: DeedAction, asked: object | null) => {
+    sending.push(keepDeed({ ...sent, action, org, subject: null, detail: JSON.stringify(asked ?? {}) }));
   };
   const endOf = ({ forMs }: ForAWhile) => (forMs === null ? null : Date.now() + forMs);
 
@@ -114,8 +120,9 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     check: ({ installation }) => requireOwn(installation),
     description: 'Takes over limit, reserve and window from the configuration.',
   });
-  onUpdate(overrideBudgetUpdate, readOverride, {
-    answer: (asked) => {
+  onDeed(overrideBudgetUpdate, readOverride, {
+    answer: (asked, sent) => {
+      keep(sent, asked === null ? 'budget-reset' : 'budget-set', asked);
       if (asked === null) return answer(setOverride(window, null, Date.now()));
       const { forMs: _span, ...override } = asked;
       return answer(setOverride(window, { ...override, until: endOf(asked) }, Date.now()));
@@ -126,8 +133,11 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     },
     description: 'Overrides limit or reserve by hand; null ends that.',
   });
-  onUpdate(pauseBudgetUpdate, readPause, {
-    answer: (pause) => answer(setPause(window, pause && { until: endOf(pause) }, Date.now())),
+  onDeed(pauseBudgetUpdate, readPause, {
+    answer: (pause, sent) => {
+      keep(sent, pause === null ? 'budget-resume' : 'budget-pause', pause);
+      return answer(setPause(window, pause && { until: endOf(pause) }, Date.now()));
+    },
     description: 'Stops granting for a time or until resumed; null resumes.',
   });
   onSignal(retryKeySignal, noInput, {
@@ -160,8 +170,8 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
       });
       settle(window);
     }
-    // A wake-up sent in the same task as continue-as-new would be lost.
-    while (wakes.length > 0) await Promise.all(wakes.splice(0));
+    // What is sent in the same task as continue-as-new would be lost.
+    while (sending.length > 0) await Promise.all(sending.splice(0));
     await condition(allHandlersFinished);
     const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);
     await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)({ org, settings: window.settings, carried: window });

@@ -1,0 +1,64 @@
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  log,
+  ParentClosePolicy,
+  proxyActivities,
+  setCurrentDetails,
+  startChild,
+  uuid4,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import type { Deed } from '../model/deed.ts';
+import { factsTable } from '../model/details-text.ts';
+import { taskTimeoutFor } from '../model/temporal-settings.ts';
+import { deedWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
+import { lateRecordOptions } from './activity-options.ts';
+import { failureSummary } from './failure-summary.ts';
+import { runHandover } from './handover.ts';
+import { attributesOf } from './search-attributes.ts';
+
+const records = proxyActivities<Pick<Activities, 'recordDeed'>>(lateRecordOptions);
+
+/**
+ * Hands what a person did to the audit: a workflow of its own writes the row, so that neither the deed nor the caller's run
+ * waits for the database. Never throws, and resolves once that workflow has started: before the run ends or continues.
+ */
+export async function keepDeed(deed: Deed & { org: string }): Promise<void> {
+  const { org, subject, action, workflowId } = deed;
+  try {
+    // Even if the run is being cancelled: the deed is done. The id of an update may be too long for that of a workflow.
+    await CancellationScope.nonCancellable(() =>
+      startChild<typeof recordDeed>(workflowTypes.recordDeed, {
+        workflowId: deedWorkflowId(org, uuid4()),
+        ...taskTimeoutFor(runHandover()),
+        staticSummary: `audit: ${action} of ${subject ?? org}`,
+        typedSearchAttributes: attributesOf({ org, ...(subject !== null && { domain: subject }) }),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        cancellationType: ChildWorkflowCancellationType.ABANDON,
+        args: [deed],
+      }),
+    );
+  } catch (error) {
+    log.error('a deed could not be handed to the audit', { action, workflowId, failure: failureSummary(error) });
+  }
+}
+
+/** Writes the row of a deed, and gives up after a day. */
+export async function recordDeed(deed: Deed): Promise<void> {
+  const { action, org, subject, who, at, workflowId } = deed;
+  const show = (state: string) =>
+    setCurrentDetails(
+      `**${action}** of ${subject ?? org}\n\n${factsTable([
+        ['state', state],
+        ['by', who],
+        ['at', at],
+        ['reached', workflowId ?? '-'],
+      ])}`,
+    );
+  show('waits for the database');
+  await records.recordDeed.executeWithOptions({ ...lateRecordOptions, summary: `keep in the audit: ${action}` }, [
+    deed,
+  ]);
+  show('written');
+}
