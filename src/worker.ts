@@ -7,7 +7,8 @@ import { createActivities } from './activities/index.ts';
 import { limitMachineUse } from './bundle/machine-limits.ts';
 import { BudgetClient } from './client/budget.ts';
 import { announcePhase } from './client/exports.ts';
-import { retryKey } from './client/retry-key.ts';
+import { retryKeys } from './client/retry-key.ts';
+import { takeOverBudgets } from './client/take-over-budgets.ts';
 import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from './client/temporal-connection.ts';
 import type { Config } from './config/config.ts';
 import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
@@ -122,18 +123,21 @@ async function createWorkers(
   for (const kind of kinds) workers.push(await Worker.create({ ...common, ...workOf(kind, config, settings) }));
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
-    const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
-    for (const org of budgets.keys()) {
-      const takeOver = async () => {
-        const { configuredAt } = await permits.configure(org);
+    void takeOverBudgets({
+      orgs: [...budgets.keys()],
+      async configure(org) {
+        const { configuredAt } = await client.withDeadline(Date.now() + configuredWithinMs, () =>
+          permits.configure(org),
+        );
         if ((configuredAt ?? 0) > (budgets.get(org)?.configuredAt ?? 0)) {
           settings.log.warn({ org }, 'the budget keeps its settings: another worker has a newer configuration file');
         }
-        // This worker may have another key than the previous one.
-        await retryKey(client, org);
-      };
-      configureBudget(takeOver, org, settings.log, stopped);
-    }
+      },
+      retryKeys: (orgs) => retryKeys(client, orgs),
+      onFailure: (org, error) =>
+        settings.log.warn({ err: error, org }, 'the budget has not taken over its configuration yet'),
+      stopped: () => workers.every((worker) => worker.getState() === 'STOPPED'),
+    });
   }
   return workers;
 }
@@ -157,16 +161,8 @@ function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSe
     : { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads };
 }
 
-const configureEveryMs = 5_000;
-
-/** Until a budget has taken over its configuration, the previous one binds, so this never gives up. */
-function configureBudget(takeOver: () => Promise<void>, org: string, log: Logger, stopped: () => boolean): void {
-  takeOver().catch((error: unknown) => {
-    if (stopped()) return;
-    log.warn({ err: error, org }, 'the budget has not taken over its configuration yet');
-    setTimeout(() => configureBudget(takeOver, org, log, stopped), configureEveryMs).unref();
-  });
-}
+/** A budget that takes longer is told again. */
+const configuredWithinMs = 15_000;
 
 async function connectNatively(config: Config): Promise<NativeConnection> {
   const { connection } = connectOptions(config.temporal);
