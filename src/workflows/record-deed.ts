@@ -1,6 +1,7 @@
 import {
   CancellationScope,
   ChildWorkflowCancellationType,
+  condition,
   log,
   ParentClosePolicy,
   proxyActivities,
@@ -20,16 +21,20 @@ import { attributesOf } from './search-attributes.ts';
 
 const records = proxyActivities<Pick<Activities, 'recordDeed'>>(lateRecordOptions);
 
+/** How long a run waits at its end for a row to be written: an event that crosses its end would cost it another task. */
+const writtenWithin = '5s';
+
 /**
  * Hands what a person did to the audit: a workflow of its own writes the row, so that neither the deed nor the caller's run
- * waits for the database. Never throws, and resolves once that workflow has started: before the run ends or continues.
+ * waits for the database. Never throws. A run neither ends nor continues before it resolves, which takes a few seconds
+ * while the database is away.
  */
 export async function keepDeed(deed: Deed & { org: string }): Promise<void> {
   const { org, subject, action, workflowId } = deed;
   try {
     // Even if the run is being cancelled: the deed is done. The id of an update may be too long for that of a workflow.
-    await CancellationScope.nonCancellable(() =>
-      startChild<typeof recordDeed>(workflowTypes.recordDeed, {
+    await CancellationScope.nonCancellable(async () => {
+      const recording = await startChild<typeof recordDeed>(workflowTypes.recordDeed, {
         workflowId: deedWorkflowId(org, uuid4()),
         ...taskTimeoutFor(runHandover()),
         staticSummary: `audit: ${action} of ${subject ?? org}`,
@@ -37,8 +42,14 @@ export async function keepDeed(deed: Deed & { org: string }): Promise<void> {
         parentClosePolicy: ParentClosePolicy.ABANDON,
         cancellationType: ChildWorkflowCancellationType.ABANDON,
         args: [deed],
-      }),
-    );
+      });
+      let over = false;
+      const end = () => {
+        over = true;
+      };
+      void recording.result().then(end, end);
+      await condition(() => over, writtenWithin, { summary: 'the audit writes it down' });
+    });
   } catch (error) {
     log.error('a deed could not be handed to the audit', { action, workflowId, failure: failureSummary(error) });
   }
