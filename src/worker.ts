@@ -12,6 +12,7 @@ import { takeOverBudgets } from './client/take-over-budgets.ts';
 import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from './client/temporal-connection.ts';
 import type { Config } from './config/config.ts';
 import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
+import { installationOf } from './feedback/store-lineage.ts';
 import { lastGrantOf, tracesRead } from './model/budget/earlier-ledger.ts';
 import { bulkQueueOf, type Handover, handoverTimes } from './model/temporal-settings.ts';
 import { proxyFor } from './service/proxy.ts';
@@ -98,10 +99,10 @@ async function createWorkers(
 ): Promise<Worker[]> {
   const { taskQueue } = config.temporal;
   const handover = handoverFor(config.temporal);
-  const installation = stores.feedback.identity;
+  const installation = installationOf(stores.feedback);
   const budgets = new Map(config.organizations.map(({ id, budget }) => [id, { ...budget, installation, handover }]));
   const permits = new BudgetClient(client, taskQueue, budgets, async (org) =>
-    lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead })),
+    lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead }), stores.feedback.restoredAt),
   );
   const activities = createActivities({
     organizations: organizationsOf(config),

@@ -60,7 +60,7 @@ export interface SpareUse {
 }
 
 /** What a pass needs of the feedback store. */
-export type FeedbackRoles = PassStore & EntryStore & PrivacyStore & FigureStore & Pick<FeedbackStore, 'identity'>;
+export type FeedbackRoles = PassStore & EntryStore & PrivacyStore & FigureStore & StoreIdentity;
 
 /** Everything activities touch; made once by the worker. */
 export interface ActivityDependencies {
@@ -103,9 +103,16 @@ export function siteOf(deps: ActivityDependencies, org: string, domain: string):
   return found;
 }
 
-/** Throws unless this worker's store is the one the run began with (architecture.md). */
-export function requireStore(what: 'feedback' | 'bundle', pinned: string, own: string): void {
-  if (pinned === own) return;
+/** A store, and those it was restored or moved from. */
+type StoreIdentity = Pick<FeedbackStore, 'identity' | 'predecessors'>;
+
+/** Throws unless this worker's store is the one the run began with, or its successor (architecture.md). */
+export function requireStore(
+  what: 'feedback' | 'bundle',
+  pinned: string,
+  { identity, predecessors }: StoreIdentity,
+): void {
+  if (pinned === identity || predecessors.includes(pinned)) return;
   throw permanent(
     'StoreMismatch',
     `this worker's ${what} store is not the one this run began with: give all workers of a task queue the same store`,

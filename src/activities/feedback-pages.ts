@@ -34,6 +34,8 @@ export interface FetchPagesInput {
 }
 
 export interface FetchPagesResult {
+  /** The store read into: a successor of the pass's own takes its place. */
+  storeId?: string;
   outcome: 'more' | 'complete' | 'waiting';
   /** Totals of the pass, from the store. */
   pages: number;
@@ -53,7 +55,7 @@ export const createPageActivities = (deps: ActivityDependencies) => ({
    * budget is a normal result. A new attempt requests a new lease; that of the old one stays charged.
    */
   async fetchPages(input: FetchPagesInput): Promise<FetchPagesResult> {
-    requireStore('feedback', input.storeId, deps.feedback.identity);
+    requireStore('feedback', input.storeId, deps.feedback);
     const progress = { pages: 0 };
     return withHeartbeats(
       () => progress,
@@ -299,6 +301,7 @@ class FetchPagesRun {
     if (!this.#row) throw new Error('a result before the pass was read');
     const { pages, requests, throttled, entries } = this.#row;
     const [tries, forecast] = [this.#reader.tries, this.#forecast];
-    return { outcome, pages, requests, throttled, entries, tries, waiting, forecast };
+    const storeId = this.#deps.feedback.identity;
+    return { storeId, outcome, pages, requests, throttled, entries, tries, waiting, forecast };
   }
 }

@@ -61,7 +61,7 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
    * stay out of the history and every attempt gets a fresh one (E3). A refused archive is a normal result.
    */
   async fetchBundle(input: FetchBundleInput): Promise<FetchBundleResult> {
-    requireStore('bundle', input.storeId, deps.bundles.identity);
+    requireStore('bundle', input.storeId, deps.bundles);
     const site = siteOf(deps, input.org, input.domain);
     const details: FetchDetails = { ...earlierDetails(noFetchYet) };
     return withHeartbeats(

@@ -1,5 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type {
+  BudgetConfirmation,
   ForAWhile,
   LeaseReport,
   OverrideAsk,
@@ -8,7 +9,7 @@ import type {
   WindowSettings,
   WindowView,
 } from '../model/budget/permits.ts';
-import type { WindowState } from '../model/budget/window-state.ts';
+import type { CarriedWindow } from '../model/budget/window-state.ts';
 import type { Sender } from '../model/deed.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../model/export/export-messages.ts';
 import type { ExportPhase, ExportState } from '../model/export/site-export.ts';
@@ -32,11 +33,11 @@ export const permitsFreedSignal = defineSignal('permitsFreed');
 /** The window at `at`, by default at the budget's last event: the clock of an idle workflow stands still. */
 export const budgetStateQuery = defineQuery<WindowView, [{ at?: number }?]>('state');
 /** All that the budget remembers: what `budget move` takes along. */
-export const budgetLedgerQuery = defineQuery<WindowState>('ledger');
+export const budgetLedgerQuery = defineQuery<CarriedWindow>('ledger');
 export const askPermitsUpdate = defineUpdate<PermitAnswer, [PermitAsk]>('askPermits');
 export const reportLeaseSignal = defineSignal<[LeaseReport]>('reportLease');
-export const configureBudgetUpdate = defineUpdate<WindowView, [WindowSettings]>('configureBudget');
+export const configureBudgetUpdate = defineUpdate<BudgetConfirmation, [WindowSettings]>('configureBudget');
 /** Overrides limit or reserve by hand; null ends that. */
-export const overrideBudgetUpdate = defineUpdate<WindowView, [OverrideAsk | null, Sender?]>('overrideBudget');
+export const overrideBudgetUpdate = defineUpdate<BudgetConfirmation, [OverrideAsk | null, Sender?]>('overrideBudget');
 /** Stops granting for a time, or until resumed; null resumes. */
-export const pauseBudgetUpdate = defineUpdate<WindowView, [ForAWhile | null, Sender?]>('pauseBudget');
+export const pauseBudgetUpdate = defineUpdate<BudgetConfirmation, [ForAWhile | null, Sender?]>('pauseBudget');

@@ -8,8 +8,9 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/i
 import type { ActivityDependencies, Organization } from '../../src/activities/dependencies.ts';
 import { DirectoryBundleStore } from '../../src/bundle/store/directory/directory-store.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
+import { ask } from '../../src/model/budget/grant-lease.ts';
 import type { PermitAsk, WindowSettings, WindowView } from '../../src/model/budget/permits.ts';
-import { ask, report } from '../../src/model/budget/sliding-window.ts';
+import { report } from '../../src/model/budget/sliding-window.ts';
 import { emptyWindow } from '../../src/model/budget/window-state.ts';
 import { viewOf } from '../../src/model/budget/window-view.ts';
 import { createDocumentationService } from '../../src/service/client.ts';

@@ -89,6 +89,21 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .description('Prepare a Temporal cluster: namespace and search attributes; on Cloud, print the commands that do it')
     .option('--create-namespace', 'create the namespace if it does not exist')
     .action(call(() => import('./setup.ts')));
+  program
+    .command('backup')
+    .description(
+      'Copy Temporal, the feedback store and the published bundles of this machine into a folder, while all runs',
+    )
+    .requiredOption('--out <folder>', 'folder to make; it appears once the backup is whole')
+    .option('--db <file>', "Temporal's database", './data/temporal.db')
+    .action(call(() => import('./backup.ts')));
+  program
+    .command('restore')
+    .description('Put a backup into the places that the configuration names; budgets then wait for one window')
+    .argument('<folder>', 'folder that `docferry backup` made')
+    .option('--db <file>', "Temporal's database", './data/temporal.db')
+    .option('--force', 'set aside what is at these places, under another name')
+    .action(call(() => import('./restore.ts')));
 }
 
 function sandboxOption({ flag, kind, description, default: initial }: SandboxFlag): Option {

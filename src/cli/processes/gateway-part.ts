@@ -44,7 +44,9 @@ export async function startGatewayPart(
 function permitsOf(client: Client, config: Config): BudgetClient {
   const budgets = new Map(config.organizations.map(({ id, budget }) => [id, budget]));
   return new BudgetClient(client, config.temporal.taskQueue, budgets, (org) =>
-    withFeedbackStore(config, async (store) => lastGrantOf(await store.listPasses({ org, limit: tracesRead }))),
+    withFeedbackStore(config, async (store) =>
+      lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
+    ),
   );
 }
 

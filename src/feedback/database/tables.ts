@@ -156,6 +156,15 @@ export interface StoreIdentityTable {
   identity: string;
 }
 
+/** One row for each store that this one was restored or moved from (`store-lineage.ts`). */
+export interface RetiredIdentitiesTable {
+  /** Counted from 1. */
+  place: number;
+  identity: string;
+  retired_at: string;
+  reason: string;
+}
+
 /** One row: the store's own key (`storeKey`). */
 export interface StoreKeyTable {
   only_row: number;
@@ -191,6 +200,7 @@ export interface FeedbackDatabase {
   verified_ranges: VerifiedRangesTable;
   export_runs: ExportRunsTable;
   store_identity: StoreIdentityTable;
+  retired_identities: RetiredIdentitiesTable;
   store_key: StoreKeyTable;
   erasures: ErasuresTable;
 }

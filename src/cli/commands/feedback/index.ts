@@ -92,6 +92,16 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
         .default(200),
     )
     .action(call(() => import('./feedback-report.ts')));
+  feedback
+    .command('move')
+    .description('Copy the whole feedback store from SQLite to an empty PostgreSQL database, and compare both')
+    .requiredOption('--to <address>', `postgres://user:\${PASSWORD}@host:5432/database, the password by reference`)
+    .option('--yes', 'do not ask; needed without a terminal')
+    .addHelpText(
+      'after',
+      '\nAll or nothing, with first sights, changes and earlier passes. Stop `docferry up` and every worker first.',
+    )
+    .action(call(() => import('./feedback-move.ts')));
   addSenderFlag(feedback.command('erase'))
     .description('Remove a person from the stored feedback for good, and keep them out of every later sync')
     .argument('[project]', `${project}; default: everything in the store`)
