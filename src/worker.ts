@@ -136,6 +136,7 @@ async function createWorkers(
     organizations,
     feedback: stores.feedback,
     runs: stores.feedback,
+    deeds: stores.feedback,
     bundles: stores.bundles,
     keepVersions: config.store.keep,
     permits,

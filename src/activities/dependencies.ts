@@ -2,6 +2,7 @@ import type { LinkPolicy } from '../bundle/download/link-policy.ts';
 import type { RenderRuleLevels } from '../bundle/rules/render-rules.ts';
 import type { SiteRuleLevels } from '../bundle/rules/site-rules.ts';
 import type { BundleStore } from '../bundle/store/bundle-store.ts';
+import type { DeedRecords } from '../feedback/audit/deed-records.ts';
 import type { EntryStore } from '../feedback/entry-store.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { FigureStore } from '../feedback/figures/figure-store.ts';
@@ -67,6 +68,7 @@ export interface ActivityDependencies {
   organizations: readonly Organization[];
   feedback: FeedbackRoles;
   runs: RunRecords;
+  deeds: DeedRecords;
   bundles: BundleStore;
   /** Newest versions of each site that are kept in the bundle store. */
   keepVersions: number;

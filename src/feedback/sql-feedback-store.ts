@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
+import { listDeeds, recordDeeds } from './audit/deeds.ts';
 import { countRows, storedEntries } from './database/stored-entries.ts';
 import type { FeedbackDatabase } from './database/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
@@ -75,6 +76,8 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),
+    recordDeeds: (deeds) => write((trx) => recordDeeds(trx, deeds)),
+    listDeeds: (filter) => listDeeds(db, filter),
     latestRecords: (of) => latestRecords(db, of),
     async erase(request) {
       const erased = await write((trx) => eraseContact(trx, privacy, request));

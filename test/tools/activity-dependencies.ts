@@ -73,6 +73,7 @@ export async function activityScene(
     ],
     feedback,
     runs: feedback,
+    deeds: feedback,
     bundles,
     keepVersions: 10,
     linkPolicy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },

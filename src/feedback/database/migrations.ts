@@ -1,4 +1,5 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
+import { auditTable } from './audit-table.ts';
 import { firstTables } from './first-tables.ts';
 import { retiredIdentities } from './retired-identities.ts';
 import type { FeedbackDatabase } from './tables.ts';
@@ -10,6 +11,7 @@ export const migrationTable = 'kysely_migration';
 const migrations: Readonly<Record<string, Migration>> = {
   '0001-first-tables': firstTables,
   '0002-retired-identities': retiredIdentities,
+  '0003-audit': auditTable,
 };
 
 /** What is in a database before it is migrated. `behind`: our tables, without a migration of this version. */

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { Deed } from '../../model/deed.ts';
 import type { ReadingKind } from '../../model/sync/pass-kind.ts';
 import type { PassSlice } from '../../model/sync/pass-slice.ts';
 import type { SliceStage } from '../../model/sync/slice.ts';
@@ -182,7 +183,13 @@ export interface ErasuresTable {
   rejects: number;
 }
 
+/** One row a deed (audit.md). */
+export interface AuditTable extends Columns<Omit<Deed, 'org'>> {
+  org_id: string | null;
+}
+
 export interface FeedbackDatabase {
+  audit: AuditTable;
   feedback: FeedbackTable;
   feedback_changes: FeedbackChangesTable;
   feedback_rejects: FeedbackRejectsTable;
