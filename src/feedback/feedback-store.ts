@@ -1,11 +1,12 @@
 import type { EntryStore } from './entry-store.ts';
 import type { FigureStore } from './figures/figure-store.ts';
+import type { NoticeRecords } from './notices/notice-records.ts';
 import type { PassStore } from './pass/pass-store.ts';
 import type { PrivacyStore } from './privacy/privacy-store.ts';
 import type { RunRecords } from './runs/run-records.ts';
 
 /** The team's own database (contracts.md "database"), as it is opened and closed: its users take the role they need. */
-export interface FeedbackStore extends PassStore, EntryStore, PrivacyStore, FigureStore, RunRecords {
+export interface FeedbackStore extends PassStore, EntryStore, PrivacyStore, FigureStore, RunRecords, NoticeRecords {
   /** Random id written when the database was made; workflows pin it (`StoreMismatch`). */
   readonly identity: string;
   /** Writes and removes a row, to show that the store is writable. */

@@ -7,6 +7,7 @@ import { feedbackStats } from './figures/count-feedback.ts';
 import { latestCosts, projectActivity } from './figures/project-activity.ts';
 import { reportFigures } from './figures/read-report-figures.ts';
 import { countUndated, entryRecords } from './files/file-rows.ts';
+import { lastExports, openNotices, turnNotice } from './notices/notices.ts';
 import { cutSlice, endCheck } from './pass/advance-pass.ts';
 import { storedCounts } from './pass/pass-facts.ts';
 import {
@@ -73,6 +74,9 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),
+    turnNotice: (turn) => write((trx) => turnNotice(trx, turn)),
+    openNotices: (org) => openNotices(db, org),
+    lastExports: (org) => lastExports(db, org),
     async erase(request) {
       const erased = await write((trx) => eraseContact(trx, privacy, request));
       return { ...erased, scrubbed: await scrub('all') };

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { NoticeType } from '../../model/notice/notice.ts';
 import type { ReadingKind } from '../../model/sync/pass-kind.ts';
 import type { PassSlice } from '../../model/sync/pass-slice.ts';
 import type { SliceStage } from '../../model/sync/slice.ts';
@@ -173,6 +174,21 @@ export interface ErasuresTable {
   rejects: number;
 }
 
+/** What people have been told of: one row for each event and subject that ever held. */
+export interface NoticesTable {
+  org_id: string;
+  type: NoticeType;
+  subject: string;
+  /** 1 while it holds. */
+  open: number;
+  since: string;
+  until: string | null;
+  mark: string | null;
+  /** The step that opened or closed it last. */
+  changed_by: string;
+  changed_at: string;
+}
+
 export interface FeedbackDatabase {
   feedback: FeedbackTable;
   feedback_changes: FeedbackChangesTable;
@@ -186,4 +202,5 @@ export interface FeedbackDatabase {
   store_identity: StoreIdentityTable;
   store_key: StoreKeyTable;
   erasures: ErasuresTable;
+  notices: NoticesTable;
 }
