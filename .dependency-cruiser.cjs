@@ -19,7 +19,7 @@ const arrows = {
   client: ['model', 'workflows'],
   activities: ['model', 'permits', 'service', 'feedback', 'bundle', 'rollout', 'webhooks'],
   wiring: ['model', 'config', 'service', 'feedback', 'bundle', 'rollout', 'activities'],
-  'worker.ts': ['model', 'config', 'service', 'feedback', 'client', 'activities', 'wiring'],
+  'worker.ts': ['model', 'config', 'service', 'feedback', 'bundle', 'client', 'activities', 'wiring'],
   cli: [
     'model',
     'files',

@@ -1,46 +1,44 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@temporalio/client';
-import { NativeConnection, Runtime, type State, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from './activities/index.ts';
+import { limitMachineUse } from './bundle/machine-limits.ts';
 import { BudgetClient } from './client/budget.ts';
 import { announcePhase } from './client/exports.ts';
 import { retryKey } from './client/retry-key.ts';
-import { connectClient, connectOptions, TemporalUnreachable } from './client/temporal-connection.ts';
+import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from './client/temporal-connection.ts';
 import type { Config } from './config/config.ts';
 import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
 import { lastGrantOf, tracesRead } from './model/budget/earlier-ledger.ts';
+import { bulkQueueOf, type Handover, handoverTimes } from './model/temporal-settings.ts';
 import { proxyFor } from './service/proxy.ts';
 import { temporalLogger } from './wiring/log.ts';
 import { organizationsOf } from './wiring/organizations.ts';
 import { requireBrowsers } from './wiring/require-browsers.ts';
+import { runTogether, type WorkersTogether } from './wiring/run-together.ts';
 import { openStores } from './wiring/stores.ts';
 
-export interface RunningWorker {
-  /** `RUNNING` as long as it takes work. */
-  state(): State;
-  /** Settles when the worker has stopped; rejects when it failed. */
-  readonly done: Promise<void>;
-  /** Lets running activities finish for a while, then hands them back to Temporal. */
-  stop(): Promise<void>;
-}
+/** The workers of this process. */
+export type RunningWorker = WorkersTogether;
 
 /** The workflow bundle that the build writes to the root of `dist`. */
 const builtBundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
 
-/** Settings by which a dead worker's work moves on within seconds (docs/architecture.md). */
-const quickHandover = {
-  stickyQueueScheduleToStartTimeout: '1s',
-  maxHeartbeatThrottleInterval: '2s',
-  shutdownGraceTime: '5s',
-  shutdownForceTime: '15s',
-} satisfies Partial<WorkerOptions>;
+/** Short steps wait for the service, Temporal or the database: they need slots, but neither processors nor memory. */
+const shortStepsAtOnce = 400;
+
+/** Which work a worker takes: workflows and short steps, long and heavy steps, or both. */
+export const workKinds = ['short', 'bulk'] as const;
+export type WorkKind = (typeof workKinds)[number];
 
 export interface WorkerSettings {
   log: Logger;
   /** Bundle of the workflows' code; the built one by default. */
   workflowBundle?: WorkerOptions['workflowBundle'];
+  /** Takes only work of this kind; others run on another machine. */
+  only?: WorkKind;
 }
 
 /**
@@ -54,24 +52,24 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
     for (const close of opened.splice(0).reverse()) await close();
   };
   try {
-    await requireBrowsers(config);
+    const kinds = workKinds.filter((kind) => (settings.only ?? kind) === kind);
+    if (kinds.includes('bulk')) await requireBrowsers(config);
+    limitMachineUse(config.worker);
     const stores = await openStores(config);
     opened.push(() => stores.feedback.close());
-    await applyPrivacy(stores.feedback, settings.log);
+    if (kinds.includes('short')) await applyPrivacy(stores.feedback, settings.log);
     const client = await connectClient(config.temporal);
     opened.push(() => client.connection.close());
     const connection = await connectNatively(config);
     opened.push(() => connection.close());
-    const worker = await createWorker(config, settings, { stores, client, connection });
-    const done = worker.run().finally(closeAll);
-    return {
-      done,
-      state: () => worker.getState(),
-      async stop() {
-        if (worker.getState() === 'RUNNING') worker.shutdown();
-        await done;
-      },
+    const workers = await createWorkers(config, settings, kinds, { stores, client, connection });
+    const running = runTogether(workers);
+    const done = running.done.finally(closeAll);
+    const stop = async () => {
+      await running.stop();
+      await done;
     };
+    return { ...running, done, stop };
   } catch (error) {
     await closeAll();
     throw error;
@@ -91,11 +89,16 @@ interface Parts {
   connection: NativeConnection;
 }
 
-async function createWorker(config: Config, settings: WorkerSettings, parts: Parts): Promise<Worker> {
-  const { stores, client, connection } = parts;
+async function createWorkers(
+  config: Config,
+  settings: WorkerSettings,
+  kinds: readonly WorkKind[],
+  { stores, client, connection }: Parts,
+): Promise<Worker[]> {
   const { taskQueue } = config.temporal;
+  const handover = handoverFor(config.temporal);
   const installation = stores.feedback.identity;
-  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, { ...budget, installation }]));
+  const budgets = new Map(config.organizations.map(({ id, budget }) => [id, { ...budget, installation, handover }]));
   const permits = new BudgetClient(client, taskQueue, budgets, async (org) =>
     lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead })),
   );
@@ -113,27 +116,44 @@ async function createWorker(config: Config, settings: WorkerSettings, parts: Par
     },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
   });
-  const worker = await Worker.create({
-    connection,
-    namespace: client.options.namespace,
-    taskQueue,
-    activities,
-    ...workflowsFrom(settings),
-    ...quickHandover,
-  });
-  // The budgets are workflows of this worker, so they take over the configuration once it runs.
-  for (const org of budgets.keys()) {
-    const takeOver = async () => {
-      const { configuredAt } = await permits.configure(org);
-      if ((configuredAt ?? 0) > (budgets.get(org)?.configuredAt ?? 0)) {
-        settings.log.warn({ org }, 'the budget keeps its settings: another worker has a newer configuration file');
-      }
-      // This worker may have another key than the previous one.
-      await retryKey(client, org);
-    };
-    configureBudget(takeOver, org, settings.log, () => worker.getState() === 'STOPPED');
+  const common = { connection, namespace: client.options.namespace, activities, ...timesFor(handover) };
+  const workers: Worker[] = [];
+  for (const kind of kinds) workers.push(await Worker.create({ ...common, ...workOf(kind, config, settings) }));
+  if (kinds.includes('short')) {
+    // The budgets are workflows of this worker, so they take over the configuration once it runs.
+    const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
+    for (const org of budgets.keys()) {
+      const takeOver = async () => {
+        const { configuredAt } = await permits.configure(org);
+        if ((configuredAt ?? 0) > (budgets.get(org)?.configuredAt ?? 0)) {
+          settings.log.warn({ org }, 'the budget keeps its settings: another worker has a newer configuration file');
+        }
+        // This worker may have another key than the previous one.
+        await retryKey(client, org);
+      };
+      configureBudget(takeOver, org, settings.log, stopped);
+    }
   }
-  return worker;
+  return workers;
+}
+
+/** Settings by which a dead worker's work moves on in time (docs/architecture.md). */
+function timesFor(handover: Handover) {
+  const { stickyTimeoutMs, heartbeatEveryMs } = handoverTimes(handover);
+  return {
+    stickyQueueScheduleToStartTimeout: stickyTimeoutMs,
+    maxHeartbeatThrottleInterval: heartbeatEveryMs,
+    shutdownGraceTime: '5s',
+    shutdownForceTime: '15s',
+  } satisfies Partial<WorkerOptions>;
+}
+
+/** Work of different kinds has task queues and slots of its own, so that none starves the other (operations.md). */
+function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSettings) {
+  const { taskQueue } = temporal;
+  return kind === 'short'
+    ? { taskQueue, maxConcurrentActivityTaskExecutions: shortStepsAtOnce, ...workflowsFrom(settings) }
+    : { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads };
 }
 
 const configureEveryMs = 5_000;

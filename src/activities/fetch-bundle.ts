@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
 import { NoRoom } from '../bundle/download/download-errors.ts';
+import { copySlots } from '../bundle/machine-limits.ts';
 import { type Current, NoSuchVersion } from '../bundle/store/bundle-store.ts';
 import { sealOf } from '../bundle/store/staged-seal.ts';
 import { withRendering } from '../bundle/verification/render/rendering.ts';
@@ -172,7 +173,7 @@ async function keepOrDiscard(
     await deps.bundles.discardStaged(input.stageId);
     return { ...found, kept };
   }
-  await deps.bundles.saveStaged(input.stageId, staged, { signal });
+  await copySlots.use(signal, () => deps.bundles.saveStaged(input.stageId, staged, { signal }));
   return { ...found, kept: null };
 }
 

@@ -19,7 +19,7 @@ import type {
 } from '../model/budget/permits.ts';
 import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
 import { ExplainedError } from '../model/explained-error.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
+import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { budgetWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import {
   askPermitsUpdate,
@@ -188,7 +188,7 @@ export class BudgetClient {
     return {
       workflowId: budgetWorkflowId(org),
       taskQueue: this.#taskQueue,
-      workflowTaskTimeout: workflowTaskTimeoutMs,
+      ...taskTimeoutFor(handoverIn(this.#settingsOf(org))),
       staticSummary: `analytics requests of ${org}`,
       typedSearchAttributes: attributesOf({ org }),
     };

@@ -7,7 +7,7 @@ import {
   sameParameters,
   searchedPhase,
 } from '../model/export/site-export.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
+import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { exportStateQuery, phaseSignal, pollNowUpdate } from '../workflows/definitions.ts';
 import type { exportSite } from '../workflows/export-site.ts';
@@ -39,7 +39,7 @@ export async function startExport(
       workflowId,
       taskQueue,
       workflowIdConflictPolicy: 'FAIL',
-      workflowTaskTimeout: workflowTaskTimeoutMs,
+      ...taskTimeoutFor(handoverIn(input)),
       args: [input],
       staticSummary: `export of ${input.domain} (${input.org})`,
       typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: searchedPhase.starting }),

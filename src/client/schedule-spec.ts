@@ -37,7 +37,7 @@ export function scheduleOptions({ settings, digest }: DesiredSchedule): Omit<Sch
       args: [action.input],
       memo: { [digestMemo]: digest },
       staticSummary: action.summary,
-      workflowTaskTimeout: action.taskTimeoutMs,
+      ...(action.taskTimeoutMs === null ? {} : { workflowTaskTimeout: action.taskTimeoutMs }),
       typedSearchAttributes: Object.entries(action.attributes).map(([name, value]) => ({
         key: defineSearchAttributeKey(name, 'KEYWORD'),
         value,
@@ -64,7 +64,7 @@ export function existingSchedule(description: ScheduleDescription, target: Sched
       workflowId: action.workflowId ?? '',
       input: action.args?.length === 1 ? action.args[0] : action.args,
       summary: action.staticSummary ?? '',
-      taskTimeoutMs: Number(action.workflowTaskTimeout ?? 0),
+      taskTimeoutMs: Number(action.workflowTaskTimeout ?? 0) || null,
       attributes: attributesIn(description),
     },
     extras: extrasOf(description),

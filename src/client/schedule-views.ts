@@ -11,6 +11,7 @@ import { updateOf } from '../model/schedule/schedule-plan.ts';
 import { whenText } from '../model/schedule/schedule-settings.ts';
 import { type ScheduleTarget, workflowIdOf } from '../model/schedule/schedule-target.ts';
 import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
+import type { Handover } from '../model/temporal-settings.ts';
 import { inBatches } from './in-batches.ts';
 import { isOutage } from './outage.ts';
 import { callsAtOnce, type NamedSchedule, type OwnedSchedule, ownedSchedules } from './owned-schedules.ts';
@@ -72,8 +73,11 @@ export async function scheduleViews(
   client: Client,
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
+  handover: Handover,
 ): Promise<ScheduleViews> {
-  const desired = new Map(desiredSchedules(taskQueue, organizations).map((schedule) => [schedule.id, schedule]));
+  const desired = new Map(
+    desiredSchedules(taskQueue, organizations, handover).map((schedule) => [schedule.id, schedule]),
+  );
   const { schedules: owned, unread } = await ownedSchedules(client, taskQueue, [...desired.keys()]);
   const byHand = await latestRunsByHand(client, taskQueue);
   const schedules = await inBatches(owned, callsAtOnce, async (schedule): Promise<ScheduleView> => {

@@ -8,6 +8,7 @@ import {
 } from '../model/schedule/desired-schedules.ts';
 import { type FoundOnServer, planSchedules, type SchedulePlan } from '../model/schedule/schedule-plan.ts';
 import { targetOfWorkflowId } from '../model/schedule/schedule-target.ts';
+import type { Handover } from '../model/temporal-settings.ts';
 import { workflowTypes } from '../model/workflow-ids.ts';
 import { inBatches } from './in-batches.ts';
 import { callsAtOnce, ownedSchedules } from './owned-schedules.ts';
@@ -28,8 +29,9 @@ export async function readSchedulePlan(
   client: Client,
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
+  handover: Handover,
 ): Promise<SchedulePlan> {
-  const desired = desiredSchedules(taskQueue, organizations);
+  const desired = desiredSchedules(taskQueue, organizations, handover);
   const { schedules, unread } = await ownedSchedules(
     client,
     taskQueue,
@@ -51,8 +53,9 @@ export async function applySchedules(
   client: Client,
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
+  handover: Handover,
 ): Promise<SchedulePlan> {
-  const plan = await readSchedulePlan(client, taskQueue, organizations);
+  const plan = await readSchedulePlan(client, taskQueue, organizations, handover);
   await inBatches(plan.delete, callsAtOnce, ({ id }) => deleteSchedule(client, id));
   // After the schedules, which could start the work again.
   await inBatches(plan.stop, callsAtOnce, (workflowId) => cancelWork(client, workflowId));

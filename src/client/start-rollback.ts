@@ -5,7 +5,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { ExportState, RollbackInput } from '../model/export/site-export.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
+import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { exportStateQuery } from '../workflows/definitions.ts';
 import type { rollBack } from '../workflows/roll-back.ts';
@@ -52,7 +52,7 @@ export async function startRollback(
         workflowId,
         taskQueue,
         workflowIdConflictPolicy: 'FAIL',
-        workflowTaskTimeout: workflowTaskTimeoutMs,
+        ...taskTimeoutFor(handoverIn(input)),
         args: [input],
         staticSummary: `rollback of ${domain} to ${version} (${org})`,
         typedSearchAttributes: attributesOf({ org, domain, phase: 'rolling-out' }),

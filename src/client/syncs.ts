@@ -1,6 +1,6 @@
 import type { Client, WorkflowHandle, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import type { SyncInput, SyncState } from '../model/sync/sync.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
+import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { syncWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { syncStateQuery } from '../workflows/definitions.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
@@ -15,7 +15,7 @@ export async function startSync(client: Client, taskQueue: string, input: SyncIn
     workflowId: syncWorkflowId(org, project, pass),
     taskQueue,
     workflowIdConflictPolicy: 'USE_EXISTING',
-    workflowTaskTimeout: workflowTaskTimeoutMs,
+    ...taskTimeoutFor(handoverIn(input)),
     args: [input],
     staticSummary: `${pass} of ${project} (${org})`,
     typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),

@@ -2,6 +2,7 @@ import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { ExplainedError } from '../model/explained-error.ts';
 import { isLoopback } from '../model/loopback.ts';
+import type { Handover } from '../model/temporal-settings.ts';
 import { type CallLimits, limitCalls } from './call-limits.ts';
 
 /** Where Temporal is, according to docferry.yaml. */
@@ -13,6 +14,8 @@ export interface TemporalSettings {
   profile: string | null;
   /** Whether docferry.yaml or the command line named address and namespace: then no profile replaces them. */
   given: { address: boolean; namespace: boolean };
+  /** Absent: by Temporal's address. */
+  handover?: Handover;
   /** The server that `docferry up` runs, to which Temporal's variables and profiles do not apply. */
   embedded?: boolean;
 }
@@ -54,6 +57,12 @@ export function connectOptions(settings: TemporalSettings) {
     },
     namespace: given.namespace ? namespace : (own.namespace ?? namespace),
   };
+}
+
+/** The configured handover; without one, `quick` where Temporal is on this machine. Throws `TemporalSettingsInvalid`. */
+export function handoverFor(settings: TemporalSettings): Handover {
+  if (settings.handover) return settings.handover;
+  return isLoopback(connectOptions(settings).connection.address) ? 'quick' : 'steady';
 }
 
 function loadOwnSettings(profile: string | null) {

@@ -1,4 +1,5 @@
 import type { PermitClass } from '../model/budget/permits.ts';
+import type { Handover } from '../model/temporal-settings.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import type { SiteRulesInput } from './schema/site-schema.ts';
@@ -14,6 +15,7 @@ export interface Config {
   /** Folder of that file; what relative paths were resolved against. */
   directory: string;
   temporal: TemporalConfig;
+  worker: WorkerConfig;
   service: ServiceConfig;
   organizations: OrganizationConfig[];
   store: StoreConfig;
@@ -46,6 +48,17 @@ export interface TemporalConfig {
   profile: string | null;
   /** Whether the file names address and namespace: otherwise Temporal's own variables and profiles do. */
   given: { address: boolean; namespace: boolean };
+  /** Absent: by Temporal's address. */
+  handover?: Handover;
+}
+
+/** How much a worker does at a time; null: by the machine's processors. */
+export interface WorkerConfig {
+  /** Long steps, most of them downloads. */
+  downloads: number;
+  /** Archives read to verify them. */
+  verifications: number | null;
+  browsers: number | null;
 }
 
 export interface ServiceConfig {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { address, duration, linkHost, text } from './schema/field-schemas.ts';
+import { handovers } from '../model/temporal-settings.ts';
+import { address, duration, linkHost, text, wholeNumber } from './schema/field-schemas.ts';
 import { gatewaySchema } from './schema/gateway-schema.ts';
 import { organizationDefaultsSchema, organizationSchema, projectDefaultsSchema } from './schema/organization-schema.ts';
 import { siteDefaultsSchema, siteEntrySchema, siteSchema } from './schema/site-schema.ts';
@@ -22,6 +23,26 @@ const temporal = z.strictObject({
     .describe("Namespace. Absent: by Temporal's own variables and profiles, else `default`."),
   taskQueue: text('the name of a task queue').default('docferry').describe('Task queue of the workers.'),
   profile: text('the name of a profile').optional().describe("Profile of Temporal's own configuration file."),
+  handover: z
+    .enum(handovers, `expected ${handovers.join(' or ')}`)
+    .optional()
+    .describe(
+      'How soon another worker takes over from a dead one: `quick` within 10 s; `steady` within 60 s, which bears slow ' +
+        'networks and busy machines. Absent: `quick` where Temporal is on this machine, else `steady`. The same for all ' +
+        'workers and commands.',
+    ),
+});
+
+const worker = z.strictObject({
+  downloads: wholeNumber(1, 2_000)
+    .default(200)
+    .describe('Long steps a worker does at a time: downloads and what follows them.'),
+  verifications: wholeNumber(1, 256)
+    .optional()
+    .describe('Archives a worker reads at a time to verify them. Absent: one for two processors, at least one.'),
+  browsers: wholeNumber(1, 64)
+    .optional()
+    .describe('Browsers a worker opens at a time to render pages. Absent: one for four processors, at least one.'),
 });
 
 const service = z.strictObject({
@@ -74,6 +95,7 @@ function schemaWith<Site extends z.ZodType>(site: Site) {
   return z.strictObject(
     {
       temporal: temporal.prefault({}).describe('The Temporal that runs everything.'),
+      worker: worker.prefault({}).describe('How much each worker does at a time; see operations.md.'),
       service: service.describe('The documentation service.'),
       defaults: defaults
         .optional()

@@ -28,7 +28,7 @@ type OrganizationInput = ConfigInput['organizations'][number];
 export function resolveConfig(input: ConfigInput, file: string, environment: Environment): Config {
   const directory = path.dirname(file);
   const absolute = (relative: string) => path.resolve(directory, relative);
-  const { temporal, service, store, privacy, gateway } = input;
+  const { temporal, worker, service, store, privacy, gateway } = input;
   const bundles = resolveBundles(store.bundles, absolute, environment);
   const baseUrl = trimSlash(service.baseUrl);
   return {
@@ -40,6 +40,12 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       taskQueue: temporal.taskQueue,
       profile: temporal.profile ?? null,
       given: { address: temporal.address !== undefined, namespace: temporal.namespace !== undefined },
+      ...(temporal.handover && { handover: temporal.handover }),
+    },
+    worker: {
+      downloads: worker.downloads,
+      verifications: worker.verifications ?? null,
+      browsers: worker.browsers ?? null,
     },
     service: {
       baseUrl,

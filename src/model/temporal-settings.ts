@@ -1,5 +1,64 @@
-/** A dead worker's workflow task moves on after this, so every workflow must replay well within it (architecture.md). */
-export const workflowTaskTimeoutMs = 2_000;
+/**
+ * How quickly another worker takes over from a dead one: `quick` within 10 s, where Temporal is near; `steady` within
+ * 60 s, which bears collections of garbage, slow networks and busy machines (operations.md).
+ */
+export const handovers = ['quick', 'steady'] as const;
+export type Handover = (typeof handovers)[number];
+
+/** Part of the input of workflows, so that workers, schedules and commands agree. */
+export interface WithHandover {
+  /** Absent: `quick`. */
+  handover?: Handover;
+}
+
+export interface HandoverTimes {
+  /** A dead worker's workflow task moves on after this, so every workflow must replay well within it; null: the server's. */
+  workflowTaskTimeoutMs: number | null;
+  /** A running step without a sign of life for so long runs again elsewhere. */
+  heartbeatTimeoutMs: number;
+  /** Heartbeats in between are not sent. */
+  heartbeatEveryMs: number;
+  /** A worker that keeps a workflow in memory must take its next task within this, else any worker may. */
+  stickyTimeoutMs: number;
+}
+
+const times: Record<Handover, HandoverTimes> = {
+  quick: {
+    workflowTaskTimeoutMs: 2_000,
+    heartbeatTimeoutMs: 3_000,
+    heartbeatEveryMs: 2_000,
+    stickyTimeoutMs: 1_000,
+  },
+  steady: {
+    workflowTaskTimeoutMs: null,
+    heartbeatTimeoutMs: 30_000,
+    heartbeatEveryMs: 10_000,
+    stickyTimeoutMs: 10_000,
+  },
+};
+
+/** Temporal's own workflow task time-out, unless its operator sets another. */
+const serversTaskTimeoutMs = 10_000;
+
+export const handoverTimes = (handover: Handover): HandoverTimes => times[handover];
+
+/** The handover in a workflow's input; what makes no sense counts as absent. */
+export const handoverIn = ({ handover }: WithHandover): Handover => (handover === 'steady' ? 'steady' : 'quick');
+
+/** The option of a start that has the workflow follow the handover. */
+export function taskTimeoutFor(handover: Handover): { workflowTaskTimeout?: number } {
+  const { workflowTaskTimeoutMs } = handoverTimes(handover);
+  return workflowTaskTimeoutMs === null ? {} : { workflowTaskTimeout: workflowTaskTimeoutMs };
+}
+
+/** As `taskTimeoutFor`, of a continue-as-new, which inherits the run's own unless told: the handover may have changed. */
+export function nextTaskTimeout(handover: Handover, currentMs: number): { workflowTaskTimeout?: number } {
+  if (handover === 'quick') return taskTimeoutFor('quick');
+  return currentMs < serversTaskTimeoutMs ? { workflowTaskTimeout: serversTaskTimeoutMs } : {};
+}
+
+/** The task queue of long and heavy steps, beside that of workflows and short steps. */
+export const bulkQueueOf = (taskQueue: string): string => `${taskQueue}-bulk`;
 
 /** The first server that allows update-with-start, which budgets need, without a setting: major and minor version. */
 export const oldestServer = [1, 28] as const;

@@ -3,6 +3,7 @@ import { readlinkSync, renameSync } from 'node:fs';
 import { lstat, mkdir, readdir, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpack } from '../bundle/archive/unpack.ts';
+import { copySlots } from '../bundle/machine-limits.ts';
 import { olderThanNewest } from '../bundle/store/retention.ts';
 import { errorCode } from '../files/error-code.ts';
 import { ifMissing } from '../files/if-missing.ts';
@@ -104,7 +105,9 @@ export class DirectoryTarget implements RolloutTarget {
     const temp = join(this.#releases, `${unpackingSuffix}${manifest.version}-${randomSuffix()}`);
     try {
       await mkdir(temp);
-      await withArchive((archive) => unpack(archive, manifest, temp, { signal, onProgress }));
+      await copySlots.use(signal, () =>
+        withArchive((archive) => unpack(archive, manifest, temp, { signal, onProgress })),
+      );
       // A release in service must survive a power cut: `current` may already point at it when the power returns.
       await flushTree(temp, { signal, onProgress });
       // Where another attempt has unpacked this version, it checked the files against the same manifest.

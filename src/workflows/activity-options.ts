@@ -1,23 +1,43 @@
-import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
+import { type ActivityOptions, type LocalActivityOptions, workflowInfo } from '@temporalio/workflow';
+import { bulkQueueOf, handoverTimes } from '../model/temporal-settings.ts';
+import { runHandover } from './handover.ts';
 
 /*
  * Options of activities, one complete block for each kind of step: options given with a call replace those of its proxy.
+ * What depends on the run is a getter, which `{ ...options, summary }` reads anew for each step.
  */
 
-/** Work with a heartbeat every second: a dead worker is noticed in seconds, and a cancellation waits for its clean-up. */
-const watched = {
-  heartbeatTimeout: '3s',
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-} satisfies ActivityOptions;
+/** Work with a heartbeat: a dead worker is noticed as the run's handover says, and a cancellation waits for its clean-up. */
+const watched = <Options extends ActivityOptions>(options: Options) => ({
+  ...options,
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED' as const,
+  get heartbeatTimeout() {
+    return handoverTimes(runHandover()).heartbeatTimeoutMs;
+  },
+});
+
+/** The same on the task queue of long and heavy work, which must not delay short steps. */
+const heavy = <Options extends ActivityOptions>(options: Options) => ({
+  ...options,
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED' as const,
+  get heartbeatTimeout() {
+    return handoverTimes(runHandover()).heartbeatTimeoutMs;
+  },
+  get taskQueue() {
+    return bulkQueueOf(workflowInfo().taskQueue);
+  },
+});
 
 /** Outages are waited out for as long as the step may take altogether. */
 const patiently = { initialInterval: '1s', maximumInterval: '1m' } satisfies ActivityOptions['retry'];
 
-/** The feedback store's transactions: short, so that a dead worker costs seconds, and retried for an hour. */
+/**
+ * The feedback store's transactions, and what the configuration says: short, so that a dead worker costs seconds, and
+ * tried for an hour. Limited by attempts, so that none fails because it waited for a worker.
+ */
 export const recordOptions = {
   startToCloseTimeout: '10s',
-  scheduleToCloseTimeout: '1h',
-  retry: { initialInterval: '500ms', maximumInterval: '30s' },
+  retry: { initialInterval: '500ms', maximumInterval: '30s', maximumAttempts: 125 },
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 
@@ -31,68 +51,57 @@ export const passingOptions = {
 /** The end of a run: tried for half a minute, because a person may wait for it. */
 export const endOptions = {
   ...recordOptions,
-  scheduleToCloseTimeout: '30s',
-  retry: { initialInterval: '500ms', maximumInterval: '5s' },
+  retry: { initialInterval: '500ms', maximumInterval: '5s', maximumAttempts: 9 },
 } satisfies ActivityOptions;
 
-/** The row of an ended run that could not be written at its end: nothing waits for it. */
+/** The row of an ended run that could not be written at its end: nothing waits for it, so it is tried for a day. */
 export const lateRecordOptions = {
   ...recordOptions,
-  scheduleToCloseTimeout: '24h',
-  retry: { initialInterval: '10s', maximumInterval: '5m' },
+  retry: { initialInterval: '10s', maximumInterval: '5m', maximumAttempts: 290 },
 } satisfies ActivityOptions;
 
+const requestTimes = { startToCloseTimeout: '90s', scheduleToCloseTimeout: '6h', retry: patiently } as const;
+
 /** One request to the service that may be repeated. */
-export const requestOptions = {
-  ...watched,
-  startToCloseTimeout: '90s',
-  scheduleToCloseTimeout: '6h',
-  retry: patiently,
-} satisfies ActivityOptions;
+export const requestOptions = watched(requestTimes);
 
 /**
  * One request that may not be repeated, unless it certainly did not arrive. A worker that died in the middle leaves that
  * open, so time-outs end the step.
  */
-export const startOptions = {
-  ...requestOptions,
+export const startOptions = watched({
+  ...requestTimes,
   retry: { ...patiently, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
-} satisfies ActivityOptions;
+});
 
 /** Link, download and verification: given up after a day. */
-export const fetchOptions = {
-  ...watched,
+export const fetchOptions = heavy({
   startToCloseTimeout: '12h',
   scheduleToCloseTimeout: '24h',
   retry: { ...patiently, maximumAttempts: 100 },
-} satisfies ActivityOptions;
+});
+
+/** Outages of the bundle store are waited out for six hours, not counting the time in the queue. */
+const storeRetry = { ...patiently, maximumAttempts: 365 };
 
 /** Steps in the bundle store that copy and read no archive, but perhaps large manifests. */
-export const storeOptions = {
-  ...watched,
-  startToCloseTimeout: '15m',
-  scheduleToCloseTimeout: '6h',
-  retry: patiently,
-} satisfies ActivityOptions;
+export const storeOptions = heavy({ startToCloseTimeout: '15m', retry: storeRetry });
 
 /** As `storeOptions`, for steps that read a whole version, perhaps from a bucket. */
-export const wholeVersionOptions = { ...storeOptions, startToCloseTimeout: '1h' } satisfies ActivityOptions;
+export const wholeVersionOptions = heavy({ startToCloseTimeout: '1h', retry: storeRetry });
 
 /** The activity itself ends with the fourth failure; the limit here is for workers that die of it. */
-export const rolloutOptions = {
-  ...watched,
+export const rolloutOptions = heavy({
   startToCloseTimeout: '1h',
-  scheduleToCloseTimeout: '2h',
   retry: { initialInterval: '1s', maximumInterval: '30s', maximumAttempts: 34 },
-} satisfies ActivityOptions;
+});
 
 /** Requests to the service under a lease: outages are waited out for a day, because nothing is lost by waiting. */
-export const pageOptions = {
-  ...watched,
+export const pageOptions = watched({
   startToCloseTimeout: '5m',
   scheduleToCloseTimeout: '24h',
   retry: patiently,
-} satisfies ActivityOptions;
+});
 
 /** A check of the key: one attempt, because a second one could be a second request. */
 export const keyCheckOptions = {

@@ -6,11 +6,12 @@ import {
   startChild,
   uuid4,
 } from '@temporalio/workflow';
-import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
+import { taskTimeoutFor } from '../model/temporal-settings.ts';
 import type { WebhookEvent } from '../model/webhook-event.ts';
 import { webhookWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import type { deliverWebhook } from './deliver-webhook.ts';
 import { failureSummary } from './failure-summary.ts';
+import { runHandover } from './handover.ts';
 import { attributesOf } from './search-attributes.ts';
 
 /**
@@ -25,7 +26,7 @@ export async function announce(org: string, webhooks: readonly string[], event: 
       await CancellationScope.nonCancellable(() =>
         startChild<typeof deliverWebhook>(workflowTypes.deliverWebhook, {
           workflowId: webhookWorkflowId(org, webhook, messageId),
-          workflowTaskTimeout: workflowTaskTimeoutMs,
+          ...taskTimeoutFor(runHandover()),
           staticSummary: `${event.type} to ${webhook} (${org})`,
           typedSearchAttributes: attributesOf({ org }),
           parentClosePolicy: ParentClosePolicy.ABANDON,

@@ -1,6 +1,7 @@
 import { makeContinueAsNewFunc, setHandler } from '@temporalio/workflow';
 import { readApproval, readPhase, readRejection } from '../model/export/export-messages.ts';
 import type { ExportInput, ExportResult } from '../model/export/site-export.ts';
+import { handoverIn } from '../model/temporal-settings.ts';
 import {
   approveUpdate,
   exportStateQuery,
@@ -11,9 +12,11 @@ import {
 } from './definitions.ts';
 import { ExportRun } from './export-run.ts';
 import { noInput, onQuery, onSignal, onUpdate } from './handle-messages.ts';
+import { followHandover } from './handover.ts';
 
 /** Exports one site: job, link, download, verification, publication, rollout (E1 to E6). */
 export async function exportSite(input: ExportInput): Promise<ExportResult> {
+  followHandover(input);
   const run = new ExportRun(input);
   onQuery(exportStateQuery, () => run.state(), 'Phase, progress, next poll and rollouts.');
   const ignored = () => run.view.ignoredSignal();
@@ -53,6 +56,7 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
     org,
     domain,
     parameters,
+    handover: handoverIn(input),
     carried,
     ...(refused && { refused }),
   });

@@ -35,6 +35,7 @@ import {
 import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
 import { viewOf } from '../model/budget/window-view.ts';
 import { Misshapen } from '../model/message-readers.ts';
+import { handoverIn, nextTaskTimeout } from '../model/temporal-settings.ts';
 import {
   askPermitsUpdate,
   budgetLedgerQuery,
@@ -64,7 +65,6 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   let window: WindowState = { ...windowAfter(settings, earlierGrantAt, Date.now()), ...carried };
   let messages = 0;
   const wakes: Promise<void>[] = [];
-  const continueAsNew = makeContinueAsNewFunc<typeof rateBudget>();
 
   /** Takes over the window, and wakes waiters that can come earlier than told. */
   const settle = (next: WindowState) => {
@@ -163,7 +163,8 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     // A wake-up sent in the same task as continue-as-new would be lost.
     while (wakes.length > 0) await Promise.all(wakes.splice(0));
     await condition(allHandlersFinished);
-    await continueAsNew({ org, settings: window.settings, carried: window });
+    const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);
+    await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)({ org, settings: window.settings, carried: window });
   });
 }
 

@@ -8,10 +8,11 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { factsTable } from '../model/details-text.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
+import { taskTimeoutFor } from '../model/temporal-settings.ts';
 import { recordWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { lateRecordOptions } from './activity-options.ts';
 import { failureSummary } from './failure-summary.ts';
+import { runHandover } from './handover.ts';
 import { type RunRow, recordRow } from './passing-steps.ts';
 import { attributesOf } from './search-attributes.ts';
 
@@ -30,7 +31,7 @@ export async function recordOrLater(row: RunRow): Promise<void> {
     try {
       await startChild<typeof recordRun>(workflowTypes.recordRun, {
         workflowId: recordWorkflowId(org, domain, runId),
-        workflowTaskTimeout: workflowTaskTimeoutMs,
+        ...taskTimeoutFor(runHandover()),
         staticSummary: `row of the run of ${domain} (${org})`,
         typedSearchAttributes: attributesOf({ org, domain }),
         parentClosePolicy: ParentClosePolicy.ABANDON,

@@ -19,6 +19,7 @@ import { wholeVersionOptions } from './activity-options.ts';
 import { exportStateQuery } from './definitions.ts';
 import { endFacts, failureSummary } from './failure-summary.ts';
 import { onQuery } from './handle-messages.ts';
+import { followHandover } from './handover.ts';
 import { planSite } from './passing-steps.ts';
 import { recordOrLater } from './record-run.ts';
 import { showEnd } from './search-attributes.ts';
@@ -31,6 +32,7 @@ const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo
  * id of the site's exports, so that only one of them runs at a time (E1).
  */
 export async function rollBack(input: RollbackInput): Promise<RollbackResult> {
+  followHandover(input);
   const run = new Rollback(input);
   onQuery(exportStateQuery, () => run.state(), 'Phase and rollouts.');
   return run.run();

@@ -17,9 +17,9 @@ import { factsTable } from '../model/details-text.ts';
 import { failedTargets } from '../model/export/export-outcome.ts';
 import { type ExportResult, searchedPhase } from '../model/export/site-export.ts';
 import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/schedule/schedule-target.ts';
-import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
+import type { ScheduledInput, ScheduledResult } from '../model/schedule/scheduled-run.ts';
 import type { SyncResult } from '../model/sync/sync.ts';
-import { workflowTaskTimeoutMs } from '../model/temporal-settings.ts';
+import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import type { exportSite } from './export-site.ts';
 import { innermost } from './failure-summary.ts';
 import { attributesOf } from './search-attributes.ts';
@@ -33,7 +33,7 @@ type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;
  * recorded as skipped. Cancelling this workflow cancels the work it started and waits for its clean-up; terminating it
  * leaves the work running.
  */
-export async function runScheduled(target: ScheduleTarget): Promise<ScheduledResult> {
+export async function runScheduled(target: ScheduledInput): Promise<ScheduledResult> {
   const workflowId = workflowIdOf(target);
   let runId: string | null = null;
   const end = ({ outcome, detail }: Ending): ScheduledResult => {
@@ -56,13 +56,14 @@ export async function runScheduled(target: ScheduleTarget): Promise<ScheduledRes
 }
 
 /** The started child workflow. */
-async function startWork(target: ScheduleTarget): Promise<{ runId: string; ending(): Promise<Ending> }> {
+async function startWork(target: ScheduledInput): Promise<{ runId: string; ending(): Promise<Ending> }> {
+  const handover = handoverIn(target);
   if (target.kind === 'export') {
     const { org, domain } = target;
     const child = await startChild<typeof exportSite>('exportSite', {
       ...optionsOf(target),
       typedSearchAttributes: attributesOf({ org, domain, phase: searchedPhase.starting }),
-      args: [{ org, domain, parameters: {} }],
+      args: [{ org, domain, parameters: {}, handover }],
     });
     return workOf(child, exportEnding);
   }
@@ -70,7 +71,7 @@ async function startWork(target: ScheduleTarget): Promise<{ runId: string; endin
   const child = await startChild<typeof syncFeedback>('syncFeedback', {
     ...optionsOf(target),
     typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
-    args: [{ org, project, pass, class: pass }],
+    args: [{ org, project, pass, class: pass, handover }],
   });
   return workOf(child, syncEnding);
 }
@@ -82,10 +83,10 @@ function workOf<Result>(
   return { runId: child.firstExecutionRunId, ending: async () => endingOf((await child.result()) as Result) };
 }
 
-function optionsOf(target: ScheduleTarget) {
+function optionsOf(target: ScheduledInput) {
   return {
     workflowId: workflowIdOf(target),
-    workflowTaskTimeout: workflowTaskTimeoutMs,
+    ...taskTimeoutFor(handoverIn(target)),
     staticSummary: targetSummary(target),
     parentClosePolicy: ParentClosePolicy.ABANDON,
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -18,6 +18,7 @@ import { announce } from './announce.ts';
 import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
 import { endFacts, failureSummary } from './failure-summary.ts';
 import { noInput, onQuery, onSignal } from './handle-messages.ts';
+import { followHandover } from './handover.ts';
 import { showEnd, showPhase } from './search-attributes.ts';
 
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
@@ -29,6 +30,7 @@ const eventsPerRun = 3_000;
 
 /** Reads a project's feedback into the store in one pass, lease by lease (S1 to S3). */
 export async function syncFeedback(input: SyncInput): Promise<SyncResult> {
+  followHandover(input);
   const sync = new Sync(input);
   onQuery(syncStateQuery, () => sync.state(), 'Progress of the pass, and what it waits for.');
   onSignal(permitsFreedSignal, noInput, {

@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts';
 import { findFreePort } from '../../src/embedded/ports.ts';
+import type { Handover } from '../../src/model/temporal-settings.ts';
 import { DocferryProcess } from '../tools/docferry-process.ts';
 
 export interface ChaosOptions {
   sandbox: NonNullable<Parameters<typeof startSandbox>[0]>;
   /** `budget` of the organization. */
   budget: string;
+  handover?: Handover;
   /** More lines of docferry.yaml, and of its organization. */
   config?: string;
   organization?: string;
@@ -28,13 +30,19 @@ export class ChaosScene {
     this.#ports = ports;
   }
 
-  static async begin({ sandbox: options, budget, config = '', organization = '' }: ChaosOptions): Promise<ChaosScene> {
+  static async begin({
+    sandbox: options,
+    budget,
+    handover = 'quick',
+    config = '',
+    organization = '',
+  }: ChaosOptions): Promise<ChaosScene> {
     const folder = await mkdtemp(join(tmpdir(), 'docferry-kill-'));
     const sandbox = await startSandbox(options);
     const ports = [await findFreePort(), await findFreePort(), await findFreePort()];
     await writeFile(
       join(folder, 'docferry.yaml'),
-      `temporal: { address: "127.0.0.1:${ports[0]}" }
+      `temporal: { address: "127.0.0.1:${ports[0]}", handover: ${handover} }
 service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
 ${config}
 organizations:

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
+import { type Handover, handovers } from '../../src/model/temporal-settings.ts';
 import { ChaosScene } from './chaos-scene.ts';
 
 /**
@@ -16,10 +17,13 @@ let scene: ChaosScene;
 
 afterEach(() => scene.end());
 
-async function begin(): Promise<void> {
-  const service = { entries: 3_000, jobSeconds: 1, padBytes: 60_000_000, storageRate: 6_000_000 };
+async function begin(handover: Handover = 'quick'): Promise<void> {
+  // Long enough to be killed in the middle, once the sync moves again.
+  const storageRate = handover === 'quick' ? 6_000_000 : 1_000_000;
+  const service = { entries: 3_000, jobSeconds: 1, padBytes: 60_000_000, storageRate };
   scene = await ChaosScene.begin({
     sandbox: { ...budget, ...service },
+    handover,
     budget: `{ requests: ${budget.requests}, window: 10s, arrival: 2s }`,
     organization: `    sites: [{ domain: ${domain}, rollout: [{ directory: { path: ./site } }] }]`,
   });
@@ -58,32 +62,36 @@ async function expectPublishedWhole(result: unknown): Promise<void> {
 }
 
 describe('kill -9', () => {
-  it('of the worker, in the middle of a sync and of a download', async () => {
-    await begin();
-    await scene.orphanedServer();
-    let worker = await scene.worker();
-    const sync = scene.start(['feedback', 'sync', 'prj_1', '--wait', '--json']);
-    const exported = scene.start(['export', 'start', domain, '--wait', '--json']);
-    await expect.poll(() => analytics().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(12);
-    await worker.kill('SIGKILL');
-    worker = scene.start(['worker']);
-    await movesAgain('sync, worker killed', analytics);
-    await expect.poll(() => storage().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(1);
-    await worker.kill('SIGKILL');
-    worker = scene.start(['worker']);
-    await movesAgain('download, worker killed', storage);
-    expect(await sync.ended()).toBe(0);
-    expect(await exported.ended()).toBe(0);
-    const result = JSON.parse(sync.stdout);
-    process.stderr.write(`  ${result.requests} requests for ${result.pages} pages, ${analytics().length} received\n`);
-    expectAllStoredOnce();
-    expectBudgetKept();
-    await expectPublishedWhole(JSON.parse(exported.stdout));
-    expect(storage().filter((entry) => entry.range === null)).toHaveLength(1);
-    // The orphan of `up` is adopted and stopped with it.
-    const last = await scene.up();
-    await last.process.kill('SIGTERM');
-  }, 240_000);
+  it.each(handovers)(
+    'of the worker, in the middle of a sync and of a download: %s',
+    async (handover) => {
+      await begin(handover);
+      await scene.orphanedServer();
+      let worker = await scene.worker();
+      const sync = scene.start(['feedback', 'sync', 'prj_1', '--wait', '--json']);
+      const exported = scene.start(['export', 'start', domain, '--wait', '--json']);
+      await expect.poll(() => analytics().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(12);
+      await worker.kill('SIGKILL');
+      worker = scene.start(['worker']);
+      await movesAgain(`${handover}: sync, worker killed`, analytics);
+      await expect.poll(() => storage().length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(1);
+      await worker.kill('SIGKILL');
+      worker = scene.start(['worker']);
+      await movesAgain(`${handover}: download, worker killed`, storage);
+      expect(await sync.ended()).toBe(0);
+      expect(await exported.ended()).toBe(0);
+      const result = JSON.parse(sync.stdout);
+      process.stderr.write(`  ${result.requests} requests for ${result.pages} pages, ${analytics().length} received\n`);
+      expectAllStoredOnce();
+      expectBudgetKept();
+      await expectPublishedWhole(JSON.parse(exported.stdout));
+      expect(storage().filter((entry) => entry.range === null)).toHaveLength(1);
+      // The orphan of `up` is adopted and stopped with it.
+      const last = await scene.up();
+      await last.process.kill('SIGTERM');
+    },
+    400_000,
+  );
 
   it('of everything that up started, in the middle of a sync and of a download', async () => {
     await begin();

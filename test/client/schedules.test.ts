@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const id of made.splice(0)) await env.client.schedule.getHandle(id).delete();
-  for (const queue of queues.splice(0)) await applySchedules(env.client, queue, []);
+  for (const queue of queues.splice(0)) await applySchedules(env.client, queue, [], 'quick');
 });
 afterAll(async () => {
   await env?.teardown();
@@ -70,7 +70,7 @@ describe('applying the schedules of the configuration', () => {
   it('creates them with every setting explicit, and then finds nothing to do', async () => {
     const queue = newQueue();
     const configured = [organization(queue)];
-    const first = await applySchedules(env.client, queue, configured);
+    const first = await applySchedules(env.client, queue, configured, 'quick');
     expect(outline(first)).toEqual({ ...nothing, create: [siteId(queue), passId(queue)] });
     const { spec, policies, action, info } = await env.client.schedule.getHandle(siteId(queue)).describe();
     expect(spec).toMatchObject({ timezone: 'Europe/Berlin', jitter: 300_000, intervals: [] });
@@ -81,12 +81,19 @@ describe('applying the schedules of the configuration', () => {
       args: [{ kind: 'export', org: `org-${queue}`, domain: 'docs.acme.example' }],
     });
     expect(info.nextActionTimes.length).toBeGreaterThan(0);
-    expect(isEmptyPlan(await applySchedules(env.client, queue, configured))).toBe(true);
+    expect(isEmptyPlan(await applySchedules(env.client, queue, configured, 'quick'))).toBe(true);
+    // A changed handover changes them once.
+    const steady = await applySchedules(env.client, queue, configured, 'steady');
+    expect(steady.update.map(({ drift, changes }) => [drift, changes.length])).toEqual([
+      [false, 2],
+      [false, 2],
+    ]);
+    expect(isEmptyPlan(await readSchedulePlan(env.client, queue, configured, 'steady'))).toBe(true);
   });
 
   it('changes exactly what the configuration changed; a paused one stays paused and keeps its note', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)]);
+    await applySchedules(env.client, queue, [organization(queue)], 'quick');
     await pauseSchedule(env.client, siteId(queue), 'until the relaunch');
     const changed = [organization(queue, { site: { ...nightly, cron: '30 5 * * mon-fri' } })];
     const change = {
@@ -94,23 +101,29 @@ describe('applying the schedules of the configuration', () => {
       drift: false,
       changes: ['when: 0 6 * * * Europe/Berlin → 30 5 * * 1-5 Europe/Berlin'],
     };
-    expect(outline(await readSchedulePlan(env.client, queue, changed))).toEqual({ ...nothing, update: [change] });
-    expect(outline(await applySchedules(env.client, queue, changed))).toEqual({ ...nothing, update: [change] });
+    expect(outline(await readSchedulePlan(env.client, queue, changed, 'quick'))).toEqual({
+      ...nothing,
+      update: [change],
+    });
+    expect(outline(await applySchedules(env.client, queue, changed, 'quick'))).toEqual({
+      ...nothing,
+      update: [change],
+    });
     const { state, spec } = await env.client.schedule.getHandle(siteId(queue)).describe();
     expect(state).toMatchObject({ paused: true, note: 'until the relaunch' });
     expect(spec.calendars).toHaveLength(1);
-    expect(outline(await readSchedulePlan(env.client, queue, changed))).toEqual(nothing);
+    expect(outline(await readSchedulePlan(env.client, queue, changed, 'quick'))).toEqual(nothing);
   });
 
   it('leaves no times of before when cron becomes an interval (they would fire as well)', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)]);
+    await applySchedules(env.client, queue, [organization(queue)], 'quick');
     const changed = [organization(queue, { site: hourly })];
-    await applySchedules(env.client, queue, changed);
+    await applySchedules(env.client, queue, changed, 'quick');
     const { spec } = await env.client.schedule.getHandle(siteId(queue)).describe();
     expect(spec).toMatchObject({ calendars: [], intervals: [{ every: hour }] });
     expect(spec.jitter ?? 0).toBe(0);
-    await applySchedules(env.client, queue, [organization(queue)]);
+    await applySchedules(env.client, queue, [organization(queue)], 'quick');
     const back = await env.client.schedule.getHandle(siteId(queue)).describe();
     expect(back.spec.intervals).toEqual([]);
   });
@@ -118,39 +131,39 @@ describe('applying the schedules of the configuration', () => {
   it('shows what was changed by hand, and repairs it', async () => {
     const queue = newQueue();
     const configured = [organization(queue)];
-    await applySchedules(env.client, queue, configured);
+    await applySchedules(env.client, queue, configured, 'quick');
     const handle = env.client.schedule.getHandle(passId(queue));
     await handle.update((before) => ({
       ...before,
       policies: { ...before.policies, overlap: 'ALLOW_ALL' },
       spec: { ...before.spec, cronExpressions: ['0 3 * * *'] },
     }));
-    const { schedules } = await scheduleViews(env.client, queue, configured);
+    const { schedules } = await scheduleViews(env.client, queue, configured, 'quick');
     expect(schedules.map(({ drift, differs }) => [drift, differs.length])).toEqual([
       [false, 0],
       [true, 2],
     ]);
-    const { update } = await applySchedules(env.client, queue, configured);
+    const { update } = await applySchedules(env.client, queue, configured, 'quick');
     expect(update).toMatchObject([{ drift: true, desired: { id: passId(queue) } }]);
     expect(update[0]?.changes).toEqual([
       expect.stringMatching(/^when: 0 3 \* \* \* UTC and every 1h .+ → every 1h /),
       'overlap: ALLOW_ALL → SKIP',
     ]);
-    expect(outline(await readSchedulePlan(env.client, queue, configured))).toEqual(nothing);
+    expect(outline(await readSchedulePlan(env.client, queue, configured, 'quick'))).toEqual(nothing);
     expect((await handle.describe()).spec.calendars).toEqual([]);
   });
 
   it("never sees or touches schedules of others: another queue's docferry, other programs", async () => {
     const [queue, neighbour] = [newQueue(), newQueue()];
-    await applySchedules(env.client, neighbour, [organization(neighbour)]);
+    await applySchedules(env.client, neighbour, [organization(neighbour)], 'quick');
     const action = { type: 'startWorkflow', workflowType: 'theirs', taskQueue: queue } as const;
     for (const id of [`nightly-${queue}`, `docferry:${queue}:backup`]) {
       await env.client.schedule.create({ scheduleId: id, spec: { intervals: [{ every: '1d' }] }, action });
       made.push(id);
     }
-    await applySchedules(env.client, queue, [organization(queue)]);
+    await applySchedules(env.client, queue, [organization(queue)], 'quick');
     await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(2);
-    expect((await applySchedules(env.client, queue, [])).delete).toHaveLength(2);
+    expect((await applySchedules(env.client, queue, [], 'quick')).delete).toHaveLength(2);
     const others = await ownedSchedules(env.client, neighbour, [siteId(neighbour), passId(neighbour)]);
     expect(others.schedules).toHaveLength(2);
     for (const id of made) expect((await env.client.schedule.getHandle(id).describe()).scheduleId).toBe(id);
@@ -158,7 +171,7 @@ describe('applying the schedules of the configuration', () => {
 
   it('removes the schedule of a removed project and cancels its work, scheduled or not', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)]);
+    await applySchedules(env.client, queue, [organization(queue)], 'quick');
     await expect.poll(async () => (await ownedSchedules(env.client, queue)).schedules.length).toBe(2);
     const input = { org: `org-${queue}`, project: 'prj_1', pass: 'sweep', class: 'on-demand' } as const;
     const byHand = await startSync(env.client, queue, input);
@@ -170,7 +183,7 @@ describe('applying the schedules of the configuration', () => {
     const listed = async () => (await env.client.workflow.count(`WorkflowId = '${byHand.workflowId}'`)).count;
     await expect.poll(listed).toBe(1);
     const left = [{ ...organization(queue), projects: [] }];
-    const removed = outline(await applySchedules(env.client, queue, left));
+    const removed = outline(await applySchedules(env.client, queue, left, 'quick'));
     expect(removed).toEqual({ ...nothing, delete: [passId(queue)], stop: [run, byHand.workflowId] });
     for (const id of [run, byHand.workflowId]) {
       const { events } = await env.client.workflow.getHandle(id).fetchHistory();
@@ -183,7 +196,7 @@ describe('applying the schedules of the configuration', () => {
   it('says which schedule the server refuses, and why', async () => {
     const queue = newQueue();
     const site = { ...nightly, timezone: 'Mars/Base' };
-    const refused = applySchedules(env.client, queue, [organization(queue, { site: site })]);
+    const refused = applySchedules(env.client, queue, [organization(queue, { site: site })], 'quick');
     await expect(refused).rejects.toThrow(ScheduleRefused);
     await expect(refused).rejects.toThrow(/docs\.acme\.example.*Mars\/Base/);
   });
@@ -192,8 +205,8 @@ describe('applying the schedules of the configuration', () => {
 describe('commands on schedules', () => {
   it('pauses with a note and resumes', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)]);
-    const view = async () => (await scheduleViews(env.client, queue, [organization(queue)])).schedules[0];
+    await applySchedules(env.client, queue, [organization(queue)], 'quick');
+    const view = async () => (await scheduleViews(env.client, queue, [organization(queue)], 'quick')).schedules[0];
     await pauseSchedule(env.client, siteId(queue), 'relaunch');
     expect(await view()).toMatchObject({ paused: true, note: 'relaunch', next: [] });
     await resumeSchedule(env.client, siteId(queue), '');
@@ -203,7 +216,7 @@ describe('commands on schedules', () => {
 
   it('never triggers a second run beside a running one', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)]);
+    await applySchedules(env.client, queue, [organization(queue)], 'quick');
     expect(await triggerSchedule(env.client, passId(queue))).toEqual({ alreadyRunning: false });
     const { schedule } = env.client;
     const info = async () => (await schedule.getHandle(passId(queue)).describe()).info;
@@ -215,7 +228,7 @@ describe('commands on schedules', () => {
 
   it('backfills the times between two moments, both included, one run at a time', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue)]);
+    await applySchedules(env.client, queue, [organization(queue)], 'quick');
     const { info, raw } = await env.client.schedule.getHandle(passId(queue)).describe();
     expect(raw.info?.bufferSize?.toNumber()).toBe(0);
     const latest = (info.nextActionTimes[0]?.getTime() ?? 0) - hour;
@@ -234,13 +247,13 @@ describe('what schedules have last done', () => {
   it('includes a later run started by hand, from one list for all schedules', async () => {
     const queue = newQueue();
     const configured = [organization(queue)];
-    await applySchedules(env.client, queue, configured);
+    await applySchedules(env.client, queue, configured, 'quick');
     const proxy = await silentProxy(useDevServer().address, () => false);
     const connection = await Connection.connect({ address: proxy.address });
     onTestFinished(() => connection.close());
     const client = new Client({ connection });
     const last = async () => {
-      const { schedules } = await scheduleViews(client, queue, configured);
+      const { schedules } = await scheduleViews(client, queue, configured, 'quick');
       return Object.fromEntries(schedules.map((schedule) => [schedule.id, schedule.last]));
     };
     await triggerSchedule(env.client, passId(queue));
@@ -285,7 +298,7 @@ describe('what schedules have last done', () => {
 describe('times as the server computes them', () => {
   it('at 06:00 in Berlin before and after both changes of the clock', async () => {
     const queue = newQueue();
-    await applySchedules(env.client, queue, [organization(queue, { site: { ...nightly, jitterMs: 0 } })]);
+    await applySchedules(env.client, queue, [organization(queue, { site: { ...nightly, jitterMs: 0 } })], 'quick');
     const between = async (from: string, to: string) =>
       (await scheduledTimes(env.client, siteId(queue), Date.parse(from), Date.parse(to))).map((time) =>
         new Date(time).toISOString(),
@@ -306,7 +319,7 @@ describe('times as the server computes them', () => {
   it('leaves 02:30 out on the day that has none, and takes it once on the day that has two', async () => {
     const queue = newQueue();
     const site = { ...nightly, cron: '30 2 * * *', jitterMs: 0 };
-    await applySchedules(env.client, queue, [organization(queue, { site })]);
+    await applySchedules(env.client, queue, [organization(queue, { site })], 'quick');
     const onDay = async (day: string) => {
       const times = await scheduledTimes(env.client, siteId(queue), Date.parse(day), Date.parse(day) + 24 * hour - 1);
       return times.map((time) => new Date(time).toISOString());
@@ -332,7 +345,7 @@ describe('times as the server computes them', () => {
     await env.client.schedule.create({ scheduleId: theirs, spec: { cronExpressions: [cron] }, action });
     made.push(theirs);
     const configured = [organization(ours, { site: { cron, timezone: 'UTC', jitterMs: 0 } })];
-    await applySchedules(env.client, ours, configured);
+    await applySchedules(env.client, ours, configured, 'quick');
     const [from, to] = [Date.parse('2026-12-31T00:00:00Z'), Date.parse('2027-03-03T00:00:00Z')];
     const times = await scheduledTimes(env.client, theirs, from, to);
     expect(times.length).toBeGreaterThan(0);

@@ -7,6 +7,7 @@ import { grpcFailure } from '../../src/cli/failures/grpc-failure.ts';
 import {
   connectClient,
   connectOptions,
+  handoverFor,
   TemporalSettingsInvalid,
   TemporalUnreachable,
 } from '../../src/client/temporal-connection.ts';
@@ -51,6 +52,18 @@ describe("Temporal's own variables and profiles", () => {
     });
     const given = { ...defaults, address: 'mine:1', namespace: 'own', given: { address: true, namespace: true } };
     expect(connectOptions(given)).toMatchObject({ connection: { address: 'mine:1' }, namespace: 'own' });
+  });
+
+  it('decide how soon dead workers are replaced, unless docferry.yaml does', () => {
+    expect(handoverFor(defaults)).toBe('quick');
+    expect(handoverFor({ ...defaults, handover: 'steady' })).toBe('steady');
+    vi.stubEnv('TEMPORAL_ADDRESS', 'temporal.example:7233');
+    expect(handoverFor(defaults)).toBe('steady');
+    expect(handoverFor({ ...defaults, handover: 'quick' })).toBe('quick');
+    expect(handoverFor({ ...defaults, address: '127.0.0.1:7233', given: { address: true, namespace: false } })).toBe(
+      'quick',
+    );
+    expect(handoverFor({ ...defaults, address: '127.0.0.1:1', embedded: true })).toBe('quick');
   });
 
   it('give an API key, which turns TLS on', () => {

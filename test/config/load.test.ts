@@ -17,6 +17,7 @@ describe('loadConfig', () => {
     expect(config).toMatchObject({
       file: at('docferry.yaml'),
       temporal: { address: 'localhost:7233', namespace: 'default', taskQueue: 'docferry', profile: null },
+      worker: { downloads: 200, verifications: null, browsers: null },
       service: {
         baseUrl: 'https://docs-service.example',
         analyticsBaseUrl: 'https://docs-service.example',

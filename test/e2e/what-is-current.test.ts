@@ -15,7 +15,7 @@ const rollout = '[{ directory: { path: ./site } }, { directory: { path: ./mirror
 let scene: Scene;
 let s3: S3Server | null = null;
 afterEach(async () => {
-  if (scene) await applySchedules(scene.client, scene.taskQueue, []);
+  if (scene) await applySchedules(scene.client, scene.taskQueue, [], 'quick');
   await scene?.end();
   await s3?.stop();
   s3 = null;
@@ -66,7 +66,7 @@ async function inService() {
 
 /** Runs of the schedule that have ended. */
 async function ended(): Promise<ScheduledRun[]> {
-  const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations);
+  const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
   return (schedules[0]?.last ?? []).filter(({ outcome }) => outcome !== null);
 }
 
@@ -124,7 +124,7 @@ describe.each(['directory', 's3'] as const)('what is current, held and rolled ou
 
       // A schedule puts C into service; a person takes B back while it runs.
       sandbox.publishRevision(domain, revision + 1);
-      await applySchedules(scene.client, scene.taskQueue, scene.config.organizations);
+      await applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
       const fourth = await nextScheduled('published', []);
       expect(await inService()).toEqual({ current: fourth, held: null, count: 5, targets: [fourth, fourth] });
       const beforeRollback = await ended();

@@ -38,6 +38,10 @@ export interface SceneOptions {
   sandbox?: SandboxOptions;
   /** YAML of the organization's budget, e.g. `{ requests: 10, window: 10s }`. */
   budget?: string;
+  /** Sites besides `docs.acme.example`, with the usual settings; the sandbox needs them too. */
+  sites?: string[];
+  /** YAML of `worker`, e.g. `{ downloads: 2 }`. */
+  worker?: string;
   /** YAML of the site's job, e.g. `{ timeout: 30s, attempts: 2 }`. */
   job?: string;
   /** YAML of the site's schedule, e.g. `{ every: 20s }`; applied only when a test does so. */
@@ -81,7 +85,7 @@ export async function setScene(options: SceneOptions = {}): Promise<Scene> {
     feedback: string,
     budget = options.budget ?? '{ requests: 100, window: 1h }',
   ) => `temporal: { address: "${address}", namespace: ${namespace}, taskQueue: ${taskQueue} }
-service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
+${options.worker ? `worker: ${options.worker}\n` : ''}service: { baseUrl: "${sandbox.url}", allowInsecure: true, linkHosts: ["127.0.0.1"] }
 organizations:
   - id: ${org}
     apiKey: "${sandbox.apiKey}"
@@ -91,7 +95,7 @@ organizations:
     sites:
       - domain: ${domain}
         job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.approvalTimeout ? `\n        approval: manual\n        approvalTimeout: ${options.approvalTimeout}` : ''}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}
-        rollout: ${options.rollout ?? '[{ directory: { path: ./site } }]'}
+        rollout: ${options.rollout ?? '[{ directory: { path: ./site } }]'}${(options.sites ?? []).map((site) => `\n      - domain: ${site}`).join('')}
 ${options.organizations?.(org) ?? ''}
 store:
   feedback: "${feedback}"

@@ -24,7 +24,7 @@ describe('checkKey', () => {
       return accepted;
     };
     await withWorker(env, { checkKey }, async ({ taskQueue }) => {
-      expect(await askForKeyCheck(env.client, taskQueue, 'acme')).toEqual(accepted);
+      expect(await askForKeyCheck(env.client, taskQueue, 'acme', 'quick')).toEqual(accepted);
       expect(asked).toEqual(['acme']);
     });
     const { workflowId, runId } = await env.client.workflow.getHandle('check:acme').describe();
@@ -38,7 +38,7 @@ describe('checkKey', () => {
       throw ApplicationFailure.retryable('the budget does not answer');
     };
     await withWorker(env, { checkKey }, async ({ taskQueue }) => {
-      await expect(askForKeyCheck(env.client, taskQueue, 'failing')).rejects.toThrow();
+      await expect(askForKeyCheck(env.client, taskQueue, 'failing', 'quick')).rejects.toThrow();
       expect(attempts).toBe(1);
     });
   });

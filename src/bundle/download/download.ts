@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { errorCode } from '../../files/error-code.ts';
 import { spanText } from '../../model/details-text.ts';
 import { DownloadFailed, NoRoom } from './download-errors.ts';
-import { freeBytes, requireRoom } from './free-space.ts';
+import { DownloadRoom, freeBytes } from './free-space.ts';
 import { linkDispatchers } from './object-request.ts';
 import { ObjectTransfer, type TransferSettings } from './object-transfer.ts';
 import { PartialFile } from './partial-file.ts';
@@ -51,12 +51,12 @@ export async function download(source: LinkSource, options: DownloadOptions): Pr
   const buffers = new ReadBuffers(connections);
   const dispatchers = linkDispatchers(options.policy, buffers);
   const timers: NodeJS.Timeout[] = [];
+  const ended: (() => void)[] = [];
   try {
     const file = await PartialFile.open(options.file, signal);
     try {
       const links = new PresignedLinks(source);
-      const roomFor = (bytes: number) => requireRoom(folder, bytes, free);
-      const transfer = new ObjectTransfer({
+      const transfer: ObjectTransfer = new ObjectTransfer({
         ...options,
         connections,
         signal,
@@ -64,9 +64,11 @@ export async function download(source: LinkSource, options: DownloadOptions): Pr
         dispatchers,
         file,
         links,
-        roomFor,
+        requireRoom: () => room.requireBesideOthers(),
       });
-      const lookAtDisk = () => roomFor(transfer.bytesLeft).catch((noRoom) => limits.abort(noRoom));
+      const room = await DownloadRoom.begin(folder, free, () => transfer.bytesLeft);
+      ended.push(() => room.end());
+      const lookAtDisk = () => room.requireForOwn().catch((noRoom) => limits.abort(noRoom));
       timers.push(setInterval(lookAtDisk, lookAtDiskEveryMs));
       if (timeLimitMs !== undefined) {
         const tooLong = new DownloadFailed(`the download took longer than ${spanText(timeLimitMs)}`, false);
@@ -83,6 +85,7 @@ export async function download(source: LinkSource, options: DownloadOptions): Pr
     throw isDiskFull(error) ? new NoRoom(`the disk of ${folder} is full: make room`) : error;
   } finally {
     for (const timer of timers) clearTimeout(timer);
+    for (const end of ended) end();
     await dispatchers.destroy();
   }
 }

@@ -59,8 +59,8 @@ export interface TransferContext extends TransferSettings {
   dispatchers: LinkDispatchers;
   file: PartialFile;
   links: PresignedLinks;
-  /** Throws `NoRoom` unless this many bytes fit on the disk. */
-  roomFor: (bytes: number) => Promise<void>;
+  /** Throws `NoRoom` unless what is left fits on the disk. */
+  requireRoom: () => Promise<void>;
 }
 
 /** What is on disk is not, or not provably, of the object that the store has now. */
@@ -213,7 +213,7 @@ export class ObjectTransfer {
     this.#total = total;
     if (this.#singleConnection || (!this.#opened && this.resumedFrom.length === 0))
       this.resumedFrom.push(this.#file.bytes);
-    await this.#context.roomFor(this.bytesLeft);
+    await this.#context.requireRoom();
     this.#report();
   }
 
@@ -225,7 +225,7 @@ export class ObjectTransfer {
       this.#total = total;
       this.etag = identity?.etag ?? null;
       this.#opened = true;
-      await this.#context.roomFor(this.bytesLeft);
+      await this.#context.requireRoom();
     } catch (error) {
       response.body.destroy();
       throw error;

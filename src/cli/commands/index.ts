@@ -21,6 +21,12 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .command('worker')
     .description('Run a worker until SIGINT or SIGTERM; it logs to stderr')
     .option('--health <host:port>', 'answer GET /healthz there: 200 while the worker takes work', healthAddress)
+    .addOption(
+      new Option('--only <kind>', 'take only workflows and short steps, or only long and heavy steps').choices([
+        'short',
+        'bulk',
+      ]),
+    )
     .action(call(() => import('./worker-command.ts')));
   program
     .command('serve')

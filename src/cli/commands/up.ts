@@ -55,7 +55,7 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
     const bundles = await startBundlePart(config.store.bundles, bundlePort, '--bundle-port');
     parts.add(bundles.part);
     const workerLog = join(dirname(dbFile), 'worker.log');
-    parts.add(await startWorkerPart(config, { file: workerLog }, 'info'));
+    parts.add(await startWorkerPart(config, { file: workerLog }));
     parts.add(await parts.during(applySchedulesAtStart(output, config)));
     announce(context, {
       temporal: config.temporal.address,

@@ -52,6 +52,6 @@ export async function setStage(
   const bundles = await startBundlePart(config.store.bundles, bundlePort, '--bundle-port');
   parts.add(bundles.part);
   const workerLog = join(place.folder, 'worker.log');
-  parts.add(await startWorkerPart(config, { file: workerLog }, 'info'));
+  parts.add(await startWorkerPart(config, { file: workerLog }));
   return { ...place, config, sandbox, uiUrl: embedded.server.uiUrl, bundlesUrl: bundles.url, workerLog };
 }

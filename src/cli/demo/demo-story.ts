@@ -1,5 +1,6 @@
 import { exportState, startExport } from '../../client/exports.ts';
 import { startSync, syncState } from '../../client/syncs.ts';
+import { handoverFor } from '../../client/temporal-connection.ts';
 import type { ExportResult } from '../../model/export/site-export.ts';
 import { counted } from '../../model/quantities.ts';
 import type { SyncInput, SyncResult } from '../../model/sync/sync.ts';
@@ -59,7 +60,12 @@ interface Show {
 
 async function exportOnce({ output, session, live, interrupted }: Show, label: string): Promise<ExportResult> {
   const { client, config } = session;
-  const { handle } = await startExport(client, config.temporal.taskQueue, { org, domain, parameters: {} }, 'join');
+  const { handle } = await startExport(
+    client,
+    config.temporal.taskQueue,
+    { org, domain, parameters: {}, handover: handoverFor(config.temporal) },
+    'join',
+  );
   const result = await waitInView(
     output,
     session,
@@ -83,7 +89,8 @@ async function exportOnce({ output, session, live, interrupted }: Show, label: s
 
 async function syncOnce({ output, session, live, interrupted }: Show): Promise<SyncResult> {
   const { client, config } = session;
-  const input: SyncInput = { org, project, pass: 'sweep', class: 'on-demand' };
+  const handover = handoverFor(config.temporal);
+  const input: SyncInput = { org, project, pass: 'sweep', class: 'on-demand', handover };
   const label = `feedback of ${project}`;
   const result = await waitInView(
     output,

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { askForKeyCheck } from '../../client/ask-key-checks.ts';
 import { budgetView } from '../../client/budget.ts';
+import { handoverFor } from '../../client/temporal-connection.ts';
 import type { Config, OrganizationConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import type { KeyCheck } from '../../model/budget/key-check.ts';
@@ -71,7 +72,9 @@ export async function askService(
       continue;
     }
     try {
-      checks.push(...verdictsOn(id, await askForKeyCheck(client, config.temporal.taskQueue, id)));
+      checks.push(
+        ...verdictsOn(id, await askForKeyCheck(client, config.temporal.taskQueue, id, handoverFor(config.temporal))),
+      );
     } catch (error) {
       checks.push(failed(name, explainFailure(error)));
     }

@@ -12,9 +12,9 @@ import {
   TemporalUnreachable,
 } from '../../client/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
-import { oldestServer } from '../../model/temporal-settings.ts';
+import { bulkQueueOf, oldestServer } from '../../model/temporal-settings.ts';
 import { explainFailure } from '../failures/explain-failure.ts';
-import { workerPolls } from '../temporal/worker-watch.ts';
+import { howToStart, noWorkerText, queuesWithoutWorker } from '../temporal/worker-watch.ts';
 import { bad, type Check, failed, good, skipped, warning } from './check.ts';
 import { whyUnreachable } from './why-unreachable.ts';
 
@@ -23,7 +23,7 @@ export interface TemporalSight {
   client: Client | null;
   /** Where commands look for Temporal; null when that is unknown. */
   address: string | null;
-  /** Whether a worker polls the task queue. */
+  /** Whether a worker polls the task queue of workflows. */
   worker: boolean;
   checks: Check[];
 }
@@ -76,8 +76,9 @@ async function lookAround(
   const attributes = await looking('search-attributes', async () =>
     searchAttributesCheck(await searchAttributeState(client)),
   );
-  const polls = await workerPolls(client, taskQueue);
-  return { checks: [server, place, attributes, workerCheck(taskQueue, polls)], worker: polls === true };
+  const lacking = await queuesWithoutWorker(client, taskQueue);
+  const worker = lacking !== null && !lacking.includes(taskQueue);
+  return { checks: [server, place, attributes, workerCheck(taskQueue, lacking)], worker };
 }
 
 /** The verdict, or the failure that prevented it. */
@@ -122,9 +123,9 @@ export function searchAttributesCheck({ present, missing, mistyped }: SearchAttr
   return good(name, `registered: ${present.join(', ')}`);
 }
 
-function workerCheck(taskQueue: string, polls: boolean | null): Check {
-  if (polls === null) return warning('worker', 'whether a worker polls is unknown', 'run it again');
-  if (polls) return good('worker', `one polls the task queue ${taskQueue}`);
-  const fix = 'start one with `docferry worker` or `docferry up`, with the same temporal.taskQueue';
-  return bad('worker', `none polls the task queue ${taskQueue}`, fix);
+function workerCheck(taskQueue: string, lacking: string[] | null): Check {
+  if (lacking === null) return warning('worker', 'whether a worker polls is unknown', 'run it again');
+  if (lacking.length === 0)
+    return good('worker', `one polls the task queues ${taskQueue} and ${bulkQueueOf(taskQueue)}`);
+  return bad('worker', noWorkerText(lacking), `${howToStart(taskQueue, lacking)}, with the same temporal.taskQueue`);
 }

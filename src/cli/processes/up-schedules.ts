@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isOutage } from '../../client/outage.ts';
 import { applySchedules } from '../../client/schedules.ts';
-import { TemporalUnreachable } from '../../client/temporal-connection.ts';
+import { handoverFor, TemporalUnreachable } from '../../client/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
 import { isEmptyPlan } from '../../model/schedule/schedule-plan.ts';
 import { planText } from '../commands/schedules/schedules-text.ts';
@@ -33,7 +33,7 @@ async function applyLater(output: Output, config: Config, afterMs: number, stop:
 async function areApplied(output: Output, config: Config): Promise<boolean> {
   try {
     const done = await withTemporal(config, ({ client }) =>
-      applySchedules(client, config.temporal.taskQueue, config.organizations),
+      applySchedules(client, config.temporal.taskQueue, config.organizations, handoverFor(config.temporal)),
     );
     if (!isEmptyPlan(done)) output.note(`schedules:\n${planText(done, 'done', output.paintNotes)}`);
     return done.unread.length === 0;

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { Config } from '../../config/config.ts';
 import { rotateLongLog } from '../../embedded/server-log.ts';
 import { createLog } from '../../wiring/log.ts';
-import { startWorker } from '../../worker.ts';
+import { startWorker, type WorkKind } from '../../worker.ts';
 import { explainFailure } from '../failures/explain-failure.ts';
 import { keepHeapLean } from './lean-heap.ts';
 import type { Part } from './running-parts.ts';
@@ -13,16 +13,25 @@ export type LogPlace = { file: string } | { stderr: true };
 /** A worker in this process; its state is `RUNNING` while it takes work. */
 export interface WorkerPart extends Part {
   state(): string;
+  /** The task queues it polls. */
+  taskQueues: readonly string[];
 }
 
-export async function startWorkerPart(config: Config, place: LogPlace, level: 'info' | 'warn'): Promise<WorkerPart> {
+/** Starts a worker, for only one kind of work if so asked. */
+export async function startWorkerPart(
+  config: Config,
+  place: LogPlace,
+  { level = 'info', only }: { level?: 'info' | 'warn'; only?: WorkKind | undefined } = {},
+): Promise<WorkerPart> {
   if ('file' in place) await rotateLongLog(place.file);
   const destination = 'file' in place ? { dest: place.file, mkdir: true, sync: true } : { dest: 2, sync: true };
-  const worker = await startWorker(config, { log: createLog(pino.destination(destination), level) });
+  const log = createLog(pino.destination(destination), level);
+  const worker = await startWorker(config, { log, ...(only && { only }) });
   keepHeapLean();
   return {
     name: 'the worker',
     state: () => worker.state(),
+    taskQueues: worker.taskQueues,
     ended: worker.done.then(
       () => null,
       (error: unknown) => {

@@ -8,7 +8,7 @@ import type { LiveView, Step } from '../terminal/live-lines.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Interrupt, onInterrupt } from '../terminal/signals.ts';
 import type { Session } from './session.ts';
-import { retriesOf, workerPolls } from './worker-watch.ts';
+import { howToStart, noWorkerText, queuesWithoutWorker, retriesOf } from './worker-watch.ts';
 
 /** A workflow that a command waits for. */
 export interface Waiting<W extends Workflow, State> {
@@ -130,17 +130,19 @@ function watchTroubles(
 ): { stop(): void } {
   const { taskQueue } = config.temporal;
   let stopped = false;
-  let alone = false;
+  let lackedBefore: readonly string[] = [];
   let told = '';
   const look = async () => {
-    const polled = await workerPolls(client, taskQueue);
+    const lacking = await queuesWithoutWorker(client, taskQueue);
     const [retry] = await retriesOf(client, handle);
     if (stopped) return;
-    if (polled === false && !alone) {
-      output.warn(`no worker polls the task queue ${taskQueue}: start one with \`docferry worker\` or \`docferry up\``);
+    if (lacking !== null) {
+      const fresh = lacking.filter((queue) => !lackedBefore.includes(queue));
+      if (fresh.length > 0) output.warn(`${noWorkerText(lacking)}: ${howToStart(taskQueue, lacking)}`);
+      const found = lackedBefore.filter((queue) => !lacking.includes(queue));
+      if (found.length > 0) output.note(`a worker polls the task queue ${found.join(' and ')} now`);
     }
-    if (polled === true && alone) output.note(`a worker polls the task queue ${taskQueue} now`);
-    alone = polled === false;
+    lackedBefore = lacking ?? [];
     if (retry && retry.reason !== told) {
       output.warn(`${label}: ${retry.activity} failed and is tried again (attempt ${retry.attempt}): ${retry.reason}`);
     }

@@ -12,6 +12,7 @@ import {
   text,
   wholeNumber,
 } from '../message-readers.ts';
+import { handovers } from '../temporal-settings.ts';
 import {
   type ForAWhile,
   type LeaseReport,
@@ -38,7 +39,7 @@ export const readSettings: Reader<WindowSettings> = record(
     windowMs: wholeNumber(100, 31 * dayMs),
     arrivalMs: wholeNumber(0, 10 * minuteMs),
   },
-  { configuredAt: moment, installation: text },
+  { configuredAt: moment, installation: text, handover: oneOf(handovers) },
 );
 
 export const readQuestion: Reader<PermitAsk> = record(

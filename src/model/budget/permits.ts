@@ -1,6 +1,8 @@
 /** Messages between the budget and the activities that ask for permits. All moments are the budget's, in milliseconds. */
 
-export interface WindowSettings {
+import type { WithHandover } from '../temporal-settings.ts';
+
+export interface WindowSettings extends WithHandover {
   /** Requests an organization may make in one window. */
   requests: number;
   /** Requests left to other clients at least; they are also left what they are seen to use. */

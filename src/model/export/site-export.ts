@@ -1,4 +1,5 @@
 import type { RefusedKey } from '../budget/key-tries.ts';
+import type { WithHandover } from '../temporal-settings.ts';
 import type { ArchiveFacts, Reason } from './archive-facts.ts';
 import type { ProgressSample } from './cadence.ts';
 import type { ContentChanges } from './content-changes.ts';
@@ -57,7 +58,7 @@ export interface ExportParameters {
 }
 
 /** Input of `exportSite`. */
-export interface ExportInput {
+export interface ExportInput extends WithHandover {
   org: string;
   domain: string;
   parameters: ExportParameters;
@@ -115,7 +116,7 @@ export interface ExportResult {
 }
 
 /** Input of `rollBack`. */
-export interface RollbackInput {
+export interface RollbackInput extends WithHandover {
   org: string;
   domain: string;
   version: string;

@@ -1,10 +1,11 @@
 import { stableHash } from '../stable-hash.ts';
 import type { PassKind } from '../sync/pass-kind.ts';
-import { workflowTaskTimeoutMs } from '../temporal-settings.ts';
+import { type Handover, handoverTimes } from '../temporal-settings.ts';
 import { searchAttributes, workflowTypes } from '../workflow-ids.ts';
 import { type Calendar, calendarOfCron } from './cron-calendar.ts';
 import { type ScheduleSettings, settingsDigest } from './schedule-settings.ts';
 import { type ScheduleTarget, scheduledRunId, scheduleId, targetSummary } from './schedule-target.ts';
+import type { ScheduledInput } from './scheduled-run.ts';
 
 /** Times of a configured schedule: exactly one of `everyMs` and `cron`. */
 export type ConfiguredTimes = { jitterMs: number } & (
@@ -37,10 +38,11 @@ const defaultWindowMs = 3_600_000;
 /** The server accepts no shorter catch-up window. */
 const shortestCatchupMs = 10_000;
 
-/** All schedules of the configuration; work without one never starts on its own (architecture.md). */
+/** All schedules of the configuration; work without one never starts on its own (architecture.md). Times and ids do not depend on the handover. */
 export function desiredSchedules(
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
+  handover: Handover = 'quick',
 ): DesiredSchedule[] {
   return scheduledTargets(organizations).map(({ target, times }) => {
     const id = scheduleId(taskQueue, target);
@@ -56,9 +58,9 @@ export function desiredSchedules(
         workflowType: workflowTypes.runScheduled,
         taskQueue,
         workflowId: scheduledRunId(target),
-        input: target,
+        input: { ...target, handover } satisfies ScheduledInput,
         summary: `scheduled ${targetSummary(target)}`,
-        taskTimeoutMs: workflowTaskTimeoutMs,
+        taskTimeoutMs: handoverTimes(handover).workflowTaskTimeoutMs,
         attributes: attributesOf(target),
       },
       extras: {},

@@ -23,7 +23,8 @@ export interface ScheduleAction {
   /** Input of the workflow; anything on the server. */
   input: unknown;
   summary: string;
-  taskTimeoutMs: number;
+  /** Null: the server's. */
+  taskTimeoutMs: number | null;
   /** Search attributes by name. */
   attributes: Readonly<Record<string, string>>;
 }
@@ -42,7 +43,7 @@ export function settingsFacts(settings: ScheduleSettings): Record<string, string
     'workflow id': action.workflowId,
     input: sortedJson(action.input),
     summary: action.summary,
-    'workflow task time-out': durationText(action.taskTimeoutMs),
+    'workflow task time-out': action.taskTimeoutMs === null ? "the server's" : durationText(action.taskTimeoutMs),
     'search attributes': sortedJson(action.attributes),
     'other settings': sortedJson(settings.extras),
   };

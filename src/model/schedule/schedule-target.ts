@@ -1,7 +1,7 @@
 import { type ReadingKind, readingKinds } from '../sync/pass-kind.ts';
 import { exportWorkflowId, syncWorkflowId } from '../workflow-ids.ts';
 
-/** What a schedule starts; the input of `runScheduled` (architecture.md). */
+/** What a schedule starts (architecture.md). */
 export type ScheduleTarget =
   | { kind: 'export'; org: string; domain: string }
   | { kind: 'sync'; org: string; project: string; pass: ReadingKind };

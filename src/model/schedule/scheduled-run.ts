@@ -1,4 +1,9 @@
 import type { ExportOutcome } from '../export/export-outcome.ts';
+import type { WithHandover } from '../temporal-settings.ts';
+import type { ScheduleTarget } from './schedule-target.ts';
+
+/** Input of `runScheduled`: what it starts, and the handover of all that. */
+export type ScheduledInput = ScheduleTarget & WithHandover;
 
 /** Result of `runScheduled` (architecture.md). */
 export interface ScheduledResult {

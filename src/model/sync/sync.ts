@@ -1,9 +1,10 @@
 import type { Forecast, PermitClass, WaitReason } from '../budget/permits.ts';
+import type { WithHandover } from '../temporal-settings.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import type { ReadingKind } from './pass-kind.ts';
 
 /** Input of `syncFeedback`. */
-export interface SyncInput {
+export interface SyncInput extends WithHandover {
   org: string;
   project: string;
   pass: ReadingKind;

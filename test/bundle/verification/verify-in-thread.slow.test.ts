@@ -1,9 +1,11 @@
+import { createHook } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { limitMachineUse as limitFromSources } from '../../../src/bundle/machine-limits.ts';
 import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
 import { verifyInThread as fromSources } from '../../../src/bundle/verification/verify-in-thread.ts';
 import { type Item, smallSite, tar, tarGz, zip } from '../../tools/bundle/build-archive.ts';
@@ -12,6 +14,20 @@ import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 const someLimits = { maxBytes: 500_000_000, maxFiles: 100, maxRatio: 10_000 };
 /** `npm test` builds first; only the built file starts a thread. */
 const built = new URL('../../../dist/src/bundle/verification/verify-in-thread.js', import.meta.url);
+
+const limitsBuilt = new URL('../../../dist/src/bundle/machine-limits.js', import.meta.url);
+
+/** Counts the threads started from now on. */
+function countThreads(): { started(): number } {
+  let started = 0;
+  const hook = createHook({
+    init: (_id, type) => {
+      if (type === 'WORKER') started += 1;
+    },
+  }).enable();
+  onTestFinished(() => void hook.disable());
+  return { started: () => started };
+}
 
 async function fileOf(bytes: Buffer): Promise<string> {
   const file = join(await tempFolder(), 'archive');
@@ -100,10 +116,66 @@ describe.skipIf(!existsSync(built))('verifyInThread, built', async () => {
     });
   }, 60_000);
 
+  const tooMany = () => tarGz(Array.from({ length: 30_000 }, (_, n) => ({ name: `folder/${n}/index.html` })));
+  const tooManyLimits = { ...someLimits, maxFiles: 100_000 };
+
   it('is ended when it needs too much memory', async () => {
-    const many = Array.from({ length: 30_000 }, (_, n) => ({ name: `folder/${n}/index.html` }));
-    const limits = { ...someLimits, maxFiles: 100_000 };
-    const report = await verifyInThread(await fileOf(tarGz(many)), { limits }, 12);
+    const report = await verifyInThread(await fileOf(tooMany()), { limits: tooManyLimits }, 12);
     expect(report.reasons).toMatchObject([{ rule: 'memory-limit' }]);
   }, 60_000);
+
+  describe('with threads that are kept', async () => {
+    const limitMachineUse: typeof limitFromSources = existsSync(built)
+      ? (await import(limitsBuilt.href)).limitMachineUse
+      : limitFromSources;
+    const limits = { limits: someLimits };
+
+    it('reads one archive after the other in as many threads as allowed, in flat memory', async () => {
+      limitMachineUse({ verifications: 2, browsers: null });
+      const file = await fileOf(tarGz(smallSite));
+      const threads = countThreads();
+      const read = (archives: number) =>
+        Promise.all(
+          Array.from({ length: archives }, async () => expect((await verifyInThread(file, limits)).ok).toBe(true)),
+        );
+      await read(100);
+      const before = process.memoryUsage().rss;
+      await read(600);
+      const grownMb = (process.memoryUsage().rss - before) / 1024 ** 2;
+      expect(threads.started()).toBeLessThanOrEqual(2);
+      expect(grownMb).toBeLessThan(50);
+    }, 60_000);
+
+    it('loses a thread without losing another archive than its own', async () => {
+      limitMachineUse({ verifications: 3, browsers: null });
+      const [good, bad, slow] = [await fileOf(tarGz(smallSite)), await fileOf(tooMany()), await fileOf(large())];
+      const cancelled = new AbortController();
+      const reason = new Error('cancelled');
+      const [whole, refused, aborted, ...others] = await Promise.all([
+        verifyInThread(slow, limits),
+        verifyInThread(bad, { limits: tooManyLimits }, 12),
+        verifyInThread(slow, {
+          ...limits,
+          signal: cancelled.signal,
+          onProgress: () => cancelled.abort(reason),
+        }).catch((error: unknown) => error),
+        ...Array.from({ length: 10 }, () => verifyInThread(good, limits)),
+      ]);
+      expect(whole.ok).toBe(true);
+      expect(refused.reasons).toMatchObject([{ rule: 'memory-limit' }]);
+      expect(aborted).toBe(reason);
+      expect(others.map(({ ok }) => ok)).toEqual(Array(10).fill(true));
+    }, 60_000);
+
+    it('lets one that waits for a thread leave', async () => {
+      limitMachineUse({ verifications: 1, browsers: null });
+      const working = verifyInThread(await fileOf(large()), limits);
+      const reason = new Error('cancelled');
+      const leaving = new AbortController();
+      const waiting = verifyInThread(await fileOf(tarGz(smallSite)), { ...limits, signal: leaving.signal });
+      setTimeout(() => leaving.abort(reason), 20);
+      await expect(waiting).rejects.toBe(reason);
+      expect((await working).ok).toBe(true);
+    });
+  });
 });

@@ -13,6 +13,39 @@ afterEach(async () => {
   part = undefined;
 });
 
+describe('docferry worker --only', () => {
+  it('takes one kind of work, and doctor names the queue that lacks a worker', async () => {
+    const cwd = await folderWithConfig({ address: useDevServer().address, taskQueue: 'split' });
+    const lacking = async () => {
+      const { stdout } = await docferry(['doctor', '--json'], { cwd });
+      const { checks } = JSON.parse(stdout) as {
+        checks: { name: string; level: string; detail: string; fix: string | null }[];
+      };
+      return checks.find(({ name }) => name === 'worker');
+    };
+    const ready = async (only: string) => {
+      const worker = new DocferryProcess(['worker', '--only', only, '--json'], { cwd });
+      await worker.says('"ready"');
+      return { worker, taskQueues: JSON.parse(worker.stdout).taskQueues };
+    };
+    const short = await ready('short');
+    expect(short.taskQueues).toEqual(['split']);
+    expect(await lacking()).toMatchObject({
+      level: 'error',
+      detail: 'no worker polls the task queue split-bulk',
+      fix: expect.stringContaining('docferry worker --only bulk'),
+    });
+    const bulk = await ready('bulk');
+    expect(bulk.taskQueues).toEqual(['split-bulk']);
+    expect(await lacking()).toMatchObject({ level: 'ok' });
+    for (const { worker } of [short, bulk]) {
+      await worker.kill('SIGTERM');
+      expect(worker.child.exitCode).toBe(0);
+    }
+    expect((await docferry(['worker', '--only', 'long'], { cwd })).exitCode).toBe(2);
+  });
+});
+
 describe('docferry worker --health', () => {
   it('answers as long as the worker takes work, and the worker ends cleanly', async () => {
     const cwd = await folderWithConfig({ address: useDevServer().address, taskQueue: 'health' });

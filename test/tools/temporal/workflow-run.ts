@@ -3,6 +3,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import type { Activities } from '../../../src/activities/index.ts';
+import { bulkQueueOf } from '../../../src/model/temporal-settings.ts';
 import { workflowBundle } from './temporal.ts';
 
 /** Gives each test a task queue of its own on a shared server. */
@@ -23,16 +24,15 @@ export async function withWorker(
 ): Promise<void> {
   queues += 1;
   const taskQueue = `test-${process.pid}-${queues}`;
-  const worker = await Worker.create({
-    connection: env.nativeConnection,
-    namespace: env.namespace ?? 'default',
-    taskQueue,
-    activities,
-    workflowBundle: workflowBundle(),
-  });
+  const common = { connection: env.nativeConnection, namespace: env.namespace ?? 'default', activities };
+  const worker = await Worker.create({ ...common, taskQueue, workflowBundle: workflowBundle() });
+  // Without activities a worker has nothing to do there.
+  const bulk =
+    Object.keys(activities).length === 0 ? null : await Worker.create({ ...common, taskQueue: bulkQueueOf(taskQueue) });
   const started = recordStarts(env);
   try {
-    await worker.runUntil(test({ taskQueue }));
+    const run = worker.runUntil(test({ taskQueue }));
+    await (bulk ? bulk.runUntil(run) : run);
   } finally {
     started.stop();
   }

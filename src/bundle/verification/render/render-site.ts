@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, Route } from 'playwright-core';
 import type { Reason } from '../../../model/export/archive-facts.ts';
 import { unpack } from '../../archive/unpack.ts';
+import { browserSlots } from '../../machine-limits.ts';
 import { printablePath } from '../../rules/reason-list.ts';
 import { isRenderRule, type RenderRuleLevels, renderRuleTexts } from '../../rules/render-rules.ts';
 import type { RuleLevel } from '../../rules/site-rules.ts';
@@ -49,11 +50,19 @@ const noNetwork = [
 const nowhere = 'http://127.0.0.1:1';
 
 /**
- * Opens sampled pages of a verified archive in Chromium, which gets its files from this process and has no network. The
- * archive is that of the report, which found nothing to refuse. Throws `BrowserUnusable`, `UnpackMismatch`, system errors, and
- * the signal's reason.
+ * Opens sampled pages of a verified archive in Chromium, which gets its files from this process and has no network; waits
+ * while this process has as many browsers as it may (`limitMachineUse`). The archive is that of the report, which found
+ * nothing to refuse. Throws `BrowserUnusable`, `UnpackMismatch`, system errors, and the signal's reason.
  */
 export async function renderSite(
+  archive: string,
+  report: VerificationReport,
+  options: RenderOptions,
+): Promise<Rendering> {
+  return browserSlots.use(options.signal, () => renderNow(archive, report, options));
+}
+
+async function renderNow(
   archive: string,
   { archive: facts, entries, contentDigest }: VerificationReport,
   options: RenderOptions,

@@ -1,12 +1,17 @@
 import type { Client } from '@temporalio/client';
 import { BudgetClient } from '../../../client/budget.ts';
+import { handoverFor } from '../../../client/temporal-connection.ts';
 import type { Config, OrganizationConfig } from '../../../config/config.ts';
 import { lastGrantOf, tracesRead } from '../../../model/budget/earlier-ledger.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 
 /** The budget of an organization. The feedback store is opened only when the budget has to be started. */
 export function budgetClient(client: Client, config: Config, { id, budget }: OrganizationConfig): BudgetClient {
-  return new BudgetClient(client, config.temporal.taskQueue, new Map([[id, budget]]), (org) =>
-    withFeedbackStore(config, async (store) => lastGrantOf(await store.listPasses({ org, limit: tracesRead }))),
+  return new BudgetClient(
+    client,
+    config.temporal.taskQueue,
+    new Map([[id, { ...budget, handover: handoverFor(config.temporal) }]]),
+    (org) =>
+      withFeedbackStore(config, async (store) => lastGrantOf(await store.listPasses({ org, limit: tracesRead }))),
   );
 }

@@ -1,9 +1,6 @@
 import { Argument, type Command } from 'commander';
 import type { CallHandler } from '../../call-handler.ts';
-
-export const shells = ['bash', 'zsh', 'fish'] as const;
-
-export type Shell = (typeof shells)[number];
+import { shells } from './shells.ts';
 
 export function addCompletionCommands(program: Command, call: CallHandler): void {
   program

@@ -1,6 +1,6 @@
 import type { CommandContext } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
-import type { Shell } from './index.ts';
+import type { Shell } from './shells.ts';
 
 /*
  * The scripts know nothing of the commands: they ask `docferry complete`, so that they need not be renewed. Each line of

@@ -1,5 +1,6 @@
 import { NoSuchVersion } from '../../../bundle/store/bundle-store.ts';
 import { startRollback } from '../../../client/start-rollback.ts';
+import { handoverFor } from '../../../client/temporal-connection.ts';
 import type { Config } from '../../../config/config.ts';
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
@@ -32,7 +33,8 @@ export default async function rollBack(
   const { output } = context;
   return withTemporal(config, async (session) => {
     const { client } = session;
-    const input = { org, domain, version, reason: flags.reason ?? null };
+    const handover = handoverFor(config.temporal);
+    const input = { org, domain, version, reason: flags.reason ?? null, handover };
     const interrupt = flags.wait ? onInterrupt() : undefined;
     const { taskQueue } = config.temporal;
     const { handle, joined, cancelled } = await startRollback(client, taskQueue, input, {

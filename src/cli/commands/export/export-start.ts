@@ -1,4 +1,5 @@
 import { exportState, startExport } from '../../../client/exports.ts';
+import { handoverFor } from '../../../client/temporal-connection.ts';
 import type { ExportParameters, ExportState } from '../../../model/export/site-export.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
@@ -30,7 +31,7 @@ export default async function startOrJoinExport(
   const { output } = context;
   return withTemporal(config, async (session) => {
     const { client } = session;
-    const input = { org, domain, parameters: parametersOf(flags) };
+    const input = { org, domain, parameters: parametersOf(flags), handover: handoverFor(config.temporal) };
     const interrupt = flags.wait ? onInterrupt() : undefined;
     const { taskQueue } = config.temporal;
     // Only its worker knows whether a running one has the same parameters.

@@ -1,4 +1,5 @@
 import { startSync, syncHandle, syncState } from '../../../client/syncs.ts';
+import { handoverFor } from '../../../client/temporal-connection.ts';
 import type { Config } from '../../../config/config.ts';
 import type { EntryStore } from '../../../feedback/entry-store.ts';
 import { planPass } from '../../../feedback/pass/plan-pass.ts';
@@ -40,7 +41,8 @@ export default async function syncFeedback(context: CommandContext, name: string
   return withTemporal(config, async (session) => {
     const { client } = session;
     const pass = flags.pass ?? (await withFeedbackStore(config, (store) => defaultPass(store, org, project.id)));
-    const input: SyncInput = { org, project: project.id, pass, class: 'on-demand', ...dateRange(flags) };
+    const handover = handoverFor(config.temporal);
+    const input: SyncInput = { org, project: project.id, pass, class: 'on-demand', ...dateRange(flags), handover };
     const before = await describeWorkflow(syncHandle(client, input));
     const joined = before?.status.name === 'RUNNING';
     const refusal = await refusedKey(client, { org, joined, read: () => syncState(client, input), refusedOf });

@@ -1,4 +1,5 @@
 import { applySchedules, readSchedulePlan } from '../../../client/schedules.ts';
+import { handoverFor } from '../../../client/temporal-connection.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withTemporal } from '../../temporal/session.ts';
@@ -13,7 +14,7 @@ export default async function planOrApplySchedules(
   const { output } = context;
   const work = kind === 'done' ? applySchedules : readSchedulePlan;
   const plan = await withTemporal(config, ({ client }) =>
-    work(client, config.temporal.taskQueue, config.organizations),
+    work(client, config.temporal.taskQueue, config.organizations, handoverFor(config.temporal)),
   );
   output.result(planDocument(plan), planText(plan, kind, output.paint));
   if (plan.unread.length === 0) return exitCodes.done;

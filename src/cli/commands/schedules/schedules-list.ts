@@ -1,4 +1,5 @@
 import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../client/schedule-views.ts';
+import { handoverFor } from '../../../client/temporal-connection.ts';
 import { targetName } from '../../../model/schedule/schedule-target.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
@@ -10,7 +11,7 @@ export default async function listSchedules(context: CommandContext): Promise<Ex
   const config = await loadContextConfig(context);
   const { output } = context;
   const views = await withTemporal(config, ({ client }) =>
-    scheduleViews(client, config.temporal.taskQueue, config.organizations),
+    scheduleViews(client, config.temporal.taskQueue, config.organizations, handoverFor(config.temporal)),
   );
   warnOfDifferences(output, views);
   const { schedules, missing, unread } = views;

@@ -14,7 +14,7 @@ beforeAll(async () => {
   environment = await devServerEnvironment();
 });
 afterEach(async () => {
-  for (const queue of queues.splice(0)) await applySchedules(environment.client, queue, []);
+  for (const queue of queues.splice(0)) await applySchedules(environment.client, queue, [], 'quick');
 });
 afterAll(() => environment.teardown());
 

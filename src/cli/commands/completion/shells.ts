@@ -1,0 +1,4 @@
+/** Shells that can complete commands. */
+export const shells = ['bash', 'zsh', 'fish'] as const;
+
+export type Shell = (typeof shells)[number];

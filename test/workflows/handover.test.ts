@@ -1,0 +1,93 @@
+import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { BudgetClient } from '../../src/client/budget.ts';
+import { startExport } from '../../src/client/exports.ts';
+import type { Handover } from '../../src/model/temporal-settings.ts';
+import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { pauseBudgetUpdate } from '../../src/workflows/definitions.ts';
+import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { withWorker } from '../tools/temporal/workflow-run.ts';
+import { exportActivities, input, sitePlan } from './export-activities.ts';
+
+let env: TestWorkflowEnvironment;
+beforeAll(async () => {
+  env = await timeSkippingEnvironment();
+});
+afterAll(async () => {
+  await env?.teardown();
+});
+
+async function eventsOf(workflowId: string) {
+  return (await env.client.workflow.getHandle(workflowId).fetchHistory()).events ?? [];
+}
+
+/** Time-out of the workflow's tasks, and where each of its steps ran with which heartbeat time-out. */
+async function timesOf(workflowId: string) {
+  const events = await eventsOf(workflowId);
+  const { workflowTaskTimeout } = events[0]?.workflowExecutionStartedEventAttributes ?? {};
+  const steps = events.flatMap(({ activityTaskScheduledEventAttributes: step }) =>
+    step ? [[step.activityType?.name, step.taskQueue?.name, optionalTsToMs(step.heartbeatTimeout)] as const] : [],
+  );
+  return { taskTimeoutMs: optionalTsToMs(workflowTaskTimeout), steps };
+}
+
+const stepTimes = { quick: 3_000, steady: 30_000 };
+
+it('steps of runs with different handovers are watched differently, heavy ones on their own task queue', async () => {
+  const { activities } = exportActivities({ planExport: async () => ({ ...sitePlan, webhooks: ['hook'] }) });
+  const receipt = async ({ messageId }: { messageId: string }) => ({ messageId, status: 200, attempts: 1 });
+  await withWorker(env, { ...activities, sendWebhook: receipt }, async ({ taskQueue }) => {
+    const run = async (handover: Handover) =>
+      (await startExport(env.client, taskQueue, { ...input(), handover }, 'join')).handle;
+    const handles = { steady: await run('steady'), quick: await run('quick') };
+    await Promise.all([handles.steady.result(), handles.quick.result()]);
+    for (const handover of ['quick', 'steady'] as const) {
+      const { taskTimeoutMs, steps } = await timesOf(handles[handover].workflowId);
+      expect(taskTimeoutMs).toBe(handover === 'quick' ? 2_000 : 10_000);
+      const placed = new Map(steps.map(([name, queue, heartbeat]) => [name, { queue, heartbeat }]));
+      const watched = (queue: string) => ({ queue, heartbeat: stepTimes[handover] });
+      expect(placed.get('startJob')).toEqual(watched(taskQueue));
+      expect(placed.get('readJob')).toEqual(watched(taskQueue));
+      for (const heavy of ['fetchBundle', 'publishVersion', 'rollOut']) {
+        expect(placed.get(heavy)).toEqual(watched(`${taskQueue}-bulk`));
+      }
+      expect(placed.get('recordExportRun')?.queue).toBe(taskQueue);
+      const events = await eventsOf(handles[handover].workflowId);
+      const child = events.find((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
+      const { workflowTaskTimeout } = child?.startChildWorkflowExecutionInitiatedEventAttributes ?? {};
+      expect(optionalTsToMs(workflowTaskTimeout)).toBe(taskTimeoutMs);
+    }
+  });
+});
+
+it('a budget follows a changed handover when it continues as new', async () => {
+  const settings = { requests: 5, reserve: 0, windowMs: 3_600_000, arrivalMs: 0 };
+  await withWorker(env, {}, async ({ taskQueue }) => {
+    const budget = (handover: Handover, configuredAt: number) =>
+      new BudgetClient(env.client, taskQueue, new Map([['turning', { ...settings, handover, configuredAt }]]));
+    await budget('quick', 1).configure('turning');
+    const handle = env.client.workflow.getHandle(budgetWorkflowId('turning'));
+    const taskTimeout = async () => (await timesOf(budgetWorkflowId('turning'))).taskTimeoutMs;
+    /** A run takes a few hundred messages. */
+    const nextRun = async () => {
+      const { runId } = await handle.describe();
+      for (let sent = 0; (await handle.describe()).runId === runId; sent += 20) {
+        if (sent > 2_000) throw new Error('it did not continue as new');
+        await Promise.all(
+          Array.from({ length: 20 }, () => handle.executeUpdate(pauseBudgetUpdate, { args: [null] }).catch(() => {})),
+        );
+      }
+    };
+    expect(await taskTimeout()).toBe(2_000);
+    await budget('steady', 2).configure('turning');
+    await nextRun();
+    expect(await taskTimeout()).toBe(10_000);
+    await nextRun();
+    expect(await taskTimeout()).toBe(10_000);
+    await budget('quick', 3).configure('turning');
+    await nextRun();
+    expect(await taskTimeout()).toBe(2_000);
+    await handle.terminate();
+  });
+}, 120_000);
