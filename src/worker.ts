@@ -9,6 +9,7 @@ import { BudgetClient } from './client/budget.ts';
 import { announcePhase } from './client/exports.ts';
 import { retryKey } from './client/retry-key.ts';
 import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from './client/temporal-connection.ts';
+import { countRefusedRuns, startDelivery, startWatch, watchedBudget } from './client/watches.ts';
 import type { Config } from './config/config.ts';
 import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
 import { lastGrantOf, tracesRead } from './model/budget/earlier-ledger.ts';
@@ -106,6 +107,7 @@ async function createWorkers(
     organizations: organizationsOf(config),
     feedback: stores.feedback,
     runs: stores.feedback,
+    notices: stores.feedback,
     bundles: stores.bundles,
     keepVersions: config.store.keep,
     permits,
@@ -114,6 +116,11 @@ async function createWorkers(
       linkHosts: config.service.linkHosts,
       proxyFor: (url) => proxyFor(url, process.env),
     },
+    deliver: (delivery) => startDelivery(client, delivery, { taskQueue, handover }),
+    outlook: {
+      budget: (org) => watchedBudget(client, org),
+      refusedRuns: (org) => countRefusedRuns(client, org),
+    },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
   });
   const common = { connection, namespace: client.options.namespace, activities, ...timesFor(handover) };
@@ -121,6 +128,7 @@ async function createWorkers(
   for (const kind of kinds) workers.push(await Worker.create({ ...common, ...workOf(kind, config, settings) }));
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
+    const warnOf = (org: string, message: string) => (err: unknown) => settings.log.warn({ err, org }, message);
     const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
     for (const org of budgets.keys()) {
       const takeOver = async () => {
@@ -131,7 +139,12 @@ async function createWorkers(
         // This worker may have another key than the previous one.
         await retryKey(client, org);
       };
-      configureBudget(takeOver, org, settings.log, stopped);
+      insist(takeOver, warnOf(org, 'the budget has not taken over its configuration yet'), stopped);
+    }
+    for (const { id: org, webhooks } of config.organizations) {
+      if (webhooks.length === 0) continue;
+      const start = () => startWatch(client, org, { taskQueue, handover });
+      insist(start, warnOf(org, 'the organization is not watched yet'), stopped);
     }
   }
   return workers;
@@ -156,14 +169,14 @@ function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSe
     : { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads };
 }
 
-const configureEveryMs = 5_000;
+const insistEveryMs = 5_000;
 
-/** Until a budget has taken over its configuration, the previous one binds, so this never gives up. */
-function configureBudget(takeOver: () => Promise<void>, org: string, log: Logger, stopped: () => boolean): void {
-  takeOver().catch((error: unknown) => {
+/** Until a budget has taken over its configuration the previous one binds, and an organization is not watched: never gives up. */
+function insist(work: () => Promise<void>, failed: (error: unknown) => void, stopped: () => boolean): void {
+  work().catch((error: unknown) => {
     if (stopped()) return;
-    log.warn({ err: error, org }, 'the budget has not taken over its configuration yet');
-    setTimeout(() => configureBudget(takeOver, org, log, stopped), configureEveryMs).unref();
+    failed(error);
+    setTimeout(() => insist(work, failed, stopped), insistEveryMs).unref();
   });
 }
 

@@ -12,6 +12,7 @@ import type { PermitAsk, WindowSettings, WindowView } from '../../src/model/budg
 import { ask, report } from '../../src/model/budget/sliding-window.ts';
 import { emptyWindow } from '../../src/model/budget/window-state.ts';
 import { viewOf } from '../../src/model/budget/window-view.ts';
+import type { WebhookDelivery } from '../../src/model/webhook-event.ts';
 import { createDocumentationService } from '../../src/service/client.ts';
 
 /** Real stores in a temporary folder, the sandbox over HTTP, and the budget's window without Temporal. */
@@ -20,6 +21,8 @@ export interface ActivityScene {
   sandbox: Sandbox;
   folder: string;
   asks: PermitAsk[];
+  /** Messages to webhooks whose delivery was started. */
+  delivered: WebhookDelivery[];
   window(): WindowView;
   end(): Promise<void>;
 }
@@ -37,6 +40,7 @@ export async function activityScene(
     publicUrl: 'http://localhost:8090',
   });
   const asks: PermitAsk[] = [];
+  const delivered: WebhookDelivery[] = [];
   let window = emptyWindow(settings, Date.now());
   const deps: ActivityDependencies = {
     organizations: [
@@ -50,6 +54,7 @@ export async function activityScene(
         projects: ['prj_1'],
         spare: null,
         webhooks: [],
+        watch: { everyMs: 60_000, freshness: new Map(), lateAfter: new Map() },
         sites: [
           {
             domain: 'docs.acme.example',
@@ -71,9 +76,17 @@ export async function activityScene(
     ],
     feedback,
     runs: feedback,
+    notices: feedback,
     bundles,
     keepVersions: 10,
     linkPolicy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },
+    async deliver(delivery) {
+      delivered.push(delivery);
+    },
+    outlook: {
+      budget: async () => viewOf(window, Date.now()),
+      refusedRuns: async () => 0,
+    },
     permits: {
       async ask(_org, question) {
         asks.push(question);
@@ -92,6 +105,7 @@ export async function activityScene(
     sandbox,
     folder,
     asks,
+    delivered,
     window: () => viewOf(window, Date.now()),
     async end() {
       await feedback.close();

@@ -1,3 +1,5 @@
+import { visibleText } from '../visible-text.ts';
+
 /** What people are told because they must act on it or want to know. */
 export const noticeTypes = [
   'approval.wanted',
@@ -32,3 +34,32 @@ export interface Notice {
   since: string;
   /** Why, in words; null where the type says it. */
   reason: string | null;
+  /** The command that helps, or shows more; null where nothing is to be done. */
+  command: string | null;
+  facts: NoticeFacts;
+}
+
+/** What an activity has noticed. */
+export interface Noticed {
+  type: NoticeType;
+  subject: string;
+  state: NoticeState;
+  reason?: string | null;
+  facts?: NoticeFacts;
+  /** ISO 8601: until when a person can act. */
+  until?: string;
+  /** What tells two occurrences apart: what a receiver's settings were. */
+  mark?: string;
+  /** True when another message says it: only its state is kept. */
+  silent?: boolean;
+}
+
+/** Longest reason in a message, in characters. */
+const longestReason = 300;
+
+/** A reason on one line and bounded. */
+export function noticeReason(text: string): string | null {
+  const line = visibleText(text.replace(/\s+/g, ' ')).trim();
+  if (line === '') return null;
+  return line.length <= longestReason ? line : `${[...line].slice(0, longestReason - 1).join('')}…`;
+}
