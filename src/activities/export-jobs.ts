@@ -28,8 +28,6 @@ export interface SitePlan {
 
 /** How many exports the polls of the next one learn from. */
 const learntFrom = 10;
-/** Less than a workflow task may take: the step runs within one. */
-const databaseAnswersWithinMs = 1_000;
 
 interface SiteInput {
   org: string;

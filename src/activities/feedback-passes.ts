@@ -87,7 +87,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     // Personal data may have become too old since the last pass.
     await deps.feedback.expire(input.project, new Date());
     const { org, passId, finishedAt } = input;
-    await tell(deps, passNotices(input), { org, by: `pass ${passId}`, at: new Date(finishedAt) });
+    await tell(deps, passNotices(row), { org, by: `pass ${passId}`, at: new Date(finishedAt) });
     const { pages, requests, throttled, entries } = row;
     return {
       watermark: await deps.feedback.watermark(input.org, input.project),

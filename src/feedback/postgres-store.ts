@@ -109,6 +109,7 @@ const ourTables: Record<keyof FeedbackDatabase | typeof migrationTable, true> = 
   feedback: true,
   feedback_changes: true,
   feedback_rejects: true,
+  notices: true,
   store_identity: true,
   store_key: true,
   sync_cursors: true,

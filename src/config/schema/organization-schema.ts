@@ -29,7 +29,7 @@ const budget = z.strictObject({
 });
 
 const passes = {
-  freshness: duration({ min: '1m', max: '366d' })
+  freshness: duration({ min: '1s', max: '366d' })
     .optional()
     .describe(
       'How old the proof that everything is stored may become (`verified up to`) before `feedback.stale` is sent. Absent: any age.',
