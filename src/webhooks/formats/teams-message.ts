@@ -31,7 +31,7 @@ export function teamsMessage({ tone, title, reason, facts, command }: EventWords
   };
 }
 
-/** Cards read Markdown: its marks are shown instead, so that text from elsewhere makes no link. */
+/** Cards read Markdown: what begins a link or emphasis is shown as it is. Underscores are left, since ids have them. */
 function safe(text: string): string {
-  return text.replace(/[\\*_[\]()~`#]/g, '\\$&');
+  return text.replace(/[\\*[\]`]/g, '\\$&');
 }
