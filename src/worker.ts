@@ -7,7 +7,9 @@ import { createActivities } from './activities/index.ts';
 import { limitMachineUse } from './bundle/machine-limits.ts';
 import { BudgetClient } from './client/budget.ts';
 import { announcePhase } from './client/exports.ts';
-import { retryKey } from './client/retry-key.ts';
+import { retryKeys } from './client/retry-key.ts';
+import { startWatches } from './client/start-watches.ts';
+import { takeOverBudgets } from './client/take-over-budgets.ts';
 import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from './client/temporal-connection.ts';
 import { countRefusedRuns, startDelivery, startWatch, watchedBudget } from './client/watches.ts';
 import type { Config } from './config/config.ts';
@@ -128,24 +130,28 @@ async function createWorkers(
   for (const kind of kinds) workers.push(await Worker.create({ ...common, ...workOf(kind, config, settings) }));
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
-    const warnOf = (org: string, message: string) => (err: unknown) => settings.log.warn({ err, org }, message);
     const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
-    for (const org of budgets.keys()) {
-      const takeOver = async () => {
-        const { configuredAt } = await permits.configure(org);
+    void takeOverBudgets({
+      orgs: [...budgets.keys()],
+      async configure(org) {
+        const { configuredAt } = await client.withDeadline(Date.now() + configuredWithinMs, () =>
+          permits.configure(org),
+        );
         if ((configuredAt ?? 0) > (budgets.get(org)?.configuredAt ?? 0)) {
           settings.log.warn({ org }, 'the budget keeps its settings: another worker has a newer configuration file');
         }
-        // This worker may have another key than the previous one.
-        await retryKey(client, org);
-      };
-      insist(takeOver, warnOf(org, 'the budget has not taken over its configuration yet'), stopped);
-    }
-    for (const { id: org, webhooks } of config.organizations) {
-      if (webhooks.length === 0) continue;
-      const start = () => startWatch(client, org, { taskQueue, handover });
-      insist(start, warnOf(org, 'the organization is not watched yet'), stopped);
-    }
+      },
+      retryKeys: (orgs) => retryKeys(client, orgs),
+      onFailure: (org, error) =>
+        settings.log.warn({ err: error, org }, 'the budget has not taken over its configuration yet'),
+      stopped,
+    });
+    const watched = config.organizations.filter(({ webhooks }) => webhooks.length > 0).map(({ id }) => id);
+    void startWatches(watched, {
+      start: (org) => startWatch(client, org, { taskQueue, handover }),
+      onFailure: (org, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
+      stopped,
+    });
   }
   return workers;
 }
@@ -169,16 +175,8 @@ function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSe
     : { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads };
 }
 
-const insistEveryMs = 5_000;
-
-/** Until a budget has taken over its configuration the previous one binds, and an organization is not watched: never gives up. */
-function insist(work: () => Promise<void>, failed: (error: unknown) => void, stopped: () => boolean): void {
-  work().catch((error: unknown) => {
-    if (stopped()) return;
-    failed(error);
-    setTimeout(() => insist(work, failed, stopped), insistEveryMs).unref();
-  });
-}
+/** A budget that takes longer is told again. */
+const configuredWithinMs = 15_000;
 
 async function connectNatively(config: Config): Promise<NativeConnection> {
   const { connection } = connectOptions(config.temporal);

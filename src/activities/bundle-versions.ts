@@ -52,7 +52,7 @@ export async function removeOldVersions(
   try {
     const removed = await bundles.prune(domain, keepVersions);
     if (removed.length > 0) log.info('removed old versions', { domain, removed });
-    await bundles.removeAbandoned(new Date());
+    await bundles.removeAbandoned(domain, new Date());
   } catch (error) {
     log.warn('old versions could not be removed', { domain, failure: error instanceof Error ? error.name : 'unknown' });
   }

@@ -1,18 +1,32 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { targetOfWorkflowId } from '../model/schedule/schedule-target.ts';
 import { budgetWorkflowId, searchAttributes, workflowTypes } from '../model/workflow-ids.ts';
 import { retryKeySignal } from '../workflows/definitions.ts';
+import { inBatches } from './in-batches.ts';
+import { callsAtOnce } from './owned-schedules.ts';
 
-/** Tells all that waits for an organization's key that it may have changed: exports, and the budget for the syncs. */
+/** As `retryKeys`, of one organization. */
 export async function retryKey(client: Client, org: string): Promise<void> {
-  const ids = [budgetWorkflowId(org)];
+  await retryKeys(client, new Set([org]));
+}
+
+/**
+ * Tells all that waits for the keys of these organizations that they may have changed: exports, which one search finds, and
+ * the budgets for the syncs.
+ */
+export async function retryKeys(client: Client, orgs: ReadonlySet<string>): Promise<void> {
+  const [only, ...others] = orgs;
   const query = [
     `WorkflowType = "${workflowTypes.exportSite}"`,
-    `${searchAttributes.org} = "${org}"`,
+    ...(others.length === 0 ? [`${searchAttributes.org} = "${only}"`] : []),
     `${searchAttributes.phase} = "unauthorized"`,
     'ExecutionStatus = "Running"',
   ].join(' AND ');
-  for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId);
-  await Promise.all(ids.map((workflowId) => signalIfThere(client, workflowId)));
+  const ids = [...orgs].map(budgetWorkflowId);
+  for await (const { workflowId } of client.workflow.list({ query })) {
+    if (orgs.has(targetOfWorkflowId(workflowId)?.org ?? '')) ids.push(workflowId);
+  }
+  await inBatches(ids, callsAtOnce, (workflowId) => signalIfThere(client, workflowId));
 }
 
 async function signalIfThere(client: Client, workflowId: string): Promise<void> {

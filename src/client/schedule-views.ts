@@ -14,7 +14,13 @@ import type { ScheduledResult } from '../model/schedule/scheduled-run.ts';
 import type { Handover } from '../model/temporal-settings.ts';
 import { inBatches } from './in-batches.ts';
 import { isOutage } from './outage.ts';
-import { callsAtOnce, type NamedSchedule, type OwnedSchedule, ownedSchedules } from './owned-schedules.ts';
+import {
+  callsAtOnce,
+  describeSchedules,
+  type NamedSchedule,
+  namedSchedules,
+  type OwnedSchedule,
+} from './owned-schedules.ts';
 import { latestRunsByHand, type RunByHand } from './runs-by-hand.ts';
 import { existingSchedule } from './schedule-spec.ts';
 
@@ -67,6 +73,8 @@ export interface ScheduleViews {
   missing: string[];
   /** Temporal did not say in time what they are, or whether they exist. */
   unread: NamedSchedule[];
+  /** How many there are on all pages. */
+  total: number;
 }
 
 export async function scheduleViews(
@@ -74,11 +82,15 @@ export async function scheduleViews(
   taskQueue: string,
   organizations: readonly ConfiguredOrganization[],
   handover: Handover,
+  part?: { page: number; size: number } | undefined,
 ): Promise<ScheduleViews> {
   const desired = new Map(
     desiredSchedules(taskQueue, organizations, handover).map((schedule) => [schedule.id, schedule]),
   );
-  const { schedules: owned, unread } = await ownedSchedules(client, taskQueue, [...desired.keys()]);
+  const named = await namedSchedules(client, taskQueue, [...desired.keys()]);
+  // Only what is shown is asked for: a schedule takes some ten calls.
+  const shown = part ? named.slice((part.page - 1) * part.size, part.page * part.size) : named;
+  const { schedules: owned, unread } = await describeSchedules(client, shown);
   const byHand = await latestRunsByHand(client, taskQueue);
   const schedules = await inBatches(owned, callsAtOnce, async (schedule): Promise<ScheduleView> => {
     const configured = desired.get(schedule.id);
@@ -94,7 +106,8 @@ export async function scheduleViews(
     };
   });
   const found = new Set([...owned, ...unread].map(({ id }) => id));
-  return { schedules, missing: [...desired.keys()].filter((id) => !found.has(id)), unread };
+  const missing = shown.flatMap(({ id }) => (desired.has(id) && !found.has(id) ? [id] : []));
+  return { schedules, missing, unread, total: named.length };
 }
 
 function viewOf({ id, target, description: { state, info } }: OwnedSchedule) {

@@ -7,11 +7,11 @@ import {
   isConfigured,
 } from '../model/schedule/desired-schedules.ts';
 import { type FoundOnServer, planSchedules, type SchedulePlan } from '../model/schedule/schedule-plan.ts';
-import { targetOfWorkflowId } from '../model/schedule/schedule-target.ts';
 import type { Handover } from '../model/temporal-settings.ts';
 import { workflowTypes } from '../model/workflow-ids.ts';
 import { inBatches } from './in-batches.ts';
 import { callsAtOnce, ownedSchedules } from './owned-schedules.ts';
+import { runningWork } from './running-work.ts';
 import { existingSchedule, scheduleOptions } from './schedule-spec.ts';
 
 /** The server refused a schedule; the message says which and why. */
@@ -40,7 +40,8 @@ export async function readSchedulePlan(
   const found: FoundOnServer = {
     schedules: schedules.map(({ description, target }) => existingSchedule(description, target)),
     unread: unread.map(({ id }) => id),
-    running: await runningWork(client, taskQueue),
+    // A rollback asks the service nothing: it may end.
+    running: (await runningWork(client, taskQueue)).filter(({ type }) => type !== workflowTypes.rollBack),
   };
   return planSchedules(desired, found, (target) => isConfigured(organizations, target));
 }
@@ -106,16 +107,4 @@ async function cancelWork(client: Client, workflowId: string): Promise<void> {
     // It has ended meanwhile.
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
-}
-
-/** Exports and syncs running on the task queue, scheduled or not. */
-async function runningWork(client: Client, taskQueue: string): Promise<FoundOnServer['running']> {
-  const { exportSite, syncFeedback } = workflowTypes;
-  const query = `ExecutionStatus = 'Running' AND WorkflowType IN ('${exportSite}', '${syncFeedback}')`;
-  const running: { workflowId: string; target: NonNullable<ReturnType<typeof targetOfWorkflowId>> }[] = [];
-  for await (const { workflowId, taskQueue: queue } of client.workflow.list({ query })) {
-    const target = targetOfWorkflowId(workflowId);
-    if (target && queue === taskQueue) running.push({ workflowId, target });
-  }
-  return running;
 }

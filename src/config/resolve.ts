@@ -23,6 +23,9 @@ import { SigningSecret, WebhookAddress } from './webhook-secrets.ts';
 /** A week: the person who decides may be away for a few days. */
 const usualApprovalMs = 7 * 86_400_000;
 
+/** Crons of many sites name the same minute: Temporal spreads their starts over it, by a hash of schedule and time. */
+const usualJitterMs = 60_000;
+
 type OrganizationInput = ConfigInput['organizations'][number];
 
 /** Turns the checked file into the configuration: absolute paths, secrets as sources, defaults filled in. */
@@ -223,7 +226,8 @@ function resolveRollout(
 }
 
 function resolveSchedule({ every, cron, timezone, jitter }: ScheduleInput): Schedule {
-  const jitterMs = jitter ?? 0;
+  // Intervals are spread by their offsets already.
+  const jitterMs = jitter ?? (cron === undefined ? 0 : usualJitterMs);
   return cron === undefined ? { everyMs: every ?? 0, jitterMs } : { cron, timezone: timezone ?? 'UTC', jitterMs };
 }
 

@@ -28,6 +28,7 @@ import { eraseContact } from './privacy/erase-contact.ts';
 import type { Privacy } from './privacy/privacy.ts';
 import { applyPrivacy, countUntreated, expire, personalSince } from './privacy/treat-stored-rows.ts';
 import { jobDurations, listExportRuns, recordExportRun } from './runs/export-runs.ts';
+import { latestRecords } from './runs/latest-records.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
@@ -77,6 +78,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     turnNotice: (turn) => write((trx) => turnNotice(trx, turn)),
     openNotices: (org) => openNotices(db, org),
     lastExports: (org) => lastExports(db, org),
+    latestRecords: (of) => latestRecords(db, of),
     async erase(request) {
       const erased = await write((trx) => eraseContact(trx, privacy, request));
       return { ...erased, scrubbed: await scrub('all') };

@@ -119,7 +119,8 @@ export class PublishingScene {
 
   /** No leftovers of dead processes remain once they are old enough. */
   async expectNothingLeft(): Promise<void> {
-    await this.store.removeAbandoned(new Date(Date.now() + 8 * dayMs));
+    const fresh = await openBundleStore(this.config);
+    await fresh.removeAbandoned(siteDomain, new Date(Date.now() + 8 * dayMs));
     const kept =
       this.config.kind === 'directory'
         ? await otherFiles(this.config.directory, inStore)

@@ -12,6 +12,7 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'files/feedback-files.test.ts': () => import('./files/feedback-files.test.ts'),
   'files/file-rows.test.ts': () => import('./files/file-rows.test.ts'),
   'runs/export-runs.test.ts': () => import('./runs/export-runs.test.ts'),
+  'runs/latest-records.test.ts': () => import('./runs/latest-records.test.ts'),
   'figures/count-feedback.test.ts': () => import('./figures/count-feedback.test.ts'),
   'pass/page-sequence.test.ts': () => import('./pass/page-sequence.test.ts'),
   'pass/passes.test.ts': () => import('./pass/passes.test.ts'),

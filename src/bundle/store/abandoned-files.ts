@@ -6,6 +6,20 @@ import { isTempName } from '../../files/replace-file.ts';
 /** A staged download untouched for longer was abandoned: a running export writes or publishes it much sooner. */
 export const abandonedAfterMs = 7 * 24 * 3_600_000;
 
+/** What is shared by all domains is looked at once an hour: each export would look at what all others have staged. */
+const sharedEveryMs = 3_600_000;
+
+/** Whether it is time to look at what belongs to no domain; asking counts as looking. */
+export class SharedLookout {
+  #lastAt = Number.NEGATIVE_INFINITY;
+
+  isDue(now: Date): boolean {
+    if (now.getTime() - this.#lastAt < sharedEveryMs) return false;
+    this.#lastAt = now.getTime();
+    return true;
+  }
+}
+
 /** Removes everything in a staging folder that was last written more than a week ago. Throws system errors. */
 export async function removeAbandonedDownloads(staging: string, now: Date): Promise<void> {
   await removeAbandoned(staging, now, () => true);

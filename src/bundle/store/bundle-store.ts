@@ -41,6 +41,12 @@ export interface StoredVersion {
   files: { name: string; bytes: number }[];
 }
 
+/** What a site has in service, and where a person holds it; nulls for neither. */
+export interface InService {
+  current: string | null;
+  held: string | null;
+}
+
 /** How long work is stopped, and how it reports that it goes on. */
 export interface Work {
   signal?: AbortSignal | undefined;
@@ -107,8 +113,16 @@ export interface BundleStore {
   prune(domain: string, keep: number): Promise<string[]>;
   /** Removes a version that was not approved, unless `prune` would keep it as one in use; may be repeated. */
   withdraw(domain: string, version: string): Promise<void>;
-  /** Removes what dead processes left: old staged downloads, unfinished uploads. */
-  removeAbandoned(now: Date): Promise<void>;
+  /**
+   * Removes what dead processes left of this domain, and at most once an hour of `now` what they left beside the
+   * domains: old staged downloads, unfinished uploads.
+   */
+  removeAbandoned(domain: string, now: Date): Promise<void>;
+  /**
+   * What is in service of these domains, without a request for each: `current` and `holds` stay the truth
+   * (decisions/0100). Domains without either are left out.
+   */
+  inService(domains: readonly string[]): Promise<Map<string, InService>>;
   /** Domains with anything in the store. */
   domains(): Promise<string[]>;
   /** Everything under `versions/`, complete or not, newest first. */

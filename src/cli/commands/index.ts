@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import type { CallHandler } from '../call-handler.ts';
 import { duration, port } from '../input/flag-values.ts';
+import { addSelectionFlags } from '../input/selection-flags.ts';
 import { healthAddress } from '../processes/health-address.ts';
 
 export function addTopLevelCommands(program: Command, call: CallHandler): void {
@@ -51,6 +52,21 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .description('Play the whole story against the sandbox on free ports, with results under ./demo-data')
     .option('--keep', 'keep everything running at the end, until Ctrl-C')
     .action(call(() => import('./demo.ts')));
+  addSelectionFlags(
+    program
+      .command('status')
+      .description('Show every site and project in one look: what runs, how it ended, what fails'),
+    'those',
+  )
+    .option('--failed', 'only what fails: failed, refused by verification, or rolled out badly')
+    .option('--since <duration>', 'only what runs, or ended its last run within this, e.g. 24h', duration('--since'))
+    .option('--watch', 'look again every two seconds until Ctrl-C')
+    .option('--for <duration>', 'with --watch: no longer than this', duration('--for'))
+    .addHelpText(
+      'after',
+      '\nThe exit code is 0 whatever has failed; 3 when neither Temporal nor the feedback store answers.',
+    )
+    .action(call(() => import('./status/show-status.ts')));
   program
     .command('doctor')
     .description('Check this installation and say how to fix what is wrong; run it where the workers run')

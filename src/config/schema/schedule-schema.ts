@@ -24,7 +24,11 @@ export const scheduleSchema = z
       .meta({ title: 'time zone', examples: ['Europe/Berlin', 'UTC'] })
       .optional()
       .describe('Time zone of `cron`. Absent: `UTC`.'),
-    jitter: duration({ min: '0s', max: '1d' }).optional().describe('Each start is late by a random time up to this.'),
+    jitter: duration({ min: '0s', max: '1d' })
+      .optional()
+      .describe(
+        'Each start is late by up to this, by a hash. Absent: `1m` with `cron`; starts with `every` are spread anyway.',
+      ),
   })
   .refine(({ every, cron }) => (every === undefined) !== (cron === undefined), 'expected either "every" or "cron"')
   .refine(({ cron, timezone }) => cron !== undefined || timezone === undefined, '"timezone" goes with "cron" only')

@@ -91,6 +91,8 @@ const statements = [
     watermark text,
     expected_pages integer)`,
   'create index sync_passes_by_project on sync_passes (org_id, project_id, started_at)',
+  // The latest pass of each kind: a rare kind would be looked for among all of the frequent ones.
+  'create index sync_passes_by_kind on sync_passes (org_id, project_id, pass, started_at)',
 
   `create table sync_cursors (
     pass_id text not null references sync_passes (pass_id) on delete cascade,

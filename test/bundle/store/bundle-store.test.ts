@@ -28,7 +28,8 @@ for (const backend of backends) {
 
       const folder = `${siteDomain}/versions/${v1}`;
       expect(manifest).toEqual({ version: v1, ...staged });
-      expect((await files()).filter((path) => !path.endsWith('in-use.json'))).toEqual([
+      const documented = (path: string) => !path.endsWith('in-use.json') && !path.startsWith('.in-service/');
+      expect((await files()).filter(documented)).toEqual([
         `${siteDomain}/current.json`,
         `${folder}/bundle.tar.gz`,
         `${folder}/manifest.json`,
@@ -346,16 +347,48 @@ for (const backend of backends) {
         expect(await store.current(siteDomain)).toBeNull();
       });
 
+      it('says what is in service and held, of the domains that were asked for', async () => {
+        const { store } = await withVersions(3);
+        const of = async (...domains: string[]) => Object.fromEntries(await store.inService(domains));
+        expect(await of(siteDomain)).toEqual({});
+        await store.moveCurrent(siteDomain, versionAt(1), 0, now);
+        await store.moveCurrent(siteDomain, versionAt(2), 1, now);
+        await store.moveCurrent(siteDomain, versionAt(2), 1, now);
+        expect(await of(siteDomain)).toEqual({ [siteDomain]: { current: versionAt(2), held: null } });
+        await store.holds.place(siteDomain, { version: null, reason: null, at: now });
+        expect(await of('other.example', siteDomain)).toEqual({
+          [siteDomain]: { current: versionAt(2), held: versionAt(2) },
+        });
+        await store.holds.place(siteDomain, { version: versionAt(1), reason: null, at: now });
+        expect(await of(siteDomain)).toMatchObject({ [siteDomain]: { held: versionAt(1) } });
+        await store.holds.release(siteDomain);
+        const { epoch } = (await store.current(siteDomain)) ?? expect.fail();
+        await store.moveCurrent(siteDomain, versionAt(1), epoch, now);
+        expect(await of(siteDomain)).toEqual({ [siteDomain]: { current: versionAt(1), held: null } });
+        expect(await of('other.example')).toEqual({});
+      });
+
+      it('looks for leftovers of one domain only, and for those of all at most once an hour', async () => {
+        const { store, files } = await backend.scene();
+        const minutesLater = (minutes: number) => new Date(later(8).getTime() + minutes * 60_000);
+        await store.removeAbandoned(siteDomain, minutesLater(0));
+        await stage(store, 'run-1');
+        await store.removeAbandoned(siteDomain, minutesLater(50));
+        expect(await files()).not.toEqual([]);
+        await store.removeAbandoned(siteDomain, minutesLater(70));
+        expect(await files()).toEqual([]);
+      });
+
       it('removes abandoned downloads, and no others (P5)', async () => {
         const { store, files } = await backend.scene();
         await stage(store, 'run-1');
         const local = await store.stagingFile('run-2');
         await writeFile(local, 'half');
         const before = await files();
-        await store.removeAbandoned(later(6));
+        await store.removeAbandoned(siteDomain, later(6));
         expect(await files()).toEqual(before);
         expect(await readFile(local, 'utf8')).toBe('half');
-        await store.removeAbandoned(later(8));
+        await store.removeAbandoned(siteDomain, later(8));
         expect(await files()).toEqual([]);
         await expect(readFile(local)).rejects.toMatchObject({ code: 'ENOENT' });
       });

@@ -54,7 +54,7 @@ export async function publishOnce({ store, site, archive, stageId, at }: Publica
     await bundles.publish(stageId, version, sealOf(found));
     await bundles.moveCurrent(siteDomain, version, epoch, new Date(at));
     await bundles.prune(siteDomain, kept);
-    await bundles.removeAbandoned(new Date());
+    await bundles.removeAbandoned(siteDomain, new Date());
     await bundles.discardStaged(stageId);
     const target = new DirectoryTarget({ name: 'directory:./site', path: site, keep: kept });
     await rollOutVersion({ bundles, domain: siteDomain, version, target, whileCurrent: true });

@@ -8,11 +8,12 @@ import { flushPath, replaceFile, replaceFileSync, tempName } from '../../../file
 import { versionTime } from '../../../model/export/version-name.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
 import type { PublicKey } from '../../signing/minisign-format.ts';
-import { removeAbandonedDownloads, removeAbandonedTemps } from '../abandoned-files.ts';
+import { removeAbandonedDownloads, removeAbandonedTemps, SharedLookout } from '../abandoned-files.ts';
 import {
   type BundleStore,
   type ByteRange,
   type Current,
+  type InService,
   type Manifest,
   NoSuchVersion,
   PointerMoved,
@@ -62,6 +63,7 @@ export class DirectoryBundleStore implements BundleStore {
   readonly #publicUrl: string;
   readonly #records: DirectoryRecords;
   readonly #signer: ManifestSigner | null;
+  readonly #shared = new SharedLookout();
 
   private constructor(identity: string, { root, publicUrl, signer }: DirectoryStoreOptions) {
     this.identity = identity;
@@ -195,11 +197,24 @@ export class DirectoryBundleStore implements BundleStore {
     await this.#records.withdraw(domain, storeName('version', version));
   }
 
-  async removeAbandoned(now: Date): Promise<void> {
+  async removeAbandoned(domain: string, now: Date): Promise<void> {
     await changing(this.#root, async () => {
+      await removeAbandonedTemps(join(this.#root, storeName('domain', domain)), now);
+      if (!this.#shared.isDue(now)) return;
       await removeAbandonedDownloads(join(this.#root, stagingRoot), now);
-      for (const folder of ['', ...(await this.domains())]) await removeAbandonedTemps(join(this.#root, folder), now);
+      await removeAbandonedTemps(this.#root, now);
     });
+  }
+
+  /** Reads the files themselves: on this machine that costs no request. */
+  async inService(domains: readonly string[]): Promise<Map<string, InService>> {
+    const found = new Map<string, InService>();
+    for (const domain of domains) {
+      const current = this.#records.current(domain);
+      const held = this.#records.hold(domain)?.version ?? null;
+      if (current !== null || held !== null) found.set(domain, { current, held });
+    }
+    return found;
   }
 
   async domains(): Promise<string[]> {

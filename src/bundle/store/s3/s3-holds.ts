@@ -40,7 +40,10 @@ export class S3Holds implements SiteHolds {
       });
       if (hold === null) throw new StoreUnreachable('the object store lost a hold');
       // Where the pointer has yet to move, its swap decides; where it stays, another epoch fails swaps that have begun.
-      if (current?.version !== version || (await this.#records.renewEpoch(domain, current))) return hold;
+      if (current?.version !== version || (await this.#records.renewEpoch(domain, current))) {
+        await this.#mark(domain);
+        return hold;
+      }
     }
     throw new StoreUnreachable(`${domain} cannot be held: its pointer keeps moving`);
   }
@@ -48,11 +51,17 @@ export class S3Holds implements SiteHolds {
   async release(domain: string): Promise<SiteHold | null> {
     const hold = await this.of(domain);
     await this.#bucket.remove(holdPath(domain));
+    await this.#mark(domain);
     return hold;
   }
 
   noteWaiting(domain: string, version: string): Promise<SiteHold | null> {
     return this.#change(domain, (before) => before && { ...before, waiting: version });
+  }
+
+  /** As the hold is now, whoever has changed it last. */
+  async #mark(domain: string): Promise<void> {
+    await this.#records.marks.held(domain, (await this.of(domain))?.version ?? null);
   }
 
   async #change(domain: string, change: (before: SiteHold | null) => SiteHold | null): Promise<SiteHold | null> {

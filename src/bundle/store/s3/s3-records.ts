@@ -25,6 +25,7 @@ import {
   versionsPath,
 } from '../store-layout.ts';
 import type { S3Bucket } from './s3-bucket.ts';
+import { S3Marks } from './s3-marks.ts';
 
 /** Of several writers of one object, each needs a try more than the one before it. */
 const mostTries = 30;
@@ -35,10 +36,12 @@ const mostTries = 30;
  * (decisions/0061).
  */
 export class S3Records {
+  readonly marks: S3Marks;
   readonly #bucket: S3Bucket;
 
   constructor(bucket: S3Bucket) {
     this.#bucket = bucket;
+    this.marks = new S3Marks(bucket);
   }
 
   async current(domain: string): Promise<Current | null> {
@@ -84,6 +87,13 @@ export class S3Records {
     if (found === null || parseCurrent(found.text).epoch !== known.epoch) return false;
     const renewed = { ...known, epoch: known.epoch + 1 };
     return this.#bucket.write(currentPath(domain), toJson(renewed), { etag: found.etag });
+  }
+
+  /** As `swapCurrent`, then marks the pointer: a repetition after a crash between the two marks it too. */
+  async moveCurrent(domain: string, next: Current): Promise<Current> {
+    const moved = await this.swapCurrent(domain, next);
+    await this.marks.current(domain, moved);
+    return moved;
   }
 
   /** Makes `next` the pointer if it is at the epoch before; no error when it is there already. Throws `PointerMoved`, `SiteHeld`. */

@@ -5,10 +5,12 @@ import { Readable } from 'node:stream';
 import { versionTime } from '../../../model/export/version-name.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
 import type { PublicKey } from '../../signing/minisign-format.ts';
+import { SharedLookout } from '../abandoned-files.ts';
 import {
   type BundleStore,
   type ByteRange,
   type Current,
+  type InService,
   type Manifest,
   NoSuchVersion,
   type PublishedVersion,
@@ -68,6 +70,7 @@ export class S3BundleStore implements BundleStore {
   readonly #workFolder: string;
   readonly #publicUrl: string;
   readonly #signer: ManifestSigner | null;
+  readonly #shared = new SharedLookout();
 
   private constructor(identity: string, bucket: S3Bucket, { workFolder, publicUrl, signer }: S3StoreOptions) {
     this.identity = identity;
@@ -128,7 +131,7 @@ export class S3BundleStore implements BundleStore {
     return this.#records.promoting(domain, version, async () => {
       const { contentDigest } = await this.manifest(domain, version);
       const epoch = expectedEpoch + 1;
-      return this.#records.swapCurrent(domain, {
+      return this.#records.moveCurrent(domain, {
         version,
         contentDigest,
         publishedAt: publishedAt.toISOString(),
@@ -198,8 +201,15 @@ export class S3BundleStore implements BundleStore {
     await this.#records.withdraw(domain, storeName('version', version));
   }
 
-  removeAbandoned(now: Date): Promise<void> {
-    return this.#staging.removeAbandoned(now);
+  /** A domain has no temporary files in a bucket. */
+  async removeAbandoned(_domain: string, now: Date): Promise<void> {
+    if (this.#shared.isDue(now)) await this.#staging.removeAbandoned(now);
+  }
+
+  async inService(domains: readonly string[]): Promise<Map<string, InService>> {
+    const asked = new Set(domains);
+    const marked = await this.#records.marks.all();
+    return new Map([...marked].filter(([domain]) => asked.has(domain)));
   }
 
   async domains(): Promise<string[]> {

@@ -1,7 +1,10 @@
 import { approveExport, rejectExport } from '../../../client/decide-approval.ts';
 import { exportHandle } from '../../../client/exports.ts';
+import { approveExports } from '../../bulk/bulk-exports.ts';
+import { isBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
 import { requireRunning } from '../../temporal/running-workflow.ts';
@@ -11,12 +14,15 @@ import { withTemporal } from '../../temporal/session.ts';
 export default async function decideExport(
   context: CommandContext,
   decision: 'approved' | 'rejected',
-  name: string,
+  name: string | undefined,
   asked: string | undefined,
-  { reason = '' }: { reason?: string },
+  flags: BulkFlags & { reason?: string },
 ): Promise<ExitCode> {
+  // Many are approved at once, but each rejection has a reason of its own.
+  if (decision === 'approved' && isBulk(name, flags, 'domain')) return approveExports(context, flags);
+  const { reason = '' } = flags;
   const config = await loadContextConfig(context);
-  const { org, site } = findSite(config, name);
+  const { org, site } = findSite(config, name ?? '');
   const { domain } = site;
   const ask = { org, domain, ...(asked === undefined ? {} : { version: asked }) };
   return withTemporal(config, async ({ client }) => {

@@ -1,15 +1,20 @@
 import { NoSuchVersion } from '../../../bundle/store/bundle-store.ts';
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { holdSites } from '../../bulk/bulk-holds.ts';
+import { isBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { noSuchThing } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
 
 export default async function holdSite(
   context: CommandContext,
-  name: string,
-  { reason = null }: { reason?: string | null },
+  name: string | undefined,
+  flags: BulkFlags & { reason?: string | null },
 ): Promise<ExitCode> {
+  const { reason = null } = flags;
+  if (isBulk(name, flags, 'domain')) return holdSites(context, flags, reason);
   const config = await loadContextConfig(context);
   const { domain } = findSite(config, name).site;
   const store = await openBundleStore(config.store.bundles);

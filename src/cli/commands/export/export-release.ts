@@ -1,10 +1,18 @@
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { releaseSites } from '../../bulk/bulk-holds.ts';
+import { isBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { noSuchThing } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
 
-export default async function releaseSite(context: CommandContext, name: string): Promise<ExitCode> {
+export default async function releaseSite(
+  context: CommandContext,
+  name: string | undefined,
+  flags: BulkFlags,
+): Promise<ExitCode> {
+  if (isBulk(name, flags, 'domain')) return releaseSites(context, flags);
   const config = await loadContextConfig(context);
   const { domain } = findSite(config, name).site;
   const store = await openBundleStore(config.store.bundles);

@@ -1,8 +1,11 @@
 import { exportState, startExport } from '../../../client/exports.ts';
 import { handoverFor } from '../../../client/temporal-connection.ts';
 import type { ExportParameters, ExportState } from '../../../model/export/site-export.ts';
+import { startExports } from '../../bulk/bulk-exports.ts';
+import { isBulk, refuseInBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
 import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
@@ -11,7 +14,7 @@ import { withTemporal } from '../../temporal/session.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
 import { waitForExport } from './wait-for-export.ts';
 
-interface StartFlags extends WaitFlags {
+interface StartFlags extends WaitFlags, BulkFlags {
   siteVersion?: string;
   path?: string[];
   promote?: boolean;
@@ -21,9 +24,13 @@ interface StartFlags extends WaitFlags {
 
 export default async function startOrJoinExport(
   context: CommandContext,
-  name: string,
+  name: string | undefined,
   flags: StartFlags,
 ): Promise<ExitCode> {
+  if (isBulk(name, flags, 'domain')) {
+    refuseInBulk({ '--wait': flags.wait, '--timeout': flags.timeout });
+    return startExports(context, flags, parametersOf(flags));
+  }
   const timeoutMs = waitTimeout(flags);
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, name);

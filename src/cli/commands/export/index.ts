@@ -1,15 +1,19 @@
 import { type Command, Option } from 'commander';
 import type { CallHandler } from '../../call-handler.ts';
+import { addBulkFlags } from '../../input/bulk-flags.ts';
 import { duration, reason } from '../../input/flag-values.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
 
 export function addExportCommands(program: Command, call: CallHandler): void {
   const exports = program.command('export').description('Export sites, and control which version is in service');
+  // Takes one site, or many by flags.
+  const sitesCommand = (name: string, description: string) =>
+    exports.command(name).description(description).argument('[domain]', 'domain of a configured site');
   const siteCommand = (name: string, description: string) =>
     exports.command(name).description(description).argument('<domain>', 'domain of a configured site');
 
-  const start = siteCommand('start', 'Export a site: start a job, download and verify the bundle, publish, roll out');
-  addWaitFlags(start)
+  const start = sitesCommand('start', 'Export a site: start a job, download and verify the bundle, publish, roll out');
+  addBulkFlags(addWaitFlags(start), 'sites')
     .option('--site-version <label>', 'label of the export; default: the latest published content')
     .option('--path <path...>', 'export only these pages; the result does not become current')
     .option('--promote', 'let an export limited by --path become current anyway')
@@ -19,9 +23,10 @@ export function addExportCommands(program: Command, call: CallHandler): void {
   siteCommand('status', 'Show the running export of a site and how the last ones ended').action(
     call(() => import('./export-status.ts')),
   );
-  siteCommand('cancel', 'Cancel the running export of a site; what it downloaded is removed').action(
-    call(() => import('./export-cancel.ts')),
-  );
+  addBulkFlags(
+    sitesCommand('cancel', 'Cancel the running export of a site; what it downloaded is removed'),
+    'sites',
+  ).action(call(() => import('./export-cancel.ts')));
   siteCommand('poll-now', 'Ask for the state of the running job now instead of at the next poll').action(
     call(() => import('./export-poll-now.ts')),
   );
@@ -37,8 +42,12 @@ export function addExportCommands(program: Command, call: CallHandler): void {
   siteCommand('watch', 'Follow the running export or rollback of a site until it ends; Ctrl-C only stops the watching')
     .option('--timeout <duration>', 'watch no longer than this, e.g. 30m (then exit code 5)', duration('--timeout'))
     .action(call(() => import('./export-watch.ts')));
-  siteCommand('approve', 'Put the version that waits for approval into service')
-    .argument('[version]', 'refuse unless this version waits, e.g. the one you looked at')
+  const approve = sitesCommand('approve', 'Put the version that waits for approval into service').argument(
+    '[version]',
+    'refuse unless this version waits, e.g. the one you looked at',
+  );
+  addBulkFlags(approve, 'sites')
+    .addHelpText('after', '\nFor many sites it approves the versions that the plan shows, and none that came after it.')
     .action(call(() => import('./export-decide.ts'), 'approved'));
   siteCommand('reject', 'Remove the version that waits for approval; what is in service stays')
     .argument('[version]', 'refuse unless this version waits')
@@ -53,11 +62,15 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     .addOption(onRunning('when an export of the domain is running', ['cancel', 'refuse']))
     .addHelpText('after', '\nUntil `export release`, exports still publish versions but put none of them into service.')
     .action(call(() => import('./export-rollback.ts')));
-  siteCommand('hold', 'Keep what is in service until `export release`; exports publish, but put nothing into service')
+  const hold = sitesCommand(
+    'hold',
+    'Keep what is in service until `export release`; exports publish, but put nothing into service',
+  );
+  addBulkFlags(hold, 'sites')
     .option('--reason <text>', 'why, for people who see that the site is held', reason)
     .addHelpText('after', '\nWorks on the bundle store, without Temporal: run it where that store is.')
     .action(call(() => import('./export-hold.ts')));
-  siteCommand('release', 'End a hold, so that the next export puts new content into service')
+  addBulkFlags(sitesCommand('release', 'End a hold, so that the next export puts new content into service'), 'sites')
     .addHelpText('after', '\nDoes not change what is in service. Works on the bundle store, without Temporal.')
     .action(call(() => import('./export-release.ts')));
   const deployLocal = call(() => import('./export-deploy-local.ts'));

@@ -1,7 +1,11 @@
 import { syncHandle } from '../../../client/syncs.ts';
 import type { ReadingKind } from '../../../model/sync/pass-kind.ts';
+import { cancelSyncs } from '../../bulk/bulk-syncs.ts';
+import { isBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findProject } from '../../input/find-configured.ts';
 import { requireRunning } from '../../temporal/running-workflow.ts';
 import { withTemporal } from '../../temporal/session.ts';
@@ -9,9 +13,12 @@ import { projectTitle } from '../../terminal/text.ts';
 
 export default async function cancelPass(
   context: CommandContext,
-  name: string,
-  { pass }: { pass: ReadingKind },
+  name: string | undefined,
+  flags: BulkFlags & { pass?: ReadingKind },
 ): Promise<ExitCode> {
+  if (isBulk(name, flags, 'project')) return cancelSyncs(context, flags);
+  const { pass } = flags;
+  if (pass === undefined) throw usageFailure('say which pass to cancel: --pass <kind>');
   const config = await loadContextConfig(context);
   const { org, project } = findProject(config, name);
   return withTemporal(config, async ({ client }) => {

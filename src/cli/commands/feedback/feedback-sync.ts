@@ -5,9 +5,12 @@ import type { EntryStore } from '../../../feedback/entry-store.ts';
 import { planPass } from '../../../feedback/pass/plan-pass.ts';
 import type { PassKind } from '../../../model/sync/pass-kind.ts';
 import type { SyncInput, SyncState } from '../../../model/sync/sync.ts';
+import { startSyncs } from '../../bulk/bulk-syncs.ts';
+import { isBulk, refuseInBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { dateRange } from '../../input/date-range.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findProject } from '../../input/find-configured.ts';
@@ -22,14 +25,22 @@ import { planDocument, planText } from './feedback-plan.ts';
 import { syncStep } from './sync-step.ts';
 import { syncResultText } from './sync-text.ts';
 
-interface SyncFlags extends WaitFlags {
+interface SyncFlags extends WaitFlags, BulkFlags {
   pass?: PassKind;
   from?: string;
   to?: string;
   plan?: boolean;
 }
 
-export default async function syncFeedback(context: CommandContext, name: string, flags: SyncFlags): Promise<ExitCode> {
+export default async function syncFeedback(
+  context: CommandContext,
+  name: string | undefined,
+  flags: SyncFlags,
+): Promise<ExitCode> {
+  if (isBulk(name, flags, 'project')) {
+    refuseInBulk({ '--wait': flags.wait, '--timeout': flags.timeout, '--plan': flags.plan });
+    return startSyncs(context, flags, dateRange(flags), defaultPass);
+  }
   dateRange(flags);
   if (flags.plan && flags.wait) throw usageFailure('--plan starts nothing, so there is nothing to --wait for');
   const timeoutMs = waitTimeout(flags);

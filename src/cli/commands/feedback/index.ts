@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
 import { readingKinds } from '../../../model/sync/pass-kind.ts';
 import type { CallHandler } from '../../call-handler.ts';
+import { addBulkFlags } from '../../input/bulk-flags.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
 
 const project = 'id or name of a configured project, or org/project';
@@ -14,7 +15,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
   const sync = feedback
     .command('sync')
     .description("Read a project's feedback into the store, within the organization's budget")
-    .argument('<project>', project)
+    .argument('[project]', project)
     .addOption(
       new Option('--pass <kind>', 'what to read; default: incremental, or sweep when never swept').choices([
         'incremental',
@@ -25,18 +26,20 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .option('--from <date>', 'only entries from this ISO 8601 date or date-time on')
     .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
     .option('--plan', 'only show what would be read and how many requests that takes; nothing is asked or started');
-  addWaitFlags(sync).action(call(() => import('./feedback-sync.ts')));
+  addBulkFlags(addWaitFlags(sync), 'projects').action(call(() => import('./feedback-sync.ts')));
   feedback
     .command('status')
     .description('Show what is stored of the projects, what runs, and how the last passes ended')
     .argument('[project]', `${project}; default: all`)
     .action(call(() => import('./feedback-status.ts')));
-  feedback
-    .command('cancel')
-    .description('Cancel a running pass of a project; what it has read stays')
-    .argument('<project>', project)
-    .addOption(new Option('--pass <kind>', 'which pass').choices(readingKinds).makeOptionMandatory())
-    .action(call(() => import('./feedback-cancel.ts')));
+  addBulkFlags(
+    feedback
+      .command('cancel')
+      .description('Cancel a running pass of a project; what it has read stays')
+      .argument('[project]', project)
+      .addOption(new Option('--pass <kind>', 'which pass; of many projects all by default').choices(readingKinds)),
+    'projects',
+  ).action(call(() => import('./feedback-cancel.ts')));
   withDates(
     feedback
       .command('export')

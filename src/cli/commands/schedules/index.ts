@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CallHandler } from '../../call-handler.ts';
+import { wholeNumber } from '../../input/flag-values.ts';
 
 export function addScheduleCommands(program: Command, call: CallHandler): void {
   const schedules = program.command('schedules').description('Apply and control the schedules of exports and syncs');
@@ -8,9 +9,10 @@ export function addScheduleCommands(program: Command, call: CallHandler): void {
       .command(name)
       .description(description)
       .argument(
-        '<schedule...>',
+        '[schedule...]',
         'schedules, each by name: docs.acme.example, prj_1 incremental, acme/prj_1 sweep, or a full id; all for all of them',
-      );
+      )
+      .option('--all', 'all schedules');
 
   schedules
     .command('plan')
@@ -23,6 +25,7 @@ export function addScheduleCommands(program: Command, call: CallHandler): void {
   schedules
     .command('list')
     .description('List the schedules: when, next run, last outcome, what is paused, what was changed by hand')
+    .option('--page <n>', 'only this page of a hundred; default: all of them', wholeNumber('--page'))
     .action(call(() => import('./schedules-list.ts')));
   scheduleCommand('pause', 'Start nothing more by schedule until resumed; running work goes on')
     .option('--note <text>', 'why, for people who wonder', '')

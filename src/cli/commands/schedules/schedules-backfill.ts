@@ -6,11 +6,12 @@ import { usageFailure } from '../../failures/cli-failure.ts';
 import type { ExitCode } from '../../failures/exit-codes.ts';
 import { dateRange } from '../../input/date-range.ts';
 import { isoTime } from '../../terminal/text.ts';
-import { withSchedules } from './with-schedules.ts';
+import { withSchedules, wordsOr } from './with-schedules.ts';
 
 interface BackfillFlags {
   from: string;
   to: string;
+  all?: boolean;
 }
 
 /** The server buffers at most 1,000 starts of a schedule. */
@@ -22,7 +23,7 @@ export default async function backfillSchedules(
   flags: BackfillFlags,
 ): Promise<ExitCode> {
   const { from, to } = boundsOf(flags);
-  return withSchedules(context, words, async (client, { id, target }) => {
+  return withSchedules(context, wordsOr(words, flags.all), async (client, { id, target }) => {
     const times = await scheduledTimes(client, id, from, to);
     if (times.length > mostRuns) {
       throw usageFailure(`${targetName(target)} was scheduled ${times.length} times then`, 'choose a shorter period');

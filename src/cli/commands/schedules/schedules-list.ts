@@ -2,25 +2,35 @@ import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../c
 import { handoverFor } from '../../../client/temporal-connection.ts';
 import { targetName } from '../../../model/schedule/schedule-target.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import type { Output } from '../../terminal/output.ts';
 import { tableLines, timeText } from '../../terminal/text.ts';
 
-export default async function listSchedules(context: CommandContext): Promise<ExitCode> {
+/** Each one listed costs some ten calls to Temporal. */
+const schedulesPerPage = 100;
+
+export default async function listSchedules(context: CommandContext, { page }: { page?: number }): Promise<ExitCode> {
+  if (page === 0) throw usageFailure('--page counts from 1');
+  const part = page === undefined ? undefined : { page, size: schedulesPerPage };
   const config = await loadContextConfig(context);
   const { output } = context;
   const views = await withTemporal(config, ({ client }) =>
-    scheduleViews(client, config.temporal.taskQueue, config.organizations, handoverFor(config.temporal)),
+    scheduleViews(client, config.temporal.taskQueue, config.organizations, handoverFor(config.temporal), part),
   );
   warnOfDifferences(output, views);
-  const { schedules, missing, unread } = views;
+  const { schedules, missing, unread, total } = views;
   const document = {
     schedules: schedules.map(({ target, ...schedule }) => ({ name: targetName(target), target, ...schedule })),
     missing,
     unread: unread.map(({ id, target }) => ({ id, name: targetName(target), target })),
+    total,
   };
   output.result(document, textOf(views, output.surface.columns));
+  if (page !== undefined) {
+    output.note(`page ${page} of ${Math.max(1, Math.ceil(total / schedulesPerPage))}: ${total} schedules in all`);
+  }
   return exitCodes.done;
 }
 

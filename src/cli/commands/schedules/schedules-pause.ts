@@ -2,7 +2,7 @@ import { pauseSchedule, resumeSchedule } from '../../../client/schedule-commands
 import { targetName } from '../../../model/schedule/schedule-target.ts';
 import type { CommandContext } from '../../context.ts';
 import type { ExitCode } from '../../failures/exit-codes.ts';
-import { withSchedules } from './with-schedules.ts';
+import { withSchedules, wordsOr } from './with-schedules.ts';
 
 const kinds = {
   pause: { work: pauseSchedule, paused: true, done: 'paused' },
@@ -13,10 +13,10 @@ export default async function pauseOrResumeSchedules(
   context: CommandContext,
   kind: keyof typeof kinds,
   words: string[],
-  { note }: { note: string },
+  { note, all }: { note: string; all?: boolean },
 ): Promise<ExitCode> {
   const { work, paused, done } = kinds[kind];
-  return withSchedules(context, words, async (client, { id, target }) => {
+  return withSchedules(context, wordsOr(words, all), async (client, { id, target }) => {
     await work(client, id, note);
     return { document: { paused }, line: `${done} ${targetName(target)}` };
   });

@@ -2,10 +2,14 @@ import { triggerSchedule } from '../../../client/schedule-commands.ts';
 import { type ScheduleTarget, targetName } from '../../../model/schedule/schedule-target.ts';
 import type { CommandContext } from '../../context.ts';
 import type { ExitCode } from '../../failures/exit-codes.ts';
-import { withSchedules } from './with-schedules.ts';
+import { withSchedules, wordsOr } from './with-schedules.ts';
 
-export default async function triggerSchedules(context: CommandContext, words: string[]): Promise<ExitCode> {
-  return withSchedules(context, words, async (client, { id, target }) => {
+export default async function triggerSchedules(
+  context: CommandContext,
+  words: string[],
+  { all }: { all?: boolean },
+): Promise<ExitCode> {
+  return withSchedules(context, wordsOr(words, all), async (client, { id, target }) => {
     const { alreadyRunning } = await triggerSchedule(client, id);
     const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
     return {

@@ -1,7 +1,9 @@
 import type { Client } from '@temporalio/client';
-import { describeSchedules, type NamedSchedule, namedSchedules } from '../../../client/owned-schedules.ts';
+import { inBatches } from '../../../client/in-batches.ts';
+import { callsAtOnce, describeSchedules, type NamedSchedule, namedSchedules } from '../../../client/owned-schedules.ts';
 import { desiredSchedules } from '../../../model/schedule/desired-schedules.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import { theOnlyMatch, wantedSchedules } from './find-schedules.ts';
@@ -10,6 +12,12 @@ import { theOnlyMatch, wantedSchedules } from './find-schedules.ts';
 export interface ScheduleAnswer {
   document: object;
   line: string;
+}
+
+/** The words of a command line, `all` for `--all`. Throws a usage failure unless exactly one of them is given. */
+export function wordsOr(words: readonly string[], all = false): readonly string[] {
+  if (all !== words.length > 0) return all ? ['all'] : words;
+  throw usageFailure(all ? 'name schedules, or give --all, not both' : 'name schedules, or give --all');
 }
 
 /** Does the work with each schedule that the words name, and prints `{schedules: [{id, …}]}`. */
@@ -23,10 +31,11 @@ export async function withSchedules(
   return withTemporal(config, async ({ client }) => {
     const configured = desiredSchedules(taskQueue, config.organizations).map(({ id }) => id);
     const known = await namedSchedules(client, taskQueue, configured);
-    const answers: (ScheduleAnswer & { id: string })[] = [];
-    for (const schedule of await chosenSchedules(client, known, words)) {
-      answers.push({ id: schedule.id, ...(await work(client, schedule)) });
-    }
+    const chosen = await chosenSchedules(client, known, words);
+    const answers = await inBatches(chosen, callsAtOnce, async (schedule) => ({
+      id: schedule.id,
+      ...(await work(client, schedule)),
+    }));
     const schedules = answers.map(({ id, document }) => ({ id, ...document }));
     const lines = answers.map(({ line }) => line).join('\n');
     context.output.result({ schedules }, lines === '' ? 'there are no schedules' : lines);

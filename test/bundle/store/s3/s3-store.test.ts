@@ -101,9 +101,9 @@ describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () =
     const ours = [`orphans/.staging/run-1/${'a'.repeat(64)}`, `orphans/${siteDomain}/versions/${v1}/bundle.zip`];
     const others = ['orphans/backup.tar', 'elsewhere/.staging/run-1/x'];
     for (const Key of [...ours, ...others]) await client.send(new CreateMultipartUploadCommand({ Bucket, Key }));
-    await store.removeAbandoned(new Date());
+    await store.removeAbandoned(siteDomain, new Date());
     expect(await unfinished('orphans/')).toHaveLength(3);
-    await store.removeAbandoned(new Date(Date.now() + 25 * 3_600_000));
+    await store.removeAbandoned(siteDomain, new Date(Date.now() + 25 * 3_600_000));
     expect(await unfinished('orphans/')).toEqual(['orphans/backup.tar']);
     expect(await unfinished('elsewhere/')).toHaveLength(1);
   });

@@ -100,7 +100,7 @@ describe('docferry schedules', () => {
 
   it('trigger and backfill name what they start', async () => {
     const { org, domain, configure, run } = await place();
-    await configure({ site: nightly, incremental: '{ every: 1h }' });
+    await configure({ site: nightly.replace('}', ', jitter: 0s }'), incremental: '{ every: 1h }' });
     await run('apply');
     const id = `docferry:${org}:sync:${org}:prj_1:incremental`;
     expect((await run('trigger', 'prj_1', 'incremental')).document).toEqual({

@@ -1,0 +1,108 @@
+import { approveExport } from '../../client/decide-approval.ts';
+import { exportHandle, exportState, startExport } from '../../client/exports.ts';
+import { inBatches } from '../../client/in-batches.ts';
+import { type RunningWork, runningWork } from '../../client/running-work.ts';
+import { handoverFor } from '../../client/temporal-connection.ts';
+import type { ExportParameters } from '../../model/export/site-export.ts';
+import { exportWorkflowId } from '../../model/workflow-ids.ts';
+import { type CommandContext, loadContextConfig } from '../context.ts';
+import type { ExitCode } from '../failures/exit-codes.ts';
+import type { BulkFlags } from '../input/bulk-flags.ts';
+import { askWorker } from '../temporal/ask-worker.ts';
+import { type Session, withTemporal } from '../temporal/session.ts';
+import { selectedInBulk } from './is-bulk.ts';
+import { runBulk } from './run-bulk.ts';
+
+interface Site {
+  org: string;
+  domain: string;
+}
+
+const queriesAtOnce = 16;
+
+/** Starts the exports of many sites; one that runs is joined or refused, as for one site. */
+export async function startExports(
+  context: CommandContext,
+  flags: BulkFlags & { onRunning: 'join' | 'refuse' },
+  parameters: ExportParameters,
+): Promise<ExitCode> {
+  return ofSites(context, flags, async ({ client, config }, sites, running) => {
+    const { taskQueue } = config.temporal;
+    const handover = handoverFor(config.temporal);
+    return runBulk<Site>(context, flags.yes, {
+      kind: 'sites',
+      verb: 'start the exports of',
+      done: 'started',
+      items: sites,
+      left: [],
+      lineOf: (site) => `${site.domain}${running.has(idOf(site)) ? ' (already running)' : ''}`,
+      work: async (site) => {
+        const start = () => startExport(client, taskQueue, { ...site, parameters, handover }, flags.onRunning);
+        const { handle, joined } = await askWorker(client, taskQueue, start);
+        return { workflowId: handle.workflowId, joined };
+      },
+    });
+  });
+}
+
+/** Cancels the running exports and rollbacks of many sites. */
+export async function cancelExports(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {
+  return ofSites(context, flags, ({ client }, sites, running) =>
+    runBulk<Site>(context, flags.yes, {
+      kind: 'sites',
+      verb: 'cancel the exports of',
+      done: 'cancelling',
+      items: sites.filter((site) => running.has(idOf(site))),
+      left: sites.filter((site) => !running.has(idOf(site))).map((item) => ({ item, why: 'no export runs' })),
+      lineOf: ({ domain }) => domain,
+      work: async ({ org, domain }) => {
+        const handle = exportHandle(client, org, domain);
+        await handle.cancel();
+        return { workflowId: handle.workflowId, cancelRequested: true };
+      },
+    }),
+  );
+}
+
+/** Approves what waits at many sites: the versions of the plan, and never one that came after it. */
+export async function approveExports(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {
+  return ofSites(context, flags, async ({ client, config }, sites, running) => {
+    const { taskQueue } = config.temporal;
+    const waits = (site: Site) => running.get(idOf(site))?.phase === 'awaiting-approval';
+    const asked = await inBatches(sites.filter(waits), queriesAtOnce, async ({ org, domain }) => {
+      const { approval } = await askWorker(client, taskQueue, () => exportState(client, org, domain));
+      return { org, domain, version: approval?.version ?? null };
+    });
+    const versions = new Map(asked.map((site) => [idOf(site), site.version]));
+    const known = sites.map((site) => ({ ...site, version: versions.get(idOf(site)) ?? null }));
+    return runBulk(context, flags.yes, {
+      kind: 'sites',
+      verb: 'approve the versions of',
+      done: 'approved',
+      items: known.filter(({ version }) => version !== null),
+      left: known.filter(({ version }) => version === null).map((item) => ({ item, why: 'no version waits' })),
+      lineOf: ({ domain, version }) => (version === null ? domain : `${domain}  ${version}`),
+      work: async ({ org, domain, version }) => {
+        if (version === null) throw new Error('only versions of the plan are approved');
+        await askWorker(client, taskQueue, () => approveExport(client, { org, domain, version }));
+        return { decision: 'approved' };
+      },
+    });
+  });
+}
+
+/** Does the work with the selected sites and what runs of them, by workflow id. */
+async function ofSites(
+  context: CommandContext,
+  flags: BulkFlags,
+  work: (session: Session, sites: Site[], running: ReadonlyMap<string, RunningWork>) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const sites = selectedInBulk(config, flags, 'sites');
+  return withTemporal(config, async (session) => {
+    const running = await runningWork(session.client, config.temporal.taskQueue);
+    return work(session, sites, new Map(running.map((found) => [found.workflowId, found])));
+  });
+}
+
+const idOf = ({ org, domain }: Site): string => exportWorkflowId(org, domain);

@@ -1,0 +1,94 @@
+import { type RunningWork, runningWork } from '../../client/running-work.ts';
+import { startSync, syncHandle } from '../../client/syncs.ts';
+import { handoverFor } from '../../client/temporal-connection.ts';
+import type { EntryStore } from '../../feedback/entry-store.ts';
+import { type PassKind, type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
+import { syncWorkflowId } from '../../model/workflow-ids.ts';
+import { type CommandContext, loadContextConfig } from '../context.ts';
+import type { ExitCode } from '../failures/exit-codes.ts';
+import type { BulkFlags } from '../input/bulk-flags.ts';
+import { withFeedbackStore } from '../input/feedback-store-of.ts';
+import { type Session, withTemporal } from '../temporal/session.ts';
+import { selectedInBulk } from './is-bulk.ts';
+import { runBulk } from './run-bulk.ts';
+
+interface Pass<Kind extends ReadingKind = ReadingKind> {
+  org: string;
+  project: string;
+  pass: Kind;
+}
+
+/** Starts a pass of many projects; one that runs is joined. */
+export async function startSyncs(
+  context: CommandContext,
+  flags: BulkFlags & { pass?: PassKind },
+  dates: { from?: string; to?: string },
+  defaultPass: (store: EntryStore, org: string, project: string) => Promise<PassKind>,
+): Promise<ExitCode> {
+  return ofProjects(context, flags, async ({ client, config }, projects, running) => {
+    const items = await withFeedbackStore(config, async (store) => {
+      const passes: Pass<PassKind>[] = [];
+      for (const { org, project } of projects) {
+        passes.push({ org, project, pass: flags.pass ?? (await defaultPass(store, org, project)) });
+      }
+      return passes;
+    });
+    return runBulk(context, flags.yes, {
+      kind: 'projects',
+      verb: 'start a pass of',
+      done: 'started',
+      items,
+      left: [],
+      lineOf: (item) => `${lineOf(item)}${running.has(idOf(item)) ? ' (already running)' : ''}`,
+      work: async (item) => {
+        const input = { ...item, class: 'on-demand' as const, ...dates, handover: handoverFor(config.temporal) };
+        const { workflowId } = await startSync(client, config.temporal.taskQueue, input);
+        return { workflowId, joined: running.has(workflowId) };
+      },
+    });
+  });
+}
+
+/** Cancels the running passes of many projects, of one kind or of all. */
+export async function cancelSyncs(
+  context: CommandContext,
+  flags: BulkFlags & { pass?: ReadingKind },
+): Promise<ExitCode> {
+  return ofProjects(context, flags, ({ client }, projects, running) => {
+    const kinds = flags.pass === undefined ? readingKinds : [flags.pass];
+    const passes = projects.flatMap((ids) => kinds.map((pass): Pass => ({ ...ids, pass })));
+    return runBulk(context, flags.yes, {
+      kind: 'projects',
+      verb: 'cancel the running passes of',
+      done: 'cancelling',
+      items: passes.filter((pass) => running.has(idOf(pass))),
+      left: [],
+      lineOf,
+      work: async (pass) => {
+        const handle = syncHandle(client, pass);
+        await handle.cancel();
+        return { workflowId: handle.workflowId, cancelRequested: true };
+      },
+    });
+  });
+}
+
+async function ofProjects(
+  context: CommandContext,
+  flags: BulkFlags,
+  work: (
+    session: Session,
+    projects: { org: string; project: string }[],
+    running: ReadonlyMap<string, RunningWork>,
+  ) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const projects = selectedInBulk(config, flags, 'projects');
+  return withTemporal(config, async (session) => {
+    const running = await runningWork(session.client, config.temporal.taskQueue);
+    return work(session, projects, new Map(running.map((found) => [found.workflowId, found])));
+  });
+}
+
+const idOf = ({ org, project, pass }: Pass): string => syncWorkflowId(org, project, pass);
+const lineOf = ({ org, project, pass }: Pass): string => `${org}/${project}  ${pass}`;

@@ -1,0 +1,81 @@
+import { inBatches } from '../../client/in-batches.ts';
+import { counted } from '../../model/quantities.ts';
+import type { CommandContext } from '../context.ts';
+import type { Failure } from '../failures/cli-failure.ts';
+import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
+import { explainFailure } from '../failures/explain-failure.ts';
+import { confirm } from '../terminal/confirm.ts';
+import { indent } from '../terminal/text.ts';
+
+/** At a time. */
+const atOnce = 16;
+
+/** What a bulk command would do, and how. */
+export interface BulkPlan<Item extends object> {
+  /** Name of the list in the document. */
+  kind: 'sites' | 'projects';
+  /** E.g. `start` and `started`. */
+  verb: string;
+  done: string;
+  items: readonly Item[];
+  /** What was selected and needs nothing. */
+  left: readonly { item: Item; why: string }[];
+  /** An item in the plan, with what will be done to it. */
+  lineOf(item: Item): string;
+  /** Does it to one; returns what the document says of it besides the item. */
+  work(item: Item): Promise<object>;
+}
+
+type Ended<Item> = { item: Item } & ({ answer: object; failure: null } | { answer: null; failure: Failure });
+
+/**
+ * Shows what will be done and asks, unless told not to; then does it to all, a few at a time, and prints one summary. What
+ * fails for one is named and stops no other; then the exit code is 1.
+ */
+export async function runBulk<Item extends object>(
+  { output }: CommandContext,
+  yes: boolean | undefined,
+  plan: BulkPlan<Item>,
+): Promise<ExitCode> {
+  const { kind, verb, done, items, left, lineOf } = plan;
+  const count = counted(items.length, kind.slice(0, -1));
+  const lines = [
+    ...items.map(lineOf),
+    ...left.map(({ item, why }) => output.paintNotes.dim(`${lineOf(item)}: left out, ${why}`)),
+  ];
+  const text = `${verb} ${count}:\n${indent(lines.join('\n'))}`;
+  if (items.length > 0 && yes !== true) {
+    await confirm({ text: `${text}\n${verb} ${count}?`, declined: 'nothing was done' }, false);
+  } else if (items.length > 0) {
+    output.note(text);
+  }
+  const ended = await inBatches(items, atOnce, (item) => attempt(plan, item));
+  const failed = ended.filter(({ failure }) => failure !== null);
+  const document = {
+    [kind]: ended.map(documentOf),
+    left: left.map(({ item, why }) => ({ ...item, why })),
+    totals: { done: ended.length - failed.length, failed: failed.length, left: left.length },
+  };
+  const summary = [
+    `${done} ${ended.length - failed.length} of ${count}`,
+    ...(left.length > 0 ? [`${left.length} left out`] : []),
+    ...(failed.length > 0 ? [output.paint.red(`${failed.length} failed`)] : []),
+  ].join(', ');
+  const failures = failed.map(({ item, failure }) => `${lineOf(item)}: ${failure?.message}`);
+  output.result(document, items.length === 0 ? `nothing to ${verb}` : [...failures, summary].join('\n'));
+  return failed.length === 0 ? exitCodes.done : exitCodes.failed;
+}
+
+async function attempt<Item extends object>({ work }: BulkPlan<Item>, item: Item): Promise<Ended<Item>> {
+  try {
+    return { item, answer: await work(item), failure: null };
+  } catch (error) {
+    return { item, answer: null, failure: explainFailure(error) };
+  }
+}
+
+function documentOf<Item extends object>({ item, answer, failure }: Ended<Item>): object {
+  if (failure === null) return { ...item, ok: true, ...answer };
+  const { code, message, hint } = failure;
+  return { ...item, ok: false, error: { code, message, hint } };
+}

@@ -1,0 +1,166 @@
+import { type Kysely, sql } from 'kysely';
+import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
+import { isPostgres } from '../database/is-postgres.ts';
+import type { FeedbackDatabase } from '../database/tables.ts';
+import type { LatestRecords, ProjectKey, ProjectRecord, SiteKey, SiteRecord } from './run-records.ts';
+
+type Db = Kysely<FeedbackDatabase>;
+
+/** Keys a statement: three parameters each stay below what both databases allow (32,766 and 65,535). */
+const keysPerStatement = 8_000;
+
+/** How a refused archive differs from a version that a person or the time refused: by the rule of its first reason. */
+const notApproved = ['not-approved', 'approval-expired'].map((rule) => `{"reasons":[{"rule":"${rule}"%`);
+
+/** The latest runs of these sites and passes of these projects, in a statement for each kind whatever their number. */
+export async function latestRecords(
+  db: Db,
+  { sites, projects }: { sites: readonly SiteKey[]; projects: readonly ProjectKey[] },
+): Promise<LatestRecords> {
+  const passes = projects.flatMap(({ org, project }) =>
+    readingKinds.map((pass): [string, string, string] => [org, project, pass]),
+  );
+  const latest = await inPieces(passes, (keys) => latestPasses(db, keys));
+  const verified = projects.length === 0 ? [] : await verifiedMoments(db);
+  return {
+    sites: await inPieces(
+      sites.map(({ org, domain }): [string, string] => [org, domain]),
+      (keys) => latestRuns(db, keys),
+    ),
+    projects: projectRecords(projects, latest, verified),
+  };
+}
+
+/** Of each site the newest run, and the first that failed since the last one that did not. */
+async function latestRuns(db: Db, keys: readonly [string, string][]): Promise<SiteRecord[]> {
+  const [declined, expired] = notApproved;
+  const bad = sql`(r.outcome in ('failed', 'rollout-failed')
+    or (r.outcome = 'rejected' and r.detail not like ${declined} and r.detail not like ${expired}))`;
+  const same = sql`r.org_id = w.org_id and r.domain = w.domain`;
+  const { rows } = await sql<{
+    org: string;
+    domain: string;
+    outcome: SiteRecord['lastOutcome'];
+    finished_at: string;
+    failing_since: string | null;
+  }>`
+    with wanted (org_id, domain) as (${wanted(db, keys, 2)}),
+    newest as (select w.org_id, w.domain,
+      (select max(r.started_at) from export_runs r where ${same}) as started_at,
+      (select r.started_at from export_runs r where ${same} and r.outcome <> 'cancelled' and not ${bad}
+        order by r.started_at desc limit 1) as good_at
+      from wanted w)
+    select w.org_id as org, w.domain as domain, n.outcome as outcome, n.finished_at as finished_at,
+      (select r.finished_at from export_runs r where ${same} and r.started_at > coalesce(w.good_at, '') and ${bad}
+        order by r.started_at limit 1) as failing_since
+    from newest w
+    join export_runs n on n.org_id = w.org_id and n.domain = w.domain and n.started_at = w.started_at
+    order by n.run_id`.execute(db);
+  const records = rows.map(({ org, domain, outcome, finished_at, failing_since }) => ({
+    org,
+    domain,
+    lastOutcome: outcome,
+    lastAt: finished_at,
+    failingSince: failing_since,
+  }));
+  // Of two that began in the same millisecond the last one counts.
+  return [...new Map(records.map((record) => [JSON.stringify([record.org, record.domain]), record])).values()];
+}
+
+interface LatestPass {
+  org: string;
+  project: string;
+  pass: ReadingKind;
+  outcome: ProjectRecord['lastOutcome'];
+  finished_at: string;
+  good_at: string | null;
+  failing_since: string | null;
+}
+
+/** Of each kind of pass of each project the newest that has ended, and since when that kind fails. */
+async function latestPasses(db: Db, keys: readonly [string, string, string][]): Promise<LatestPass[]> {
+  const same = sql`r.org_id = w.org_id and r.project_id = w.project_id and r.pass = w.pass`;
+  const { rows } = await sql<LatestPass>`
+    with wanted (org_id, project_id, pass) as (${wanted(db, keys, 3)}),
+    newest as (select w.org_id, w.project_id, w.pass,
+      (select r.started_at from sync_passes r where ${same} and r.finished_at is not null
+        order by r.started_at desc limit 1) as started_at,
+      (select r.started_at from sync_passes r where ${same} and r.outcome = 'completed'
+        order by r.started_at desc limit 1) as good_at
+      from wanted w)
+    select w.org_id as org, w.project_id as project, w.pass as pass, n.outcome as outcome,
+      n.finished_at as finished_at, w.good_at as good_at,
+      (select r.finished_at from sync_passes r
+        where ${same} and r.started_at > coalesce(w.good_at, '') and r.outcome = 'failed'
+        order by r.started_at limit 1) as failing_since
+    from newest w
+    join sync_passes n on n.org_id = w.org_id and n.project_id = w.project_id and n.pass = w.pass
+      and n.started_at = w.started_at
+    where n.finished_at is not null
+    order by n.finished_at, n.pass_id`.execute(db);
+  return rows;
+}
+
+/** As of when all entries of each project are complete; null while some are not. */
+async function verifiedMoments(db: Db): Promise<(ProjectKey & { verifiedUpTo: string | null })[]> {
+  const rows = await db
+    .selectFrom('verified_ranges')
+    .select(({ fn }) => [
+      'org_id as org',
+      'project_id as project',
+      fn.countAll<number | string>().as('places'),
+      fn.count<number | string>('verified_up_to').as('verified'),
+      fn.min('verified_up_to').as('least'),
+    ])
+    .groupBy(['org_id', 'project_id'])
+    .execute();
+  return rows.map(({ org, project, places, verified, least }) => ({
+    org,
+    project,
+    verifiedUpTo: Number(places) === Number(verified) ? least : null,
+  }));
+}
+
+function projectRecords(
+  projects: readonly ProjectKey[],
+  latest: readonly LatestPass[],
+  verified: readonly (ProjectKey & { verifiedUpTo: string | null })[],
+): ProjectRecord[] {
+  const passesOf = new Map<string, LatestPass[]>(projects.map((key) => [keyOf(key), []]));
+  for (const pass of latest) passesOf.get(keyOf(pass))?.push(pass);
+  const verifiedOf = new Map(verified.map((found) => [keyOf(found), found.verifiedUpTo]));
+  return projects.map((key) => {
+    const passes = passesOf.get(keyOf(key)) ?? [];
+    const newest = passes.at(-1);
+    const sweptAt = passes.find(({ pass }) => pass === 'sweep')?.good_at ?? '';
+    // A sweep reads everything: what failed before it has been made up for.
+    const failing = passes.flatMap(({ failing_since: since }) => (since !== null && since > sweptAt ? [since] : []));
+    return {
+      org: key.org,
+      project: key.project,
+      lastPass: newest?.pass ?? null,
+      lastOutcome: newest?.outcome ?? null,
+      lastAt: newest?.finished_at ?? null,
+      verifiedUpTo: verifiedOf.get(keyOf(key)) ?? null,
+      failingSince: failing.sort()[0] ?? null,
+    };
+  });
+}
+
+const keyOf = ({ org, project }: ProjectKey): string => JSON.stringify([org, project]);
+
+/** A table of the keys. PostgreSQL compares them with columns that are compared by their bytes (decisions/0032). */
+function wanted(db: Db, keys: readonly (readonly string[])[], columns: number) {
+  const rows = keys.map((key) => sql`(${sql.join(key)})`);
+  const order = isPostgres(db) ? ' collate "C"' : '';
+  const names = Array.from({ length: columns }, (_, index) => sql.raw(`column${index + 1}${order}`));
+  return sql`select ${sql.join(names)} from (values ${sql.join(rows)}) as given`;
+}
+
+async function inPieces<Key, Row>(keys: readonly Key[], read: (keys: Key[]) => Promise<Row[]>): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let at = 0; at < keys.length; at += keysPerStatement) {
+    rows.push(...(await read(keys.slice(at, at + keysPerStatement))));
+  }
+  return rows;
+}
