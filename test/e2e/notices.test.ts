@@ -79,7 +79,7 @@ describe('people are told', () => {
       sandbox: { entries: 250, jobSeconds: 0.1, pages: 3, faults: { failJobs: 2, nullCursor: 1 } },
       job: '{ timeout: 5m, attempts: 1 }',
       webhooks: `[{ name: ops, url: "${ops.url}", secret: ${webhookSecret} }, { name: chat, url: "${slack.url}", format: slack }, { name: team, url: "${teams.url}", format: teams }]`,
-      watch: { every: '1s', lateAfter: '3s', freshness: '3s' },
+      watch: { every: '1s', lateAfter: '10s', freshness: '10s' },
     });
     await scene.startWorker();
     const { client, org, project, domain } = scene;
