@@ -101,9 +101,9 @@ describe('people are told', () => {
 
     scene.sandbox.setFaults({ nullCursor: 0 });
     expect([await runExport(), await runSweep()]).toEqual(['published', 'completed']);
-    for (const type of ['export.failed', 'pass.failed', 'export.late', 'feedback.stale']) {
-      await expect.poll(() => states(ops, type).slice(0, 2), within).toEqual(['begun', 'ended']);
-    }
+    const types = ['export.failed', 'pass.failed', 'export.late', 'feedback.stale'];
+    const firstTwo = () => types.map((type) => [type, ...states(ops, type).slice(0, 2)]);
+    await expect.poll(firstTwo, within).toEqual(types.map((type) => [type, 'begun', 'ended']));
     expect(told(ops, 'export.failed')[1]).toMatchObject({ command: null, since: told(ops, 'export.failed')[0]?.since });
 
     // A person holds the site and releases it, past every workflow; the watch sees it.

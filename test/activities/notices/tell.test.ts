@@ -110,25 +110,23 @@ describe('people are told', () => {
 });
 
 describe('a receiver that is gone', () => {
-  const send = (messageId: string) =>
-    mockActivity().run(createWebhookActivities(scene.deps).sendWebhook, {
+  const event: WebhookEvent = {
+    type: 'export.failed',
+    timestamp: '2026-11-21T08:00:00.000Z',
+    data: {
       org: 'acme',
-      webhook: 'ops',
-      messageId,
-      event: {
-        type: 'export.failed',
-        timestamp: '2026-11-21T08:00:00.000Z',
-        data: {
-          org: 'acme',
-          subject: 'docs.acme.example',
-          state: 'begun',
-          since: '2026-11-21T08:00:00.000Z',
-          reason: null,
-          command: null,
-          facts: {},
-        },
-      },
-    });
+      subject: 'docs.acme.example',
+      state: 'begun',
+      since: '2026-11-21T08:00:00.000Z',
+      reason: null,
+      command: null,
+      facts: {},
+    },
+  };
+  const send = (messageId: string) => {
+    const { sendWebhook } = createWebhookActivities(scene.deps);
+    return mockActivity().run(sendWebhook, { org: 'acme', webhook: 'ops', messageId, event });
+  };
   const lookAround = () =>
     mockActivity().run(createWatchActivities(scene.deps).lookAround, { org: 'acme', since: Date.now(), absent: [] });
 
