@@ -4,7 +4,7 @@ import { createRecordActivities } from '../../../src/activities/export-records.t
 import { createWatchActivities } from '../../../src/activities/notices/watch-steps.ts';
 import { createWebhookActivities } from '../../../src/activities/webhook-deliveries.ts';
 import type { ExportRunRow } from '../../../src/feedback/runs/run-records.ts';
-import { type WebhookFormat, webhookEventTypes } from '../../../src/model/webhook-event.ts';
+import { type WebhookEvent, type WebhookFormat, webhookEventTypes } from '../../../src/model/webhook-event.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../../tools/activity-dependencies.ts';
 import { startReceiver, type WebhookReceiver, webhookSecret } from '../../tools/servers/webhook-receiver.ts';
 
