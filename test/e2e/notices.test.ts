@@ -22,7 +22,7 @@ afterEach(async () => {
   receivers = [];
 });
 
-const within = { timeout: 30_000 };
+const within = { timeout: 60_000 };
 const quick = { interval: 200, timeout: 30_000 };
 
 async function receiver(): Promise<WebhookReceiver> {
@@ -79,7 +79,7 @@ describe('people are told', () => {
       sandbox: { entries: 250, jobSeconds: 0.1, pages: 3, faults: { failJobs: 2, nullCursor: 1 } },
       job: '{ timeout: 5m, attempts: 1 }',
       webhooks: `[{ name: ops, url: "${ops.url}", secret: ${webhookSecret} }, { name: chat, url: "${slack.url}", format: slack }, { name: team, url: "${teams.url}", format: teams }]`,
-      watch: { every: '1s', lateAfter: '10s', freshness: '10s' },
+      watch: { every: '1s', lateAfter: '10s', freshness: '20s' },
     });
     await scene.startWorker();
     const { client, org, project, domain } = scene;
