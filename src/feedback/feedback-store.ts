@@ -1,6 +1,7 @@
 import type { DeedRecords } from './audit/deed-records.ts';
 import type { EntryStore } from './entry-store.ts';
 import type { FigureStore } from './figures/figure-store.ts';
+import type { NoticeRecords } from './notices/notice-records.ts';
 import type { PassStore } from './pass/pass-store.ts';
 import type { PrivacyStore } from './privacy/privacy-store.ts';
 import type { RunRecords } from './runs/run-records.ts';
@@ -14,6 +15,7 @@ export interface FeedbackStore
     FigureStore,
     RunRecords,
     DeedRecords,
+    NoticeRecords,
     StoreLineage {
   /** Writes and removes a row, to show that the store is writable. */
   checkWritable(): Promise<void>;

@@ -8,6 +8,7 @@ import { feedbackStats } from './figures/count-feedback.ts';
 import { latestCosts, projectActivity } from './figures/project-activity.ts';
 import { reportFigures } from './figures/read-report-figures.ts';
 import { countUndated, entryRecords } from './files/file-rows.ts';
+import { lastExports, openNotices, turnNotice } from './notices/notices.ts';
 import { cutSlice, endCheck } from './pass/advance-pass.ts';
 import { storedCounts } from './pass/pass-facts.ts';
 import {
@@ -78,6 +79,9 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),
     recordDeeds: (deeds) => write((trx) => recordDeeds(trx, deeds)),
     listDeeds: (filter) => listDeeds(db, filter),
+    turnNotice: (turn) => write((trx) => turnNotice(trx, turn)),
+    openNotices: (org) => openNotices(db, org),
+    lastExports: (org) => lastExports(db, org),
     latestRecords: (of) => latestRecords(db, of),
     async erase(request) {
       const erased = await write((trx) => eraseContact(trx, privacy, request));

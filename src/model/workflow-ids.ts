@@ -10,6 +10,8 @@ export const budgetWorkflowId = (org: string): string => `budget:${org}`;
 
 export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
 
+export const watchWorkflowId = (org: string): string => `watch:${org}`;
+
 /** One workflow per message and receiver. */
 export const webhookWorkflowId = (org: string, webhook: string, messageId: string): string =>
   `webhook:${org}:${webhook}:${messageId}`;
@@ -32,6 +34,7 @@ export const workflowTypes = {
   deliverWebhook: 'deliverWebhook',
   recordRun: 'recordRun',
   recordDeed: 'recordDeed',
+  watchOrganization: 'watchOrganization',
 } as const;
 
 /** Search attributes that every cluster needs (architecture.md), all of type Keyword. */

@@ -63,10 +63,10 @@ export class Approval {
     timeoutMs: number;
   }): Promise<Reason | null> {
     const { storeId, version, against, timeoutMs } = ask;
-    const { domain } = this.#input;
+    const { org, domain } = this.#input;
     const changes = await stores.describeChanges.executeWithOptions(
       { ...storeOptions, summary: `compare ${version} with the current version` },
-      [{ domain, storeId, version, against }],
+      [{ org, domain, storeId, version, against, timeoutMs }],
     );
     const since = Date.now();
     this.#view.awaitApproval({ version, since, expiresAt: since + timeoutMs, changes });

@@ -26,6 +26,9 @@ export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
 /** The key may have been changed: exports and budgets that wait for it try it at once. */
 export const retryKeySignal = defineSignal('retryKey');
 
+/** The configuration may have changed: the watch looks at once. */
+export const lookSignal = defineSignal('look');
+
 export const syncStateQuery = defineQuery<SyncState>('state');
 /** Sent by the budget to a waiter that can come back earlier than told. */
 export const permitsFreedSignal = defineSignal('permitsFreed');

@@ -7,3 +7,4 @@ export { recordRun } from './record-run.ts';
 export { rollBack } from './roll-back.ts';
 export { runScheduled } from './run-scheduled.ts';
 export { syncFeedback } from './sync-feedback.ts';
+export { watchOrganization } from './watch-organization.ts';

@@ -19,6 +19,7 @@ const present: Readonly<Record<keyof FeedbackDatabase, true>> = {
   export_runs: true,
   erasures: true,
   audit: true,
+  notices: true,
 };
 
 export const ourTables: readonly (keyof FeedbackDatabase)[] = Object.keys(present).filter(isOurTable);
