@@ -50,7 +50,7 @@ async function pass<Name extends keyof PassingSteps>(
     return await (inPassing[step] as unknown as Step).executeWithOptions({ ...passingOptions, summary }, [input]);
   } catch (error) {
     // Anything but the step's own failure fails the workflow task, as it would again in a replay.
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
     log.info('the step becomes a task, for any worker', { step, failure: failureSummary(error) });
     return await (asTask[step] as unknown as Step).executeWithOptions(otherwise, [input]);
   }

@@ -384,67 +384,6 @@ describe('exportSite', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'cancelled' }]);
   });
 
-  it('lets the running step end before it cleans up and records the cancellation', async () => {
-    const order: string[] = [];
-    const asked = gate();
-    const { activities } = exportActivities({
-      fetchBundle: async () => {
-        await asked.opened;
-        order.push('fetched');
-        return bundle;
-      },
-      recordExportRun: async ({ outcome }) => {
-        order.push(outcome);
-      },
-      discardStaged: async () => {
-        order.push('discarded');
-      },
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const handle = await start(taskQueue, request);
-      // Time is skipped only while a client waits for the result.
-      const ended = expect(handle.result()).rejects.toThrow();
-      await expect
-        .poll(() => exportState(env.client, request.org, request.domain), { interval: 20 })
-        .toMatchObject({ phase: 'fetching' });
-      await handle.cancel();
-      await untilStepIsCancelled(handle);
-      asked.open();
-      await ended;
-    });
-    expect(order).toEqual(['fetched', 'cancelled', 'discarded']);
-  });
-
-  it('shows how far the bundle is by heartbeats, which cost no events', async () => {
-    const released = gate();
-    const verifying = gate();
-    const { activities } = exportActivities({
-      fetchBundle: async () => {
-        Context.current().heartbeat({ phase: 'fetching', offset: 300, total: 1_000, bytesPerSecond: 50 });
-        await verifying.opened;
-        Context.current().heartbeat({ phase: 'verifying', offset: 1_000, total: 1_000, bytesPerSecond: 50 });
-        await released.opened;
-        return bundle;
-      },
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const handle = await start(taskQueue, request);
-      await env.sleep(firstPollMs);
-      const now = () => exportState(env.client, request.org, request.domain);
-      await expect
-        .poll(now, { timeout: 20_000 })
-        .toMatchObject({ phase: 'fetching', download: { offset: 300, total: 1_000, bytesPerSecond: 50 } });
-      verifying.open();
-      await expect.poll(now, { timeout: 20_000 }).toMatchObject({ phase: 'verifying', download: null });
-      released.open();
-      await handle.result();
-      const { events } = await handle.fetchHistory();
-      expect(events?.filter((event) => event.workflowExecutionSignaledEventAttributes)).toEqual([]);
-    });
-  });
-
   it('leaves its record and its own failure even when cleaning up fails', async () => {
     const { activities, calls } = exportActivities({
       fetchBundle: async () => {
@@ -493,44 +432,6 @@ describe('exportSite', () => {
       await rest.result();
       expect(calls.recordExportRun?.at(-1)).toMatchObject({ workflowId, runId, outcome: 'published' });
     });
-  });
-
-  it('has its webhooks told although it is cancelled while its end is written', async () => {
-    const recording = gate();
-    const written = gate();
-    const { activities, calls } = exportActivities({
-      planExport: async () => ({
-        ...sitePlan,
-        jobTimeoutMs: 60_000,
-        jobAttempts: 1,
-        targets: [],
-        webhooks: ['chat', 'pages'],
-      }),
-      recordExportRun: async () => {
-        recording.open();
-        await written.opened;
-      },
-      sendWebhook: async ({ messageId }) => ({ messageId, status: 204, attempts: 1 }),
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const handle = await start(taskQueue, request);
-      // Time is skipped only while a client waits for the result.
-      const ended = handle.result();
-      await recording.opened;
-      await handle.cancel();
-      const cancelled = async () =>
-        (await handle.fetchHistory()).events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes);
-      await expect.poll(cancelled).toBe(true);
-      written.open();
-      const { outcome, version } = await ended;
-      expect(outcome).toBe('published');
-      await expect.poll(() => calls.sendWebhook?.length, { timeout: 20_000 }).toBe(2);
-      const event = { type: 'export.finished', data: { outcome: 'published', version, domain: request.domain } };
-      expect(calls.sendWebhook?.map(({ webhook }) => webhook).sort()).toEqual(['chat', 'pages']);
-      for (const sent of calls.sendWebhook ?? []) expect(sent).toMatchObject({ event });
-    });
-    expect(calls.recordExportRun).toMatchObject([{ outcome: 'published' }]);
   });
 
   it('polls at once when asked, and refuses when no poll is due', async () => {
@@ -594,5 +495,106 @@ describe('exportSite', () => {
     });
     expect(calls.startJob).toBeUndefined();
     expect(calls.readJob).toMatchObject([{ jobId: 'carried-job' }]);
+  });
+
+  // The last ones: after an activity that outlasts a timer, the time-skipping server skips no more time.
+
+  it('lets the running step end before it cleans up and records the cancellation', async () => {
+    const order: string[] = [];
+    const asked = gate();
+    const { activities } = exportActivities({
+      fetchBundle: async () => {
+        await asked.opened;
+        order.push('fetched');
+        return bundle;
+      },
+      recordExportRun: async ({ outcome }) => {
+        order.push(outcome);
+      },
+      discardStaged: async () => {
+        order.push('discarded');
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      // Time is skipped only while a client waits for the result.
+      const ended = expect(handle.result()).rejects.toThrow();
+      await expect
+        .poll(() => exportState(env.client, request.org, request.domain), { interval: 20 })
+        .toMatchObject({ phase: 'fetching' });
+      await handle.cancel();
+      await untilStepIsCancelled(handle);
+      asked.open();
+      await ended;
+    });
+    expect(order).toEqual(['fetched', 'cancelled', 'discarded']);
+  });
+
+  it('shows how far the bundle is by heartbeats, which cost no events', async () => {
+    const released = gate();
+    const verifying = gate();
+    const { activities } = exportActivities({
+      fetchBundle: async () => {
+        Context.current().heartbeat({ phase: 'fetching', offset: 300, total: 1_000, bytesPerSecond: 50 });
+        await verifying.opened;
+        Context.current().heartbeat({ phase: 'verifying', offset: 1_000, total: 1_000, bytesPerSecond: 50 });
+        await released.opened;
+        return bundle;
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      await env.sleep(firstPollMs);
+      const now = () => exportState(env.client, request.org, request.domain);
+      await expect
+        .poll(now, { timeout: 20_000 })
+        .toMatchObject({ phase: 'fetching', download: { offset: 300, total: 1_000, bytesPerSecond: 50 } });
+      verifying.open();
+      await expect.poll(now, { timeout: 20_000 }).toMatchObject({ phase: 'verifying', download: null });
+      released.open();
+      await handle.result();
+      const { events } = await handle.fetchHistory();
+      expect(events?.filter((event) => event.workflowExecutionSignaledEventAttributes)).toEqual([]);
+    });
+  });
+
+  it('has its webhooks told although it is cancelled while its end is written', async () => {
+    const recording = gate();
+    const written = gate();
+    const { activities, calls } = exportActivities({
+      planExport: async () => ({
+        ...sitePlan,
+        jobTimeoutMs: 60_000,
+        jobAttempts: 1,
+        targets: [],
+        webhooks: ['chat', 'pages'],
+      }),
+      recordExportRun: async () => {
+        recording.open();
+        await written.opened;
+      },
+      sendWebhook: async ({ messageId }) => ({ messageId, status: 204, attempts: 1 }),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      // Time is skipped only while a client waits for the result.
+      const ended = handle.result();
+      await recording.opened;
+      await handle.cancel();
+      const cancelled = async () =>
+        (await handle.fetchHistory()).events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes);
+      await expect.poll(cancelled).toBe(true);
+      written.open();
+      const { outcome, version } = await ended;
+      expect(outcome).toBe('published');
+      await expect.poll(() => calls.sendWebhook?.length, { timeout: 20_000 }).toBe(2);
+      const event = { type: 'export.finished', data: { outcome: 'published', version, domain: request.domain } };
+      expect(calls.sendWebhook?.map(({ webhook }) => webhook).sort()).toEqual(['chat', 'pages']);
+      for (const sent of calls.sendWebhook ?? []) expect(sent).toMatchObject({ event });
+    });
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'published' }]);
   });
 });
