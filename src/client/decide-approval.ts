@@ -2,20 +2,27 @@ import type { Client } from '@temporalio/client';
 import { approveUpdate, rejectUpdate } from '../workflows/definitions.ts';
 import { exportHandle } from './exports.ts';
 
-/** Makes the waiting version current. Refused if none waits, or another one than named. */
+/**
+ * Makes the waiting version current. Refused if none waits, or another one than named. Sent again with the same `updateId`,
+ * it is answered as it was the first time.
+ */
 export async function approveExport(
   client: Client,
   { org, domain, version }: { org: string; domain: string; version?: string },
+  updateId?: string,
 ): Promise<{ version: string }> {
   const args: [{ version?: string }] = [version === undefined ? {} : { version }];
-  return exportHandle(client, org, domain).executeUpdate(approveUpdate, { args });
+  return exportHandle(client, org, domain).executeUpdate(approveUpdate, { args, ...withId(updateId) });
 }
 
 /** Ends the export with this reason and removes the waiting version. Refused as an approval is. */
 export async function rejectExport(
   client: Client,
   { org, domain, reason, version }: { org: string; domain: string; reason: string; version?: string },
+  updateId?: string,
 ): Promise<{ version: string }> {
   const args: [{ reason: string; version?: string }] = [{ reason, ...(version === undefined ? {} : { version }) }];
-  return exportHandle(client, org, domain).executeUpdate(rejectUpdate, { args });
+  return exportHandle(client, org, domain).executeUpdate(rejectUpdate, { args, ...withId(updateId) });
 }
+
+const withId = (updateId: string | undefined) => (updateId === undefined ? {} : { updateId });

@@ -6,6 +6,7 @@ import { assertPortFree } from '../../embedded/ports.ts';
 import type { CommandContext } from '../context.ts';
 import { isThere } from '../doctor/writable.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
+import { explainFailure } from '../failures/explain-failure.ts';
 import { startBundlePart } from '../processes/bundle-server-part.ts';
 import { startEmbedded } from '../processes/embedded-part.ts';
 import { type RunningParts, withParts } from '../processes/running-parts.ts';
@@ -21,6 +22,7 @@ interface UpFlags {
   port: number;
   uiPort: number;
   bundlePort: number;
+  consolePort: number | 'off';
   sandboxPort: number;
   storagePort: number;
   db: string;
@@ -32,6 +34,8 @@ interface Addresses {
   temporal: string;
   ui: string | null;
   bundles: string;
+  /** Where to sign in; null when it does not run. */
+  console: string | null;
   sandbox: string | null;
   workerLog: string;
 }
@@ -57,10 +61,12 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
     const workerLog = join(dirname(dbFile), 'worker.log');
     parts.add(await startWorkerPart(config, { file: workerLog }));
     parts.add(await parts.during(applySchedulesAtStart(output, config)));
+    const signInUrl = await startConsole(context, parts, config, flags.consolePort, server?.uiUrl ?? null);
     announce(context, {
       temporal: config.temporal.address,
       ui: server?.uiUrl ?? null,
       bundles: bundles.url,
+      console: signInUrl,
       sandbox: sandbox?.url ?? null,
       workerLog,
     });
@@ -104,11 +110,34 @@ async function startServer(
   return server;
 }
 
+/** The console is an extra: whatever is wrong with it stops nothing. */
+async function startConsole(
+  { output }: CommandContext,
+  parts: RunningParts,
+  config: Config,
+  port: number | 'off',
+  temporalUi: string | null,
+): Promise<string | null> {
+  if (port === 'off') return null;
+  try {
+    const { startConsoleSomewhere } = await import('../processes/console-part.ts');
+    const onNewLink = (link: string) => output.note(`to sign in to the console once more: ${link}`);
+    const place = { host: '127.0.0.1', port, temporalUi, onNewLink };
+    const { console, part } = await startConsoleSomewhere(config, place);
+    parts.add(part);
+    return console.signInUrl;
+  } catch (error) {
+    output.warn(`the console does not run: ${explainFailure(error).message}`);
+    return null;
+  }
+}
+
 function announce({ output }: CommandContext, addresses: Addresses): void {
-  const { temporal, ui, bundles, sandbox, workerLog } = addresses;
+  const { temporal, ui, bundles, console, sandbox, workerLog } = addresses;
   const facts: [string, string][] = [['Temporal', temporal]];
   if (ui !== null) facts.push(['Temporal UI', ui]);
   facts.push(['bundles', bundles]);
+  if (console !== null) facts.push(['console', console]);
   if (sandbox !== null) facts.push(['sandbox', sandbox]);
   facts.push(['worker log', workerLog]);
   output.say(factLines(facts));

@@ -29,7 +29,9 @@ export const consoleSchema = z.strictObject({
     .boolean('expected true or false')
     .default(false)
     .describe('Whether operators may act: start, approve, hold and so on. Otherwise everybody may only look.'),
-  idle: duration({ min: '1m', max: '30d' }).default('8h').describe('A session ends after this long without a request.'),
+  idle: duration({ min: '1m', max: '30d' })
+    .prefault('8h')
+    .describe('A session ends after this long without a request.'),
   url: address()
     .optional()
     .describe('Address by which browsers reach it through a proxy. Absent: the address it listens on.'),
