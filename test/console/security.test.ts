@@ -154,7 +154,7 @@ describe('requests of other pages', () => {
       expect(headers).toMatchObject({
         'x-content-type-options': 'nosniff',
         'x-frame-options': 'DENY',
-        'referrer-policy': 'no-referrer',
+        'referrer-policy': 'same-origin',
         'cache-control': 'no-store',
       });
       const policy = String(headers['content-security-policy']);

@@ -149,15 +149,15 @@ function Line({ viewer, line, several }: { viewer: Viewer; line: OverviewLine; s
             id={box}
             name={line.kind}
             value={`${line.org}/${name}`}
-            aria-label={`Select ${name}`}
+            aria-label={`Select ${line.title}`}
           />
         </td>
       )}
       <th scope="row">
         <a id={`to-${box}`} href={address}>
-          <Foreign text={name} />
+          <Foreign text={line.title} />
         </a>
-        <div class="fine">{line.kind}</div>
+        <div class="fine">{line.title === name ? line.kind : `${line.kind} ${name}`}</div>
       </th>
       {several && <td data-name="organization">{line.org}</td>}
       <td data-name="now">

@@ -6,6 +6,7 @@ export function SignedInPage() {
         <meta charset="utf-8" />
         <meta http-equiv="refresh" content="0;url=/" />
         <title>Signed in · docferry</title>
+        <link rel="icon" href="/icon.svg" />
       </head>
       <body>
         <main>

@@ -57,7 +57,7 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
       </div>
       <div id="versions" data-live>
         <Hold viewer={viewer} site={site} stored={stored} />
-        <Versions viewer={viewer} site={site} stored={stored} />
+        <Versions viewer={viewer} site={site} stored={stored} waiting={approval?.version ?? null} />
         <History runs={facts.runs} />
       </div>
     </Page>
@@ -149,7 +149,7 @@ function Progress({ state }: { state: ExportState }) {
         percent !== null && [
           'progress',
           <>
-            <progress max={100} value={Math.floor(percent)} aria-label="Progress" /> {`${Math.floor(percent)} %`}
+            <progress max={100} value={Math.floor(percent)} aria-label="Progress" /> {`${Math.floor(percent)}\u00a0%`}
           </>,
         ],
         progress !== null && ['running for', spanText(Date.now() - progress.startedAt)],
@@ -243,7 +243,15 @@ function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; store
   );
 }
 
-function Versions({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; stored: StoredSite | null }) {
+interface Kept {
+  viewer: Viewer;
+  site: KnownSite;
+  stored: StoredSite | null;
+  /** The version that waits for approval; null for none. */
+  waiting: string | null;
+}
+
+function Versions({ viewer, site, stored, waiting }: Kept) {
   if (stored === null) return null;
   const address = siteAddress(site.org, site.domain);
   return (
@@ -275,6 +283,8 @@ function Versions({ viewer, site, stored }: { viewer: Viewer; site: KnownSite; s
                   <td data-name="">
                     {version === stored.current ? (
                       <span class="state good">in service</span>
+                    ) : version === waiting ? (
+                      <span class="state wait">waits for approval</span>
                     ) : (
                       <Act
                         viewer={viewer}

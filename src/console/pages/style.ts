@@ -42,7 +42,7 @@ section{padding:1.5rem 0;border-top:1px solid var(--rule)}
 .state.bad{color:var(--bad)}
 .state.wait{color:var(--blue)}
 .quiet{color:var(--quiet)}
-.fine{color:var(--quiet);font-size:.875rem}
+.fine{color:var(--quiet);font-size:.875rem;font-weight:400}
 form.filter,form.act{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:end}
 form.filter{margin:.5rem 0 1rem}
 label{font-size:.875rem;color:var(--quiet)}
@@ -58,7 +58,7 @@ button.small{min-height:2.25rem;padding-inline:.75rem;font-size:.875rem}
 .bulk{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center;padding:.75rem 0}
 .facts{display:grid;grid-template-columns:minmax(7rem,max-content) minmax(0,1fr);gap:.375rem 1.25rem}
 .facts dt{color:var(--quiet)}
-progress{width:min(20rem,100%);height:.75rem;accent-color:var(--blue)}
+progress{width:min(16rem,55%);height:.75rem;accent-color:var(--blue)}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:.9375rem;font-variant-numeric:tabular-nums;overflow-wrap:normal}
 th,td{padding:.5rem 1rem .5rem 0;text-align:left;border-bottom:1px solid var(--rule);vertical-align:top}
@@ -67,7 +67,10 @@ th[scope=row]{font-weight:600;min-width:9rem;overflow-wrap:anywhere}
 thead th{color:var(--quiet);font-weight:400;font-size:.875rem;white-space:nowrap}
 time{white-space:nowrap}
 .utc{color:var(--quiet);font-size:.875em}
-time.zoned .utc{display:block}
+td time.zoned .utc{display:block}
+:not(td)>time.zoned .utc::before{content:"("}
+:not(td)>time.zoned .utc::after{content:")"}
+td div>time.zoned .utc::before,td div>time.zoned .utc::after{content:none}
 .line{display:block;width:100%;height:auto}
 .line text{font:12px var(--sans);fill:var(--quiet)}
 .line line{stroke:var(--rule)}
@@ -88,8 +91,9 @@ time.zoned .utc{display:block}
 .cards td.select{grid-row:1}
 .cards th[scope=row]{grid-row:1;min-width:0}
 .cards tr:not(:has(.select)) th[scope=row]{grid-column:1/-1}
-.cards td:not(.select){grid-column:1/-1;display:grid;grid-template-columns:7.5rem minmax(0,1fr);gap:.75rem}
-.cards td:not(.select)::before{content:attr(data-name);color:var(--quiet);font-size:.875rem}
+.cards td:not(.select){grid-column:1/-1;position:relative;padding-left:8.25rem}
+.cards td:not(.select)::before{content:attr(data-name);position:absolute;left:0;color:var(--quiet);font-size:.875rem}
+.cards td[data-name=""]{padding-left:0}
 .cards td:empty{display:none!important}
 }
 @media print{.top,.bulk,form{display:none!important}}

@@ -57,8 +57,11 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
 
 function linesOf({ reader }: ConsoleApp, { facts }: OverviewFacts): OverviewLine[] {
   return [
-    ...siteLines(reader.selection, facts).map((line) => ({ kind: 'site' as const, ...line })),
-    ...projectLines(reader.selection, facts).map((line) => ({ kind: 'project' as const, ...line })),
+    ...siteLines(reader.selection, facts).map((line) => ({ kind: 'site' as const, title: line.domain, ...line })),
+    ...projectLines(reader.selection, facts).map((line) => {
+      const title = reader.knownProject(line.org, line.project)?.name ?? line.project;
+      return { kind: 'project' as const, title, ...line };
+    }),
   ];
 }
 

@@ -20,7 +20,8 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   'Content-Security-Policy': policy,
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'no-referrer',
+  // Not `no-referrer`: forms of the console's own pages would then come with `Origin: null`.
+  'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
