@@ -170,7 +170,7 @@ describe.skipIf(!existsSync(executablePath))('the console in Chromium', () => {
     const evil = createServer((request, response) => {
       const form = `<form method="post" action="${target}/cancel">${field('token', token)}${field('sure', 'yes')}</form>`;
       const framed = `<iframe src="${running.url}"></iframe><img src="${target}/cancel">`;
-      const json = `<script>fetch('${target}/cancel',{method:'POST',credentials:'include',mode:'no-cors',body:'{}'})</script>`;
+      const json = `<script>fetch('${target}/cancel',{method:'POST',credentials:'include',mode:'no-cors',body:'{}'}).catch(() => {})</script>`;
       response.setHeader('content-type', 'text/html');
       response.end(request.url === '/form' ? `${form}<script>document.forms[0].submit()</script>` : framed + json);
     });
@@ -183,7 +183,8 @@ describe.skipIf(!existsSync(executablePath))('the console in Chromium', () => {
     await page.goto(`http://localhost:${port}/framed`);
     await page.waitForTimeout(500);
     const [frame] = page.frames().slice(1);
-    expect(await frame?.locator('h1').count()).toBe(0);
+    // Chromium shows its own page instead.
+    expect(frame?.url()).toMatch(/^chrome-error:/);
     await page.goto(`http://localhost:${port}/form`);
     await page.getByText('Not from the console').waitFor();
     const { phase } = await exportState(scene.client, scene.org, scene.domain);

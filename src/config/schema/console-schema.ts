@@ -1,11 +1,23 @@
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { address, duration, text } from './field-schemas.ts';
 
 const people = (what: string) => z.array(text('a login or a group'), 'expected a list of names').describe(what);
 
+/** An IP address, or a range of them. */
+function addressRange() {
+  return z
+    .string()
+    .refine(
+      (text) => (text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text)),
+      'expected an address or a range such as 10.0.0.0/8',
+    )
+    .meta({ title: 'address or range' });
+}
+
 const proxy = z.strictObject({
   from: z
-    .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], 'expected an address or a range such as 10.0.0.0/8'))
+    .array(addressRange(), 'expected a list of addresses')
     .min(1, 'expected at least one address')
     .describe('Addresses and ranges of the proxy. The headers of others are ignored.'),
   user: text('the name of a header').default('x-forwarded-user').describe('Header with the login.'),
