@@ -1,3 +1,9 @@
+const swc = require('@swc/core');
+
+// dependency-cruiser reads TypeScript by swc without JSX, and has no setting for it.
+const { parseFileSync } = swc;
+swc.parseFileSync = (file, options) => parseFileSync(file, { ...options, tsx: file.endsWith('.tsx') });
+
 /**
  * Which room of src may import which, types included: what is not listed is refused. `npm run lint` reads it, and
  * `npm run graph` prints it for docs/architecture.md.

@@ -1,8 +1,8 @@
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { visible } from '../../report/html.ts';
+import { consoleStyle } from './console-style.ts';
 import { liveScript } from './live-script.ts';
-import { consoleStyle } from './style.ts';
 import type { Viewer } from './viewer.ts';
 
 interface Layout {

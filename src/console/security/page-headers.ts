@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { consoleStyle } from '../pages/console-style.ts';
 import { liveScript } from '../pages/live-script.ts';
-import { consoleStyle } from '../pages/style.ts';
 
 const digest = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
