@@ -20,7 +20,9 @@ async function provider(lies: () => Lies): Promise<{ issuer: string; nonce: (non
   const challenges = new Set<string>();
   const server = createServer((request, response) => {
     const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const json = (value: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
+    const json = (value: object): void => {
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
+    };
     if (request.url === '/.well-known/openid-configuration') {
       return json({
         issuer,
