@@ -38,7 +38,7 @@ async function load() {
   }
   loading = true;
   try {
-    const answer = await fetch(location.href, { cache: 'no-store', redirect: 'error' });
+    const answer = await fetch(location.href, { cache: 'no-store', redirect: 'error', headers: { 'x-docferry-live': '1' } });
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     for (const part of document.querySelectorAll('[data-live]')) {

@@ -1,7 +1,9 @@
+import { raw } from 'hono/html';
 import { counted, countText } from '../../model/quantities.ts';
 import type { Unavailable } from '../../overview/gather-facts.ts';
 import { bulkLabels, bulkVerbs } from '../actions/bulk-actions.ts';
 import {
+  type Chip,
   chips,
   foundLines,
   hasChip,
@@ -22,18 +24,31 @@ interface Overview {
   unavailable: readonly Unavailable[];
   at: number;
   late: boolean;
+  /** The same table is written once for everybody. */
+  written: WrittenTables;
 }
 
+/** Tables of one reading, by what was asked of it. */
+export type WrittenTables = Map<string, WrittenTable>;
+
+interface WrittenTable {
+  /** Lines under each chip; first of all lines. */
+  counts: { chip: Chip | null; count: number }[];
+  chosen: number;
+  page: number;
+  pages: number;
+  /** Null for a table without lines. */
+  table: string | null;
+}
+
+const mostWritten = 50;
 const linesPerPage = 200;
 
 /** All sites and projects in one table. */
-export function OverviewPage({ viewer, query, lines, organizations, unavailable, at, late }: Overview) {
-  const found = foundLines(lines, query);
+export function OverviewPage(overview: Overview) {
+  const { viewer, query, organizations, unavailable, at, late } = overview;
   const { chip } = query;
-  const chosen = chip === null ? found : found.filter((line) => hasChip(line, chip, at));
-  const pages = Math.max(1, Math.ceil(chosen.length / linesPerPage));
-  const page = Math.min(query.page, pages);
-  const shown = chosen.slice((page - 1) * linesPerPage, page * linesPerPage);
+  const { counts, chosen, page, pages, table } = writtenTable(overview);
   return (
     <Page title="Overview" viewer={viewer} at="/" events="/events?of=overview">
       <form class="filter" method="get" action="/">
@@ -62,20 +77,19 @@ export function OverviewPage({ viewer, query, lines, organizations, unavailable,
         <Troubles troubles={unavailable} />
         <nav aria-label="Filters">
           <ul class="chips">
-            <ChipLink query={query} chip={null} count={found.length} />
-            {chips.map((one) => (
-              <ChipLink query={query} chip={one} count={found.filter((line) => hasChip(line, one, at)).length} />
+            {counts.map((one) => (
+              <ChipLink query={query} chip={one.chip} count={one.count} />
             ))}
           </ul>
         </nav>
         <form method="post" action="/bulk">
           <Hidden viewer={viewer} />
-          {shown.length === 0 ? (
+          {table === null ? (
             <p class="under">Nothing fits. The chips and the search are in the address.</p>
           ) : (
-            <Table viewer={viewer} lines={shown} several={organizations.length > 1} />
+            raw(table)
           )}
-          {viewer.mayAct && shown.length > 0 && (
+          {viewer.mayAct && table !== null && (
             <div class="bulk">
               <span class="fine">What is ticked:</span>
               {bulkVerbs.map((verb) => (
@@ -86,10 +100,38 @@ export function OverviewPage({ viewer, query, lines, organizations, unavailable,
             </div>
           )}
         </form>
-        <Pages query={query} page={page} pages={pages} count={chosen.length} />
+        <Pages query={query} page={page} pages={pages} count={chosen} />
       </div>
     </Page>
   );
+}
+
+function writtenTable(overview: Overview): WrittenTable {
+  const { viewer, query, at, written } = overview;
+  const key = JSON.stringify([query, viewer.mayAct, Math.floor(at / 60_000)]);
+  const before = written.get(key);
+  if (before !== undefined) return before;
+  if (written.size >= mostWritten) written.clear();
+  const table = writeTable(overview);
+  written.set(key, table);
+  return table;
+}
+
+function writeTable({ viewer, query, lines, organizations, at }: Overview): WrittenTable {
+  const found = foundLines(lines, query);
+  const under = (chip: Chip | null) => (chip === null ? found : found.filter((line) => hasChip(line, chip, at)));
+  const chosen = under(query.chip);
+  const pages = Math.max(1, Math.ceil(chosen.length / linesPerPage));
+  const page = Math.min(query.page, pages);
+  const shown = chosen.slice((page - 1) * linesPerPage, page * linesPerPage);
+  return {
+    counts: [null, ...chips].map((chip) => ({ chip, count: under(chip).length })),
+    chosen: chosen.length,
+    page,
+    pages,
+    table:
+      shown.length === 0 ? null : String(<Table viewer={viewer} lines={shown} several={organizations.length > 1} />),
+  };
 }
 
 function ChipLink({ query, chip, count }: { query: OverviewQuery; chip: OverviewQuery['chip']; count: number }) {

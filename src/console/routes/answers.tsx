@@ -43,7 +43,6 @@ const titles: Readonly<Record<string, readonly [string, ContentfulStatusCode]>> 
   NotRunning: ['Nothing runs any more', 409],
   NotHeld: ['Not held any more', 409],
   ExportRunning: ['An export is running', 409],
-  NotWaiting: ['Nothing waits for approval any more', 409],
 };
 
 /** Something that does not exist. */

@@ -8,7 +8,7 @@ import type { ConsoleApp, ConsoleEnv } from '../app-context.ts';
 import type { OverviewFacts } from '../data/console-reader.ts';
 import { type OverviewLine, overviewQuery } from '../data/overview-filter.ts';
 import { BudgetPage } from '../pages/budget-page.tsx';
-import { OverviewPage } from '../pages/overview-page.tsx';
+import { OverviewPage, type WrittenTables } from '../pages/overview-page.tsx';
 import { ProjectPage } from '../pages/project-page.tsx';
 import { type ScheduleLine, SchedulesPage } from '../pages/schedules-page.tsx';
 import { SitePage } from '../pages/site-page.tsx';
@@ -18,12 +18,14 @@ import { notFound, page, viewerIn } from './answers.tsx';
 export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   const { reader } = app;
   const organizations = reader.setting.organizations.map(({ id }) => id);
+  const overviews = new WeakMap<OverviewFacts, { lines: OverviewLine[]; written: WrittenTables }>();
   hono.get('/', async (c) => {
     const { value, at, late } = await reader.overview.get();
     const query = overviewQuery(new URL(c.req.url).searchParams);
-    const lines = linesOf(app, value);
+    const prepared = overviews.get(value) ?? { lines: linesOf(app, value), written: new Map() };
+    overviews.set(value, prepared);
     const { unavailable } = value;
-    const shown = { viewer: viewerIn(c, app), query, lines, organizations, unavailable, at, late };
+    const shown = { viewer: viewerIn(c, app), query, ...prepared, organizations, unavailable, at, late };
     return page(c, <OverviewPage {...shown} />);
   });
   hono.get('/sites/:org/:domain', async (c) => {

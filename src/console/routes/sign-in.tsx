@@ -59,7 +59,9 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
 export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Response | Promise<Response> {
   const { proxy, sessions } = app;
   const cookie = getCookie(c, app.cookieName);
-  const session = sessions.find(cookie);
+  // A page left open must not keep a session alive.
+  const byScript = c.req.path === '/events' || c.req.header('x-docferry-live') !== undefined;
+  const session = sessions.find(cookie, byScript ? 'script' : 'person');
   if (proxy?.isFrom(c.env.incoming.socket.remoteAddress)) {
     const identity = proxy.identityIn((name) => c.req.header(name));
     if (identity === 'refused') return notLetIn(c);

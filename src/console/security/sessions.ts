@@ -42,15 +42,23 @@ export class Sessions {
     return { cookie, session };
   }
 
-  /** The session of a cookie, which thereby counts as used; null when there is none, or none any more. */
-  find(cookie: string | undefined): Session | null {
+  /**
+   * The session of a cookie, which thereby counts as used unless a script asked; null when there is none, or none any more.
+   */
+  find(cookie: string | undefined, by: 'person' | 'script' = 'person'): Session | null {
     if (cookie === undefined) return null;
     const key = keyOf(cookie);
     const kept = this.#kept.get(key);
     if (kept === undefined) return null;
-    this.#kept.delete(key);
-    if (this.#now() - kept.seenAt > this.#idleMs) return null;
-    this.#kept.set(key, { ...kept, seenAt: this.#now() });
+    if (this.#now() - kept.seenAt > this.#idleMs) {
+      this.#kept.delete(key);
+      return null;
+    }
+    if (by === 'person') {
+      // The one used last is the last.
+      this.#kept.delete(key);
+      this.#kept.set(key, { ...kept, seenAt: this.#now() });
+    }
     return kept.session;
   }
 

@@ -17,7 +17,7 @@ describe('docferry console', () => {
           const [first = ''] = links;
           visits.push(fetch(first).then(({ status }) => status));
         }
-        if (links.length === 2) child.kill('SIGTERM');
+        if (links.length === 2 && !child.killed) child.kill('SIGTERM');
       },
     });
     expect(finished.exitCode).toBe(0);
