@@ -1,9 +1,9 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { ConsoleOptions } from './console-options.ts';
-import type { ConsoleReader } from './data/console-reader.ts';
 import type { OpenIdSignIn } from './identity/openid.ts';
 import type { ProxyIdentity } from './identity/proxy-identity.ts';
+import type { ConsoleReader } from './readings/console-reader.ts';
 import type { KnownHosts } from './security/known-hosts.ts';
 import type { Session, Sessions } from './security/sessions.ts';
 import type { SignInLink } from './security/sign-in-link.ts';

@@ -1,7 +1,7 @@
 import type { ConsoleSetting } from './console-setting.ts';
-import type { ReadingTimes } from './data/shared-reading.ts';
 import type { OpenIdSetting } from './identity/openid.ts';
 import type { ProxySetting } from './identity/proxy-identity.ts';
+import type { ReadingTimes } from './readings/shared-reading.ts';
 import type { Roles } from './security/identity.ts';
 
 export interface ConsoleOptions {

@@ -5,7 +5,7 @@ import {
   type OverviewLine,
   overviewAddress,
   overviewQuery,
-} from '../../src/console/data/overview-filter.ts';
+} from '../../src/console/readings/overview-filter.ts';
 
 const now = Date.parse('2026-11-22T12:00:00.000Z');
 const site = (given: Partial<OverviewLine> = {}): OverviewLine =>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { SharedReading } from '../../src/console/data/shared-reading.ts';
+import { SharedReading } from '../../src/console/readings/shared-reading.ts';
 
 const times = { freshMs: 30, patienceMs: 5, firstMs: 20 };
 

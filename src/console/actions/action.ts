@@ -1,4 +1,4 @@
-import type { ConsoleReader } from '../data/console-reader.ts';
+import type { ConsoleReader } from '../readings/console-reader.ts';
 
 /** A form that was sent. */
 export interface Order {

@@ -1,6 +1,6 @@
 import type { BudgetClient } from '../../client/budget.ts';
 import type { WindowView } from '../../model/budget/permits.ts';
-import type { ConsoleReader } from '../data/console-reader.ts';
+import type { ConsoleReader } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
 import { ConsoleFailure } from './console-failure.ts';
 

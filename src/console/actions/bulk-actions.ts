@@ -4,7 +4,7 @@ import { inBatches } from '../../client/in-batches.ts';
 import { pauseSchedule } from '../../client/schedule-commands.ts';
 import { type ScheduleTarget, scheduleId, workflowIdOf } from '../../model/schedule/schedule-target.ts';
 import { readingKinds } from '../../model/sync/pass-kind.ts';
-import type { ConsoleReader, KnownProject, KnownSite } from '../data/console-reader.ts';
+import type { ConsoleReader, KnownProject, KnownSite } from '../readings/console-reader.ts';
 import type { Order } from './action.ts';
 import { ConsoleFailure } from './console-failure.ts';
 import { syncNow } from './project-actions.ts';

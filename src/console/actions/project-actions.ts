@@ -1,7 +1,7 @@
 import { startSync } from '../../client/syncs.ts';
 import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
 import { syncWorkflowId } from '../../model/workflow-ids.ts';
-import type { ConsoleReader, KnownProject } from '../data/console-reader.ts';
+import type { ConsoleReader, KnownProject } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
 import { ConsoleFailure, required } from './console-failure.ts';
 import { cancelRun } from './site-actions.ts';

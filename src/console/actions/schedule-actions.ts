@@ -1,6 +1,6 @@
 import { pauseSchedule, resumeSchedule, triggerSchedule } from '../../client/schedule-commands.ts';
 import { type ScheduleTarget, scheduleId, targetName } from '../../model/schedule/schedule-target.ts';
-import type { ConsoleReader } from '../data/console-reader.ts';
+import type { ConsoleReader } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
 
 const idOf = (reader: ConsoleReader, target: ScheduleTarget): string => scheduleId(reader.setting.taskQueue, target);

@@ -3,7 +3,7 @@ import { exportHandle, exportState, pollNow, startExport } from '../../client/ex
 import { startRollback } from '../../client/start-rollback.ts';
 import { longestReason } from '../../model/export/site-export.ts';
 import { exportWorkflowId } from '../../model/workflow-ids.ts';
-import type { ConsoleReader, KnownSite } from '../data/console-reader.ts';
+import type { ConsoleReader, KnownSite } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
 import { ConsoleFailure, reasonIn, required } from './console-failure.ts';
 

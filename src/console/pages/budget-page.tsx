@@ -1,7 +1,7 @@
 import type { WindowView } from '../../model/budget/permits.ts';
 import { forecastText, spanText } from '../../model/details-text.ts';
 import { visible } from '../../report/html.ts';
-import type { OrganizationBudget } from '../data/console-reader.ts';
+import type { OrganizationBudget } from '../readings/console-reader.ts';
 import { Page } from './layout.tsx';
 import { Act, Aged, Facts, Troubles, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';

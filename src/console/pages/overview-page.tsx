@@ -11,7 +11,7 @@ import {
   type OverviewLine,
   type OverviewQuery,
   overviewAddress,
-} from '../data/overview-filter.ts';
+} from '../readings/overview-filter.ts';
 import { Page } from './layout.tsx';
 import { Aged, Foreign, Hidden, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';

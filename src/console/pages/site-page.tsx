@@ -5,8 +5,8 @@ import { type AwaitedApproval, type ExportState, longestReason } from '../../mod
 import { transferFacts } from '../../model/export/transfer.ts';
 import { counted, countText, sizeText } from '../../model/quantities.ts';
 import { visible } from '../../report/html.ts';
-import type { KnownSite } from '../data/console-reader.ts';
-import type { SiteFacts, StoredSite } from '../data/site-facts.ts';
+import type { KnownSite } from '../readings/console-reader.ts';
+import type { SiteFacts, StoredSite } from '../readings/site-facts.ts';
 import { Page } from './layout.tsx';
 import { Act, Aged, Facts, Foreign, siteAddress, Troubles, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';

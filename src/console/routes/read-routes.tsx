@@ -5,13 +5,13 @@ import { workflowIdOf } from '../../model/schedule/schedule-target.ts';
 import { exportWorkflowId } from '../../model/workflow-ids.ts';
 import { projectLines, siteLines } from '../../overview/status-lines.ts';
 import type { ConsoleApp, ConsoleEnv } from '../app-context.ts';
-import type { OverviewFacts } from '../data/console-reader.ts';
-import { type OverviewLine, overviewQuery } from '../data/overview-filter.ts';
 import { BudgetPage } from '../pages/budget-page.tsx';
 import { OverviewPage, type WrittenTables } from '../pages/overview-page.tsx';
 import { ProjectPage } from '../pages/project-page.tsx';
 import { type ScheduleLine, SchedulesPage } from '../pages/schedules-page.tsx';
 import { SitePage } from '../pages/site-page.tsx';
+import type { OverviewFacts } from '../readings/console-reader.ts';
+import { type OverviewLine, overviewQuery } from '../readings/overview-filter.ts';
 import { notFound, page, viewerIn } from './answers.tsx';
 
 /** Pages that show something. */
