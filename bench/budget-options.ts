@@ -10,6 +10,8 @@ export interface BudgetBenchOptions {
   /** Names of the parts to run; null for all that are not long. */
   only: readonly string[] | null;
   long: boolean;
+  /** Only the cost of many waiters (budget-waiters.ts). */
+  waiters: boolean;
   out: string;
 }
 
@@ -27,12 +29,13 @@ export function benchOptions(args: readonly string[]): BudgetBenchOptions {
       arrival: { type: 'string' },
       only: { type: 'string' },
       long: { type: 'boolean', default: false },
-      out: { type: 'string', default: 'bench/results/budget.md' },
+      waiters: { type: 'boolean', default: false },
+      out: { type: 'string' },
     },
   });
   const windowMs = duration('--window', values.window);
   const entries = whole('--entries', values.entries);
-  const { requests, arrival, only, long, out } = values;
+  const { requests, arrival, only, long, waiters } = values;
   return {
     windowMs,
     entries,
@@ -42,7 +45,8 @@ export function benchOptions(args: readonly string[]): BudgetBenchOptions {
     arrivalMs: arrival === undefined ? Math.min(30_000, windowMs / 2) : duration('--arrival', arrival),
     only: only === undefined ? null : only.split(','),
     long,
-    out,
+    waiters,
+    out: values.out ?? `bench/results/${waiters ? 'budget-waiters' : 'budget'}.md`,
   };
 }
 

@@ -5,6 +5,7 @@ import { type Measured, runPeer, runScenario } from './budget-run.ts';
 import { historyPages, peerScenarios, peers, type Scenario, scenarios } from './budget-scenarios.ts';
 import type { Stage } from './budget-stage.ts';
 import { budgetReport, type HistoryMeasured, type PeerMeasured } from './budget-table.ts';
+import { benchWaiters } from './budget-waiters.ts';
 
 const args = process.argv.slice(2);
 const options = benchOptions(args);
@@ -22,6 +23,11 @@ const interrupted = async () => {
 };
 process.once('SIGINT', () => void interrupted());
 process.once('SIGTERM', () => void interrupted());
+
+if (options.waiters) {
+  process.stdout.write(await benchWaiters(options.out, track));
+  process.exit();
+}
 
 const wanted = ({ name, long }: Pick<Scenario, 'name' | 'long'>): boolean =>
   options.only ? options.only.includes(name) : options.long || !long;

@@ -1,24 +1,31 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@temporalio/client';
-import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import type { WorkerDeploymentVersion } from '@temporalio/common';
+import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from './activities/index.ts';
 import { limitMachineUse } from './bundle/machine-limits.ts';
-import { BudgetClient } from './client/budget.ts';
+import { BudgetClient, budgetView } from './client/budget.ts';
 import { announcePhase } from './client/exports.ts';
 import { retryKeys } from './client/retry-key.ts';
 import { takeOverBudgets } from './client/take-over-budgets.ts';
 import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from './client/temporal-connection.ts';
 import type { Config } from './config/config.ts';
 import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
+import { installationOf } from './feedback/store-lineage.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import { watchSharedState } from './metrics/shared-state.ts';
 import { lastGrantOf, tracesRead } from './model/budget/earlier-ledger.ts';
 import { bulkQueueOf, type Handover, handoverTimes } from './model/temporal-settings.ts';
 import { proxyFor } from './service/proxy.ts';
-import { temporalLogger } from './wiring/log.ts';
+import { activityMetrics } from './wiring/activity-metrics.ts';
+import { beginCounts } from './wiring/begin-counts.ts';
+import { countedService } from './wiring/counted-service.ts';
 import { organizationsOf } from './wiring/organizations.ts';
 import { requireBrowsers } from './wiring/require-browsers.ts';
 import { runTogether, type WorkersTogether } from './wiring/run-together.ts';
+import { installRuntime, metricsOfRuntime } from './wiring/sdk-runtime.ts';
 import { openStores } from './wiring/stores.ts';
 
 /** The workers of this process. */
@@ -40,6 +47,10 @@ export interface WorkerSettings {
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Takes only work of this kind; others run on another machine. */
   only?: WorkKind;
+  /** `ip:port` at which this process serves metrics to Prometheus. */
+  metricsAddress?: string;
+  /** The build of a Worker Deployment that this worker is; without it Temporal's versioning is off (upgrading.md). */
+  version?: WorkerDeploymentVersion;
 }
 
 /**
@@ -47,7 +58,7 @@ export interface WorkerSettings {
  * store cannot be opened, a browser is missing (`BrowserUnusable`) or Temporal does not answer (`TemporalUnreachable`).
  */
 export async function startWorker(config: Config, settings: WorkerSettings): Promise<RunningWorker> {
-  installRuntime(settings.log);
+  installRuntime(settings.log, settings.metricsAddress);
   const opened: (() => Promise<void>)[] = [];
   const closeAll = async () => {
     for (const close of opened.splice(0).reverse()) await close();
@@ -63,7 +74,9 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
     opened.push(() => client.connection.close());
     const connection = await connectNatively(config);
     opened.push(() => connection.close());
-    const workers = await createWorkers(config, settings, kinds, { stores, client, connection });
+    const parts = { stores, client, connection, metrics: metricsOfRuntime() };
+    const workers = await createWorkers(config, settings, kinds, parts);
+    if (settings.metricsAddress) opened.push(watchShared(config, parts));
     const running = runTogether(workers);
     const done = running.done.finally(closeAll);
     const stop = async () => {
@@ -88,25 +101,42 @@ interface Parts {
   stores: Awaited<ReturnType<typeof openStores>>;
   client: Client;
   connection: NativeConnection;
+  metrics: Metrics;
+}
+
+/** Shows budgets and freshness among this process's metrics; returns what ends that. */
+function watchShared({ organizations }: Config, { stores, client, metrics }: Parts): () => Promise<void> {
+  const state = {
+    organizations: organizations.map(({ id, projects }) => ({ id, projects: projects.map((project) => project.id) })),
+    readWindow: (org: string) => client.withDeadline(Date.now() + readWithinMs, () => budgetView(client, org)),
+    readVerified: (org: string, project: string) => stores.feedback.verifiedUpTo(org, project),
+  };
+  return watchSharedState(state, metrics);
 }
 
 async function createWorkers(
   config: Config,
   settings: WorkerSettings,
   kinds: readonly WorkKind[],
-  { stores, client, connection }: Parts,
+  { stores, client, connection, metrics }: Parts,
 ): Promise<Worker[]> {
   const { taskQueue } = config.temporal;
   const handover = handoverFor(config.temporal);
-  const installation = stores.feedback.identity;
+  const installation = installationOf(stores.feedback);
   const budgets = new Map(config.organizations.map(({ id, budget }) => [id, { ...budget, installation, handover }]));
   const permits = new BudgetClient(client, taskQueue, budgets, async (org) =>
-    lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead })),
+    lastGrantOf(await stores.feedback.listPasses({ org, limit: tracesRead }), stores.feedback.restoredAt),
   );
+  const organizations = organizationsOf(config).map((organization) => ({
+    ...organization,
+    service: countedService(organization.service, organization.id, metrics),
+  }));
+  beginCounts(metrics, organizations);
   const activities = createActivities({
-    organizations: organizationsOf(config),
+    organizations,
     feedback: stores.feedback,
     runs: stores.feedback,
+    deeds: stores.feedback,
     bundles: stores.bundles,
     keepVersions: config.store.keep,
     permits,
@@ -115,9 +145,17 @@ async function createWorkers(
       linkHosts: config.service.linkHosts,
       proxyFor: (url) => proxyFor(url, process.env),
     },
+    metrics,
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
   });
-  const common = { connection, namespace: client.options.namespace, activities, ...timesFor(handover) };
+  const common = {
+    connection,
+    namespace: client.options.namespace,
+    activities,
+    interceptors: { activity: [activityMetrics(metrics)] },
+    ...timesFor(handover),
+    ...versioned(settings.version),
+  };
   const workers: Worker[] = [];
   for (const kind of kinds) workers.push(await Worker.create({ ...common, ...workOf(kind, config, settings) }));
   if (kinds.includes('short')) {
@@ -152,6 +190,12 @@ function timesFor(handover: Handover) {
   } satisfies Partial<WorkerOptions>;
 }
 
+/** Workflows move on with their next step when another build becomes current, unless they say otherwise. */
+function versioned(version: WorkerDeploymentVersion | undefined): Pick<WorkerOptions, 'workerDeploymentOptions'> {
+  if (version === undefined) return {};
+  return { workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: 'AUTO_UPGRADE' } };
+}
+
 /** Work of different kinds has task queues and slots of its own, so that none starves the other (operations.md). */
 function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSettings) {
   const { taskQueue } = temporal;
@@ -162,6 +206,8 @@ function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSe
 
 /** A budget that takes longer is told again. */
 const configuredWithinMs = 15_000;
+/** A budget that does not answer a query in time is asked again with the next reading. */
+const readWithinMs = 5_000;
 
 async function connectNatively(config: Config): Promise<NativeConnection> {
   const { connection } = connectOptions(config.temporal);
@@ -176,16 +222,4 @@ function workflowsFrom(settings: WorkerSettings): Pick<WorkerOptions, 'workflowB
   if (settings.workflowBundle) return { workflowBundle: settings.workflowBundle };
   if (!existsSync(builtBundle)) throw new Error('the bundle of workflows is missing: run `npm run build`');
   return { workflowBundle: { codePath: builtBundle } };
-}
-
-/** The SDK has one runtime per process, which uses the first worker's log. */
-let runtimeInstalled = false;
-function installRuntime(log: Logger): void {
-  if (runtimeInstalled) return;
-  runtimeInstalled = true;
-  Runtime.install({
-    logger: temporalLogger(log),
-    telemetryOptions: { logging: { forward: {}, filter: 'temporal_sdk_core=WARN,temporalio=WARN' } },
-    shutdownSignals: [],
-  });
 }

@@ -35,7 +35,7 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
 
   /** Removes a download that will not be published. Safe to repeat. */
   async discardStaged(input: { storeId: string; stageId: string }): Promise<void> {
-    requireStore('bundle', input.storeId, deps.bundles.identity);
+    requireStore('bundle', input.storeId, deps.bundles);
     try {
       await deps.bundles.discardStaged(input.stageId);
     } catch (error) {

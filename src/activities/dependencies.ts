@@ -2,12 +2,14 @@ import type { LinkPolicy } from '../bundle/download/link-policy.ts';
 import type { RenderRuleLevels } from '../bundle/rules/render-rules.ts';
 import type { SiteRuleLevels } from '../bundle/rules/site-rules.ts';
 import type { BundleStore } from '../bundle/store/bundle-store.ts';
+import type { DeedRecords } from '../feedback/audit/deed-records.ts';
 import type { EntryStore } from '../feedback/entry-store.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { FigureStore } from '../feedback/figures/figure-store.ts';
 import type { PassStore } from '../feedback/pass/pass-store.ts';
 import type { PrivacyStore } from '../feedback/privacy/privacy-store.ts';
 import type { RunRecords } from '../feedback/runs/run-records.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { ExportPhase } from '../model/export/site-export.ts';
 import type { ScheduledDemand } from '../model/planning/expected-demand.ts';
 import type { WebhookEventType } from '../model/webhook-event.ts';
@@ -59,18 +61,20 @@ export interface SpareUse {
 }
 
 /** What a pass needs of the feedback store. */
-export type FeedbackRoles = PassStore & EntryStore & PrivacyStore & FigureStore & Pick<FeedbackStore, 'identity'>;
+export type FeedbackRoles = PassStore & EntryStore & PrivacyStore & FigureStore & StoreIdentity;
 
 /** Everything activities touch; made once by the worker. */
 export interface ActivityDependencies {
   organizations: readonly Organization[];
   feedback: FeedbackRoles;
   runs: RunRecords;
+  deeds: DeedRecords;
   bundles: BundleStore;
   /** Newest versions of each site that are kept in the bundle store. */
   keepVersions: number;
   permits: PermitSource;
   linkPolicy: LinkPolicy;
+  metrics: Metrics;
   /** Tells the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
 }
@@ -101,9 +105,16 @@ export function siteOf(deps: ActivityDependencies, org: string, domain: string):
   return found;
 }
 
-/** Throws unless this worker's store is the one the run began with (architecture.md). */
-export function requireStore(what: 'feedback' | 'bundle', pinned: string, own: string): void {
-  if (pinned === own) return;
+/** A store, and those it was restored or moved from. */
+type StoreIdentity = Pick<FeedbackStore, 'identity' | 'predecessors'>;
+
+/** Throws unless this worker's store is the one the run began with, or its successor (architecture.md). */
+export function requireStore(
+  what: 'feedback' | 'bundle',
+  pinned: string,
+  { identity, predecessors }: StoreIdentity,
+): void {
+  if (pinned === identity || predecessors.includes(pinned)) return;
   throw permanent(
     'StoreMismatch',
     `this worker's ${what} store is not the one this run began with: give all workers of a task queue the same store`,

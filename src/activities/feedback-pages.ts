@@ -34,6 +34,8 @@ export interface FetchPagesInput {
 }
 
 export interface FetchPagesResult {
+  /** The store read into: a successor of the pass's own takes its place. */
+  storeId?: string;
   outcome: 'more' | 'complete' | 'waiting';
   /** Totals of the pass, from the store. */
   pages: number;
@@ -53,7 +55,7 @@ export const createPageActivities = (deps: ActivityDependencies) => ({
    * budget is a normal result. A new attempt requests a new lease; that of the old one stays charged.
    */
   async fetchPages(input: FetchPagesInput): Promise<FetchPagesResult> {
-    requireStore('feedback', input.storeId, deps.feedback.identity);
+    requireStore('feedback', input.storeId, deps.feedback);
     const progress = { pages: 0 };
     return withHeartbeats(
       () => progress,
@@ -131,6 +133,7 @@ class FetchPagesRun {
     const row = await this.#deps.feedback.getPass(this.#input.passId);
     if (!row) throw permanent('InvalidInput', 'the store has no row of this pass: was the database replaced?');
     if (row.outcome !== 'running') throw permanent('InvalidInput', `this pass has ended already (${row.outcome})`);
+    if (this.#row) countEntries(this.#deps, this.#input.org, this.#row.entries, row.entries);
     this.#row = row;
     this.#slice = await this.#deps.feedback.currentSlice(this.#input.passId);
     this.#progress.pages = row.pages;
@@ -299,6 +302,15 @@ class FetchPagesRun {
     if (!this.#row) throw new Error('a result before the pass was read');
     const { pages, requests, throttled, entries } = this.#row;
     const [tries, forecast] = [this.#reader.tries, this.#forecast];
-    return { outcome, pages, requests, throttled, entries, tries, waiting, forecast };
+    const storeId = this.#deps.feedback.identity;
+    return { storeId, outcome, pages, requests, throttled, entries, tries, waiting, forecast };
+  }
+}
+
+/** Counts what became of entries between two readings of a pass's row. */
+function countEntries({ metrics }: ActivityDependencies, org: string, before: EntryCounts, after: EntryCounts): void {
+  for (const outcome of ['inserted', 'updated', 'unchanged', 'rejected', 'tombstoned'] as const) {
+    const more = after[outcome] - before[outcome];
+    if (more > 0) metrics.add('docferry_feedback_entries_total', { org, outcome }, more);
   }
 }

@@ -74,7 +74,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
 
   /** Closes the pass's row, removes personal data that is too old, and returns the totals. Safe to repeat. */
   async finishPass(input: FinishPassInput): Promise<PassTotals> {
-    requireStore('feedback', input.storeId, deps.feedback.identity);
+    requireStore('feedback', input.storeId, deps.feedback);
     const row = await deps.feedback.finishPass(input.passId, {
       outcome: input.outcome,
       error: input.error,

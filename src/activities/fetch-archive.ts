@@ -72,7 +72,11 @@ export async function fetchArchive(deps: ActivityDependencies, fetch: Fetch): Pr
         },
       );
     // Disk errors are failures of the store, not of the service.
-    const downloaded = await changing(dirname(file), work);
+    const labels = { org: input.org };
+    const downloaded = await deps.metrics.timed('docferry_download_seconds', labels, () =>
+      changing(dirname(file), work),
+    );
+    deps.metrics.add('docferry_download_bytes_total', labels, downloaded.bytes);
     noteAnnounced(input.domain, downloaded);
     return downloaded;
   } finally {

@@ -61,7 +61,7 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
    * stay out of the history and every attempt gets a fresh one (E3). A refused archive is a normal result.
    */
   async fetchBundle(input: FetchBundleInput): Promise<FetchBundleResult> {
-    requireStore('bundle', input.storeId, deps.bundles.identity);
+    requireStore('bundle', input.storeId, deps.bundles);
     const site = siteOf(deps, input.org, input.domain);
     const details: FetchDetails = { ...earlierDetails(noFetchYet) };
     return withHeartbeats(
@@ -80,7 +80,10 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
               timeLimitMs: verificationTimeLimitMs,
               signal,
             });
-          const verified = await announcedIfLong(deps, verify);
+          const labels = { org: input.org };
+          const verified = await deps.metrics.timed('docferry_verification_seconds', labels, () =>
+            announcedIfLong(deps, verify),
+          );
           if (verified.archive && verified.archive.sha256 !== downloaded.sha256) {
             // The next attempt must not resume after corrupt bytes.
             await deps.bundles.discardStaged(input.stageId);

@@ -26,7 +26,7 @@ const rolloutTries = 4;
 export const createRolloutActivities = (deps: ActivityDependencies) => ({
   /** Puts a published version into service at one target, unless it already runs there (E6). */
   async rollOut(input: RollOutInput): Promise<RolloutResult> {
-    requireStore('bundle', input.storeId, deps.bundles.identity);
+    requireStore('bundle', input.storeId, deps.bundles);
     const { domain, version } = input;
     const target = siteOf(deps, input.org, domain).targets.find((candidate) => candidate.name === input.target);
     if (!target) {

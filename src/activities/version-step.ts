@@ -16,7 +16,7 @@ export async function versionStep<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
   failureOf: (error: unknown, domain: string) => Error = publishFailure,
 ): Promise<Result> {
-  requireStore('bundle', storeId, deps.bundles.identity);
+  requireStore('bundle', storeId, deps.bundles);
   try {
     return await withHeartbeats(() => ({ version }), work);
   } catch (error) {

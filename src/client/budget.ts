@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
-  isGrpcServiceError,
   QueryNotRegisteredError,
   WithStartWorkflowOperation,
   WorkflowNotFoundError,
@@ -9,6 +7,7 @@ import {
 import type { UpdateDefinition } from '@temporalio/common';
 import { untilNow } from '../model/budget/earlier-ledger.ts';
 import type {
+  BudgetConfirmation,
   ForAWhile,
   LeaseReport,
   OverrideAsk,
@@ -17,7 +16,8 @@ import type {
   WindowSettings,
   WindowView,
 } from '../model/budget/permits.ts';
-import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
+import type { BudgetInput, CarriedWindow } from '../model/budget/window-state.ts';
+import type { Sender } from '../model/deed.ts';
 import { ExplainedError } from '../model/explained-error.ts';
 import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { budgetWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
@@ -32,6 +32,7 @@ import {
 } from '../workflows/definitions.ts';
 import type { rateBudget } from '../workflows/rate-budget.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
+import { hasCode, InFlight, untilAdmitted } from './refused-updates.ts';
 
 /** After this, a new attempt is better than waiting on. */
 const answerWithinMs = 10_000;
@@ -58,6 +59,7 @@ export class BudgetClient {
   readonly #taskQueue: string;
   readonly #settings: ReadonlyMap<string, WindowSettings>;
   readonly #lastGrantIn: (org: string) => Promise<number | null>;
+  readonly #inFlight = new InFlight();
 
   /** `lastGrantIn` says when an earlier ledger may last have granted permits, as far as the stores know (B7). */
   constructor(
@@ -76,9 +78,7 @@ export class BudgetClient {
   async ask(org: string, question: PermitAsk): Promise<PermitAnswer> {
     const { installation } = this.#settingsOf(org);
     const asked = installation === undefined ? question : { ...question, installation };
-    return this.#client.withDeadline(Date.now() + answerWithinMs, () =>
-      this.#update(org, askPermitsUpdate, asked, { updateId: question.id }),
-    );
+    return this.#update(org, askPermitsUpdate, [asked], { updateId: question.id, withinMs: answerWithinMs });
   }
 
   async report(org: string, result: LeaseReport): Promise<void> {
@@ -88,30 +88,32 @@ export class BudgetClient {
   }
 
   /** Makes the budget follow the configuration; starts it if necessary. */
-  async configure(org: string): Promise<WindowView> {
-    return this.#update(org, configureBudgetUpdate, this.#settingsOf(org));
+  async configure(org: string): Promise<BudgetConfirmation> {
+    return this.#update(org, configureBudgetUpdate, [this.#settingsOf(org)]);
   }
 
-  /** Overrides limit or reserve by hand; null ends that. */
-  async override(org: string, override: OverrideAsk | null): Promise<WindowView> {
-    return this.#update(org, overrideBudgetUpdate, override);
+  /** Overrides limit or reserve by hand, null ends that; gives the window after it. */
+  async override(org: string, override: OverrideAsk | null, sender: Sender = {}): Promise<WindowView> {
+    await this.#update(org, overrideBudgetUpdate, [override, sender]);
+    return budgetView(this.#client, org);
   }
 
-  /** Stops granting for a time, or until resumed; null resumes. */
-  async pause(org: string, pause: ForAWhile | null): Promise<WindowView> {
-    return this.#update(org, pauseBudgetUpdate, pause);
+  /** Stops granting for a time, or until resumed; null resumes. Gives the window after it. */
+  async pause(org: string, pause: ForAWhile | null, sender: Sender = {}): Promise<WindowView> {
+    await this.#update(org, pauseBudgetUpdate, [pause, sender]);
+    return budgetView(this.#client, org);
   }
 
   /**
    * Moves a budget that runs on another task queue to this one, with what it remembers if a worker still answers there;
    * otherwise the new one waits out a window (B7). Throws `WorkflowNotFoundError` when none runs.
    */
-  async move(org: string): Promise<'moved' | 'moved-empty' | 'in-place'> {
+  async move(org: string, sender: Sender = {}): Promise<'moved' | 'moved-empty' | 'in-place'> {
     const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
     const { status, taskQueue } = await handle.describe();
     if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('no budget is running', budgetWorkflowId(org), '');
     if (taskQueue === this.#taskQueue) return 'in-place';
-    const carried = await this.#takeLedger(org).catch(unlessUnanswered);
+    const carried = await this.#takeLedger(org, sender).catch(unlessUnanswered);
     const { workflowId, ...options } = this.#startOptions(org);
     await this.#client.workflow.start<typeof rateBudget>(workflowTypes.rateBudget, {
       ...options,
@@ -124,34 +126,49 @@ export class BudgetClient {
   }
 
   /** What the budget remembers once it grants nothing any more. The pause made for that is not taken along. */
-  async #takeLedger(org: string): Promise<WindowState> {
+  async #takeLedger(org: string, { who }: Sender): Promise<CarriedWindow> {
     return this.#client.withDeadline(Date.now() + answerWithinMs, async () => {
       const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
       const { paused } = await handle.query(budgetLedgerQuery);
-      await handle.executeUpdate(pauseBudgetUpdate, { args: [{ forMs: null }] });
+      const reason = 'the budget moves to another task queue';
+      await handle.executeUpdate(pauseBudgetUpdate, {
+        args: [{ forMs: null }, { ...(who !== undefined && { who }), reason }],
+      });
       return { ...(await handle.query(budgetLedgerQuery)), paused };
     });
   }
 
-  /** Starts the budget if none runs, after looking for signs of an earlier one (B7). */
-  async #update<Answer, Message>(
+  /**
+   * Starts the budget if none runs, after looking for signs of an earlier one (B7). The server takes few updates of a
+   * workflow at a time: the others wait here for their turn, and for those of other processes.
+   */
+  async #update<Answer, Args extends [unknown, ...unknown[]]>(
     org: string,
-    update: UpdateDefinition<Answer, [Message]>,
-    message: Message,
-    { updateId }: { updateId?: string } = {},
+    update: UpdateDefinition<Answer, Args>,
+    args: Args,
+    { updateId, withinMs = Number.POSITIVE_INFINITY }: { updateId?: string; withinMs?: number } = {},
   ): Promise<Answer> {
-    const options = { args: [message] as [Message], ...(updateId === undefined ? {} : { updateId }) };
+    const options = { args, ...(updateId === undefined ? {} : { updateId }) };
     const { workflow } = this.#client;
+    const send = <T>(call: () => Promise<T>) =>
+      this.#inFlight.run(org, () =>
+        untilAdmitted(() =>
+          Number.isFinite(withinMs) ? this.#client.withDeadline(Date.now() + withinMs, call) : call(),
+        ),
+      );
     try {
-      return await betweenTasks(() => workflow.getHandle(budgetWorkflowId(org)).executeUpdate(update, options));
+      return await send(() => workflow.getHandle(budgetWorkflowId(org)).executeUpdate(update, options));
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw await this.#explained(org, error);
-      const startWorkflowOperation = new WithStartWorkflowOperation<typeof rateBudget>(workflowTypes.rateBudget, {
-        ...this.#startOptions(org),
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        args: [this.#input(org, await this.#earlierGrantAt(org))],
+      const input = this.#input(org, await this.#earlierGrantAt(org));
+      return send(() => {
+        const startWorkflowOperation = new WithStartWorkflowOperation<typeof rateBudget>(workflowTypes.rateBudget, {
+          ...this.#startOptions(org),
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          args: [input],
+        });
+        return workflow.executeUpdateWithStart(update, { startWorkflowOperation, ...options });
       });
-      return workflow.executeUpdateWithStart(update, { startWorkflowOperation, ...options });
     }
   }
 
@@ -205,25 +222,6 @@ export class BudgetClient {
   }
 }
 
-const failedPrecondition = 9;
-const refusedTries = 20;
-const refusedPauseMs = 250;
-
-/**
- * Sends an update. While the budget's last workflow task counts as failed, as when messages cross its continue-as-new, the
- * server refuses updates before they arrive.
- */
-async function betweenTasks<Answer>(send: () => Promise<Answer>): Promise<Answer> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await send();
-    } catch (error) {
-      if (tries === refusedTries || !hasCode(error, new Set([failedPrecondition]))) throw error;
-      await sleep(refusedPauseMs);
-    }
-  }
-}
-
 /** A call whose deadline passes ends as exceeded or, when that is noticed here first, as cancelled. */
 const unanswered: ReadonlySet<number> = new Set(
   Object.values({ cancelled: 1, deadlineExceeded: 4, failedPrecondition: 9 }),
@@ -231,11 +229,6 @@ const unanswered: ReadonlySet<number> = new Set(
 
 /** No worker answered, whatever the error is wrapped in. */
 const isUnanswered = (error: unknown): boolean => hasCode(error, unanswered);
-
-function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
-  if (isGrpcServiceError(error)) return codes.has(error.code);
-  return error instanceof Error && error.cause !== undefined && hasCode(error.cause, codes);
-}
 
 /** Null when no worker answers, or one of a version that cannot hand its ledger over. */
 function unlessUnanswered(error: unknown): null {

@@ -15,7 +15,7 @@ import type {
 import type { Environment } from './environment.ts';
 import type { ConfigInput } from './file-schema.ts';
 import { GatewayToken } from './gateway-token.ts';
-import { parsePostgresAddress, shownAddress } from './postgres-address.ts';
+import { type PostgresAddress, parsePostgresAddress, shownAddress } from './postgres-address.ts';
 import type { ScheduleInput } from './schema/schedule-schema.ts';
 import { FileSecret, type SecretSource, TextSecret } from './secret-source.ts';
 import { SigningSecret, WebhookAddress } from './webhook-secrets.ts';
@@ -62,7 +62,7 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
       webhooks: organization.webhooks.map((webhook) => resolveWebhook(webhook, environment, service.allowInsecure)),
     })),
     store: {
-      feedback: resolveFeedback(store.feedback, bundles, absolute, environment),
+      feedback: resolveFeedback(store.feedback, bundles, directory, environment),
       bundles,
       keep: store.keep,
     },
@@ -134,19 +134,28 @@ function holds(folder: string, inner: string): boolean {
 function resolveFeedback(
   text: string,
   bundles: BundleStoreConfig,
-  absolute: (relative: string) => string,
+  directory: string,
   environment: Environment,
 ): FeedbackStoreConfig {
   if (text.startsWith('sqlite:')) {
-    const file = absolute(text.replace(/^sqlite:/, ''));
+    const file = path.resolve(directory, text.replace(/^sqlite:/, ''));
     const sharedFolder = bundles.kind === 'directory' && holds(path.dirname(file), bundles.directory);
     return { kind: 'sqlite', file, place: file, sharedFolder };
   }
   const address = parsePostgresAddress(text);
   // The schema has checked it.
   if (typeof address === 'string') throw new Error(address);
+  return resolvePostgres(address, directory, environment);
+}
+
+/** A PostgreSQL database as the place of a feedback store; paths are relative to `directory`. */
+export function resolvePostgres(
+  address: PostgresAddress,
+  directory: string,
+  environment: Environment,
+): FeedbackStoreConfig & { kind: 'postgres' } {
   const { password, tls } = address;
-  const file = (path: string | null) => (path === null ? null : absolute(path));
+  const file = (name: string | null) => (name === null ? null : path.resolve(directory, name));
   return {
     ...address,
     kind: 'postgres',

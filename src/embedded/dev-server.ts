@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto';
-import { access, chmod, constants, mkdir, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { errorCode } from '../files/error-code.ts';
-import { type FileLock, tryLock } from '../files/file-lock.ts';
+import { chmod, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { FileLock } from '../files/file-lock.ts';
 import { ifMissing } from '../files/if-missing.ts';
 import { retentionDays } from '../model/temporal-settings.ts';
-import { DatabaseInUse, DataFolderNotWritable, DevServerFailed, PortTaken, reasonOf } from './embedded-errors.ts';
+import { DevServerFailed, PortTaken, reasonOf } from './embedded-errors.ts';
+import { lockDatabase, orphanOf } from './lock-database.ts';
 import { assertPortFree, loopbackAddress } from './ports.ts';
 import type { SearchAttributes } from './prepare-namespace.ts';
-import { describeProcess } from './process-identity.ts';
 import { serverArguments } from './server-arguments.ts';
 import { lastLines, rotateLongLog } from './server-log.ts';
 import { endServer, launchServer, type ProcessExit, type ServerProcess, watchServer } from './server-process.ts';
-import { readRecord, removeRecord, writeRecord } from './server-record.ts';
+import { removeRecord, writeRecord } from './server-record.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 
 export interface DevServerOptions {
@@ -80,34 +79,11 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
   }
 }
 
-async function lockDatabase(dbFile: string): Promise<FileLock> {
-  let lock: FileLock | undefined;
-  try {
-    await mkdir(dirname(dbFile), { recursive: true });
-    lock = tryLock(`${dbFile}.lock`);
-  } catch (error) {
-    throw new DataFolderNotWritable(dirname(dbFile), error);
-  }
-  if (!lock) throw new DatabaseInUse(dbFile, (await readRecord(dbFile))?.owner);
-  try {
-    await access(dbFile, constants.W_OK);
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') {
-      lock.release();
-      throw new DataFolderNotWritable(dbFile, error);
-    }
-  }
-  return lock;
-}
-
 /** The server that a killed docferry left, if it is the one to start; ends any other that it left. */
 async function takeOrphan(settings: Settings): Promise<ServerProcess | undefined> {
   const { dbFile } = settings;
-  const record = dbFile === undefined ? undefined : await readRecord(dbFile);
-  if (dbFile === undefined || record === undefined) return undefined;
-  const running = await describeProcess(record.pid);
-  // The process id alone proves nothing: another program may have it by now.
-  if (running?.startedAt !== record.startedAt || !running.command.includes(dbFile)) return undefined;
+  const record = dbFile === undefined ? undefined : await orphanOf(dbFile);
+  if (record === undefined) return undefined;
   const orphan = watchServer(record.pid, record.startedAt);
   const wanted = record.fingerprint === (await fingerprint(settings));
   if (wanted && (await becomesReady(settings))) {

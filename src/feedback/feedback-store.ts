@@ -1,13 +1,20 @@
+import type { DeedRecords } from './audit/deed-records.ts';
 import type { EntryStore } from './entry-store.ts';
 import type { FigureStore } from './figures/figure-store.ts';
 import type { PassStore } from './pass/pass-store.ts';
 import type { PrivacyStore } from './privacy/privacy-store.ts';
 import type { RunRecords } from './runs/run-records.ts';
+import type { StoreLineage } from './store-lineage.ts';
 
 /** The team's own database (contracts.md "database"), as it is opened and closed: its users take the role they need. */
-export interface FeedbackStore extends PassStore, EntryStore, PrivacyStore, FigureStore, RunRecords {
-  /** Random id written when the database was made; workflows pin it (`StoreMismatch`). */
-  readonly identity: string;
+export interface FeedbackStore
+  extends PassStore,
+    EntryStore,
+    PrivacyStore,
+    FigureStore,
+    RunRecords,
+    DeedRecords,
+    StoreLineage {
   /** Writes and removes a row, to show that the store is writable. */
   checkWritable(): Promise<void>;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { migrate, migrationTable, type SchemaState, schemaState } from './database/migrations.ts';
+import { isOurTable } from './database/our-tables.ts';
 import type { PostgresPlace } from './database/postgres-place.ts';
 import { openPostgresPool } from './database/postgres-pool.ts';
 import type { FeedbackDatabase } from './database/tables.ts';
@@ -58,6 +59,20 @@ export async function examinePostgres(place: PostgresPlace): Promise<Examined> {
   });
 }
 
+/** Works on a migrated database, past the store. Throws as `openPostgresFeedbackStore` does. */
+export async function withPostgresDatabase<T>(
+  place: PostgresPlace,
+  work: (db: Kysely<FeedbackDatabase>) => Promise<T>,
+): Promise<T> {
+  return await withDatabase(place, async (db) => {
+    const { state, schema } = await examine(place, db);
+    if (state !== 'current') await migrate(db, schema);
+    const result = await work(db);
+    await db.destroy();
+    return result;
+  });
+}
+
 /** The connections are closed when the work fails. */
 async function withDatabase<T>(place: PostgresPlace, work: (db: Kysely<FeedbackDatabase>) => Promise<T>): Promise<T> {
   const db = new Kysely<FeedbackDatabase>({ dialect: new PostgresDialect({ pool: await openPostgresPool(place) }) });
@@ -102,27 +117,11 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
   return { state, schema, version, mayCreate: mayCreate === true };
 }
 
-const ourTables: Record<keyof FeedbackDatabase | typeof migrationTable, true> = {
-  [migrationTable]: true,
-  erasures: true,
-  export_runs: true,
-  feedback: true,
-  feedback_changes: true,
-  feedback_rejects: true,
-  store_identity: true,
-  store_key: true,
-  sync_cursors: true,
-  sync_passes: true,
-  sync_slices: true,
-  sync_traits: true,
-  verified_ranges: true,
-};
-
 /** Which of our table names exist in the schema. Tables of other names are left alone. */
 async function tablesIn(db: Kysely<FeedbackDatabase>, schema: string): Promise<Set<string>> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_catalog.pg_class c
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${schema} and c.relkind in ('r', 'p', 'v', 'm', 'f')`.execute(db);
-  return new Set(rows.map(({ name }) => name).filter((name) => Object.hasOwn(ourTables, name)));
+  return new Set(rows.map(({ name }) => name).filter((name) => name === migrationTable || isOurTable(name)));
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
+import { listDeeds, recordDeeds } from './audit/deeds.ts';
 import { countRows, storedEntries } from './database/stored-entries.ts';
 import type { FeedbackDatabase } from './database/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
@@ -28,6 +29,7 @@ import type { Privacy } from './privacy/privacy.ts';
 import { applyPrivacy, countUntreated, expire, personalSince } from './privacy/treat-stored-rows.ts';
 import { jobDurations, listExportRuns, recordExportRun } from './runs/export-runs.ts';
 import { latestRecords } from './runs/latest-records.ts';
+import { storeLineage } from './store-lineage.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
@@ -42,9 +44,9 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
   // Named, because under another default of the database transactions may fail because of concurrent ones.
   const write = <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
     db.transaction().setIsolationLevel('read committed').execute(work);
-  const identity = await write(storeIdentity);
+  const lineage = await write(storeLineage);
   return {
-    identity,
+    ...lineage,
     beginPass: (pass) => write((trx) => beginPass(trx, pass)),
     getPass: (passId) => getPass(db, passId),
     upsertPage: (page) => write((trx) => upsertPage(trx, page, privacy)),
@@ -74,6 +76,8 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),
+    recordDeeds: (deeds) => write((trx) => recordDeeds(trx, deeds)),
+    listDeeds: (filter) => listDeeds(db, filter),
     latestRecords: (of) => latestRecords(db, of),
     async erase(request) {
       const erased = await write((trx) => eraseContact(trx, privacy, request));
@@ -94,17 +98,6 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     checkWritable: () => write(writeAndRemoveRow),
     close: () => db.destroy(),
   };
-}
-
-/** The first process to ask makes the identity; it never changes afterwards. */
-async function storeIdentity(trx: Transaction<FeedbackDatabase>): Promise<string> {
-  await trx
-    .insertInto('store_identity')
-    .values({ only_row: 1, identity: randomUUID() })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const { identity } = await trx.selectFrom('store_identity').select('identity').executeTakeFirstOrThrow();
-  return identity;
 }
 
 /** `entries` are those the service still has as far as is known, `tombstones` those it no longer has. */

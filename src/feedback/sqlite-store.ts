@@ -12,6 +12,7 @@ import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';
 import { sqlFeedbackStore } from './sql-feedback-store.ts';
+import { type Succession, succeed } from './store-lineage.ts';
 
 /**
  * Opens the feedback store in a SQLite file, making the file, its folder and its tables where they are missing. Only this
@@ -26,25 +27,46 @@ export async function openSqliteFeedbackStore(
   { sharedFolder = false }: { sharedFolder?: boolean } = {},
 ): Promise<FeedbackStore> {
   const path = resolve(file);
-  const explain = (error: unknown): unknown => explainSqliteProblem(path, error);
   try {
     await makeFolder(dirname(path), sharedFolder);
-    await refuseFolder(path);
-    await makePrivate(path);
-    // No waiting inside SQLite: `whileBusy` waits without blocking the thread.
-    const database = new BetterSqlite3(path, { timeout: 0 });
+    const db = await openDatabase(path);
+    return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, how) });
+  } catch (error) {
+    throw explainSqliteProblem(path, error);
+  }
+}
+
+/** Gives a copy of a feedback store its own identity (`succeed`). Throws as `openSqliteFeedbackStore` does. */
+export async function succeedSqliteStore(file: string, reason: Succession, at: Date): Promise<void> {
+  const path = resolve(file);
+  try {
+    const db = await openDatabase(path);
     try {
-      const db = new Kysely<FeedbackDatabase>({ dialect: new ImmediateSqliteDialect(database, explain) });
-      await refuseOtherDatabases(path, db);
-      await whileBusy(() => configure(database));
-      await migrate(db);
-      return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, how) });
-    } catch (error) {
-      database.close();
-      throw error;
+      await db.transaction().execute((trx) => succeed(trx, reason, at));
+    } finally {
+      await db.destroy();
     }
   } catch (error) {
-    throw explain(error);
+    throw explainSqliteProblem(path, error);
+  }
+}
+
+/** A migrated database, which the caller closes. */
+async function openDatabase(path: string): Promise<Kysely<FeedbackDatabase>> {
+  await refuseFolder(path);
+  await makePrivate(path);
+  // No waiting inside SQLite: `whileBusy` waits without blocking the thread.
+  const database = new BetterSqlite3(path, { timeout: 0 });
+  try {
+    const explain = (error: unknown) => explainSqliteProblem(path, error);
+    const db = new Kysely<FeedbackDatabase>({ dialect: new ImmediateSqliteDialect(database, explain) });
+    await refuseOtherDatabases(path, db);
+    await whileBusy(() => configure(database));
+    await migrate(db);
+    return db;
+  } catch (error) {
+    database.close();
+    throw error;
   }
 }
 

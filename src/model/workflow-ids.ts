@@ -18,6 +18,9 @@ export const webhookWorkflowId = (org: string, webhook: string, messageId: strin
 export const recordWorkflowId = (org: string, domain: string, runId: string): string =>
   `record:${org}:${domain}:${runId}`;
 
+/** One workflow per deed. */
+export const deedWorkflowId = (org: string, unique: string): string => `audit:${org}:${unique}`;
+
 /** Names under which the workflows are registered and started. */
 export const workflowTypes = {
   exportSite: 'exportSite',
@@ -28,6 +31,7 @@ export const workflowTypes = {
   checkKey: 'checkKey',
   deliverWebhook: 'deliverWebhook',
   recordRun: 'recordRun',
+  recordDeed: 'recordDeed',
 } as const;
 
 /** Search attributes that every cluster needs (architecture.md), all of type Keyword. */

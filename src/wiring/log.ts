@@ -1,5 +1,6 @@
 import type { Logger as TemporalLogger } from '@temporalio/worker';
 import { type DestinationStream, type Level, type Logger, pino } from 'pino';
+import { subjectOfWorkflow } from '../model/workflow-subject.ts';
 
 /**
  * The worker's log: JSON lines. Errors are cut down to name and message, because anything deeper may hold requests,
@@ -13,9 +14,9 @@ export function createLog(destination: DestinationStream, level: Level = 'info')
   );
 }
 
-/** The same log for Temporal's own lines. */
+/** The same log for lines of runs, which come through Temporal, and for Temporal's own. */
 export function temporalLogger(log: Logger): TemporalLogger {
-  const write = (level: Level) => (message: string, meta?: object) => log[level](meta ?? {}, message);
+  const write = (level: Level) => (message: string, meta?: object) => log[level](fieldsOf({ ...meta }), message);
   const lines = {
     trace: write('trace'),
     debug: write('debug'),
@@ -25,4 +26,15 @@ export function temporalLogger(log: Logger): TemporalLogger {
   };
   const byName = { TRACE: lines.trace, DEBUG: lines.debug, INFO: lines.info, WARN: lines.warn, ERROR: lines.error };
   return { ...lines, log: (level, message, meta) => byName[level](message, meta) };
+}
+
+/** Names the run that a line belongs to, and whose work it does, alike whichever part of the SDK has written it. */
+function fieldsOf({ workflowRunId, run_id, workflow_id, taskToken: _taskToken, ...fields }: Record<string, unknown>) {
+  const workflowId = fields.workflowId ?? workflow_id;
+  const runId = fields.runId ?? workflowRunId ?? run_id;
+  return {
+    ...fields,
+    ...(typeof workflowId === 'string' && { workflowId, ...subjectOfWorkflow(workflowId) }),
+    ...(typeof runId === 'string' && { runId }),
+  };
 }

@@ -1,8 +1,9 @@
-import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { proxyActivities, setCurrentDetails, setWorkflowOptions } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { KeyCheck } from '../model/budget/key-check.ts';
 import { factsTable } from '../model/details-text.ts';
 import { keyCheckOptions } from './activity-options.ts';
+import { staysWithBuild } from './stays-with-build.ts';
 
 const checks = proxyActivities<Pick<Activities, 'checkKey'>>(keyCheckOptions);
 
@@ -21,3 +22,4 @@ export async function checkKey({ org }: { org: string }): Promise<KeyCheck> {
   );
   return check;
 }
+setWorkflowOptions(staysWithBuild, checkKey);

@@ -1,5 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type {
+  BudgetConfirmation,
   ForAWhile,
   LeaseReport,
   OverrideAsk,
@@ -8,7 +9,8 @@ import type {
   WindowSettings,
   WindowView,
 } from '../model/budget/permits.ts';
-import type { WindowState } from '../model/budget/window-state.ts';
+import type { CarriedWindow } from '../model/budget/window-state.ts';
+import type { Sender } from '../model/deed.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../model/export/export-messages.ts';
 import type { ExportPhase, ExportState } from '../model/export/site-export.ts';
 import type { SyncState } from '../model/sync/sync.ts';
@@ -16,8 +18,8 @@ import type { SyncState } from '../model/sync/sync.ts';
 export const exportStateQuery = defineQuery<ExportState>('state');
 export const pollNowUpdate = defineUpdate<ExportState>('pollNow');
 /** A person's decision about the waiting version; refused if none waits, or another one than named. */
-export const approveUpdate = defineUpdate<{ version: string }, [ApprovalAnswer]>('approve');
-export const rejectUpdate = defineUpdate<{ version: string }, [RejectionAnswer]>('reject');
+export const approveUpdate = defineUpdate<{ version: string }, [ApprovalAnswer, Sender?]>('approve');
+export const rejectUpdate = defineUpdate<{ version: string }, [RejectionAnswer, Sender?]>('reject');
 /** Sent by `fetchBundle` when it has been in another phase for some seconds. */
 export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
 
@@ -31,11 +33,11 @@ export const permitsFreedSignal = defineSignal('permitsFreed');
 /** The window at `at`, by default at the budget's last event: the clock of an idle workflow stands still. */
 export const budgetStateQuery = defineQuery<WindowView, [{ at?: number }?]>('state');
 /** All that the budget remembers: what `budget move` takes along. */
-export const budgetLedgerQuery = defineQuery<WindowState>('ledger');
+export const budgetLedgerQuery = defineQuery<CarriedWindow>('ledger');
 export const askPermitsUpdate = defineUpdate<PermitAnswer, [PermitAsk]>('askPermits');
 export const reportLeaseSignal = defineSignal<[LeaseReport]>('reportLease');
-export const configureBudgetUpdate = defineUpdate<WindowView, [WindowSettings]>('configureBudget');
+export const configureBudgetUpdate = defineUpdate<BudgetConfirmation, [WindowSettings]>('configureBudget');
 /** Overrides limit or reserve by hand; null ends that. */
-export const overrideBudgetUpdate = defineUpdate<WindowView, [OverrideAsk | null]>('overrideBudget');
+export const overrideBudgetUpdate = defineUpdate<BudgetConfirmation, [OverrideAsk | null, Sender?]>('overrideBudget');
 /** Stops granting for a time, or until resumed; null resumes. */
-export const pauseBudgetUpdate = defineUpdate<WindowView, [ForAWhile | null]>('pauseBudget');
+export const pauseBudgetUpdate = defineUpdate<BudgetConfirmation, [ForAWhile | null, Sender?]>('pauseBudget');

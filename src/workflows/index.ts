@@ -2,6 +2,7 @@ export { checkKey } from './check-key.ts';
 export { deliverWebhook } from './deliver-webhook.ts';
 export { exportSite } from './export-site.ts';
 export { rateBudget } from './rate-budget.ts';
+export { recordDeed } from './record-deed.ts';
 export { recordRun } from './record-run.ts';
 export { rollBack } from './roll-back.ts';
 export { runScheduled } from './run-scheduled.ts';

@@ -1,4 +1,11 @@
-import { type ActivityOptions, isCancellation, log, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  type ActivityOptions,
+  isCancellation,
+  log,
+  proxyActivities,
+  proxyLocalActivities,
+} from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { endOptions, passingOptions, recordOptions } from './activity-options.ts';
 import { failureSummary } from './failure-summary.ts';
@@ -42,7 +49,8 @@ async function pass<Name extends keyof PassingSteps>(
   try {
     return await (inPassing[step] as unknown as Step).executeWithOptions({ ...passingOptions, summary }, [input]);
   } catch (error) {
-    if (isCancellation(error)) throw error;
+    // Anything but the step's own failure fails the workflow task, as it would again in a replay.
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     log.info('the step becomes a task, for any worker', { step, failure: failureSummary(error) });
     return await (asTask[step] as unknown as Step).executeWithOptions(otherwise, [input]);
   }

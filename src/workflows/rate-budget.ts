@@ -17,23 +17,18 @@ import {
   readSettings,
   readViewMoment,
 } from '../model/budget/budget-messages.ts';
-import { describeWindow } from '../model/budget/budget-text.ts';
+import { describeWindow, detailRows } from '../model/budget/budget-text.ts';
+import { packed, unpacked } from '../model/budget/carried-window.ts';
 import { windowAfter } from '../model/budget/earlier-ledger.ts';
+import { ask } from '../model/budget/grant-lease.ts';
 import { foreignText, isForeign } from '../model/budget/installations.ts';
 import { type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
-import {
-  ask,
-  bringWaitersForward,
-  configure,
-  ignore,
-  nextChange,
-  report,
-  retryKey,
-  setOverride,
-  setPause,
-} from '../model/budget/sliding-window.ts';
+import { messagesPerRun } from '../model/budget/run-length.ts';
+import { configure, ignore, report, retryKey, setOverride, setPause } from '../model/budget/sliding-window.ts';
+import { bringWaitersForward, dropWaiter } from '../model/budget/wake-waiters.ts';
 import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
 import { viewOf } from '../model/budget/window-view.ts';
+import type { DeedAction } from '../model/deed.ts';
 import { Misshapen } from '../model/message-readers.ts';
 import { handoverIn, nextTaskTimeout } from '../model/temporal-settings.ts';
 import {
@@ -47,13 +42,8 @@ import {
   reportLeaseSignal,
   retryKeySignal,
 } from './definitions.ts';
-import { noInput, onQuery, onSignal, onUpdate, refusal } from './handle-messages.ts';
-
-/**
- * Messages a run takes before it continues as new. The server refuses more than 2,000 updates per run; well before that,
- * the run must be short enough for another worker to replay it within the workflow task time-out.
- */
-const messagesPerRun = 300;
+import { noInput, onDeed, onQuery, onSignal, onUpdate, refusal, type Sent } from './handle-messages.ts';
+import { keepDeed } from './record-deed.ts';
 
 /**
  * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at
@@ -62,35 +52,51 @@ const messagesPerRun = 300;
 export async function rateBudget(input: BudgetInput): Promise<void> {
   const { org, settings, carried, earlierGrantAt = null } = requireInput(input);
   // What an older version carried may lack what a newer one added.
-  let window: WindowState = { ...windowAfter(settings, earlierGrantAt, Date.now()), ...carried };
-  let messages = 0;
-  const wakes: Promise<void>[] = [];
+  let window: WindowState = {
+    ...windowAfter(settings, earlierGrantAt, Date.now()),
+    ...(carried && unpacked(carried)),
+  };
+  /** When waiters may get permits without any message. */
+  let due: number | null = null;
+  let changes = 0;
+  /** What is on its way to other workflows. */
+  const sending: Promise<void>[] = [];
 
-  /** Takes over the window, and wakes waiters that can come earlier than told. */
+  /** Takes over the window, and wakes waiters that can be served earlier than told. */
   const settle = (next: WindowState) => {
-    const { state, holders } = bringWaitersForward(next, Date.now());
-    window = state;
-    wakes.push(...holders.map(wake));
+    const forward = bringWaitersForward(next, Date.now());
+    window = forward.state;
+    due = forward.due;
+    changes += 1;
+    sending.push(...forward.holders.map(wake));
+  };
+  /** Wakes a waiter, or forgets it when it is gone. Its scope would end when an operator cancels the budget. */
+  const wake = async (holder: string) => {
+    try {
+      await CancellationScope.nonCancellable(() => getExternalWorkflowHandle(holder).signal(permitsFreedSignal));
+    } catch {
+      log.info('a waiter for the budget is gone', { holder });
+      settle(dropWaiter(window, holder, Date.now()));
+    }
   };
   /** Renders the details once an activation, however many messages it brings: a replay must be quick. */
   const keepDetails = async () => {
     for (;;) {
       const shown = window;
-      setCurrentDetails(describeWindow(org, viewOf(window, Date.now()), Date.now()));
+      setCurrentDetails(describeWindow(org, viewOf(window, Date.now(), detailRows), Date.now()));
       await condition(() => window !== shown);
     }
   };
-  const take = (next: WindowState) => {
-    messages += 1;
+  /** Settles, and tells which configuration is in force. */
+  const confirm = (next: WindowState) => {
     settle(next);
-  };
-  /** As `take`, and returns the window after it. */
-  const answer = (next: WindowState) => {
-    take(next);
-    return viewOf(window, Date.now());
+    return { configuredAt: window.settings.configuredAt ?? null };
   };
   const requireOwn = (installation: string | undefined) => {
     if (isForeign(window, installation, Date.now())) throw refusal(foreignText);
+  };
+  const keep = (sent: Sent, action: DeedAction, asked: object | null) => {
+    sending.push(keepDeed({ ...sent, action, org, subject: null, detail: JSON.stringify(asked ?? {}) }));
   };
   const endOf = ({ forMs }: ForAWhile) => (forMs === null ? null : Date.now() + forMs);
 
@@ -98,27 +104,28 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     answer: (question) => {
       const [next, granted] = ask(window, question, Date.now());
       // A turn that moved may let another waiter go earlier.
-      take(next);
+      settle(next);
       return granted;
     },
     check: ({ installation }) => requireOwn(installation),
     description: 'Asks for permits: grants them at once, or says when to come back.',
   });
   onSignal(reportLeaseSignal, readReport, {
-    take: (result) => take(report(window, result, Date.now())),
-    ignored: () => take(ignore(window, Date.now())),
+    take: (result) => settle(report(window, result, Date.now())),
+    ignored: () => settle(ignore(window, Date.now())),
     description: 'Reports which permits of a lease were used; the others become free.',
   });
   onUpdate(configureBudgetUpdate, readSettings, {
-    answer: (settings) => answer(configure(window, settings, Date.now())),
+    answer: (settings) => confirm(configure(window, settings, Date.now())),
     check: ({ installation }) => requireOwn(installation),
     description: 'Takes over limit, reserve and window from the configuration.',
   });
-  onUpdate(overrideBudgetUpdate, readOverride, {
-    answer: (asked) => {
-      if (asked === null) return answer(setOverride(window, null, Date.now()));
+  onDeed(overrideBudgetUpdate, readOverride, {
+    answer: (asked, sent) => {
+      keep(sent, asked === null ? 'budget-reset' : 'budget-set', asked);
+      if (asked === null) return confirm(setOverride(window, null, Date.now()));
       const { forMs: _span, ...override } = asked;
-      return answer(setOverride(window, { ...override, until: endOf(asked) }, Date.now()));
+      return confirm(setOverride(window, { ...override, until: endOf(asked) }, Date.now()));
     },
     check: (asked) => {
       const problem = asked && overrideProblem(window.settings, asked);
@@ -126,16 +133,19 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     },
     description: 'Overrides limit or reserve by hand; null ends that.',
   });
-  onUpdate(pauseBudgetUpdate, readPause, {
-    answer: (pause) => answer(setPause(window, pause && { until: endOf(pause) }, Date.now())),
+  onDeed(pauseBudgetUpdate, readPause, {
+    answer: (pause, sent) => {
+      keep(sent, pause === null ? 'budget-resume' : 'budget-pause', pause);
+      return confirm(setPause(window, pause && { until: endOf(pause) }, Date.now()));
+    },
     description: 'Stops granting for a time or until resumed; null resumes.',
   });
   onSignal(retryKeySignal, noInput, {
-    take: () => take(retryKey(window, Date.now())),
-    ignored: () => take(ignore(window, Date.now())),
+    take: () => settle(retryKey(window, Date.now())),
+    ignored: () => settle(ignore(window, Date.now())),
     description: 'The key may have been changed: try it at once.',
   });
-  onQuery(budgetLedgerQuery, () => window, 'All that the budget remembers, for `budget move`.');
+  onQuery(budgetLedgerQuery, () => packed(window), 'All that the budget remembers, for `budget move`.');
   onQuery(
     budgetStateQuery,
     (input) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())),
@@ -146,25 +156,26 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
 
   // Cancelling the budget would lose what was sent, and with it B1: only termination ends it.
   await CancellationScope.nonCancellable(async () => {
-    const runIsLong = () => messages >= messagesPerRun || workflowInfo().continueAsNewSuggested;
+    const runIsLong = () => changes >= messagesPerRun(window) || workflowInfo().continueAsNewSuggested;
     while (!runIsLong()) {
       // A waiter that does not come back must not delay those behind it, and overrides end at their time.
-      const due = nextChange(window);
-      if (due === null) {
-        await condition(() => runIsLong() || nextChange(window) !== null);
+      const next = due;
+      if (next === null) {
+        await condition(() => runIsLong() || due !== null);
         continue;
       }
-      const sooner = () => (nextChange(window) ?? due) < due;
-      await condition(() => runIsLong() || sooner(), Math.max(1, due - Date.now()), {
+      const sooner = () => due !== null && due < next;
+      const isMoot = await condition(() => runIsLong() || sooner(), Math.max(1, next - Date.now()), {
         summary: 'check whether a waiter can go earlier',
       });
-      settle(window);
+      if (!isMoot) settle(window);
     }
-    // A wake-up sent in the same task as continue-as-new would be lost.
-    while (wakes.length > 0) await Promise.all(wakes.splice(0));
+    // What is sent in the same task as continue-as-new would be lost.
+    while (sending.length > 0) await Promise.all(sending.splice(0));
     await condition(allHandlersFinished);
     const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);
-    await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)({ org, settings: window.settings, carried: window });
+    const next = { org, settings: window.settings, carried: packed(window) };
+    await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)(next);
   });
 }
 
@@ -174,14 +185,5 @@ function requireInput(input: unknown): BudgetInput {
     return readInput(input);
   } catch (error) {
     throw error instanceof Misshapen ? refusal(error.message) : error;
-  }
-}
-
-/** Wakes a waiter unless it is gone. Handlers call it too, whose scope ends when an operator cancels the budget. */
-async function wake(holder: string): Promise<void> {
-  try {
-    await CancellationScope.nonCancellable(() => getExternalWorkflowHandle(holder).signal(permitsFreedSignal));
-  } catch {
-    log.info('a waiter for the budget is gone', { holder });
   }
 }

@@ -132,6 +132,8 @@ class Sync {
         { ...pageOptions, summary: `pages of ${project} from ${progress.pages + 1}` },
         [{ org, project, class: this.#input.class, passId, storeId, tries: this.#tries }],
       );
+      // From the first lease in a restored store on, the original can no longer take part.
+      if (leg.storeId !== undefined) progress.storeId = leg.storeId;
       progress.pages = leg.pages;
       progress.entries = leg.entries;
       progress.requests = leg.requests;

@@ -10,6 +10,7 @@ describe('the options of the budget benchmark', () => {
       arrivalMs: 30_000,
       only: null,
       long: false,
+      waiters: false,
       out: 'bench/results/budget.md',
     });
   });

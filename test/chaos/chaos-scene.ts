@@ -56,6 +56,10 @@ ${organization}
     return new ChaosScene(folder, sandbox, ports);
   }
 
+  get temporalAddress(): string {
+    return `127.0.0.1:${this.#ports[0]}`;
+  }
+
   start(args: readonly string[]): DocferryProcess {
     const child = new DocferryProcess(args, { cwd: this.folder });
     this.#running.push(child);

@@ -12,7 +12,7 @@ describe('a configuration error', () => {
     const error = failureOf(() => load(yaml));
     expect(error.message.split('\n')).toEqual([
       expect.stringMatching(/docferry\.yaml cannot be used:$/),
-      '  organizations[0].budget.requests (line 7, column 17): expected a whole number from 1 to 1000000; it is "plenty"',
+      '  organizations[0].budget.requests (line 7, column 17): expected a whole number from 1 to 10000; it is "plenty"',
       expect.stringMatching(
         /^ {2}organizations\[0\]\.budget\.window \(line 8, column 15\): expected a duration .*; it is "1 hour"$/,
       ),

@@ -6,6 +6,7 @@ import { hasPostgres } from '../tools/servers/postgres-database.ts';
 
 /** The same tests as on SQLite, of the same files. */
 const suites: Readonly<Record<string, () => Promise<unknown>>> = {
+  'audit/deeds.test.ts': () => import('./audit/deeds.test.ts'),
   'pass/upsert-page.test.ts': () => import('./pass/upsert-page.test.ts'),
   'privacy/erase-contact.test.ts': () => import('./privacy/erase-contact.test.ts'),
   'files/feedback-files.test.ts': () => import('./files/feedback-files.test.ts'),

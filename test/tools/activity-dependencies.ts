@@ -1,15 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, noopMetricMeter } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts';
 import type { ActivityDependencies, Organization } from '../../src/activities/dependencies.ts';
 import { DirectoryBundleStore } from '../../src/bundle/store/directory/directory-store.ts';
 import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
+import { Metrics } from '../../src/metrics/metrics.ts';
+import { ask } from '../../src/model/budget/grant-lease.ts';
 import type { PermitAsk, WindowSettings, WindowView } from '../../src/model/budget/permits.ts';
-import { ask, report } from '../../src/model/budget/sliding-window.ts';
+import { report } from '../../src/model/budget/sliding-window.ts';
 import { emptyWindow } from '../../src/model/budget/window-state.ts';
 import { viewOf } from '../../src/model/budget/window-view.ts';
 import { createDocumentationService } from '../../src/service/client.ts';
@@ -71,9 +73,11 @@ export async function activityScene(
     ],
     feedback,
     runs: feedback,
+    deeds: feedback,
     bundles,
     keepVersions: 10,
     linkPolicy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },
+    metrics: new Metrics(noopMetricMeter),
     permits: {
       async ask(_org, question) {
         asks.push(question);

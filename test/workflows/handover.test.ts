@@ -52,7 +52,6 @@ it('steps of runs with different handovers are watched differently, heavy ones o
       for (const heavy of ['fetchBundle', 'publishVersion', 'rollOut']) {
         expect(placed.get(heavy)).toEqual(watched(`${taskQueue}-bulk`));
       }
-      expect(placed.get('recordExportRun')?.queue).toBe(taskQueue);
       const events = await eventsOf(handles[handover].workflowId);
       const child = events.find((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
       const { workflowTaskTimeout } = child?.startChildWorkflowExecutionInitiatedEventAttributes ?? {};

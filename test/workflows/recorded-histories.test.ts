@@ -5,14 +5,22 @@ import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { describe, expect, it } from 'vitest';
 import { workflowTypes } from '../../src/model/workflow-ids.ts';
+import * as definitions from '../../src/workflows/definitions.ts';
 import { workflowBundle } from '../tools/temporal/temporal.ts';
 
 const folder = 'test/histories';
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.json'));
 
 interface HistoryJson {
-  events: { activityTaskScheduledEventAttributes?: { activityType: { name: string } } }[];
+  events: {
+    eventType: string;
+    activityTaskScheduledEventAttributes?: { activityType: { name: string } };
+    workflowExecutionSignaledEventAttributes?: { signalName: string };
+    workflowExecutionUpdateAcceptedEventAttributes?: { acceptedRequest: { input: { name: string } } };
+  }[];
 }
+
+const typeOf = (file: string) => basename(file).replace(/-.*$/, '');
 
 const read = (file: string): HistoryJson => JSON.parse(readFileSync(join(folder, file), 'utf8'));
 
@@ -22,8 +30,32 @@ async function replay(history: HistoryJson): Promise<void> {
 
 describe('recorded histories of released workflows (X2)', () => {
   it('are there for every workflow', () => {
-    const types = new Set(files.map((file) => basename(file).replace(/-\d+\.json$/, '')));
+    const types = new Set(files.map(typeOf));
     expect([...types].sort()).toEqual(Object.values(workflowTypes).sort());
+  });
+
+  it('hold every message', () => {
+    const events = files.flatMap((file) => read(file).events);
+    const signals = events.map((event) => event.workflowExecutionSignaledEventAttributes?.signalName);
+    const updates = events.map(
+      (event) => event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest.input.name,
+    );
+    const seen = new Set([...signals, ...updates]);
+    const sent = Object.values(definitions).filter(({ type }) => type !== 'query');
+    expect(sent.length).toBeGreaterThan(5);
+    expect(sent.map(({ name }) => name).filter((name) => !seen.has(name))).toEqual([]);
+  });
+
+  it.each([
+    ['TIMER_FIRED', ['exportSite', 'rateBudget', 'syncFeedback']],
+    ['WORKFLOW_EXECUTION_CANCEL_REQUESTED', ['exportSite', 'rateBudget', 'rollBack', 'runScheduled', 'syncFeedback']],
+    ['WORKFLOW_EXECUTION_CONTINUED_AS_NEW', ['exportSite', 'rateBudget', 'syncFeedback']],
+    ['SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED', ['rateBudget']],
+  ])('hold what long runs meet: %s', (event, types) => {
+    const having = files.filter((file) =>
+      read(file).events.some(({ eventType }) => eventType === `EVENT_TYPE_${event}`),
+    );
+    expect([...new Set(having.map(typeOf))].sort()).toEqual(expect.arrayContaining(types));
   });
 
   it.each(files)('replay with the current code: %s', async (file) => {

@@ -68,6 +68,8 @@ export interface ByteRange {
 export interface BundleStore {
   /** Random id written when the store was made, bound to its place; workflows pin it (`StoreMismatch`). */
   readonly identity: string;
+  /** Identities of the stores it was restored from: it continues their runs. */
+  readonly predecessors: readonly string[];
   /** Where it is, for people. */
   readonly place: string;
   readonly holds: SiteHolds;

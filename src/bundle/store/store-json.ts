@@ -34,7 +34,10 @@ const inUseSchema = z.object({
   removing: z.array(z.string()),
   changes: size.default(0),
 });
-const identitySchema = z.object({ identity: z.string().min(1) });
+const identitySchema = z.object({ identity: z.string().min(1), predecessors: z.array(z.string()).default([]) });
+
+/** `.store.json`. */
+export type StoreIdentity = z.infer<typeof identitySchema>;
 
 // The JSON files of a bundle store (contracts.md). Each throws an error of `isDamagedJson` when the text is another.
 export const parseStaged = (text: string): StagedManifest => stagedSchema.parse(JSON.parse(text));
@@ -43,7 +46,7 @@ export const parseCurrent = (text: string): Current => currentSchema.parse(JSON.
 export const parseHold = (text: string): SiteHold => holdSchema.parse(JSON.parse(text));
 export const parseRollouts = (text: string): Record<string, string> => rolloutsSchema.parse(JSON.parse(text));
 export const parseInUse = (text: string): InUse => inUseSchema.parse(JSON.parse(text));
-export const parseIdentity = (text: string): string => identitySchema.parse(JSON.parse(text)).identity;
+export const parseIdentity = (text: string): StoreIdentity => identitySchema.parse(JSON.parse(text));
 
 /** The manifest that a text is; null when it is none. */
 export function manifestIn(text: string): Manifest | null {

@@ -1,5 +1,7 @@
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
+import type { HostAndPort } from '../input/flag-values.ts';
+import { freeAddress } from '../processes/free-address.ts';
 import { startGatewayPart } from '../processes/gateway-part.ts';
 import { withParts } from '../processes/running-parts.ts';
 import { warnOfOpenGateway } from '../processes/up-warnings.ts';
@@ -9,20 +11,23 @@ interface GatewayFlags {
   host: string;
   /** Milliseconds. */
   patience?: number;
+  metrics?: HostAndPort;
 }
 
 const usualPatienceMs = 30_000;
 
 export default async function runGateway(
   context: CommandContext,
-  { port, host, patience = usualPatienceMs }: GatewayFlags,
+  { port, host, patience = usualPatienceMs, metrics }: GatewayFlags,
 ): Promise<ExitCode> {
   const { output } = context;
   return withParts(output, async (parts, interrupted) => {
     const config = await loadContextConfig(context, 'gateway');
     warnOfOpenGateway(output, host);
     const level = output.quiet ? 'warn' : 'info';
-    const { url, part } = await startGatewayPart(config, { host, port, patienceMs: patience }, level);
+    const metricsAddress = metrics && (await freeAddress('--metrics', metrics));
+    const place = { host, port, patienceMs: patience };
+    const { url, part } = await startGatewayPart(config, place, { level, metricsAddress });
     parts.add(part);
     const clients = config.gateway.clients.map(({ name }) => name);
     output.result({ ready: true, url, clients }, `forwarding for ${clients.join(', ')} at ${url}\ngateway: ready`);

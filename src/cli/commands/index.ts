@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import type { CallHandler } from '../call-handler.ts';
-import { duration, port } from '../input/flag-values.ts';
+import { buildId, deploymentName, duration, hostAndPort, listLimit, port } from '../input/flag-values.ts';
 import { addSelectionFlags } from '../input/selection-flags.ts';
-import { healthAddress } from '../processes/health-address.ts';
+
+const metricsHelp = 'serve GET /metrics there to Prometheus; without authentication';
 
 export function addTopLevelCommands(program: Command, call: CallHandler): void {
   program
@@ -18,16 +19,32 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--storage-port <port>', 'with --sandbox: port of its storage', port('--storage-port'), 8788)
     .option('--db <file>', "Temporal's database", './data/temporal.db')
     .option('--no-server', 'use the Temporal of the configuration instead of an embedded one')
+    .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
     .action(call(() => import('./up.ts')));
   program
     .command('worker')
     .description('Run a worker until SIGINT or SIGTERM; it logs to stderr')
-    .option('--health <host:port>', 'answer GET /healthz there: 200 while the worker takes work', healthAddress)
+    .option(
+      '--health <host:port>',
+      'answer GET /healthz there: 200 while the worker takes work',
+      hostAndPort('--health'),
+    )
+    .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
     .addOption(
       new Option('--only <kind>', 'take only workflows and short steps, or only long and heavy steps').choices([
         'short',
         'bulk',
       ]),
+    )
+    .option(
+      '--deployment <name>',
+      "be a build of this Worker Deployment of Temporal's; goes with --build",
+      deploymentName,
+    )
+    .option('--build <id>', 'id of this build, e.g. a version or commit; goes with --deployment', buildId)
+    .addHelpText(
+      'after',
+      '\nA new build takes no work before `temporal worker deployment set-current-version` (docs/upgrading.md).',
     )
     .action(call(() => import('./worker-command.ts')));
   program
@@ -48,6 +65,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--port <port>', 'port to listen on', port('--port'), 8789)
     .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
     .option('--patience <duration>', 'how long a request waits for a permit, by default 30s', duration('--patience'))
+    .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
     .action(call(() => import('./gateway-command.ts')));
   const sandbox = program
     .command('sandbox')
@@ -75,15 +93,52 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     )
     .action(call(() => import('./status/show-status.ts')));
   program
+    .command('audit')
+    .description('List what people did by hand: approvals, rollbacks, holds, budgets, erasures, bulk commands')
+    .option('--since <duration>', 'only what was done within this, e.g. 7d', duration('--since'))
+    .option('--match <glob>', "only what was done to these, e.g. 'docs*.acme.example', 'acme/*' or 'acme'")
+    .option('--limit <n>', 'the newest so many', listLimit('--limit'), 100)
+    .addHelpText(
+      'after',
+      '\nWhoever sends an update says who they are, and nobody checks it. What comes from elsewhere is by' +
+        '\n“Temporal UI or other client”.',
+    )
+    .action(call(() => import('./audit.ts')));
+  program
     .command('doctor')
     .description('Check this installation and say how to fix what is wrong; run it where the workers run')
     .option('--key', 'have a worker try each API key; costs at most one request per organization')
     .action(call(() => import('./doctor.ts')));
   program
+    .command('replay')
+    .description("Replay the namespace's histories with this build, before it is deployed; changes nothing")
+    .option('--since <duration>', 'what runs, or has ended within this time; default: 7d', duration('--since'))
+    .option('--match <glob>', "only workflows whose id matches, e.g. 'export:*' or '*:acme:*'")
+    .addHelpText(
+      'after',
+      '\nExit code 1 when a history does not replay. Needs read access to Temporal, and no API key.',
+    )
+    .action(call(() => import('./replay-command.ts')));
+  program
     .command('setup')
     .description('Prepare a Temporal cluster: namespace and search attributes; on Cloud, print the commands that do it')
     .option('--create-namespace', 'create the namespace if it does not exist')
     .action(call(() => import('./setup.ts')));
+  program
+    .command('backup')
+    .description(
+      'Copy Temporal, the feedback store and the published bundles of this machine into a folder, while all runs',
+    )
+    .requiredOption('--out <folder>', 'folder to make; it appears once the backup is whole')
+    .option('--db <file>', "Temporal's database", './data/temporal.db')
+    .action(call(() => import('./backup.ts')));
+  program
+    .command('restore')
+    .description('Put a backup into the places that the configuration names; budgets then wait for one window')
+    .argument('<folder>', 'folder that `docferry backup` made')
+    .option('--db <file>', "Temporal's database", './data/temporal.db')
+    .option('--force', 'set aside what is at these places, under another name')
+    .action(call(() => import('./restore.ts')));
 }
 
 const consolePort = (text: string): number | 'off' => (text === 'off' ? text : port('--console-port')(text));

@@ -7,8 +7,10 @@ import type { CommandContext } from '../context.ts';
 import { isThere } from '../doctor/writable.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
 import { explainFailure } from '../failures/explain-failure.ts';
+import type { HostAndPort } from '../input/flag-values.ts';
 import { startBundlePart } from '../processes/bundle-server-part.ts';
 import { startEmbedded } from '../processes/embedded-part.ts';
+import { freeAddress } from '../processes/free-address.ts';
 import { type RunningParts, withParts } from '../processes/running-parts.ts';
 import { startSandboxPart } from '../processes/sandbox-part.ts';
 import { loadUpConfig, type SandboxPorts, sandboxOptionsFor, withEmbedded } from '../processes/up-config.ts';
@@ -28,6 +30,7 @@ interface UpFlags {
   db: string;
   /** False for `--no-server`. */
   server: boolean;
+  metrics?: HostAndPort;
 }
 
 interface Addresses {
@@ -38,6 +41,7 @@ interface Addresses {
   console: string | null;
   sandbox: string | null;
   workerLog: string;
+  metrics: string | null;
 }
 
 export default async function up(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
@@ -46,6 +50,7 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
   return withParts(output, async (parts, interrupted) => {
     const dbFile = resolve(context.cwd, flags.db);
     await requireFreePorts(flags, dbFile);
+    const metricsAddress = flags.metrics && (await freeAddress('--metrics', flags.metrics));
     const ports = { port, bundlePort, sandboxPort, storagePort };
     const configured = await loadUpConfig(context, { sandbox: flags.sandbox === true, ...ports });
     const temporalPort = flags.server ? port : null;
@@ -59,7 +64,7 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
     const bundles = await startBundlePart(config.store.bundles, bundlePort, '--bundle-port');
     parts.add(bundles.part);
     const workerLog = join(dirname(dbFile), 'worker.log');
-    parts.add(await startWorkerPart(config, { file: workerLog }));
+    parts.add(await startWorkerPart(config, { file: workerLog }, { metricsAddress }));
     parts.add(await parts.during(applySchedulesAtStart(output, config)));
     const signInUrl = await startConsole(context, parts, config, flags.consolePort, server?.uiUrl ?? null);
     announce(context, {
@@ -69,6 +74,7 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
       console: signInUrl,
       sandbox: sandbox?.url ?? null,
       workerLog,
+      metrics: metricsAddress ? `http://${metricsAddress}/metrics` : null,
     });
     await parts.untilAborted(interrupted);
     output.note('stopping …');
@@ -133,13 +139,14 @@ async function startConsole(
 }
 
 function announce({ output }: CommandContext, addresses: Addresses): void {
-  const { temporal, ui, bundles, console, sandbox, workerLog } = addresses;
+  const { temporal, ui, bundles, console, sandbox, workerLog, metrics } = addresses;
   const facts: [string, string][] = [['Temporal', temporal]];
   if (ui !== null) facts.push(['Temporal UI', ui]);
   facts.push(['bundles', bundles]);
   if (console !== null) facts.push(['console', console]);
   if (sandbox !== null) facts.push(['sandbox', sandbox]);
   facts.push(['worker log', workerLog]);
+  if (metrics !== null) facts.push(['metrics', metrics]);
   output.say(factLines(facts));
   if (ui !== null) output.note('for evaluation and small single-host use; Ctrl-C stops it');
   output.result({ ready: true, addresses }, 'docferry: ready');

@@ -1,29 +1,54 @@
-import type { WorkKind } from '../../worker.ts';
+import type { WorkerSettings, WorkKind } from '../../worker.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
+import { usageFailure } from '../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
-import type { HealthAddress } from '../processes/health-address.ts';
+import type { HostAndPort } from '../input/flag-values.ts';
+import { freeAddress } from '../processes/free-address.ts';
 import { startHealthPart } from '../processes/health-part.ts';
 import { withParts } from '../processes/running-parts.ts';
 import { startWorkerPart } from '../processes/worker-part.ts';
 
 interface WorkerFlags {
-  health?: HealthAddress;
+  health?: HostAndPort;
+  metrics?: HostAndPort;
   only?: WorkKind;
+  deployment?: string;
+  build?: string;
 }
 
-export default async function work(context: CommandContext, { health, only }: WorkerFlags): Promise<ExitCode> {
+export default async function work(context: CommandContext, flags: WorkerFlags): Promise<ExitCode> {
   const { output } = context;
+  const { health, metrics, only } = flags;
+  const version = versionOf(flags);
   return withParts(output, async (parts, interrupted) => {
     const config = await loadContextConfig(context, 'required');
-    const worker = await startWorkerPart(config, { stderr: true }, { level: output.quiet ? 'warn' : 'info', only });
+    if (health) await freeAddress('--health', health);
+    const metricsAddress = metrics && (await freeAddress('--metrics', metrics));
+    const level = output.quiet ? 'warn' : 'info';
+    const worker = await startWorkerPart(config, { stderr: true }, { level, only, metricsAddress, version });
     parts.add(worker);
     if (health) parts.add(await startHealthPart(health, worker.state));
     const { address, namespace, taskQueue } = config.temporal;
     const { taskQueues } = worker;
-    const document = { ready: true, temporal: address, namespace, taskQueue, taskQueues };
+    const document = { ready: true, temporal: address, namespace, taskQueue, taskQueues, ...(version && { version }) };
     output.result(document, `worker: ready on task queue ${taskQueues.join(' and ')}`);
+    if (version !== undefined) output.note(takeWorkText(version, namespace));
     await parts.untilAborted(interrupted);
     output.note('stopping: steps about to end may finish, the others are handed back');
     return exitCodes.done;
   });
+}
+
+type Version = NonNullable<WorkerSettings['version']>;
+
+function versionOf({ deployment, build }: WorkerFlags): Version | undefined {
+  if (deployment !== undefined && build !== undefined) return { deploymentName: deployment, buildId: build };
+  if (deployment === build) return undefined;
+  throw usageFailure('--deployment and --build go together: give both or neither');
+}
+
+/** Said at every start: a build that nobody makes current waits for work in silence. */
+function takeWorkText({ deploymentName, buildId }: Version, namespace: string): string {
+  const command = `temporal worker deployment set-current-version --namespace ${namespace} --deployment-name ${deploymentName} --build-id ${buildId}`;
+  return `this is build ${buildId} of ${deploymentName}; unless it is the current one, it takes no new work before:\n  ${command}`;
 }

@@ -10,6 +10,20 @@ export const port = (flag: string) => (text: string) => {
   throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a port from 1 to 65535`);
 };
 
+export interface HostAndPort {
+  host: string;
+  port: number;
+}
+
+/** `host:port`; an IPv6 address is in brackets. */
+export const hostAndPort =
+  (flag: string) =>
+  (text: string): HostAndPort => {
+    const [, bracketed, host = bracketed, number = ''] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(text) ?? [];
+    if (host !== undefined) return { host, port: port(flag)(number) };
+    throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be host:port, e.g. 127.0.0.1:8091`);
+  };
+
 /** A positive duration, in milliseconds. */
 export const duration = (flag: string) => (text: string) => {
   const ms = parseDuration(text);
@@ -22,9 +36,27 @@ export const wholeNumber = (flag: string) => (text: string) => {
   throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a whole number`);
 };
 
+/** Of a list: 1 to 100,000. */
+export const listLimit = (flag: string) => (text: string) => {
+  const number = wholeNumber(flag)(text);
+  if (number >= 1 && number <= 100_000) return number;
+  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be from 1 to 100000`);
+};
+
 /** `--reason`, trimmed; null when it is blank. */
 export function reason(text: string): string | null {
   const trimmed = text.trim();
   if (trimmed.length <= longestReason) return trimmed || null;
   throw usageFailure(`--reason has ${trimmed.length} characters, expected at most ${longestReason}`);
+}
+
+/** The name of a Worker Deployment: Temporal writes a dot or colon between it and the build. */
+export function deploymentName(text: string): string {
+  if (/^[\w-]{1,100}$/.test(text)) return text;
+  throw usageFailure(`--deployment is ${JSON.stringify(text)}: it must have up to 100 letters, digits, _ or -`);
+}
+
+export function buildId(text: string): string {
+  if (/^[\w.+-]{1,100}$/.test(text)) return text;
+  throw usageFailure(`--build is ${JSON.stringify(text)}: it must have up to 100 letters, digits or . _ + -`);
 }

@@ -18,15 +18,20 @@ import { never, type Part } from './running-parts.ts';
 export async function startGatewayPart(
   config: Config,
   place: { host: string; port: number; patienceMs: number },
-  level: 'info' | 'warn',
+  { level, metricsAddress }: { level: 'info' | 'warn'; metricsAddress: string | undefined },
 ): Promise<{ url: string; part: Part }> {
   const clients = clientsOf(config);
-  const analytics = analyticsAccesses(
+  const log = createLog(pino.destination({ dest: 2, sync: true }), level);
+  let analytics = analyticsAccesses(
     config,
     clients.map(({ client }) => client.org),
   );
+  if (metricsAddress !== undefined) {
+    // The SDK for workers is loaded for that alone.
+    const { countedAccesses } = await import('../../wiring/gateway-metrics.ts');
+    analytics = countedAccesses(analytics, log, metricsAddress);
+  }
   const temporal = await connectClient(config.temporal);
-  const log = createLog(pino.destination({ dest: 2, sync: true }), level);
   try {
     const gateway = await startGateway({ ...place, clients, analytics, permits: permitsOf(temporal, config), log });
     const stop = async () => {
@@ -44,7 +49,9 @@ export async function startGatewayPart(
 function permitsOf(client: Client, config: Config): BudgetClient {
   const budgets = new Map(config.organizations.map(({ id, budget }) => [id, budget]));
   return new BudgetClient(client, config.temporal.taskQueue, budgets, (org) =>
-    withFeedbackStore(config, async (store) => lastGrantOf(await store.listPasses({ org, limit: tracesRead }))),
+    withFeedbackStore(config, async (store) =>
+      lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
+    ),
   );
 }
 

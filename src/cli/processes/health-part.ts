@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { HealthAddress } from './health-address.ts';
+import type { HostAndPort } from '../input/flag-values.ts';
 import { never, type Part } from './running-parts.ts';
 
 /**
  * Answers `GET /healthz` with `{"state": …}`: 200 while the worker is `RUNNING`, else 503. A process that hangs does not
  * answer at all. Whether Temporal can be reached does not count: a restart would not help, and the worker waits for it.
  */
-export async function startHealthPart({ host, port }: HealthAddress, state: () => string): Promise<Part> {
+export async function startHealthPart({ host, port }: HostAndPort, state: () => string): Promise<Part> {
   const server = createServer((request, response) => {
     const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
     const now = state();

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { Config } from '../../config/config.ts';
 import { rotateLongLog } from '../../embedded/server-log.ts';
 import { createLog } from '../../wiring/log.ts';
-import { startWorker, type WorkKind } from '../../worker.ts';
+import { startWorker, type WorkerSettings, type WorkKind } from '../../worker.ts';
 import { explainFailure } from '../failures/explain-failure.ts';
 import { keepHeapLean } from './lean-heap.ts';
 import type { Part } from './running-parts.ts';
@@ -17,16 +17,29 @@ export interface WorkerPart extends Part {
   taskQueues: readonly string[];
 }
 
+interface WorkerOptions {
+  level?: 'info' | 'warn';
+  only?: WorkKind | undefined;
+  /** `ip:port` for Prometheus. */
+  metricsAddress?: string | undefined;
+  version?: WorkerSettings['version'] | undefined;
+}
+
 /** Starts a worker, for only one kind of work if so asked. */
 export async function startWorkerPart(
   config: Config,
   place: LogPlace,
-  { level = 'info', only }: { level?: 'info' | 'warn'; only?: WorkKind | undefined } = {},
+  { level = 'info', only, metricsAddress, version }: WorkerOptions = {},
 ): Promise<WorkerPart> {
   if ('file' in place) await rotateLongLog(place.file);
   const destination = 'file' in place ? { dest: place.file, mkdir: true, sync: true } : { dest: 2, sync: true };
   const log = createLog(pino.destination(destination), level);
-  const worker = await startWorker(config, { log, ...(only && { only }) });
+  const worker = await startWorker(config, {
+    log,
+    ...(only && { only }),
+    ...(metricsAddress && { metricsAddress }),
+    ...(version && { version }),
+  });
   keepHeapLean();
   return {
     name: 'the worker',

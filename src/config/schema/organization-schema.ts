@@ -1,15 +1,18 @@
 import { z } from 'zod';
+import { mostRequests } from '../../model/budget/permits.ts';
 import { webhookEventTypes } from '../../model/webhook-event.ts';
 import { duration, id, name, text, wholeNumber } from './field-schemas.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 
 const budget = z.strictObject({
-  requests: wholeNumber(1, 1_000_000)
+  requests: wholeNumber(1, mostRequests)
     .default(100)
-    .describe('Analytics requests the service allows the organization in a window.'),
+    .describe(
+      'Analytics requests the service allows the organization in a window. For more, shorten the window in proportion.',
+    ),
   window: duration({ min: '100ms', max: '31d' }).prefault('1h').describe('Length of the sliding window.'),
   reserve: z
-    .union([z.literal('auto'), wholeNumber(0, 1_000_000)], 'expected a whole number from 0, or auto')
+    .union([z.literal('auto'), wholeNumber(0, mostRequests)], 'expected a whole number from 0, or auto')
     .default(0)
     .describe(
       'Requests of each window that are always left to other clients. What they are seen to use is left to them in any ' +

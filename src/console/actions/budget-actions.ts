@@ -9,36 +9,36 @@ export const budgetActions: Readonly<Record<string, Action<string>>> = {
   pause: {
     label: 'Pause',
     question: (org) => `No pass of ${org} asks the service anything until the time is over or the budget is resumed.`,
-    async run(reader, org, { form }) {
-      await change(reader, (budgets) => budgets.pause(org, { forMs: timeIn(form) }));
+    async run(reader, org, { form, login }) {
+      await change(reader, (budgets) => budgets.pause(org, { forMs: timeIn(form) }, { who: login }));
       return `The budget of ${org} is paused.`;
     },
   },
   resume: {
     label: 'Resume',
     question: null,
-    async run(reader, org) {
-      await change(reader, (budgets) => budgets.pause(org, null));
+    async run(reader, org, { login }) {
+      await change(reader, (budgets) => budgets.pause(org, null, { who: login }));
       return `The budget of ${org} is on again.`;
     },
   },
   set: {
     label: 'Override',
     question: null,
-    async run(reader, org, { form }) {
+    async run(reader, org, { form, login }) {
       const limits = { ...countIn(form, 'requests'), ...countIn(form, 'reserve') };
       if (Object.keys(limits).length === 0) {
         throw new ConsoleFailure('InvalidInput', 'nothing was given', 'give requests, a reserve or both');
       }
-      await change(reader, (budgets) => budgets.override(org, { ...limits, forMs: timeIn(form) }));
+      await change(reader, (budgets) => budgets.override(org, { ...limits, forMs: timeIn(form) }, { who: login }));
       return `The limits of ${org} are overridden.`;
     },
   },
   reset: {
     label: 'End the override',
     question: null,
-    async run(reader, org) {
-      await change(reader, (budgets) => budgets.override(org, null));
+    async run(reader, org, { login }) {
+      await change(reader, (budgets) => budgets.override(org, null, { who: login }));
       return `The limits of ${org} are as configured.`;
     },
   },

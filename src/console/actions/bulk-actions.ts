@@ -102,7 +102,7 @@ export async function runBulk(
       const { org, domain } = one.site;
       if (one.version === null) throw new ConsoleFailure('Incomplete', 'the form names no version');
       const asked = { org, domain, version: one.version };
-      await askWorker(client, () => approveExport(client, asked, `${order.id}:${domain}`));
+      await askWorker(client, () => approveExport(client, asked, { who: order.login }, `${order.id}:${domain}`));
     }
   };
   const failures = await inBatches(selected, atOnce, async (one) => {

@@ -33,21 +33,23 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
   approve: {
     label: 'Approve',
     question: null,
-    async run(reader, { org, domain }, { id, form }) {
+    async run(reader, { org, domain }, { id, form, login }) {
       const client = await reader.connections.temporal();
       const asked = { org, domain, version: required(form, 'version') };
-      const { version } = await reader.setting.askWorker(client, () => approveExport(client, asked, id));
+      const { version } = await reader.setting.askWorker(client, () =>
+        approveExport(client, asked, { who: login }, id),
+      );
       return `Approved: ${version} goes into service.`;
     },
   },
   reject: {
     label: 'Reject',
     question: ({ domain }, form) => `${form.get('version') ?? 'The version'} of ${domain} will be removed for good.`,
-    async run(reader, { org, domain }, { id, form }) {
+    async run(reader, { org, domain }, { id, form, login }) {
       const client = await reader.connections.temporal();
       const reason = reasonIn(form, longestReason) ?? '';
       const asked = { org, domain, reason, version: required(form, 'version') };
-      const { version } = await reader.setting.askWorker(client, () => rejectExport(client, asked, id));
+      const { version } = await reader.setting.askWorker(client, () => rejectExport(client, asked, { who: login }, id));
       return `Rejected: ${version} is removed.`;
     },
   },

@@ -1,3 +1,5 @@
+import { longestName } from '../../model/deed.ts';
+
 /** Somebody who is signed in. */
 export interface Identity {
   /** As the proxy or provider has it; `terminal` for who has the link from the terminal. */
@@ -13,14 +15,12 @@ export interface Roles {
   operators: readonly string[];
 }
 
-const longestLogin = 200;
-
 /** Who has the link that was printed on the terminal: they could use the command line as well. */
 export const terminalIdentity: Identity = { login: 'terminal', operator: true };
 
 /** The identity of a login with its groups; null when the roles do not let it in. */
 export function identityOf(login: string, groups: readonly string[], { viewers, operators }: Roles): Identity | null {
-  if (login === '' || login.length > longestLogin || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(login)) return null;
+  if (login === '' || login.length > longestName || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(login)) return null;
   const is = (names: readonly string[]) => names.includes(login) || groups.some((group) => names.includes(group));
   const operator = is(operators);
   return operator || viewers === null || is(viewers) ? { login, operator } : null;

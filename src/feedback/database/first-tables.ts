@@ -1,20 +1,11 @@
-import { type Kysely, type Migration, sql } from 'kysely';
-import { isPostgres } from './is-postgres.ts';
-import type { FeedbackDatabase } from './tables.ts';
+import type { Migration } from 'kysely';
+import { makeTables } from './make-tables.ts';
 
 /**
  * The tables of contracts.md, in the types that SQLite and PostgreSQL share: `text`, `integer`, and `bigint` for
- * milliseconds. PostgreSQL compares and sorts text by its bytes of UTF-8, as SQLite does, whatever the locale of the
- * database (decisions/0032).
+ * milliseconds.
  */
-export const firstTables: Migration = {
-  async up(db: Kysely<FeedbackDatabase>): Promise<void> {
-    for (const statement of statements) {
-      const text = isPostgres(db) ? statement.replaceAll(/ text\b/g, ' text collate "C"') : statement;
-      await sql.raw(text).execute(db);
-    }
-  },
-};
+export const firstTables: Migration = { up: (db) => makeTables(db, statements) };
 
 const statements = [
   `create table feedback (

@@ -1,12 +1,18 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
+import { auditTable } from './audit-table.ts';
 import { firstTables } from './first-tables.ts';
+import { retiredIdentities } from './retired-identities.ts';
 import type { FeedbackDatabase } from './tables.ts';
 
 /** Where the query builder's migrator records the migrations it has applied. */
 export const migrationTable = 'kysely_migration';
 
 /** In the order of their names. A migration that was released is never changed again. */
-const migrations: Readonly<Record<string, Migration>> = { '0001-first-tables': firstTables };
+const migrations: Readonly<Record<string, Migration>> = {
+  '0001-first-tables': firstTables,
+  '0002-retired-identities': retiredIdentities,
+  '0003-audit': auditTable,
+};
 
 /** What is in a database before it is migrated. `behind`: our tables, without a migration of this version. */
 export type SchemaState = 'empty' | 'behind' | 'current' | 'newer' | 'foreign';

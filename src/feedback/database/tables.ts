@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { Deed } from '../../model/deed.ts';
 import type { ReadingKind } from '../../model/sync/pass-kind.ts';
 import type { PassSlice } from '../../model/sync/pass-slice.ts';
 import type { SliceStage } from '../../model/sync/slice.ts';
@@ -155,6 +156,15 @@ export interface StoreIdentityTable {
   identity: string;
 }
 
+/** One row for each store that this one was restored or moved from (`store-lineage.ts`). */
+export interface RetiredIdentitiesTable {
+  /** Counted from 1. */
+  place: number;
+  identity: string;
+  retired_at: string;
+  reason: string;
+}
+
 /** One row: the store's own key (`storeKey`). */
 export interface StoreKeyTable {
   only_row: number;
@@ -173,7 +183,13 @@ export interface ErasuresTable {
   rejects: number;
 }
 
+/** One row a deed (audit.md). */
+export interface AuditTable extends Columns<Omit<Deed, 'org'>> {
+  org_id: string | null;
+}
+
 export interface FeedbackDatabase {
+  audit: AuditTable;
   feedback: FeedbackTable;
   feedback_changes: FeedbackChangesTable;
   feedback_rejects: FeedbackRejectsTable;
@@ -184,6 +200,7 @@ export interface FeedbackDatabase {
   verified_ranges: VerifiedRangesTable;
   export_runs: ExportRunsTable;
   store_identity: StoreIdentityTable;
+  retired_identities: RetiredIdentitiesTable;
   store_key: StoreKeyTable;
   erasures: ErasuresTable;
 }

@@ -17,14 +17,14 @@ import {
   type ForAWhile,
   type LeaseReport,
   maxLease,
+  mostRequests,
   type OverrideAsk,
   type PermitAsk,
   permitClasses,
   type WindowSettings,
 } from './permits.ts';
-import type { BudgetInput, WindowState } from './window-state.ts';
+import type { BudgetInput, CarriedWindow } from './window-state.ts';
 
-const mostRequests = 1_000_000;
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 /** Keeps every moment computed from it a valid date. */
@@ -72,7 +72,7 @@ export const readReport: Reader<LeaseReport> = record(
 const forMs = nullable(number(0, longestSpanMs));
 
 /** `overrideProblem` says the rest. */
-const requests = number(-mostRequests, mostRequests);
+const requests = number(-longestSpanMs, longestSpanMs);
 
 export const readOverride: Reader<OverrideAsk | null> = nullable(record({ forMs }, { requests, reserve: requests }));
 
@@ -87,10 +87,15 @@ export function readViewMoment(value: unknown): number | null {
   }
 }
 
-const readCarried: Reader<WindowState> = (value, field = '') =>
-  typeof value === 'object' && value !== null && 'spent' in value
-    ? (value as WindowState)
+const readCarried: Reader<CarriedWindow> = (value, field = '') => {
+  const lists = ['spent', 'leases', 'waiters'] as const;
+  const isSome = (memory: unknown) => typeof memory === 'object' && memory !== null;
+  const isWindow = (known: Partial<CarriedWindow>): known is CarriedWindow =>
+    lists.every((name) => Array.isArray(known[name])) && isSome(known.attempts) && isSome(known.served);
+  return typeof value === 'object' && value !== null && isWindow(value)
+    ? value
     : refuse(field, 'the state of an earlier run');
+};
 
 export const readInput: Reader<BudgetInput> = record(
   { org: text, settings: readSettings },

@@ -1,6 +1,7 @@
 import { barText, clockTime, factsTable, forecastText, ignoredFacts, momentText, spanText } from '../details-text.ts';
 import { counted } from '../quantities.ts';
 import type { WaitReason, WindowView } from './permits.ts';
+import { comeBackGraceMs } from './waiter-order.ts';
 
 /** Why an asker waits, in words. */
 export const waitText: Record<WaitReason, string> = {
@@ -40,8 +41,11 @@ function overrideText({ requests, reserve, until }: NonNullable<WindowView['over
   return `${parts.join(', ')} ${until === null ? 'until reset' : `until ${momentText(until, now)}`}`;
 }
 
-/** The window as pairs of name and value: the same on the terminal and in the Temporal UI. */
-export function windowFacts(view: WindowView, now: number): [string, string][] {
+/** Holders, and waiters, that the Temporal UI shows: the details are rendered again and again. */
+export const detailRows = 20;
+
+/** The window as pairs of name and value: the same on the terminal and, with fewer rows, in the Temporal UI. */
+export function windowFacts(view: WindowView, now: number, rows = Number.POSITIVE_INFINITY): [string, string][] {
   const { limit, reserve, windowMs, used, available, nextFreeAt, strangers, throttledInWindow, ignored } = view;
   const facts: [string, string][] = [
     [
@@ -62,13 +66,17 @@ export function windowFacts(view: WindowView, now: number): [string, string][] {
   const openEnd = view.pausedBy === 'paused' && view.pausedUntil === null;
   const done = (forecast: WindowView['holders'][number]['forecast']) =>
     forecast === null || openEnd ? '' : `, done ${forecastText(forecast, now)}`;
-  for (const { workflowId, class: kind, permits, since, forecast } of view.holders) {
+  for (const { workflowId, class: kind, permits, since, forecast } of view.holders.slice(0, rows)) {
     facts.push(['in use', `${permits} by ${workflowId} (${kind}) since ${momentText(since, now)}${done(forecast)}`]);
   }
-  for (const { workflowId, class: kind, expectedAt, forecast } of view.waiters) {
-    const expected = openEnd ? 'until resumed' : `expected ${momentText(expectedAt, now)}${done(forecast)}`;
+  if (view.holders.length > rows) facts.push(['in use', `by ${view.holders.length - rows} more`]);
+  for (const { workflowId, class: kind, expectedAt, forecast } of view.waiters.slice(0, rows)) {
+    const isLate = expectedAt + comeBackGraceMs <= now;
+    const due = isLate ? `late since ${momentText(expectedAt, now)}` : `expected ${momentText(expectedAt, now)}`;
+    const expected = openEnd ? 'until resumed' : `${due}${done(forecast)}`;
     facts.push(['waiting', `${workflowId} (${kind}), ${expected}`]);
   }
+  if (view.waiters.length > rows) facts.push(['waiting', `${view.waiters.length - rows} more`]);
   for (const { workflowId, used, share } of view.programs) {
     facts.push(['program', `${workflowId} holds ${used}${share === null ? '' : `, at most ${share} % of the limit`}`]);
   }
@@ -78,5 +86,5 @@ export function windowFacts(view: WindowView, now: number): [string, string][] {
 /** The window as Markdown for the Temporal UI. */
 export function describeWindow(org: string, view: WindowView, now: number): string {
   const slots: [string, string] = ['slots', barText((100 * view.used) / view.limit)];
-  return `**Budget of ${org}** as of ${clockTime(now)}\n\n${factsTable([slots, ...windowFacts(view, now)])}`;
+  return `**Budget of ${org}** as of ${clockTime(now)}\n\n${factsTable([slots, ...windowFacts(view, now, detailRows)])}`;
 }

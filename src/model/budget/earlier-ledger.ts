@@ -18,11 +18,15 @@ export const tracesRead = 500;
 /** Stands for the start of the new ledger by its own clock: the earlier one may have granted until then. */
 export const untilNow = 4_102_444_800_000;
 
-/** When an earlier ledger may last have granted permits, as far as these passes show; null when none sent a request. */
-export function lastGrantOf(passes: readonly PassTrace[]): number | null {
+/**
+ * When an earlier ledger may last have granted permits, as far as a store's passes show, and when the store was restored:
+ * what was sent between the backup and the restoration left no trace. Null when nothing shows a request.
+ */
+export function lastGrantOf(passes: readonly PassTrace[], restoredAt: Date | null = null): number | null {
   const ends = passes
     .filter(({ requests }) => requests > 0)
     .map(({ finishedAt }) => (finishedAt === null ? untilNow : Date.parse(finishedAt)));
+  if (restoredAt !== null) ends.push(restoredAt.getTime());
   return ends.length === 0 ? null : Math.max(...ends);
 }
 

@@ -1,7 +1,7 @@
 /** Estimates when a pass will be done, from the slots of the window and the competing demand. */
 
 import type { Forecast } from './permits.ts';
-import { type Claim, type QueueRules, rankOf } from './waiter-order.ts';
+import { floor, max, min } from './quick-math.ts';
 
 export interface Slots {
   now: number;
@@ -17,40 +17,42 @@ export interface Slots {
 /** The last moment that is a valid date. */
 const latestMoment = 8.64e15;
 
-/** A claim with the pages left to read; `granted` of them have their permits already. */
-export type Demand = Claim & { remaining: number | null; granted: number };
+/** What a holder or waiter wants. */
+export interface Demand {
+  holder: string;
+  /** 0 is the most urgent. */
+  rank: number;
+  /** Pages left to read; null when unknown. */
+  remaining: number | null;
+  /** Of these, pages that have their permits already. */
+  granted: number;
+}
 
 /**
  * The moment at which the `count`th permit from now can be used; every slot comes round once per window. `count` is at
  * least 1.
  */
 export function momentOfPermit(count: number, { notBefore, windowMs, capacity, releases }: Slots): number {
-  const rounds = Math.floor((count - 1) / capacity);
+  const rounds = floor((count - 1) / capacity);
   const place = (count - 1) % capacity;
   const free = capacity - releases.length;
-  const moment = place < free ? notBefore : Math.max(notBefore, releases[place - free] ?? notBefore);
-  return Math.min(latestMoment, moment + rounds * windowMs);
+  const moment = place < free ? notBefore : max(notBefore, releases[place - free] ?? notBefore);
+  return min(latestMoment, moment + rounds * windowMs);
 }
 
 /**
  * Forecast of a pass that has `remaining` pages to read: pages of more urgent passes go first, those of passes of the
  * same rank take turns. Null when the number of remaining pages is unknown.
  */
-export function forecastOf(
-  demand: Demand,
-  others: readonly Demand[],
-  slots: Slots,
-  rules: QueueRules,
-): Forecast | null {
+export function forecastOf(demand: Demand, others: readonly Demand[], slots: Slots): Forecast | null {
   const pages = demand.remaining;
   if (pages === null) return null;
-  const own = rankOf(demand, rules);
-  const before = others
-    .filter((other) => other.holder !== demand.holder && rankOf(other, rules) <= own)
-    .reduce((sum, other) => {
-      const theirs = missingPermits(other) ?? 1;
-      return sum + (rankOf(other, rules) < own ? theirs : Math.min(theirs, pages));
-    }, 0);
+  let before = 0;
+  for (const other of others) {
+    if (other.rank > demand.rank || other.holder === demand.holder) continue;
+    const theirs = missingPermits(other) ?? 1;
+    before += other.rank < demand.rank ? theirs : min(theirs, pages);
+  }
   const missing = missingPermits(demand) ?? 0;
   const doneAt = missing === 0 ? slots.now : momentOfPermit(before + missing, slots);
   return { doneAt, pages, windows: Math.ceil((doneAt - slots.now) / slots.windowMs) };
@@ -58,4 +60,4 @@ export function forecastOf(
 
 /** Permits a demand still needs; null when that is unknown. */
 const missingPermits = ({ remaining, granted }: Demand): number | null =>
-  remaining === null ? null : Math.max(0, remaining - granted);
+  remaining === null ? null : max(0, remaining - granted);

@@ -1,12 +1,12 @@
 import { type Demand, forecastOf } from './forecast.ts';
 import { capacityOf, expectedReleases, occupancyMs } from './occupied-slots.ts';
 import type { Forecast } from './permits.ts';
-import type { Waiter } from './waiter-order.ts';
+import { rankOf, type Waiter } from './waiter-order.ts';
 import { blockedBy } from './window-blocks.ts';
 import { active, type Lease, rulesOf, type WindowState } from './window-state.ts';
 
-/** The forecast of a holder or waiter, from the present demand of all. */
-export function forecastFor(state: WindowState, holder: Waiter | Lease): Forecast | null {
+/** Forecasts of holders and waiters, from the present demand of all: one look at the window serves them all. */
+export function forecaster(state: WindowState): (holder: Waiter | Lease) => Forecast | null {
   const slots = {
     now: state.now,
     notBefore: blockedBy(state, null)?.until ?? state.now,
@@ -14,11 +14,17 @@ export function forecastFor(state: WindowState, holder: Waiter | Lease): Forecas
     capacity: capacityOf(state),
     releases: expectedReleases(state),
   };
-  return forecastOf(demandOf(holder), [...state.waiters, ...active(state)].map(demandOf), slots, rulesOf(state));
+  const rules = rulesOf(state);
+  const demandOf = (wanting: Waiter | Lease): Demand => ({
+    holder: wanting.holder,
+    rank: rankOf(wanting, rules),
+    remaining: wanting.remaining,
+    granted: 'notBefore' in wanting ? wanting.notBefore.length : 0,
+  });
+  const demands = [...state.waiters.map(demandOf), ...active(state).map(demandOf)];
+  return (holder) => forecastOf(demandOf(holder), demands, slots);
 }
 
-const demandOf = (wanting: Waiter | Lease): Demand => ({
-  ...wanting,
-  wants: 1,
-  granted: 'notBefore' in wanting ? wanting.notBefore.length : 0,
-});
+/** The forecast of one holder or waiter. */
+export const forecastFor = (state: WindowState, holder: Waiter | Lease): Forecast | null =>
+  holder.remaining === null ? null : forecaster(state)(holder);

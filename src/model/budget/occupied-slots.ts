@@ -31,8 +31,11 @@ export function latestReleases(state: WindowState): number[] {
 
 /** Slots occupied now. Permits granted for a later moment use slots that will be free by then. */
 export function occupiedNow(state: WindowState): number {
-  const later = state.leases.flatMap(({ notBefore }) => notBefore).filter((moment) => moment > state.now);
-  return latestReleases(state).length - later.length;
+  let count = state.spent.length;
+  for (const { notBefore } of state.leases) {
+    for (const moment of notBefore) if (moment <= state.now) count += 1;
+  }
+  return count;
 }
 
 /** As `latestReleases`, but expects leases in use to be reported soon: good for telling waiters when to come back. */
@@ -41,10 +44,35 @@ export function expectedReleases(state: WindowState): number[] {
 }
 
 function releases(state: WindowState, unreported: (lease: { useBy: number }) => boolean): number[] {
-  const leased = state.leases.flatMap((lease) =>
-    lease.notBefore.map((moment) => (unreported(lease) ? lease.arrivesBy : moment)),
-  );
-  return [...state.spent, ...leased].map((moment) => moment + occupancyMs(state)).sort(ascending);
+  const leased: number[] = [];
+  for (const lease of state.leases) {
+    const isUnreported = unreported(lease);
+    for (const moment of lease.notBefore) leased.push(isUnreported ? lease.arrivesBy : moment);
+  }
+  return merged(state.spent, sorted(leased), occupancyMs(state));
+}
+
+/** Leases are granted one after the other, so most often they are in order already. */
+function sorted(moments: number[]): number[] {
+  for (let i = 1; i < moments.length; i += 1) {
+    if ((moments[i - 1] ?? 0) > (moments[i] ?? 0)) return moments.sort(ascending);
+  }
+  return moments;
+}
+
+/** Both ascending lists in one, each moment `later` than it was. */
+function merged(a: readonly number[], b: readonly number[], later: number): number[] {
+  const all: number[] = [];
+  let fromB = 0;
+  for (const moment of a) {
+    for (let next = b[fromB]; next !== undefined && next < moment; next = b[fromB]) {
+      all.push(next + later);
+      fromB += 1;
+    }
+    all.push(moment + later);
+  }
+  for (; fromB < b.length; fromB += 1) all.push((b[fromB] ?? 0) + later);
+  return all;
 }
 
 /**

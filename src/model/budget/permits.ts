@@ -2,6 +2,9 @@
 
 import type { WithHandover } from '../temporal-settings.ts';
 
+/** The most requests in a window: as many slots as one run of the budget can carry to the next (docs/budget.md). */
+export const mostRequests = 10_000;
+
 export interface WindowSettings extends WithHandover {
   /** Requests an organization may make in one window. */
   requests: number;
@@ -110,9 +113,17 @@ export type OverrideAsk = Omit<BudgetOverride, 'until'> & ForAWhile;
 /** What is wrong with an override, in words; null when nothing is. */
 export function overrideProblem(settings: WindowSettings, override: OverrideAsk): string | null {
   const { requests = settings.requests, reserve = settings.reserve } = override;
-  if (!Number.isInteger(requests) || requests < 1) return 'requests must be a whole number from 1 on';
+  if (!Number.isInteger(requests) || requests < 1 || requests > mostRequests) {
+    return `requests must be a whole number from 1 to ${mostRequests}; for more, shorten the window in proportion`;
+  }
   if (!Number.isInteger(reserve) || reserve < 0) return 'reserve must be a whole number from 0 on';
   return reserve < requests ? null : `reserve (${reserve}) must be less than requests (${requests})`;
+}
+
+/** How a budget confirms a change: the window itself, with everybody who waits, is no part of its history. */
+export interface BudgetConfirmation {
+  /** When the configuration in force was written; null when no client has said. */
+  configuredAt: number | null;
 }
 
 /** The most pages an asker can want in one lease. */

@@ -35,9 +35,11 @@ export function chargeProgram(state: WindowState, holder: string, arrivals: read
 /** Programs that still hold slots, have a lease or wait. */
 export function presentPrograms(
   programs: WindowState['programs'],
-  present: ReadonlySet<string>,
+  { leases, waiters }: Pick<WindowState, 'leases' | 'waiters'>,
   isOccupied: (moment: number) => boolean,
 ): WindowState['programs'] {
+  if (Object.keys(programs).length === 0) return programs;
+  const present = new Set([...leases, ...waiters].map(({ holder }) => holder));
   const kept = Object.entries(programs).map(
     ([holder, use]) => [holder, { ...use, spent: use.spent.filter(isOccupied) }] as const,
   );

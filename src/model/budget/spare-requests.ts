@@ -6,8 +6,8 @@
 
 import { capacityOf, expectedReleases, freeMoments, occupancyMs } from './occupied-slots.ts';
 import { leaseMs } from './permits.ts';
-import { comeBackGraceMs, othersServedAt, type Waiter } from './waiter-order.ts';
-import { active, type WindowState } from './window-state.ts';
+import { comeBackGraceMs, type Waiter } from './waiter-order.ts';
+import type { WindowState } from './window-state.ts';
 
 /** Share of the capacity kept for the unexpected, such as a person's request. */
 const keptShare = 0.25;
@@ -28,34 +28,29 @@ const pauseMs = ({ settings }: WindowState): number => Math.min(leaseMs + comeBa
 
 /**
  * The moment from which a request of `claim` is spare if no other asker comes: now or later, at most a window away.
- * `before` are the waiters that go first.
+ * `turns` claims on spare requests go first.
  *
  * A request is spare when no other asker waits, uses a lease or may be about to ask for the next one, the service has
  * refused none with 429 within a window, and `keptFree` slots stay free; and at the earliest `spareEveryMs` after the
  * previous one.
  */
-export function spareFrom(
-  state: WindowState,
-  claim: Pick<Waiter, 'holder' | 'leave'>,
-  before: readonly Waiter[],
-): number {
+export function spareFrom(state: WindowState, claim: Pick<Waiter, 'leave'>, turns: number): number {
   const { now } = state;
   const latest = now + state.settings.windowMs;
   const leave = claim.leave ?? 0;
   const everyMs = spareEveryMs(state, leave);
   if (everyMs === Number.POSITIVE_INFINITY) return latest;
-  const free = freeMoments(state, expectedReleases(state), keptFree(state, leave), 1)[0] ?? latest;
-  const turns = before.filter((waiter) => waiter.class === 'verify').length;
-  const others = state.waiters.filter((waiter) => waiter.class !== 'verify');
-  const moment = Math.max(
+  let moment = Math.max(
     now,
     // Counts leases in use as used now. That may be wrong until they end, but until then they block spare requests.
-    free,
+    freeMoments(state, expectedReleases(state), keptFree(state, leave), 1)[0] ?? latest,
     (state.lastSpare ?? Number.NEGATIVE_INFINITY) + everyMs,
-    ...others.map(({ expectedAt }) => expectedAt + comeBackGraceMs),
-    ...active(state).map(({ useBy }) => useBy),
-    othersServedAt(state.served) + pauseMs(state),
-    ...state.throttles.map((at) => at + state.settings.windowMs),
+    (state.othersServedAt ?? Number.NEGATIVE_INFINITY) + pauseMs(state),
   );
+  for (const waiter of state.waiters) {
+    if (waiter.class !== 'verify') moment = Math.max(moment, waiter.expectedAt + comeBackGraceMs);
+  }
+  for (const { useBy } of state.leases) if (useBy > now) moment = Math.max(moment, useBy);
+  for (const at of state.throttles) moment = Math.max(moment, at + state.settings.windowMs);
   return Math.min(latest, moment + turns * everyMs);
 }

@@ -40,7 +40,7 @@ export function throttle(state: WindowState, oldest: number | undefined, retryAf
   const told = Math.min(windowMs + longestOverWindowMs, Math.max(minWaitMs, retryAfterMs ?? unsaid));
   state.throttledUntil = Math.max(state.throttledUntil ?? 0, state.now + told, oldest ?? 0);
   state.probe = probeDue;
-  state.throttles.push(state.now);
+  state.throttles = [...state.throttles, state.now];
 }
 
 /** All askers wait; one request tries the key again, after a minute at first, then at growing intervals. */

@@ -24,6 +24,18 @@ export interface Lease {
   notBefore: number[];
 }
 
+/** The latest attempt seen of a holder, by when the server scheduled it. */
+export interface Attempt {
+  holder: string;
+  at: number;
+}
+
+/** When a turn (`turnOf`) was last granted a lease. */
+export interface Turn {
+  turn: string;
+  at: number;
+}
+
 /** What the budget remembers of a program while it holds slots or waits. */
 export interface ProgramUse {
   /** Per cent of the limit that it may hold, as it said last; null for no bound of its own. */
@@ -43,13 +55,16 @@ export interface WindowState {
   /** Latest arrival of which no slot tells: those of a longer window, or of an earlier ledger, must still pass. */
   forgotten: number | null;
   leases: Lease[];
+  /** In the order in which they were served when it was last looked at, then those that came since. */
   waiters: Waiter[];
-  /** When the server scheduled the latest attempt seen of each holder. */
-  attempts: Record<string, number>;
+  /** One of each holder (remembered.ts). */
+  attempts: Attempt[];
   /** Ids of questions whose return overtook them, the latest ones. */
   returned: string[];
-  /** When each turn (permit-queue.ts) was last granted a lease. */
-  served: Record<string, number>;
+  /** One of each turn (remembered.ts). */
+  served: Turn[];
+  /** When a class other than `verify` was last granted a lease; null for never. */
+  othersServedAt: number | null;
   /** When the last permit of class `verify` was granted. */
   lastSpare: number | null;
   /** After a 429, no request is sent before this moment. */
@@ -72,6 +87,33 @@ export interface WindowState {
   ignored: number;
 }
 
+/** A lease that is over and was not reported: all that counts of it are its slots. Moments count back from `useBy`. */
+export type LapsedLease = [id: string, useBy: number, arrivesWithin: number, ...before: number[]];
+
+/** A waiter, with the latest attempt of its holder. */
+export type WaiterRow = [
+  holder: string,
+  attemptAt: number | null,
+  project: string,
+  kind: PermitClass,
+  wants: number,
+  remaining: number | null,
+  since: number,
+  servedAt: number | null,
+  expectedAt: number,
+  leave: number | null,
+];
+
+/** The window as a run hands it to the next (carried-window.ts). */
+export interface CarriedWindow extends Omit<WindowState, 'attempts' | 'served'> {
+  /** Of holders that do not wait. An earlier version carried moments by name. */
+  attempts: Attempt[] | Record<string, number>;
+  /** Of turns of which none waits. */
+  served: Turn[] | Record<string, number>;
+  lapsed?: LapsedLease[];
+  rows?: WaiterRow[];
+}
+
 /** Input of the budget's workflow. */
 export interface BudgetInput {
   org: string;
@@ -79,17 +121,20 @@ export interface BudgetInput {
   /** When an earlier ledger may last have granted permits (B7); absent when there are no signs of one. */
   earlierGrantAt?: number;
   /** Set by continue-as-new and `budget move`. */
-  carried?: WindowState;
+  carried?: CarriedWindow;
 }
 
 export const probeDue = 'due';
+
+/** Waiters that are given a place: as many as a run can carry to the next. Others are told when to ask again. */
+export const mostWaiters = 2_000;
 
 /** Leases in use. */
 export const active = (state: WindowState): Lease[] => state.leases.filter((lease) => lease.useBy > state.now);
 
 /** What the order of waiters depends on: a waiter rises one class per window. */
 export function rulesOf(state: WindowState): QueueRules {
-  return { now: state.now, promotionMs: state.settings.windowMs, served: state.served };
+  return { now: state.now, promotionMs: state.settings.windowMs };
 }
 
 /** A file's clock that is ahead must not shut out what is written next. */
@@ -107,9 +152,10 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     forgotten: null,
     leases: [],
     waiters: [],
-    attempts: {},
+    attempts: [],
     returned: [],
-    served: {},
+    served: [],
+    othersServedAt: null,
     lastSpare: null,
     throttledUntil: null,
     refusedKey: null,

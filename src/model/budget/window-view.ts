@@ -1,5 +1,5 @@
 import { advance } from './advance-window.ts';
-import { forecastFor } from './holder-forecast.ts';
+import { forecaster } from './holder-forecast.ts';
 import {
   capacityOf,
   expectedReleases,
@@ -15,13 +15,14 @@ import { programViews } from './program-shares.ts';
 import { blockedBy } from './window-blocks.ts';
 import { active, type WindowState } from './window-state.ts';
 
-/** The window at `at`, as `budget show` prints it. */
-export function viewOf(before: WindowState, at: number): WindowView {
+/** The window at `at`, as `budget show` prints it; `forecasts`: of how many holders and of how many waiters. */
+export function viewOf(before: WindowState, at: number, forecasts = Number.POSITIVE_INFINITY): WindowView {
   const state = advance(before, at);
   const occupied = latestReleases(state);
   const blocked = blockedBy(state, null);
   const unknownUntil = blocked?.reason === 'window-full' ? blocked.until : 0;
   const next = Math.max(unknownUntil, freeMoments(state, occupied, 0, 1)[0] ?? 0);
+  const forecastOf = forecaster(state);
   const pause = blocked && blocked.reason !== 'probing' && blocked.reason !== 'window-full' ? blocked.reason : null;
   return {
     limit: limitOf(state),
@@ -34,19 +35,19 @@ export function viewOf(before: WindowState, at: number): WindowView {
     nextFreeAt: next <= state.now ? null : next,
     strangers: requestsOfOthers(state.sightings, limitOf(state)),
     override: state.override,
-    holders: active(state).map((lease) => ({
+    holders: active(state).map((lease, i) => ({
       workflowId: lease.holder,
       class: lease.class,
       permits: lease.notBefore.length,
       since: lease.grantedAt,
-      forecast: forecastFor(state, lease),
+      forecast: i < forecasts ? forecastOf(lease) : null,
     })),
-    waiters: state.waiters.map((waiter) => ({
+    waiters: state.waiters.map((waiter, i) => ({
       workflowId: waiter.holder,
       class: waiter.class,
       since: waiter.since,
       expectedAt: waiter.expectedAt,
-      forecast: forecastFor(state, waiter),
+      forecast: i < forecasts ? forecastOf(waiter) : null,
     })),
     programs: programViews(state),
     throttledInWindow: state.throttles.length,

@@ -34,7 +34,7 @@ describe('names that are not configured', () => {
   it('are required where there are several', async () => {
     const organization = (id: string) => `  - { id: ${id}, apiKey: dk_admin_${id} }\n`;
     const cwd = await folderWithConfig({ organizations: organization('one') + organization('two') });
-    const { exitCode, document } = await docferryJson(['budget', 'show'], { cwd });
+    const { exitCode, document } = await docferryJson(['budget', 'pause'], { cwd });
     expect(exitCode).toBe(2);
     expect(document).toHaveProperty('error.hint', expect.stringContaining('one, two'));
   });

@@ -7,6 +7,7 @@ const commands = [
   ['serve'],
   ['sandbox'],
   ['demo'],
+  ['replay'],
   ['config', 'check'],
   ['export', 'start'],
   ['export', 'status'],
@@ -67,6 +68,10 @@ describe('usage errors', () => {
       [['export', 'start', 'docs.acme.example', '--nope'], /unknown option '--nope'/],
       [['budget', 'show', 'acme', 'more'], /too many arguments/],
       [['up', '--port', 'abc'], /--port is "abc"/],
+      [['worker', '--deployment', 'docferry'], /--deployment and --build go together/],
+      [['worker', '--deployment', 'docferry.eu', '--build', '1'], /--deployment is "docferry.eu"/],
+      [['worker', '--deployment', 'docferry', '--build', '1:2'], /--build is "1:2"/],
+      [['replay', '--since', 'long'], /--since is "long"/],
       [['sandbox', '--requests', 'many'], /--requests must be a whole number/],
     ];
     const runs = await Promise.all(wrong.map(([args]) => docferryJson(args)));

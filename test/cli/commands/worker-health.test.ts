@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { healthAddress } from '../../../src/cli/processes/health-address.ts';
+import { hostAndPort } from '../../../src/cli/input/flag-values.ts';
 import { startHealthPart } from '../../../src/cli/processes/health-part.ts';
 import type { Part } from '../../../src/cli/processes/running-parts.ts';
 import { findFreePort } from '../../../src/embedded/ports.ts';
@@ -73,6 +73,7 @@ describe('docferry worker --health', () => {
   });
 
   it('requires host:port', async () => {
+    const healthAddress = hostAndPort('--health');
     expect(healthAddress('0.0.0.0:8091')).toEqual({ host: '0.0.0.0', port: 8091 });
     expect(healthAddress('[::1]:8091')).toEqual({ host: '::1', port: 8091 });
     for (const place of ['8091', 'localhost', 'localhost:0', 'localhost:x', '::1:8091']) {

@@ -56,7 +56,7 @@ describe('defaults and lists of domains', () => {
         incremental: { everyMs: 900_000, jitterMs: 60_000 },
         sweep: { everyMs: 604_800_000, jitterMs: 0 },
       },
-      { id: 'prj_2', incremental: { cron: '@hourly', timezone: 'UTC', jitterMs: 0 } },
+      { id: 'prj_2', incremental: { cron: '@hourly', timezone: 'UTC', jitterMs: 60_000 } },
     ]);
     const [first, second, blog] = acme?.sites ?? [];
     expect(first).toMatchObject({

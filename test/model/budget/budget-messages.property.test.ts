@@ -11,17 +11,10 @@ import {
   readViewMoment,
 } from '../../../src/model/budget/budget-messages.ts';
 import { describeWindow } from '../../../src/model/budget/budget-text.ts';
+import { ask } from '../../../src/model/budget/grant-lease.ts';
 import { overrideProblem } from '../../../src/model/budget/permits.ts';
-import {
-  ask,
-  bringWaitersForward,
-  configure,
-  ignore,
-  nextChange,
-  report,
-  setOverride,
-  setPause,
-} from '../../../src/model/budget/sliding-window.ts';
+import { configure, ignore, report, setOverride, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
 import { Misshapen, type Reader } from '../../../src/model/message-readers.ts';
@@ -71,8 +64,7 @@ const message = fc.constantFrom(...(Object.keys(handlers) as (keyof typeof handl
 
 /** What the workflow does with a window after every message. */
 function look(state: WindowState, at: number): void {
-  const { state: next } = bringWaitersForward(state, at);
-  const due = nextChange(next);
+  const { state: next, due } = bringWaitersForward(state, at);
   assert.ok(due === null || Number.isFinite(due));
   const view = viewOf(next, at);
   for (const count of [view.limit, view.reserve, view.used, view.available]) assert.ok(Number.isInteger(count));
@@ -112,7 +104,7 @@ describe('messages to a budget of any shape (X5)', () => {
       }
       return '';
     };
-    expect(problem(readSettings, { requests: 50 })).toBe('reserve: expected a whole number from 0 to 1000000');
+    expect(problem(readSettings, { requests: 50 })).toBe('reserve: expected a whole number from 0 to 10000');
     expect(problem(readReport, undefined)).toBe('leaseId: expected a text of 1 to 300 characters');
     expect(problem(readReport, { leaseId: 'q', arrived: [1, null] })).toMatch(/^arrived\[1\]: expected a number/);
     expect(problem(readReport, { leaseId: 'q', arrived: [], throttled: {} })).toMatch(/^throttled\.retryAfterMs: /);

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lastGrantOf, untilNow, windowAfter } from '../../../src/model/budget/earlier-ledger.ts';
+import { ask } from '../../../src/model/budget/grant-lease.ts';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
-import { ask, configure } from '../../../src/model/budget/sliding-window.ts';
+import { configure } from '../../../src/model/budget/sliding-window.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
 import { granted, occupancyMs, question, Scene, settings, t0, waits } from '../../tools/window/window-support.ts';
 
@@ -44,6 +45,10 @@ describe('a new ledger (B7)', () => {
     const ended = [t0 - 5_000, t0 - 9_000].map((moment) => ({ requests: 3, finishedAt: iso(moment) }));
     expect(lastGrantOf(ended)).toBe(t0 - 5_000);
     expect(lastGrantOf([...ended, { requests: 1, finishedAt: null }])).toBe(untilNow);
+    // Since its backup a restored store knows nothing.
+    expect(lastGrantOf([], new Date(t0))).toBe(t0);
+    expect(lastGrantOf(ended, new Date(t0))).toBe(t0);
+    expect(lastGrantOf(ended, new Date(t0 - 60_000))).toBe(t0 - 5_000);
   });
 
   it('never lets both ledgers together send more than the limit (B1)', () => {

@@ -5,7 +5,6 @@ import { occupancyMs, Scene, t0 } from '../../tools/window/window-support.ts';
 
 const windowMs = 60_000;
 const now = 1_000_000;
-const rules = { now, promotionMs: windowMs, served: {} };
 const slots = (more: Partial<Slots> = {}): Slots => ({
   now,
   notBefore: now,
@@ -14,12 +13,10 @@ const slots = (more: Partial<Slots> = {}): Slots => ({
   releases: [],
   ...more,
 });
+const [onDemand, review, sweep] = [0, 2, 3];
 const demand = (holder: string, more: Partial<Demand> = {}): Demand => ({
   holder,
-  project: `prj_${holder}`,
-  class: 'sweep',
-  wants: 1,
-  since: now,
+  rank: sweep,
   remaining: 4,
   granted: 0,
   ...more,
@@ -51,8 +48,8 @@ describe('the moment of a permit', () => {
 
 describe('the forecast of a pass', () => {
   it('is when its last page gets its permit', () => {
-    expect(forecastOf(demand('a'), [], slots(), rules)).toEqual({ doneAt: now + windowMs, pages: 4, windows: 1 });
-    expect(forecastOf(demand('a', { remaining: 3 }), [], slots(), rules)).toEqual({
+    expect(forecastOf(demand('a'), [], slots())).toEqual({ doneAt: now + windowMs, pages: 4, windows: 1 });
+    expect(forecastOf(demand('a', { remaining: 3 }), [], slots())).toEqual({
       doneAt: now,
       pages: 3,
       windows: 0,
@@ -61,16 +58,16 @@ describe('the forecast of a pass', () => {
 
   it('rounds windows up', () => {
     const occupied = slots({ releases: [now + 1, now + 2, now + 3] });
-    expect(forecastOf(demand('a', { remaining: 1 }), [], occupied, rules)?.windows).toBe(1);
-    expect(forecastOf(demand('a'), [], occupied, rules)).toMatchObject({ doneAt: now + windowMs + 1, windows: 2 });
+    expect(forecastOf(demand('a', { remaining: 1 }), [], occupied)?.windows).toBe(1);
+    expect(forecastOf(demand('a'), [], occupied)).toMatchObject({ doneAt: now + windowMs + 1, windows: 2 });
   });
 
   it('is null for a pass that does not know its remaining pages', () => {
-    expect(forecastOf(demand('a', { remaining: null }), [], slots(), rules)).toBeNull();
+    expect(forecastOf(demand('a', { remaining: null }), [], slots())).toBeNull();
   });
 
   it('needs no permits for what is granted already', () => {
-    const granted = (count: number) => forecastOf(demand('a', { granted: count }), [], slots(), rules);
+    const granted = (count: number) => forecastOf(demand('a', { granted: count }), [], slots());
     expect(granted(1)).toEqual({ doneAt: now, pages: 4, windows: 0 });
     expect(granted(4)).toEqual({ doneAt: now, pages: 4, windows: 0 });
     expect(granted(9)).toEqual({ doneAt: now, pages: 4, windows: 0 });
@@ -78,34 +75,34 @@ describe('the forecast of a pass', () => {
 
   it('is now for a pass that has all its permits, whatever the window', () => {
     const full = slots({ notBefore: now + 5_000 });
-    expect(forecastOf(demand('a', { remaining: 0 }), [demand('b')], full, rules)?.doneAt).toBe(now);
-    expect(forecastOf(demand('a', { remaining: 2, granted: 2 }), [], full, rules)?.doneAt).toBe(now);
+    expect(forecastOf(demand('a', { remaining: 0 }), [demand('b')], full)?.doneAt).toBe(now);
+    expect(forecastOf(demand('a', { remaining: 2, granted: 2 }), [], full)?.doneAt).toBe(now);
   });
 
   it('comes after all pages of more urgent passes', () => {
-    const urgent = demand('u', { class: 'on-demand', remaining: 20, granted: 1 });
+    const urgent = demand('u', { rank: onDemand, remaining: 20, granted: 1 });
     // 19 and 1 fill six windows of three and two slots of the seventh.
-    expect(forecastOf(demand('a', { remaining: 1 }), [urgent], slots(), rules)?.windows).toBe(6);
-    expect(forecastOf(demand('a', { remaining: 3 }), [urgent], slots(), rules)?.windows).toBe(7);
+    expect(forecastOf(demand('a', { remaining: 1 }), [urgent], slots())?.windows).toBe(6);
+    expect(forecastOf(demand('a', { remaining: 3 }), [urgent], slots())?.windows).toBe(7);
   });
 
   it('takes turns with passes of the same rank, up to its own number of pages', () => {
     const windows = (remaining: number) =>
-      forecastOf(demand('a', { remaining: 3 }), [demand('b', { remaining })], slots(), rules)?.windows;
+      forecastOf(demand('a', { remaining: 3 }), [demand('b', { remaining })], slots())?.windows;
     expect([0, 1, 3, 300].map(windows)).toEqual([0, 1, 1, 1]);
     const twin = [demand('b', { remaining: 300 }), demand('c', { remaining: 300 })];
-    expect(forecastOf(demand('a', { remaining: 3 }), twin, slots(), rules)?.windows).toBe(2);
+    expect(forecastOf(demand('a', { remaining: 3 }), twin, slots())?.windows).toBe(2);
   });
 
   it('does not wait for less urgent passes or for its own other entries', () => {
-    const others = [demand('b', { class: 'sweep', remaining: 300 }), demand('a', { class: 'review', remaining: 300 })];
-    expect(forecastOf(demand('a', { class: 'review', remaining: 3 }), others, slots(), rules)?.windows).toBe(0);
+    const others = [demand('b', { rank: sweep, remaining: 300 }), demand('a', { rank: review, remaining: 300 })];
+    expect(forecastOf(demand('a', { rank: review, remaining: 3 }), others, slots())?.windows).toBe(0);
   });
 
   it('counts one page for a pass that does not know its pages, and none for one with all its permits', () => {
     const mine = demand('a', { remaining: 3 });
-    expect(forecastOf(mine, [demand('b', { remaining: null })], slots(), rules)?.windows).toBe(1);
-    expect(forecastOf(mine, [demand('b', { remaining: 2, granted: 5 })], slots(), rules)?.windows).toBe(0);
+    expect(forecastOf(mine, [demand('b', { remaining: null })], slots())?.windows).toBe(1);
+    expect(forecastOf(mine, [demand('b', { remaining: 2, granted: 5 })], slots())?.windows).toBe(0);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bringWaitersForward } from '../../../src/model/budget/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
 import { occupancyMs, Scene, t0 } from '../../tools/window/window-support.ts';
 

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { bringWaitersForward, nextChange, setPause } from '../../../src/model/budget/sliding-window.ts';
-import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
+import { advance } from '../../../src/model/budget/advance-window.ts';
+import { leaseMs } from '../../../src/model/budget/permits.ts';
+import { retryKey, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { bringWaitersForward, dropWaiter } from '../../../src/model/budget/wake-waiters.ts';
+import { mostWaiters } from '../../../src/model/budget/window-state.ts';
+import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 describe('the queue of a sliding window', () => {
   it('serves waiters in order of arrival and gives each its own time', () => {
@@ -62,11 +66,33 @@ describe('the queue of a sliding window', () => {
     ]);
   });
 
-  it('lets a waiter that does not come back within five seconds lose its place', () => {
+  it('serves others while a waiter is five seconds late, and keeps its place for ten minutes', () => {
+    const scene = new Scene({ requests: 1 }).spend(1).at(1);
+    scene.waits('late');
+    scene.at(2).waits('b');
+    expect(scene.at(occupancyMs + 4_999).waits('b')).toMatchObject({ place: 2, behind: ['late'] });
+    const lease = scene.at(occupancyMs + 5_000).granted('b');
+    scene.report(lease, [scene.now], { accepted: true });
+    expect(scene.waits('b')).toMatchObject({ place: 1, behind: [] });
+    // It comes at last, on a machine that was busy, and goes first again.
+    scene.at(2 * occupancyMs).waits('late');
+    expect(scene.waits('b')).toMatchObject({ place: 2, behind: ['late'] });
+    expect(scene.at(2 * occupancyMs + 5_000).granted('late').notBefore).toHaveLength(1);
+  });
+
+  it('forgets a waiter that has not come back for ten minutes', () => {
     const scene = new Scene({ requests: 1 }).spend(1).at(1);
     scene.waits('dead');
-    expect(scene.at(occupancyMs + 4_999).waits('b')).toMatchObject({ place: 2, behind: ['dead'] });
-    expect(scene.at(occupancyMs + 5_000).granted('b').notBefore).toHaveLength(1);
+    scene.at(occupancyMs + 10 * 60_000 - 1).apply(advance);
+    expect(scene.state.waiters).toMatchObject([{ holder: 'dead', since: t0 + 1 }]);
+    expect(scene.at(occupancyMs + 10 * 60_000).apply(advance).state.waiters).toEqual([]);
+  });
+
+  it('gives no place to more waiters than a run can carry to the next', () => {
+    const scene = new Scene({ requests: 1 }).spend(1).at(1);
+    for (let i = 0; i < mostWaiters + 1; i += 1) scene.waits(`w${i}`);
+    expect(scene.state.waiters).toHaveLength(mostWaiters);
+    expect(scene.waits('w0').place).toBe(1);
   });
 
   it('gives neither place nor forecast to an asker that will not come back, whatever the reason of the refusal', () => {
@@ -101,33 +127,77 @@ describe('the queue of a sliding window', () => {
 });
 
 describe('waking waiters', () => {
-  it('wakes waiters that can come at least a second earlier than told', () => {
+  it('wakes a waiter that can be served now and was told to come a second later or more', () => {
     const scene = new Scene({ requests: 2 });
     const lease = scene.granted('a');
     scene.granted('a');
     scene.at(500).waits('b');
-    const { state, holders } = bringWaitersForward(scene.at(1_000).report(lease, []).state, scene.now);
+    const { state, holders, due } = bringWaitersForward(scene.at(1_000).report(lease, []).state, scene.now);
     expect(holders).toEqual(['b']);
     expect(state.waiters).toMatchObject([{ holder: 'b', expectedAt: t0 + 1_000 }]);
-    expect(bringWaitersForward(state, scene.now)).toEqual({ state, holders: [] });
+    expect(bringWaitersForward(state, scene.now)).toEqual({ state, holders: [], due });
   });
 
-  it('lets a waiter sleep that could come less than a second earlier', () => {
-    const woken = (earlier: number) => {
-      const scene = new Scene({ requests: 1 });
-      const lease = scene.granted('a', { wants: 1 });
-      scene.at(2_000).waits('b');
-      const told = scene.state.waiters[0]?.expectedAt ?? 0;
-      expect(told).toBe(t0 + occupancyMs);
-      const wished = {
-        ...scene.state,
-        waiters: scene.state.waiters.map((w) => ({ ...w, expectedAt: told + earlier })),
-      };
-      expect(lease.notBefore).toEqual([t0]);
-      return bringWaitersForward(wished, scene.now).holders;
+  it('lets a waiter sleep that was told to come less than a second later', () => {
+    const woken = (told: number) => {
+      const scene = new Scene({ requests: 1 }).spend(1).at(2_000);
+      scene.waits('b');
+      scene.state = { ...scene.state, waiters: scene.state.waiters.map((w) => ({ ...w, expectedAt: told })) };
+      return bringWaitersForward(scene.state, t0 + occupancyMs).holders;
     };
-    expect(woken(999)).toEqual([]);
-    expect(woken(1_000)).toEqual(['b']);
+    expect(woken(t0 + occupancyMs + 999)).toEqual([]);
+    expect(woken(t0 + occupancyMs + 1_000)).toEqual(['b']);
+  });
+
+  it('wakes one waiter for one slot, and tells when the next can be served', () => {
+    const scene = new Scene({ requests: 3 });
+    const lease = scene.granted('x', { wants: 1 });
+    scene.spend(1).at(20_000).spend(1);
+    for (let i = 0; i < 5; i += 1) scene.waits(`w${i}`);
+    // All five could go a slot earlier now, but only the first one's slot is there.
+    const { state, holders, due } = bringWaitersForward(scene.at(21_000).report(lease, []).state, scene.now);
+    expect(holders).toEqual(['w0']);
+    expect(due).toBe(t0 + 26_000);
+    const served = scene.apply(() => state).granted('w0');
+    scene.report(served, [scene.now], { accepted: true });
+    // The slot w0 waited for, which was told nobody else, is now w1's; it can be granted 1.5 s before it comes free.
+    const next = bringWaitersForward(scene.state, scene.now);
+    expect(next).toMatchObject({ holders: [], due: t0 + occupancyMs - 1_500 });
+    expect(bringWaitersForward(next.state, t0 + occupancyMs - 1_501).holders).toEqual([]);
+    expect(bringWaitersForward(next.state, t0 + occupancyMs - 1_500).holders).toEqual(['w1']);
+  });
+
+  it('asks no more than fifty waiters to come at a time', () => {
+    const scene = new Scene({ requests: 200 }).apply((state, at) => setPause(state, { until: null }, at));
+    for (let i = 0; i < 120; i += 1) scene.waits(`w${i}`, { wants: 1 });
+    scene.at(1_000).apply((state, at) => setPause(state, null, at));
+    const first = bringWaitersForward(scene.state, scene.now);
+    expect(first.holders).toHaveLength(50);
+    expect(bringWaitersForward(first.state, scene.now).holders).toEqual([]);
+    scene.apply(() => first.state).granted('w0');
+    expect(bringWaitersForward(scene.state, scene.now).holders).toEqual(['w50']);
+    expect(bringWaitersForward(scene.state, first.due ?? 0).holders).toHaveLength(50);
+  });
+
+  it('wakes only the first after a refusal, which goes before the others', () => {
+    const scene = new Scene();
+    const lease = scene.granted('x', { wants: 1 });
+    scene.report(lease, [t0], { unauthorized: true });
+    const told = ['a', 'b', 'c'].map((holder) => scene.waits(holder).waitUntil - t0);
+    expect(told).toEqual([60_000, 60_000 + leaseMs, 60_000 + leaseMs]);
+    const tried = bringWaitersForward(scene.at(1_000).apply(retryKey).state, scene.now);
+    expect(tried.holders).toEqual(['a']);
+    const probe = scene.apply(() => tried.state).granted('a');
+    scene.report(probe, [scene.now], { accepted: true });
+    expect(bringWaitersForward(scene.state, scene.now).holders).toEqual(['b', 'c']);
+  });
+
+  it('forgets a waiter that is gone', () => {
+    const scene = new Scene({ requests: 1 }).spend(1).at(1);
+    scene.waits('gone');
+    scene.waits('b');
+    scene.apply((state, at) => dropWaiter(state, 'gone', at));
+    expect(scene.state.waiters.map(({ holder }) => holder)).toEqual(['b']);
   });
 
   it('wakes no waiter while the budget is blocked', () => {
@@ -154,8 +224,8 @@ describe('waking waiters', () => {
     expect(nextChange(scene.state)).toBeNull();
     scene.at(2).waits('b', { class: 'on-demand' });
     expect(nextChange(scene.state)).toBe(t0 + occupancyMs + 5_000);
-    expect(bringWaitersForward(scene.state, t0 + occupancyMs + 4_999).state.waiters).toHaveLength(2);
-    expect(bringWaitersForward(scene.state, t0 + occupancyMs + 5_000).state.waiters).toEqual([]);
+    expect(bringWaitersForward(scene.state, t0 + occupancyMs + 4_999).due).toBe(t0 + occupancyMs + 5_000);
+    expect(bringWaitersForward(scene.state, t0 + occupancyMs + 5_000).due).toBeNull();
   });
 
   it('tells when the first of several places lapses', () => {
@@ -179,14 +249,10 @@ describe('waking waiters', () => {
     expect(bringWaitersForward(scene.state, t0 + rises).holders).toEqual(['a']);
   });
 
-  it('tells when a waiter rises for the second time', () => {
+  it('does not look at who rises while no slot is free', () => {
     const scene = new Scene().spend(10).at(1);
     for (const holder of ['a', 'b']) scene.waits(holder, { class: 'review' });
-    expect(nextChange(scene.state)).toBe(t0 + 1 + settings.windowMs);
-    const later = scene.state.waiters.map((waiter) => ({ ...waiter, expectedAt: t0 + 1_000_000 }));
-    const risen = { ...scene.state, waiters: later, now: t0 + 1 + settings.windowMs };
-    expect(nextChange(risen)).toBe(t0 + 1 + 2 * settings.windowMs);
-    expect(nextChange({ ...risen, now: t0 + 1 + 2 * settings.windowMs })).toBe(t0 + 1_005_000);
+    expect(nextChange(scene.state)).toBe(t0 + occupancyMs + 5_000);
   });
 
   it('tells nothing without waiters', () => {

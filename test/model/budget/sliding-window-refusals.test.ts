@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
-import { nextChange, report, retryKey } from '../../../src/model/budget/sliding-window.ts';
+import { report, retryKey } from '../../../src/model/budget/sliding-window.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
-import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
+import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 const view = (scene: Scene) => viewOf(scene.state, scene.now);
 const throttled = (retryAfterMs: number | null) => ({ throttled: { retryAfterMs } });

@@ -3,16 +3,10 @@ import { advance } from '../../../src/model/budget/advance-window.ts';
 import { isForeign } from '../../../src/model/budget/installations.ts';
 import type { WindowSettings } from '../../../src/model/budget/permits.ts';
 import { leaseMs } from '../../../src/model/budget/permits.ts';
-import {
-  bringWaitersForward,
-  configure,
-  nextChange,
-  report,
-  setOverride,
-  setPause,
-} from '../../../src/model/budget/sliding-window.ts';
+import { configure, report, setOverride, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
-import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
+import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 const view = (scene: Scene) => viewOf(scene.state, scene.now);
 const configured = (scene: Scene, more: Partial<WindowSettings>) =>
@@ -190,8 +184,9 @@ describe('an override', () => {
   it('tells the earliest of several changes', () => {
     const scene = overridden(new Scene({ requests: 1 }), { reserve: 0, until: t0 + 900_000 }).spend(1);
     scene.at(1).waits('a');
+    expect(nextChange(scene.state)).toBe(t0 + 900_000);
     scene.at(2).waits('b', { class: 'on-demand' });
-    expect(nextChange(scene.state)).toBe(t0 + 1 + settings.windowMs);
+    expect(nextChange(scene.state)).toBe(t0 + occupancyMs + 5_000);
   });
 });
 
@@ -223,7 +218,7 @@ describe('a pause', () => {
   });
 
   it('takes precedence over a refusal, which remains when the pause ends', () => {
-    const scene = new Scene();
+    const scene = new Scene({ requests: 100 });
     scene.report(scene.granted('a'), [t0], { throttled: { retryAfterMs: 20_000 } });
     paused(scene, t0 + 9_000);
     expect(scene.waits('b').reason).toBe('paused');

@@ -2,19 +2,14 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { advance } from '../../../src/model/budget/advance-window.ts';
+import { packed, unpacked } from '../../../src/model/budget/carried-window.ts';
 import { capacityOf, latestReleases } from '../../../src/model/budget/occupied-slots.ts';
 import { type PermitAsk, permitClasses } from '../../../src/model/budget/permits.ts';
-import {
-  bringWaitersForward,
-  configure,
-  nextChange,
-  retryKey,
-  setOverride,
-  setPause,
-} from '../../../src/model/budget/sliding-window.ts';
-import { ahead } from '../../../src/model/budget/waiter-order.ts';
+import { configure, retryKey, setOverride, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { placeOf, turnOf } from '../../../src/model/budget/waiter-order.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import { blockedBy } from '../../../src/model/budget/window-blocks.ts';
-import type { WindowState } from '../../../src/model/budget/window-state.ts';
+import { rulesOf, type WindowState } from '../../../src/model/budget/window-state.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
 import { question, settings, t0 } from '../../tools/window/window-support.ts';
 import { World } from '../../tools/window/window-world.ts';
@@ -114,12 +109,12 @@ function take(world: World, step: Step): void {
   } else if (step.kind === 'resume') world.apply((state) => setPause(state, null, at));
   else if (step.kind === 'reset') world.apply((state) => setOverride(state, null, at));
   else if (step.kind === 'retry key') world.apply((state) => retryKey(state, at));
-  else if (step.kind === 'continue as new') world.state = JSON.parse(JSON.stringify(world.state));
-  else if (step.kind === 'wake') world.apply((state) => bringWaitersForward(state, at).state);
+  else if (step.kind === 'continue as new') world.state = unpacked(JSON.parse(JSON.stringify(packed(world.state))));
+  else if (step.kind === 'wake') world.wake();
   else if (step.kind === 'late clock') world.apply((state) => advance(state, state.now - 10_000));
   else {
     viewOf(world.state, at);
-    nextChange(world.state);
+    bringWaitersForward(world.state, at);
   }
 }
 
@@ -158,9 +153,8 @@ describe('whatever askers, workers, operators and messages do, the window', { ti
           const before = advance(world.state, world.now);
           const mine = permitAsk({ ...step, older: false }, world.now);
           const since = before.waiters.find(({ holder }) => holder === mine.holder)?.since ?? before.now;
-          const claim = { ...mine, since, remaining: null, expectedAt: 0 };
-          const rules = { now: before.now, promotionMs: before.settings.windowMs, served: before.served };
-          const inFront = ahead(claim, before.waiters, rules).length;
+          const servedAt = before.served.find(({ turn }) => turn === turnOf(mine))?.at ?? null;
+          const inFront = placeOf({ ...mine, since, servedAt }, before.waiters, rulesOf(before), 5).ahead;
           const alone = before.waiters.length + before.leases.length === 0;
           const { available, used } = viewOf(before, world.now);
           const due = before.probe !== null;

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { bringWaitersForward, configure, nextChange, setPause } from '../../../src/model/budget/sliding-window.ts';
+import { configure, setPause } from '../../../src/model/budget/sliding-window.ts';
 import { keptFree, spareEveryMs } from '../../../src/model/budget/spare-requests.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import { emptyWindow } from '../../../src/model/budget/window-state.ts';
 import { viewOf } from '../../../src/model/budget/window-view.ts';
-import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
+import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 const verify = { class: 'verify' as const, project: 'p' };
 
@@ -140,7 +141,7 @@ describe('a waiter for a spare request', () => {
     const [lease] = [scene.granted('s', { wants: 5 }), scene.granted('r', { wants: 5 })];
     expect(scene.at(21_000).waits('v', verify).waitUntil).toBe(t0 + 81_000);
     scene.at(22_000).report(lease, Array(5).fill(t0));
-    expect(bringWaitersForward(scene.state, scene.now)).toEqual({ state: scene.state, holders: [] });
+    expect(bringWaitersForward(scene.state, scene.now)).toEqual({ state: scene.state, holders: [], due: null });
   });
 
   it('is woken only when a request is spare', () => {

@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: [
-      'test/model/budget/{sliding-window*,occupied-slots,waiter-order,other-clients,forecast,window-view,spare-requests}.test.ts',
+      'test/model/budget/{sliding-window*,occupied-slots,waiter-order,other-clients,forecast,window-view,spare-requests,carried-window,program-shares}.test.ts',
     ],
     exclude: ['test/model/budget/other-clients.property.test.ts'],
     env: { WINDOW_PROPERTY_RUNS: '30' },

@@ -1,17 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import {
-  ahead,
   type Claim,
-  countSameRank,
   inOrder,
+  placeKeptMs,
+  placeOf,
+  promotedAt,
   rankOf,
-  slotsKeptFor,
   turnOf,
+  type Waiter,
 } from '../../../src/model/budget/waiter-order.ts';
 
 const windowMs = 60_000;
 const now = 1_000_000;
-const rules = { now, promotionMs: windowMs, served: {} };
+const rules = { now, promotionMs: windowMs };
 
 const claim = (holder: string, more: Partial<Claim> = {}): Claim => ({
   holder,
@@ -19,6 +20,7 @@ const claim = (holder: string, more: Partial<Claim> = {}): Claim => ({
   class: 'sweep',
   wants: 20,
   since: now,
+  servedAt: null,
   ...more,
 });
 const names = (claims: readonly Claim[]) => claims.map(({ holder }) => holder);
@@ -58,76 +60,97 @@ describe('the order', () => {
   });
 
   it('lets the projects of a class take turns: the least recently served goes first', () => {
-    const claims = [claim('a', { since: now - 9 }), claim('b', { since: now - 5 }), claim('c', { since: now - 1 })];
-    const [a, b, c] = claims;
-    if (!a || !b || !c) throw new Error('three claims');
-    const served = { [turnOf(a)]: now - 100, [turnOf(b)]: now - 300, [turnOf(c)]: now - 200 };
-    expect(names(inOrder(claims, { ...rules, served }))).toEqual(['b', 'c', 'a']);
+    const claims = [
+      claim('a', { since: now - 9, servedAt: now - 100 }),
+      claim('b', { since: now - 5, servedAt: now - 300 }),
+      claim('c', { since: now - 1, servedAt: now - 200 }),
+    ];
+    expect(names(inOrder(claims, rules))).toEqual(['b', 'c', 'a']);
   });
 
   it('counts a project never served from its arrival', () => {
-    const known = claim('known', { since: now - 1 });
-    const order = (since: number) =>
-      names(inOrder([known, claim('new', { since })], { ...rules, served: { [turnOf(known)]: now - 100 } }));
+    const known = claim('known', { since: now - 1, servedAt: now - 100 });
+    const order = (since: number) => names(inOrder([known, claim('new', { since })], rules));
     expect(order(now - 99)).toEqual(['known', 'new']);
     expect(order(now - 101)).toEqual(['new', 'known']);
   });
 
   it('is by arrival inside a project', () => {
-    const claims = [claim('b', { project: 'p', since: now - 1 }), claim('a', { project: 'p', since: now - 2 })];
-    expect(names(inOrder(claims, { ...rules, served: { 'p sweep': now } }))).toEqual(['a', 'b']);
+    const served = { project: 'p', servedAt: now };
+    const claims = [claim('b', { ...served, since: now - 1 }), claim('a', { ...served, since: now - 2 })];
+    expect(names(inOrder(claims, rules))).toEqual(['a', 'b']);
     expect(names(claims)).toEqual(['b', 'a']);
   });
 
-  it('counts the turns of each class of a project separately', () => {
+  it("tells the turns of a project's classes apart", () => {
+    expect(turnOf(claim('sweep', { project: 'p' }))).not.toBe(turnOf(claim('a', { project: 'p', class: 'on-demand' })));
+  });
+
+  it('puts an aged claim before urgent ones that were served since', () => {
     const aged = claim('sweep', { project: 'p', since: now - 3 * windowMs });
-    const person = claim('person', { project: 'p', class: 'on-demand', since: now - 1 });
-    const other = claim('other', { project: 'q', class: 'on-demand', since: now - 2 });
-    expect(turnOf(aged)).not.toBe(turnOf(person));
-    const served = { [turnOf(person)]: now - 1, [turnOf(other)]: now - 2 };
-    expect(names(inOrder([person, other, aged], { ...rules, served }))).toEqual(['sweep', 'other', 'person']);
+    const person = claim('person', { class: 'on-demand', since: now - 1, servedAt: now - 1 });
+    const other = claim('other', { class: 'on-demand', since: now - 2, servedAt: now - 2 });
+    expect(names(inOrder([person, other, aged], rules))).toEqual(['sweep', 'other', 'person']);
+    expect([promotedAt(aged, rules), promotedAt(claim('new'), rules)]).toEqual([null, now + windowMs]);
   });
 });
 
-describe('the claims ahead', () => {
-  it('are all claims before it, without those of its own holder', () => {
-    const waiters = [claim('a', { since: now - 2 }), claim('b', { since: now - 1 }), claim('c')];
-    expect(names(ahead(claim('b', { since: now - 1 }), waiters, rules))).toEqual(['a']);
-    expect(names(ahead(claim('new'), waiters, rules))).toEqual(['a', 'b', 'c']);
-    expect(names(ahead(claim('new', { class: 'review' }), waiters, rules))).toEqual([]);
+describe('the place of a claim', () => {
+  const waiter = (holder: string, more: Partial<Waiter> = {}): Waiter => ({
+    remaining: null,
+    expectedAt: now,
+    ...claim(holder, more),
+    ...more,
+  });
+  const place = (mine: Claim, waiters: Waiter[], lease = 5) => placeOf(mine, waiters, rules, lease);
+
+  it('is behind all claims before it, without those of its own holder', () => {
+    const waiters = [waiter('a', { since: now - 2 }), waiter('b', { since: now - 1 }), waiter('c')];
+    expect(place(claim('b', { since: now - 1 }), waiters)).toMatchObject({ ahead: 1, behind: ['a'], equals: 2 });
+    expect(place(claim('new'), waiters)).toMatchObject({ ahead: 3, behind: ['a', 'b', 'c'] });
+    expect(place(claim('new', { class: 'review' }), waiters)).toMatchObject({ ahead: 0, behind: [], equals: 0 });
   });
 
-  it('follow from what the holder wants now', () => {
-    const waiters = [claim('a', { since: now - 2 }), claim('b', { since: now - 1 })];
-    expect(names(ahead(claim('b', { since: now - 1, class: 'on-demand' }), waiters, rules))).toEqual([]);
-    expect(names(ahead(claim('a', { since: now - 2 }), waiters, rules))).toEqual([]);
+  it('names the first five in their order, wherever they stand in the list', () => {
+    const waiters = [7, 3, 5, 1, 6, 2, 4].map((place) => waiter(`w${place}`, { since: now - 10 + place }));
+    expect(place(claim('new'), waiters)).toMatchObject({ ahead: 7, behind: ['w1', 'w2', 'w3', 'w4', 'w5'] });
   });
 
-  it('are decided between two of the same millisecond, never both for each other', () => {
-    const waiters = [claim('a'), claim('b')];
-    expect(names(ahead(claim('a'), waiters, rules))).toEqual([]);
-    expect(names(ahead(claim('b'), waiters, rules))).toEqual(['a']);
-  });
-});
-
-describe('slots kept for the claims ahead', () => {
-  const mine = claim('me', { class: 'review' });
-  it('are one for a claim of the same rank', () => {
-    expect(slotsKeptFor(mine, [claim('a', { class: 'review' }), claim('b', { class: 'review' })], rules, 5)).toBe(2);
+  it('follows from what the holder wants now', () => {
+    const waiters = [waiter('a', { since: now - 2 }), waiter('b', { since: now - 1 })];
+    expect(place(claim('b', { since: now - 1, class: 'on-demand' }), waiters).behind).toEqual([]);
+    expect(place(claim('a', { since: now - 2 }), waiters).behind).toEqual([]);
   });
 
-  it('are what a more urgent claim wants, up to a lease', () => {
-    const urgent = (wants: number) => [claim('p', { class: 'on-demand', wants })];
-    expect(slotsKeptFor(mine, urgent(3), rules, 5)).toBe(3);
-    expect(slotsKeptFor(mine, urgent(20), rules, 5)).toBe(5);
-    expect(slotsKeptFor(mine, [], rules, 5)).toBe(0);
+  it('is decided between two of the same millisecond, never both for each other', () => {
+    const waiters = [waiter('a'), waiter('b')];
+    expect(place(claim('a'), waiters).behind).toEqual([]);
+    expect(place(claim('b'), waiters).behind).toEqual(['a']);
   });
-});
 
-describe('countSameRank', () => {
+  it('is not behind waiters that are late', () => {
+    const late = [waiter('a', { since: now - 9, expectedAt: now - 5_000 }), waiter('b', { expectedAt: now - 4_999 })];
+    expect(place(claim('new'), late)).toEqual({ ahead: 1, behind: ['b'], spareAhead: 0, kept: 1, equals: 1 });
+    expect(placeKeptMs).toBeGreaterThan(60_000);
+  });
+
+  it('has one slot kept for each equal, and up to a lease for each more urgent one', () => {
+    const mine = claim('me', { class: 'review' });
+    const equals = [waiter('a', { class: 'review' }), waiter('b', { class: 'review' })];
+    expect(place(mine, equals).kept).toBe(2);
+    const urgent = (wants: number) => place(mine, [waiter('p', { class: 'on-demand', wants })]).kept;
+    expect([urgent(3), urgent(20)]).toEqual([3, 5]);
+    expect(place(mine, []).kept).toBe(0);
+  });
+
   it('counts the other waiters of the same rank', () => {
-    const waiters = [claim('me'), claim('a'), claim('b', { class: 'review', since: now }), claim('c')];
-    expect(countSameRank(claim('me'), waiters, rules)).toBe(2);
-    expect(countSameRank(claim('me', { class: 'review' }), waiters, rules)).toBe(1);
+    const waiters = [waiter('me'), waiter('a'), waiter('b', { class: 'review' }), waiter('c')];
+    expect(place(claim('me'), waiters).equals).toBe(2);
+    expect(place(claim('me', { class: 'review' }), waiters).equals).toBe(1);
+  });
+
+  it('counts claims on spare requests ahead of one', () => {
+    const waiters = [waiter('a'), waiter('v', { class: 'verify', since: now - 1 })];
+    expect(place(claim('w', { class: 'verify' }), waiters)).toMatchObject({ ahead: 2, spareAhead: 1 });
   });
 });

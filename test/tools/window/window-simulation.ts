@@ -1,6 +1,8 @@
 import { SlidingWindow } from '../../../sandbox/sliding-log.ts';
+import { ask } from '../../../src/model/budget/grant-lease.ts';
 import type { LeaseReport, PermitAsk } from '../../../src/model/budget/permits.ts';
-import { ask, bringWaitersForward, nextChange, report } from '../../../src/model/budget/sliding-window.ts';
+import { report } from '../../../src/model/budget/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import type { WindowState } from '../../../src/model/budget/window-state.ts';
 import { type Granted, question } from './window-support.ts';
 
@@ -79,7 +81,7 @@ export function simulate(
     const earlier = bringWaitersForward(state, now);
     state = earlier.state;
     for (const reader of readers.filter(({ holder }) => earlier.holders.includes(holder))) come(reader, now);
-    lookAgainAt(nextChange(state));
+    lookAgainAt(earlier.due);
   };
   let looksAt = Number.POSITIVE_INFINITY;
   const lookAgainAt = (due: number | null) => {

@@ -1,3 +1,4 @@
+import { ask } from '../../../src/model/budget/grant-lease.ts';
 import type {
   LeaseReport,
   PermitAnswer,
@@ -5,7 +6,8 @@ import type {
   PermitWait,
   WindowSettings,
 } from '../../../src/model/budget/permits.ts';
-import { ask, report } from '../../../src/model/budget/sliding-window.ts';
+import { report } from '../../../src/model/budget/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
 
 /** Ten requests a minute: small enough to count by hand. */
@@ -82,6 +84,9 @@ export class Scene {
     return this;
   }
 }
+
+/** When the window is looked at again if no message comes. */
+export const nextChange = (state: WindowState): number | null => bringWaitersForward(state, state.now).due;
 
 /** Freezes a value throughout, so that changing it throws. */
 export function frozen<T>(value: T): T {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { advance } from '../../../src/model/budget/advance-window.ts';
+import { ask } from '../../../src/model/budget/grant-lease.ts';
 import type { LeaseReport, PermitAsk, WindowSettings } from '../../../src/model/budget/permits.ts';
-import { ask, report } from '../../../src/model/budget/sliding-window.ts';
+import { report } from '../../../src/model/budget/sliding-window.ts';
+import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
 import { blockedBy } from '../../../src/model/budget/window-blocks.ts';
 import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
 import { frozen, type Granted, granted, question } from './window-support.ts';
@@ -26,6 +28,8 @@ export interface Conduct {
   fate: 'reports' | 'reports twice' | 'dies' | 'throttled' | 'unauthorized' | 'unanswered';
   retryAfterMs: number | null;
 }
+
+const prompt: Conduct = { uses: 20, pace: 0, flight: 50, delay: 0, fate: 'reports', retryAfterMs: null };
 
 /**
  * Workers and a service around a window: keeps its own book of what was sent under which limit and of who probes, and
@@ -92,6 +96,33 @@ export class World {
     return lease;
   }
 
+  /**
+   * Wakes waiters and has them ask at once: nobody is woken for nothing again and again, and the next look is in the
+   * future.
+   */
+  wake(): void {
+    const woken = this.#lookAtWaiters();
+    assert.deepEqual(this.#lookAtWaiters(), [], 'woken although expected now');
+    for (const holder of woken) {
+      const waiter = this.state.waiters.find((other) => other.holder === holder);
+      if (!waiter) continue;
+      const lease = this.ask(question(holder, { ...waiter, attemptAt: this.now, remaining: waiter.remaining ?? 0 }));
+      if (lease) this.use(lease, prompt);
+      else assert.ok(!this.#lookAtWaiters().includes(holder), 'woken, refused and woken again at the same moment');
+    }
+  }
+
+  #lookAtWaiters(): string[] {
+    let woken: string[] = [];
+    this.apply((state, at) => {
+      const { holders, due, state: next } = bringWaitersForward(state, at);
+      assert.ok(due === null || due > next.now, 'looks again at once');
+      woken = holders;
+      return next;
+    });
+    return woken;
+  }
+
   /** Uses a lease, and has it reported some time. */
   use(lease: Granted, { uses, pace, flight, delay, fate, retryAfterMs }: Conduct): void {
     const { limit } = this;
@@ -154,8 +185,8 @@ export class World {
     assert.ok(slots <= 2 * this.#mostOccupied, `${slots} slots`);
     assert.ok(waiters.length <= holders);
     assert.equal(new Set(waiters.map(({ holder }) => holder)).size, waiters.length);
-    assert.ok(Object.keys(attempts).length <= holders);
-    assert.ok(Object.keys(served).length <= turns);
+    assert.ok(attempts.length <= holders);
+    assert.ok(served.length <= turns);
     assert.ok(this.state.returned.length <= 20);
   }
 

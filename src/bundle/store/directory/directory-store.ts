@@ -25,7 +25,7 @@ import { requireSameContent } from '../require-same-content.ts';
 import { requireNotHeldElsewhere, type SiteHolds } from '../site-holds.ts';
 import { sealedManifest } from '../staged-seal.ts';
 import { changing, StagedChanged } from '../store-errors.ts';
-import { parseCurrent, parseIdentity, toJson } from '../store-json.ts';
+import { parseCurrent, parseIdentity, type StoreIdentity, toJson } from '../store-json.ts';
 import {
   bundleName,
   currentPath,
@@ -57,6 +57,7 @@ export interface DirectoryStoreOptions {
  */
 export class DirectoryBundleStore implements BundleStore {
   readonly identity: string;
+  readonly predecessors: readonly string[];
   readonly place: string;
   readonly holds: SiteHolds;
   readonly #root: string;
@@ -65,8 +66,9 @@ export class DirectoryBundleStore implements BundleStore {
   readonly #signer: ManifestSigner | null;
   readonly #shared = new SharedLookout();
 
-  private constructor(identity: string, { root, publicUrl, signer }: DirectoryStoreOptions) {
+  private constructor({ identity, predecessors }: StoreIdentity, { root, publicUrl, signer }: DirectoryStoreOptions) {
     this.identity = identity;
+    this.predecessors = predecessors;
     this.place = root;
     this.#root = root;
     this.#publicUrl = publicUrl;
@@ -287,7 +289,7 @@ export class DirectoryBundleStore implements BundleStore {
 }
 
 /** The identity that the first process wrote. */
-function ensureIdentity(root: string): Promise<string> {
+function ensureIdentity(root: string): Promise<StoreIdentity> {
   const file = join(root, identityPath);
   return withStoreLock(join(root, '.lock'), () => {
     if (readIfExistsSync(file) === null) replaceFileSync(file, toJson({ identity: randomUUID() }));

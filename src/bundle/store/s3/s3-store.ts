@@ -62,6 +62,8 @@ const manifestsAtOnce = 8;
  */
 export class S3BundleStore implements BundleStore {
   readonly identity: string;
+  /** None: a bucket is replicated, never restored by docferry. */
+  readonly predecessors: readonly string[] = [];
   readonly place: string;
   readonly holds: SiteHolds;
   readonly #bucket: S3Bucket;
@@ -288,7 +290,7 @@ async function identityOf(bucket: S3Bucket): Promise<string> {
 
 function idIn(text: string, { location }: S3Bucket): string {
   try {
-    return parseIdentity(text);
+    return parseIdentity(text).identity;
   } catch {
     const problem = `${identityPath} in ${locationText(location)} was not written by docferry`;
     throw new StoreRefused(problem, 'check store.bundles.s3: does the endpoint speak S3, is the prefix free?');

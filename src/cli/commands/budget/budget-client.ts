@@ -12,6 +12,8 @@ export function budgetClient(client: Client, config: Config, { id, budget }: Org
     config.temporal.taskQueue,
     new Map([[id, { ...budget, handover: handoverFor(config.temporal) }]]),
     (org) =>
-      withFeedbackStore(config, async (store) => lastGrantOf(await store.listPasses({ org, limit: tracesRead }))),
+      withFeedbackStore(config, async (store) =>
+        lastGrantOf(await store.listPasses({ org, limit: tracesRead }), store.restoredAt),
+      ),
   );
 }

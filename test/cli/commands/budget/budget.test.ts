@@ -84,7 +84,7 @@ describe('budget', () => {
       [['set', org], /--requests, --reserve or both/],
       [['set', org, '--requests', 'many'], /--requests is "many"/],
       [['set', org, '--requests', '10', '--for', 'soon'], /--for is "soon"/],
-      [['set', org, '--requests', '0'], /requests must be a whole number from 1 on/],
+      [['set', org, '--requests', '0'], /requests must be a whole number from 1 to 10000/],
       [['set', org, '--reserve', '100'], /reserve \(100\) must be less than requests \(100\)/],
       [['watch', org, '--for', '0s'], /--for is "0s"/],
     ];

@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { publishSite } from '../../../tools/bundle/published-version.ts';
+import { publishSite, smallSiteVersion } from '../../../tools/bundle/published-version.ts';
 import { docferryJson, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
 
 const domain = 'docs.acme.example';
-const [first, second, third] = [
-  '20261120T040200Z-aaaaaaaaaaaa',
-  '20261121T040200Z-bbbbbbbbbbbb',
-  '20261121T160200Z-cccccccccccc',
-];
+const digest = smallSiteVersion.split('-')[1];
+const [first, second, third] = ['20261120T040200Z', '20261121T040200Z', '20261121T160200Z'].map(
+  (time) => `${time}-${digest}`,
+) as [string, string, string];
 
 /** Three versions, the last of them current; no Temporal. */
 async function place() {
@@ -36,7 +35,7 @@ it('a name that no version has is exit code 4 before anything is started, with w
   expect(await run('rollback', domain, 'nope')).toMatchObject(none);
   expect(await run('deploy-local', domain, 'nope')).toMatchObject(none);
   expect(await run('diff', domain, 'nope')).toMatchObject(none);
-  const typo = '20261120T040200Z-aaaaaaaaaaab';
+  const typo = `${first.slice(0, -1)}9`;
   const near = unknown(`${domain} has no version "${typo}"`, new RegExp(`^did you mean ${first}\\?`));
   expect(await run('rollback', domain, typo)).toMatchObject(near);
   expect(await run('rollback', domain, 'previuos')).toMatchObject({

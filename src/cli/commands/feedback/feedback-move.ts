@@ -1,0 +1,46 @@
+import { parsePostgresAddress } from '../../../config/postgres-address.ts';
+import { resolvePostgres } from '../../../config/resolve.ts';
+import { counted, countText } from '../../../model/quantities.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { isThere } from '../../doctor/writable.ts';
+import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { confirm } from '../../terminal/confirm.ts';
+import { indent, tableLines } from '../../terminal/text.ts';
+
+interface MoveFlags {
+  to: string;
+  yes?: boolean;
+}
+
+/** Copies the whole feedback store from SQLite to PostgreSQL. */
+export default async function move(context: CommandContext, flags: MoveFlags): Promise<ExitCode> {
+  const { output, env } = context;
+  const address = /^postgres(ql)?:\/\//.test(flags.to) ? parsePostgresAddress(flags.to) : 'expected postgres://…';
+  if (typeof address === 'string') throw usageFailure(`--to: ${address}`);
+  const config = await loadContextConfig(context);
+  const { feedback } = config.store;
+  if (feedback.kind !== 'sqlite') {
+    throw usageFailure('store.feedback names no SQLite file', 'between PostgreSQL servers use pg_dump and pg_restore');
+  }
+  if (!(await isThere(feedback.file)))
+    throw noSuchThing('NoStore', `there is no ${feedback.file}`, 'see store.feedback');
+  const target = resolvePostgres(address, config.directory, env);
+  const text = `Copy everything in ${feedback.file} to ${target.place}?`;
+  await confirm({ text, declined: 'nothing was copied' }, flags.yes === true);
+  const { moveFeedback } = await import('../../../feedback/move/move-feedback.ts');
+  const tables = await moveFeedback(feedback.file, target, ({ table, rows }) =>
+    output.note(`${table}: ${counted(rows, 'row')}`),
+  );
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  const table = tableLines(
+    ['table', 'rows'],
+    tables.map((moved) => [moved.table, countText(moved.rows)]),
+  );
+  output.result(
+    { from: feedback.file, to: target.place, rows, tables },
+    `${counted(rows, 'row')} copied to ${target.place} and compared\n${indent(table)}\n` +
+      'now name this database in store.feedback of every worker, and start them; keep the file until then',
+  );
+  return exitCodes.done;
+}

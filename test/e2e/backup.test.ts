@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import { afterEach, expect, it } from 'vitest';
+import { ourTables } from '../../src/feedback/database/our-tables.ts';
+import { filesBelow } from '../../src/files/files-below.ts';
+import { leaseMs } from '../../src/model/budget/permits.ts';
+import { ChaosScene } from '../chaos/chaos-scene.ts';
+
+const domain = 'docs.acme.example';
+const entries = 3_000;
+const [windowMs, arrivalMs] = [3_000, 1_000];
+
+let scene: ChaosScene;
+afterEach(async () => {
+  await scene?.end();
+});
+
+/** Runs a command to its end; what it says as JSON. */
+async function run(...args: string[]): Promise<Record<string, unknown> & { exitCode: number | null }> {
+  const child = scene.start([...args, '--json']);
+  const exitCode = await child.ended();
+  return { ...JSON.parse(child.stdout), exitCode };
+}
+
+const place = (...names: string[]) => join(scene.folder, ...names);
+const analytics = () => scene.sandbox.log().filter(({ kind }) => kind === 'analytics');
+const pagesRead = () => analytics().length;
+
+function tablesIn(file: string): Record<string, unknown[]> {
+  const database = new BetterSqlite3(file);
+  try {
+    const own = new Set(['store_identity', 'retired_identities']);
+    const tables = ourTables.filter((table) => !own.has(table));
+    return Object.fromEntries(tables.map((table) => [table, database.prepare(`select * from ${table}`).all()]));
+  } finally {
+    database.close();
+  }
+}
+
+async function bytesBelow(folder: string): Promise<Record<string, string>> {
+  const digests: Record<string, string> = {};
+  for (const path of await filesBelow(folder)) {
+    const hash = createHash('sha256').update(await readFile(join(folder, path)));
+    if (!path.startsWith('.')) digests[path] = hash.digest('hex');
+  }
+  return digests;
+}
+
+it('a backup taken while a sync and an export run is restored after the loss of everything, and both go on (B1, B7)', async () => {
+  scene = await ChaosScene.begin({
+    sandbox: { entries, requests: 10, windowMs, jobSeconds: 6, nullDates: 0 },
+    budget: '{ requests: 10, window: 3s, arrival: 1s }',
+    organization: `    sites: [{ domain: ${domain}, rollout: [{ directory: { path: ./site } }] }]`,
+  });
+  const first = await scene.up();
+  const published = await run('export', 'start', domain, '--wait');
+  expect(published).toMatchObject({ exitCode: 0, outcome: 'published' });
+  scene.sandbox.publishRevision(domain);
+  expect(await run('feedback', 'sync', 'prj_1', '--pass', 'sweep')).toMatchObject({ exitCode: 0 });
+  expect(await run('export', 'start', domain)).toMatchObject({ exitCode: 0 });
+  await expect.poll(pagesRead).toBeGreaterThanOrEqual(5);
+
+  const taken = await run('backup', '--out', 'kept');
+  expect(taken).toMatchObject({
+    exitCode: 0,
+    temporal: { file: { path: 'temporal.db' } },
+    feedback: { file: { path: 'feedback.db' } },
+    bundles: { files: expect.any(Number) },
+  });
+  expect(await run('restore', 'kept', '--force')).toMatchObject({ exitCode: 1, error: { code: 'DatabaseInUse' } });
+  const inBackup = tablesIn(place('kept', 'feedback.db'));
+  expect(inBackup.feedback?.length).toBeGreaterThan(0);
+  expect(inBackup.feedback?.length).toBeLessThan(entries);
+  const pass = inBackup.sync_passes?.[0];
+  expect(pass).toMatchObject({ outcome: 'running' });
+  const bundles = await bytesBelow(place('kept', 'bundles'));
+  expect(Object.keys(bundles)).toContain(`${domain}/versions/${published.version}/manifest.json`);
+
+  const then = pagesRead();
+  await expect.poll(pagesRead).toBeGreaterThan(then + 2);
+  await first.process.kill('SIGKILL');
+  process.kill(first.serverPid, 'SIGKILL');
+  for (const lost of ['data', 'site']) await rm(place(lost), { recursive: true });
+
+  const restoredAfter = Date.now();
+  const restored = await run('restore', 'kept');
+  expect(restored).toMatchObject({ exitCode: 0, budgets: ['acme'], aside: [], missing: [] });
+  expect(tablesIn(place('data', 'feedback.db'))).toEqual(inBackup);
+  expect(await bytesBelow(place('data', 'bundles'))).toEqual(bundles);
+  expect(await run('restore', 'kept')).toMatchObject({ exitCode: 1, error: { code: 'PlaceTaken' } });
+
+  const before = pagesRead();
+  await scene.up();
+  await expect
+    .poll(() => tablesIn(place('data', 'feedback.db')).sync_passes, { timeout: 120_000 })
+    .toMatchObject([{ pass_id: (pass as { pass_id: string }).pass_id, outcome: 'completed' }]);
+  // What the lost ledger may have granted has left the window before the new one grants anything.
+  expect(analytics()[before]?.at).toBeGreaterThanOrEqual(restoredAfter + leaseMs + arrivalMs + windowMs);
+  expect(scene.sandbox.maxInAnyWindow('acme')).toBeLessThanOrEqual(10);
+  expect(tablesIn(place('data', 'feedback.db')).feedback).toHaveLength(entries);
+  const current = async () => JSON.parse(await readFile(place('data', 'bundles', domain, 'current.json'), 'utf8'));
+  await expect.poll(current, { timeout: 120_000 }).toMatchObject({ epoch: 2 });
+}, 300_000);

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { devServerTool, resolveBinary } from '../../../src/embedded/binaries.ts';
+import { findFreePort } from '../../../src/embedded/ports.ts';
+import { serverArguments } from '../../../src/embedded/server-arguments.ts';
+import { endServer, launchServer } from '../../../src/embedded/server-process.ts';
+import { waitUntilReady } from '../../../src/embedded/wait-until-ready.ts';
+import { retentionDays } from '../../../src/model/temporal-settings.ts';
+import { searchAttributes } from '../../../src/model/workflow-ids.ts';
+
+export interface RecordingServer {
+  address: string;
+  stop(): Promise<void>;
+}
+
+const namespace = 'default';
+const readyLimitMs = 60_000;
+
+/**
+ * A Temporal server in memory. It suggests to continue as new after `longHistory` events, so that short runs do what
+ * otherwise only long ones do.
+ */
+export async function startRecordingServer(folder: string, longHistory?: number): Promise<RecordingServer> {
+  const { path } = await resolveBinary(devServerTool, { onProgress: (line) => process.stderr.write(`${line}\n`) });
+  const [port, uiPort] = [await findFreePort(), await findFreePort()];
+  const own = serverArguments({ port, uiPort, namespace, dbFile: undefined });
+  const suggested =
+    longHistory === undefined
+      ? []
+      : ['--dynamic-config-value', `limit.historyCount.suggestContinueAsNew=${longHistory}`];
+  const server = await launchServer(path, [...own, ...suggested], join(folder, 'server.log'));
+  const killAtExit = () => process.kill(server.pid, 'SIGKILL');
+  process.once('exit', killAtExit);
+  const attributes = Object.fromEntries(Object.values(searchAttributes).map((name) => [name, 'Keyword'] as const));
+  await waitUntilReady({ port, uiPort, namespace, retentionDays, searchAttributes: attributes }, readyLimitMs);
+  return {
+    address: `127.0.0.1:${port}`,
+    async stop() {
+      await endServer(server);
+      process.off('exit', killAtExit);
+    },
+  };
+}
