@@ -3,14 +3,18 @@ import type { Sender } from '../model/deed.ts';
 import { approveUpdate, rejectUpdate } from '../workflows/definitions.ts';
 import { exportHandle } from './exports.ts';
 
-/** Makes the waiting version current. Refused if none waits, or another one than named. */
+/**
+ * Makes the waiting version current. Refused if none waits, or another one than named. Sent again with the same `updateId`,
+ * it is answered as it was the first time.
+ */
 export async function approveExport(
   client: Client,
   { org, domain, version }: { org: string; domain: string; version?: string },
   sender: Sender = {},
+  updateId?: string,
 ): Promise<{ version: string }> {
   const args: [{ version?: string }, Sender] = [version === undefined ? {} : { version }, sender];
-  return exportHandle(client, org, domain).executeUpdate(approveUpdate, { args });
+  return exportHandle(client, org, domain).executeUpdate(approveUpdate, { args, ...withId(updateId) });
 }
 
 /** Ends the export with this reason and removes the waiting version. Refused as an approval is. */
@@ -18,8 +22,11 @@ export async function rejectExport(
   client: Client,
   { org, domain, reason, version }: { org: string; domain: string; reason: string; version?: string },
   sender: Sender = {},
+  updateId?: string,
 ): Promise<{ version: string }> {
   const answer = { reason, ...(version === undefined ? {} : { version }) };
   const args: [typeof answer, Sender] = [answer, sender];
-  return exportHandle(client, org, domain).executeUpdate(rejectUpdate, { args });
+  return exportHandle(client, org, domain).executeUpdate(rejectUpdate, { args, ...withId(updateId) });
 }
+
+const withId = (updateId: string | undefined) => (updateId === undefined ? {} : { updateId });

@@ -21,6 +21,25 @@ export interface Config {
   store: StoreConfig;
   privacy: PrivacyConfig;
   gateway: GatewayConfig;
+  console: ConsoleConfig;
+}
+
+/** Who may use the console, and for what (docs/console.md). */
+export interface ConsoleConfig {
+  /** Whether operators may act; everybody may only look when false. */
+  write: boolean;
+  /** Sessions end after this long without a request. */
+  idleMs: number;
+  /** Its address for browsers, when a proxy is in front of it; null for the address it listens on. */
+  url: string | null;
+  /** Address of the Temporal UI for links; null for the one that `up` starts. */
+  temporalUi: string | null;
+  proxy: { from: string[]; user: string; groups: string } | null;
+  oidc: { issuer: string; clientId: string; clientSecret: SecretSource; groups: string } | null;
+  /** Logins and groups that may look; null for everybody who is signed in. */
+  viewers: string[] | null;
+  /** Logins and groups that may act. */
+  operators: string[];
 }
 
 /** What the gateway serves (docs/gateway.md). */

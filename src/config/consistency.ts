@@ -19,6 +19,7 @@ export function findContradictions(config: ConfigInput): Finding[] {
   secure(config.service.baseUrl, ['service', 'baseUrl']);
   secure(config.service.analyticsBaseUrl, ['service', 'analyticsBaseUrl']);
   secure(config.store.bundles.s3?.endpoint, ['store', 'bundles', 's3', 'endpoint']);
+  findings.push(...consoleFindings(config.console));
   for (const [o, organization] of config.organizations.entries()) {
     const at = ['organizations', o];
     once('organization', organization.id, [...at, 'id']);
@@ -84,6 +85,20 @@ function privacyContradictions({ contacts, comments, hashKey, keepFields }: Conf
   for (const [index, name] of keepFields.entries()) {
     const message = 'expected the name of a field that is not in the interface';
     refuse(isRestricted && interfaceFields.has(name), 'keepFields', message, index);
+  }
+  return findings;
+}
+
+function consoleFindings({ url, oidc }: ConfigInput['console']): Finding[] {
+  const findings: Finding[] = [];
+  if (url !== undefined && new URL(url).pathname !== '/') {
+    findings.push({
+      path: ['console', 'url'],
+      message: 'expected an address without a path: the console needs a host of its own',
+    });
+  }
+  if (oidc !== undefined && !isSecure(new URL(oidc.issuer))) {
+    findings.push({ path: ['console', 'oidc', 'issuer'], message: 'expected https://: who signs in is decided there' });
   }
   return findings;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { handovers } from '../model/temporal-settings.ts';
+import { consoleSchema } from './schema/console-schema.ts';
 import { address, duration, linkHost, text, wholeNumber } from './schema/field-schemas.ts';
 import { gatewaySchema } from './schema/gateway-schema.ts';
 import { organizationDefaultsSchema, organizationSchema, projectDefaultsSchema } from './schema/organization-schema.ts';
@@ -110,6 +111,7 @@ function schemaWith<Site extends z.ZodType>(site: Site) {
       store: storeSchema.prefault({}).describe('Where feedback and published versions are stored.'),
       privacy: privacy.prefault({}).describe('How personal data is treated.'),
       gateway: gatewaySchema.prefault({}).describe('What `docferry gateway` serves to other programs; see gateway.md.'),
+      console: consoleSchema.prefault({}).describe('Who may use `docferry console`, and for what; see console.md.'),
     },
     'expected a mapping',
   );

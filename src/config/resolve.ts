@@ -4,6 +4,7 @@ import { webhookEventTypes } from '../model/webhook-event.ts';
 import type {
   BundleStoreConfig,
   Config,
+  ConsoleConfig,
   FeedbackStoreConfig,
   OrganizationConfig,
   ProjectConfig,
@@ -32,7 +33,7 @@ type OrganizationInput = ConfigInput['organizations'][number];
 export function resolveConfig(input: ConfigInput, file: string, environment: Environment): Config {
   const directory = path.dirname(file);
   const absolute = (relative: string) => path.resolve(directory, relative);
-  const { temporal, worker, service, store, privacy, gateway } = input;
+  const { temporal, worker, service, store, privacy, gateway, console } = input;
   const bundles = resolveBundles(store.bundles, absolute, environment);
   const baseUrl = trimSlash(service.baseUrl);
   return {
@@ -80,6 +81,23 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
         share,
       })),
     },
+    console: resolveConsole(console, environment),
+  };
+}
+
+function resolveConsole(
+  { write, idle, url, temporalUi, proxy, oidc, viewers, operators }: ConfigInput['console'],
+  environment: Environment,
+): ConsoleConfig {
+  return {
+    write,
+    idleMs: idle,
+    url: url === undefined ? null : trimSlash(url),
+    temporalUi: temporalUi === undefined ? null : trimSlash(temporalUi),
+    proxy: proxy ? { ...proxy, user: proxy.user.toLowerCase(), groups: proxy.groups.toLowerCase() } : null,
+    oidc: oidc ? { ...oidc, clientSecret: new TextSecret('client secret', oidc.clientSecret, environment) } : null,
+    viewers: viewers ?? null,
+    operators,
   };
 }
 

@@ -1,10 +1,10 @@
 import {
-  ActivityFailure,
   type ActivityOptions,
   isCancellation,
   log,
   proxyActivities,
   proxyLocalActivities,
+  TemporalFailure,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { endOptions, passingOptions, recordOptions } from './activity-options.ts';

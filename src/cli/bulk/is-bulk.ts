@@ -1,7 +1,8 @@
 import type { Config } from '../../config/config.ts';
+import type { Selection } from '../../overview/status-lines.ts';
 import { noSuchThing, usageFailure } from '../failures/cli-failure.ts';
 import type { BulkFlags } from '../input/bulk-flags.ts';
-import { type Selection, selected } from '../input/selection.ts';
+import { selected } from '../input/selection.ts';
 
 /** Whether many are meant and not the named one. Throws a usage failure unless exactly one way is given. */
 export function isBulk<Name extends string | undefined>(

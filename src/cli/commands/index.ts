@@ -14,6 +14,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--port <port>', 'port of Temporal', port('--port'), 7233)
     .option('--ui-port <port>', "port of Temporal's UI", port('--ui-port'), 8233)
     .option('--bundle-port <port>', 'port of the bundle server', port('--bundle-port'), 8090)
+    .option('--console-port <port>', 'port of the console, or off; a free one when that is taken', consolePort, 8088)
     .option('--sandbox-port <port>', "with --sandbox: port of the stand-in's interface", port('--sandbox-port'), 8787)
     .option('--storage-port <port>', 'with --sandbox: port of its storage', port('--storage-port'), 8788)
     .option('--db <file>', "Temporal's database", './data/temporal.db')
@@ -52,6 +53,12 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--bundle-port <port>', 'port to listen on', port('--bundle-port'), 8090)
     .option('--bundle-host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
     .action(call(() => import('./serve.ts')));
+  program
+    .command('console')
+    .description('Serve pages for people who do not use a terminal until SIGINT or SIGTERM, and print how to sign in')
+    .option('--port <port>', 'port to listen on', port('--port'), 8088)
+    .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
+    .action(call(() => import('./console-command.ts')));
   program
     .command('gateway')
     .description("Serve the service's analytics area to other programs, under the budget, until SIGINT or SIGTERM")
@@ -133,6 +140,8 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--force', 'set aside what is at these places, under another name')
     .action(call(() => import('./restore.ts')));
 }
+
+const consolePort = (text: string): number | 'off' => (text === 'off' ? text : port('--console-port')(text));
 
 function sandboxOption({ flag, kind, description, default: initial }: SandboxFlag): Option {
   if (kind === 'boolean') return new Option(`--${flag}`, description);

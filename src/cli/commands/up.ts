@@ -6,6 +6,7 @@ import { assertPortFree } from '../../embedded/ports.ts';
 import type { CommandContext } from '../context.ts';
 import { isThere } from '../doctor/writable.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
+import { explainFailure } from '../failures/explain-failure.ts';
 import type { HostAndPort } from '../input/flag-values.ts';
 import { startBundlePart } from '../processes/bundle-server-part.ts';
 import { startEmbedded } from '../processes/embedded-part.ts';
@@ -23,6 +24,7 @@ interface UpFlags {
   port: number;
   uiPort: number;
   bundlePort: number;
+  consolePort: number | 'off';
   sandboxPort: number;
   storagePort: number;
   db: string;
@@ -35,6 +37,8 @@ interface Addresses {
   temporal: string;
   ui: string | null;
   bundles: string;
+  /** Where to sign in; null when it does not run. */
+  console: string | null;
   sandbox: string | null;
   workerLog: string;
   metrics: string | null;
@@ -62,10 +66,12 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
     const workerLog = join(dirname(dbFile), 'worker.log');
     parts.add(await startWorkerPart(config, { file: workerLog }, { metricsAddress }));
     parts.add(await parts.during(applySchedulesAtStart(output, config)));
+    const signInUrl = await startConsole(context, parts, config, flags.consolePort, server?.uiUrl ?? null);
     announce(context, {
       temporal: config.temporal.address,
       ui: server?.uiUrl ?? null,
       bundles: bundles.url,
+      console: signInUrl,
       sandbox: sandbox?.url ?? null,
       workerLog,
       metrics: metricsAddress ? `http://${metricsAddress}/metrics` : null,
@@ -110,11 +116,34 @@ async function startServer(
   return server;
 }
 
+/** The console is an extra: whatever is wrong with it stops nothing. */
+async function startConsole(
+  { output }: CommandContext,
+  parts: RunningParts,
+  config: Config,
+  port: number | 'off',
+  temporalUi: string | null,
+): Promise<string | null> {
+  if (port === 'off') return null;
+  try {
+    const { startConsoleSomewhere } = await import('../processes/console-part.ts');
+    const onNewLink = (link: string) => output.note(`to sign in to the console once more: ${link}`);
+    const place = { host: '127.0.0.1', port, temporalUi, onNewLink };
+    const { console, part } = await startConsoleSomewhere(config, place);
+    parts.add(part);
+    return console.signInUrl;
+  } catch (error) {
+    output.warn(`the console does not run: ${explainFailure(error).message}`);
+    return null;
+  }
+}
+
 function announce({ output }: CommandContext, addresses: Addresses): void {
-  const { temporal, ui, bundles, sandbox, workerLog, metrics } = addresses;
+  const { temporal, ui, bundles, console, sandbox, workerLog, metrics } = addresses;
   const facts: [string, string][] = [['Temporal', temporal]];
   if (ui !== null) facts.push(['Temporal UI', ui]);
   facts.push(['bundles', bundles]);
+  if (console !== null) facts.push(['console', console]);
   if (sandbox !== null) facts.push(['sandbox', sandbox]);
   facts.push(['worker log', workerLog]);
   if (metrics !== null) facts.push(['metrics', metrics]);

@@ -1,12 +1,8 @@
 import { Minimatch } from 'minimatch';
 import type { Config } from '../../config/config.ts';
+import type { Selection } from '../../overview/status-lines.ts';
 import { findOrganization } from './find-configured.ts';
 import type { SelectionFlags } from './selection-flags.ts';
-
-export interface Selection {
-  sites: { org: string; domain: string }[];
-  projects: { org: string; project: string }[];
-}
 
 /** The configured sites and projects that the flags leave. Throws a failure for an unknown organization. */
 export function selected(config: Config, { org, match }: SelectionFlags): Selection {

@@ -43,6 +43,14 @@ export function warnOfOpenGateway(output: Output, host: string): void {
   output.warn(`tokens and feedback travel to ${host} unencrypted: let only a TLS proxy or a private network reach it`);
 }
 
+/** Whoever reads a session on its way can act in its name. */
+export function warnOfOpenConsole(output: Output, { console }: Config, host: string): void {
+  if (isLoopback(host) || console.url?.startsWith('https:')) return;
+  output.warn(
+    `sessions travel to ${host} unencrypted: put a TLS proxy in front of it, and its address into console.url`,
+  );
+}
+
 function warnOfOtherTemporal(output: Output, { temporal }: Config, port: number): void {
   const [host = '', configuredPort] = temporal.address.split(':');
   if (isLoopback(host) && configuredPort === String(port)) return;

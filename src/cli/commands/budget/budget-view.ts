@@ -1,4 +1,3 @@
-import type { BudgetConfig } from '../../../config/config.ts';
 import { windowFacts } from '../../../model/budget/budget-text.ts';
 import type { Forecast, WindowView } from '../../../model/budget/permits.ts';
 import { clockTime, momentText, spanText } from '../../../model/details-text.ts';
@@ -7,29 +6,6 @@ import { factLines, indent, isoTime, tableLines } from '../../terminal/text.ts';
 import { releaseStrip, stripWidth, windowStrip } from './budget-strip.ts';
 
 const shortestStrip = 4;
-
-/** The window of an organization that never asked for a permit. */
-export function untouchedView({ requests, reserve, windowMs }: BudgetConfig): WindowView {
-  return {
-    limit: requests,
-    reserve,
-    windowMs,
-    used: 0,
-    available: Math.max(1, requests - reserve),
-    pausedUntil: null,
-    pausedBy: null,
-    nextFreeAt: null,
-    strangers: null,
-    override: null,
-    holders: [],
-    waiters: [],
-    programs: [],
-    throttledInWindow: 0,
-    configuredAt: null,
-    ignored: 0,
-    releases: [],
-  };
-}
 
 /** The document of `budget show --json` (contracts.md): moments as ISO 8601. */
 export function budgetDocument(org: string, view: WindowView): object {

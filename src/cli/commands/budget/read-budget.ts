@@ -2,9 +2,9 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { budgetView } from '../../../client/budget.ts';
 import type { OrganizationConfig } from '../../../config/config.ts';
 import type { WindowView } from '../../../model/budget/permits.ts';
+import { untouchedView } from '../../../model/budget/untouched-view.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
 import type { Session } from '../../temporal/session.ts';
-import { untouchedView } from './budget-view.ts';
 
 /** An organization's window now; as configured and all free if it never asked for a permit. */
 export async function readBudget({ client, config }: Session, { id, budget }: OrganizationConfig): Promise<WindowView> {

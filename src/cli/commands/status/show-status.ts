@@ -1,10 +1,11 @@
+import type { Unavailable } from '../../../overview/gather-facts.ts';
+import { projectLines, shownLines, siteLines, totalsOf } from '../../../overview/status-lines.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { selected } from '../../input/selection.ts';
 import type { SelectionFlags } from '../../input/selection-flags.ts';
 import type { Output } from '../../terminal/output.ts';
-import { readStatus, type Unavailable } from './read-status.ts';
-import { projectLines, shownLines, siteLines, totalsOf } from './status-lines.ts';
+import { readStatus } from './read-status.ts';
 import { type Look, statusText } from './status-text.ts';
 import { watchStatus } from './watch-status.ts';
 

@@ -1,9 +1,9 @@
 import { spanText } from '../../../model/details-text.ts';
 import { counted } from '../../../model/quantities.ts';
+import type { Unavailable } from '../../../overview/gather-facts.ts';
+import { lineStates, type ProjectLine, type SiteLine, type Totals } from '../../../overview/status-lines.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { tableLines } from '../../terminal/text.ts';
-import type { Unavailable } from './read-status.ts';
-import { lineStates, type ProjectLine, type SiteLine, type Totals } from './status-lines.ts';
 
 const good: ReadonlySet<string> = new Set(['published', 'unchanged', 'completed', 'rolled-back']);
 const dayMs = 86_400_000;

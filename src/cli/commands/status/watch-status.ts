@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clockTime } from '../../../model/details-text.ts';
+import type { ProjectLine, SiteLine } from '../../../overview/status-lines.ts';
 import type { Step } from '../../terminal/live-lines.ts';
 import type { Output, Paint } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
-import type { ProjectLine, SiteLine } from './status-lines.ts';
 import { type Look, statusText, totalText } from './status-text.ts';
 
 const lookEveryMs = 2_000;

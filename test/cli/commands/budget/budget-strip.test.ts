@@ -1,13 +1,14 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { releaseStrip, windowStrip } from '../../../../src/cli/commands/budget/budget-strip.ts';
-import { budgetText, untouchedView } from '../../../../src/cli/commands/budget/budget-view.ts';
+import { budgetText } from '../../../../src/cli/commands/budget/budget-view.ts';
 import type { WindowView } from '../../../../src/model/budget/permits.ts';
+import { untouchedView } from '../../../../src/model/budget/untouched-view.ts';
 
 const plain = createColors(false);
 const terminal = { paint: plain, columns: 80 };
 const now = Date.parse('2026-11-21T14:00:00Z');
-const empty = untouchedView({ requests: 100, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 });
+const empty = untouchedView({ requests: 100, reserve: 0, windowMs: 3_600_000 });
 
 describe('the window as strips', () => {
   it('shows used, free and reserved slots in proportion, always at full width', () => {

@@ -1,12 +1,17 @@
-import type { InService } from '../../../bundle/store/bundle-store.ts';
-import type { NextStart } from '../../../client/next-starts.ts';
-import type { RunningWork } from '../../../client/running-work.ts';
-import type { WaitingSyncs } from '../../../client/waiting-syncs.ts';
-import type { LatestRecords, ProjectRecord, SiteRecord } from '../../../feedback/runs/run-records.ts';
-import { workflowIdOf } from '../../../model/schedule/schedule-target.ts';
-import { type ReadingKind, readingKinds } from '../../../model/sync/pass-kind.ts';
-import { exportWorkflowId } from '../../../model/workflow-ids.ts';
-import type { Selection } from '../../input/selection.ts';
+import type { InService } from '../bundle/store/bundle-store.ts';
+import type { NextStart } from '../client/next-starts.ts';
+import type { RunningWork } from '../client/running-work.ts';
+import type { WaitingSyncs } from '../client/waiting-syncs.ts';
+import type { LatestRecords, ProjectRecord, SiteRecord } from '../feedback/runs/run-records.ts';
+import { workflowIdOf } from '../model/schedule/schedule-target.ts';
+import { type ReadingKind, readingKinds } from '../model/sync/pass-kind.ts';
+import { exportWorkflowId } from '../model/workflow-ids.ts';
+
+/** Sites and projects that are looked at. */
+export interface Selection {
+  sites: { org: string; domain: string }[];
+  projects: { org: string; project: string }[];
+}
 
 /** What goes on with a site or project, the first that fits. */
 export const lineStates = ['running', 'waiting', 'awaiting-approval', 'unauthorized', 'held', 'idle'] as const;

@@ -1,14 +1,8 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import {
-  type Facts,
-  projectLines,
-  shownLines,
-  siteLines,
-  totalsOf,
-} from '../../../../src/cli/commands/status/status-lines.ts';
-import { statusText } from '../../../../src/cli/commands/status/status-text.ts';
-import type { RunningWork } from '../../../../src/client/running-work.ts';
+import { statusText } from '../../src/cli/commands/status/status-text.ts';
+import type { RunningWork } from '../../src/client/running-work.ts';
+import { type Facts, projectLines, shownLines, siteLines, totalsOf } from '../../src/overview/status-lines.ts';
 
 const org = 'acme';
 const domains = ['a', 'b', 'c', 'd', 'e', 'f'];

@@ -1,0 +1,85 @@
+import { BudgetClient } from '../../client/budget.ts';
+import { connectClient, connectOptions, handoverFor } from '../../client/temporal-connection.ts';
+import type { Config, ConsoleConfig } from '../../config/config.ts';
+import { ConsolePortTaken, type RunningConsole, startConsole } from '../../console/console.tsx';
+import type { ConsoleSetting } from '../../console/console-setting.ts';
+import { findFreePort } from '../../embedded/ports.ts';
+import { openFeedbackStore } from '../../feedback/open-feedback-store.ts';
+import { lastGrantOf, tracesRead } from '../../model/budget/earlier-ledger.ts';
+import { feedbackPrivacy } from '../../wiring/feedback-privacy.ts';
+import { openBundleStore } from '../../wiring/open-bundle-store.ts';
+import { explainFailure } from '../failures/explain-failure.ts';
+import { withFeedbackStore } from '../input/feedback-store-of.ts';
+import { askWorker } from '../temporal/ask-worker.ts';
+import { never, type Part } from './running-parts.ts';
+
+interface ConsolePlace {
+  host: string;
+  port: number;
+  /** Of the Temporal UI that runs beside it; null for the configured one. */
+  temporalUi: string | null;
+  onNewLink(url: string): void;
+}
+
+/** Starts the console. Throws `ConsolePortTaken`, and `ConfigError` when the provider's secret is missing. */
+export async function startConsolePart(
+  config: Config,
+  { host, port, temporalUi, onNewLink }: ConsolePlace,
+): Promise<{ console: RunningConsole; part: Part }> {
+  const { write, idleMs, url, viewers, operators, proxy, oidc } = config.console;
+  const console = await startConsole({
+    setting: consoleSetting(config, config.console.temporalUi ?? temporalUi),
+    host,
+    port,
+    url,
+    write,
+    idleMs,
+    roles: { viewers, operators },
+    proxy,
+    openId: openIdOf(oidc),
+    onNewLink,
+  });
+  return { console, part: { name: 'the console', ended: never, stop: () => console.stop() } };
+}
+
+/** As `startConsolePart`, on a free port when that one is taken. */
+export async function startConsoleSomewhere(
+  config: Config,
+  place: ConsolePlace,
+): Promise<{ console: RunningConsole; part: Part }> {
+  try {
+    return await startConsolePart(config, place);
+  } catch (error) {
+    if (!(error instanceof ConsolePortTaken)) throw error;
+    return startConsolePart(config, { ...place, port: await findFreePort() });
+  }
+}
+
+function openIdOf(oidc: ConsoleConfig['oidc']) {
+  return oidc && { ...oidc, clientSecret: oidc.clientSecret.read() };
+}
+
+function consoleSetting(config: Config, temporalUi: string | null): ConsoleSetting {
+  const { organizations, store, privacy, temporal } = config;
+  const { taskQueue } = temporal;
+  const handover = handoverFor(temporal);
+  const budgets = new Map(organizations.map(({ id, budget }) => [id, { ...budget, handover }]));
+  return {
+    organizations,
+    taskQueue,
+    handover,
+    temporalUi,
+    namespace: connectOptions(temporal).namespace,
+    connect: () => connectClient(temporal),
+    openFeedback: () => openFeedbackStore(store.feedback, feedbackPrivacy(privacy)),
+    openBundles: () => openBundleStore(store.bundles),
+    budgets: (client) =>
+      new BudgetClient(client, taskQueue, budgets, (org) =>
+        withFeedbackStore(config, async (feedback) =>
+          lastGrantOf(await feedback.listPasses({ org, limit: tracesRead })),
+        ),
+      ),
+    explain: explainFailure,
+    askWorker: (client, ask) => askWorker(client, taskQueue, ask),
+  };
+}

@@ -1,0 +1,57 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { address, duration, text } from './field-schemas.ts';
+
+const people = (what: string) => z.array(text('a login or a group'), 'expected a list of names').describe(what);
+
+/** An IP address, or a range of them. */
+function addressRange() {
+  return z
+    .string()
+    .refine(
+      (text) => (text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text)),
+      'expected an address or a range such as 10.0.0.0/8',
+    )
+    .meta({ title: 'address or range' });
+}
+
+const proxy = z.strictObject({
+  from: z
+    .array(addressRange(), 'expected a list of addresses')
+    .min(1, 'expected at least one address')
+    .describe('Addresses and ranges of the proxy. The headers of others are ignored.'),
+  user: text('the name of a header').default('x-forwarded-user').describe('Header with the login.'),
+  groups: text('the name of a header')
+    .default('x-forwarded-groups')
+    .describe('Header with the groups, separated by commas.'),
+});
+
+const oidc = z.strictObject({
+  issuer: address().describe('Address of the provider; `https://`, or `http://` on this machine.'),
+  clientId: text('the id of a client').describe('Id of the console at the provider.'),
+  clientSecret: text(`\${NAME} of an environment variable`)
+    .meta({ title: 'text' })
+    .describe('Secret of the console at the provider, best by reference to an environment variable.'),
+  groups: text('the name of a claim').default('groups').describe('Claim with the groups.'),
+});
+
+/** Who may use `docferry console`, and for what. */
+export const consoleSchema = z.strictObject({
+  write: z
+    .boolean('expected true or false')
+    .default(false)
+    .describe('Whether operators may act: start, approve, hold and so on. Otherwise everybody may only look.'),
+  idle: duration({ min: '1m', max: '30d' })
+    .prefault('8h')
+    .describe('A session ends after this long without a request.'),
+  url: address()
+    .optional()
+    .describe('Address by which browsers reach it through a proxy. Absent: the address it listens on.'),
+  temporalUi: address().optional().describe('Address of the Temporal UI, for links.'),
+  proxy: proxy.optional().describe('A reverse proxy that signs people in and says who they are.'),
+  oidc: oidc.optional().describe('An OpenID provider that signs people in.'),
+  viewers: people('Logins and groups that may look. Absent: everybody who is signed in.').optional(),
+  operators: people(
+    'Logins and groups that may act, with `write`. Who has the link from the terminal always may.',
+  ).default([]),
+});

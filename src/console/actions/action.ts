@@ -1,0 +1,20 @@
+import type { ConsoleReader } from '../readings/console-reader.ts';
+
+/** A form that was sent. */
+export interface Order {
+  /** Unique to the form, however often it is sent. */
+  id: string;
+  form: URLSearchParams;
+  /** Who sent it. */
+  login: string;
+}
+
+/** Something that can be done by a form. */
+export interface Action<Subject> {
+  /** On its button and as the title of its questions. */
+  label: string;
+  /** Asked before, of what cannot be undone; null for what can. */
+  question: ((subject: Subject, form: URLSearchParams) => string) | null;
+  /** Does it, and says what was done. */
+  run(reader: ConsoleReader, subject: Subject, order: Order): Promise<string>;
+}

@@ -1,0 +1,34 @@
+import type { Client } from '@temporalio/client';
+import type { BundleStore } from '../bundle/store/bundle-store.ts';
+import type { BudgetClient } from '../client/budget.ts';
+import type { FeedbackStore } from '../feedback/feedback-store.ts';
+import type { WindowSettings } from '../model/budget/permits.ts';
+import type { ConfiguredOrganization } from '../model/schedule/desired-schedules.ts';
+import type { Handover } from '../model/temporal-settings.ts';
+import type { Trouble } from '../overview/gather-facts.ts';
+
+/** An organization as far as the console needs it. */
+export interface ShownOrganization extends ConfiguredOrganization {
+  budget: WindowSettings;
+  projects: readonly (ConfiguredOrganization['projects'][number] & { name?: string })[];
+  sites: readonly (ConfiguredOrganization['sites'][number] & { rollout: readonly { name: string }[] })[];
+}
+
+/** What the console shows and how it asks for it; the command line makes it of the configuration. */
+export interface ConsoleSetting {
+  organizations: readonly ShownOrganization[];
+  taskQueue: string;
+  handover: Handover;
+  /** For links; null when it is not known. */
+  temporalUi: string | null;
+  namespace: string;
+  /** Each opens what the caller closes. */
+  connect(): Promise<Client>;
+  openFeedback(): Promise<FeedbackStore>;
+  openBundles(): Promise<BundleStore>;
+  budgets(client: Client): BudgetClient;
+  /** Any failure, as the command line explains it. */
+  explain(error: unknown): Trouble;
+  /** Asks a worker through Temporal, with a limit in time. */
+  askWorker<Answer>(client: Client, ask: () => Promise<Answer>): Promise<Answer>;
+}

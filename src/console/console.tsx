@@ -1,0 +1,146 @@
+import type { Server } from 'node:http';
+import { isIPv6 } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { ExplainedError } from '../model/explained-error.ts';
+import type { ConsoleApp, ConsoleEnv } from './app-context.ts';
+import type { ConsoleOptions } from './console-options.ts';
+import { OpenIdSignIn } from './identity/openid.ts';
+import { ProxyIdentity } from './identity/proxy-identity.ts';
+import { MessagePage } from './pages/message-page.tsx';
+import { ConsoleReader } from './readings/console-reader.ts';
+import { addActRoutes, refusedAct } from './routes/act-routes.tsx';
+import { failurePage, notFound, page } from './routes/answers.tsx';
+import { addEventRoute } from './routes/event-route.ts';
+import { addReadRoutes } from './routes/read-routes.tsx';
+import { addSignInRoutes, signedIn } from './routes/sign-in.tsx';
+import { knownHosts } from './security/known-hosts.ts';
+import { icon, pageHeaders } from './security/page-headers.ts';
+import { refusalOf } from './security/request-guard.ts';
+import { Sessions } from './security/sessions.ts';
+import { SignInLink } from './security/sign-in-link.ts';
+
+export interface RunningConsole {
+  /** Where browsers find it. */
+  url: string;
+  port: number;
+  /** The address that signs in whoever opens it first. */
+  signInUrl: string;
+  stop(): Promise<void>;
+}
+
+/** Another program uses the port. */
+export class ConsolePortTaken extends ExplainedError {
+  override readonly name = 'ConsolePortTaken';
+  readonly code = 'PortTaken';
+  readonly hint = 'choose another with --port';
+
+  constructor(host: string, port: number) {
+    super(`port ${port} on ${host} is taken: stop what listens there or choose another port`);
+  }
+}
+
+const longestForm = 512 * 1024;
+const connections = 1_024;
+const requestLimits = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  connectionsCheckingInterval: 1_000,
+};
+
+/** Serves the console until it is stopped. Throws `ConsolePortTaken`. */
+export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
+  const closing = new AbortController();
+  const { host, url } = options;
+  const reader = new ConsoleReader(options.setting, options.times);
+  let hono: Hono<ConsoleEnv> | null = null;
+  const server = createAdaptorServer({
+    // Requests cannot come before the port is known, and with it the addresses that are let in.
+    fetch: (request, env) => hono?.fetch(request, env) ?? new Response(null, { status: 503 }),
+    overrideGlobalObjects: false,
+    serverOptions: requestLimits,
+  }) as Server;
+  server.maxConnections = connections;
+  const port = await listen(server, host, options.port);
+  const local = `http://${isIPv6(host) ? `[${host}]` : host === '0.0.0.0' ? 'localhost' : host}:${port}`;
+  const address = url ?? local;
+  const known = knownHosts({ host, port, url });
+  const app: ConsoleApp = {
+    options,
+    reader,
+    known,
+    sessions: new Sessions(options.idleMs),
+    link: new SignInLink(address, options.onNewLink),
+    proxy: options.proxy && new ProxyIdentity(options.proxy, options.roles),
+    openId: options.openId && new OpenIdSignIn(options.openId, address, options.roles),
+    // Cookies know no ports: consoles on two ports of a machine would take each other's.
+    cookieName: known.secure ? '__Host-docferry_console' : `docferry_console_${port}`,
+    closing: closing.signal,
+  };
+  hono = appOf(app);
+  return {
+    url: address,
+    port,
+    signInUrl: app.link.url,
+    async stop() {
+      closing.abort();
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      await reader.connections.close();
+    },
+  };
+}
+
+function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
+  const hono = new Hono<ConsoleEnv>();
+  hono.use(async (c, next) => {
+    for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value);
+    const request = { method: c.req.method, header: (name: string) => c.req.header(name) };
+    const refusal = refusalOf(request, app.known);
+    if (refusal === null) return next();
+    const { title, message, status } = refusal;
+    return page(c, <MessagePage title={title} message={message} />, status);
+  });
+  hono.use(
+    bodyLimit({
+      maxSize: longestForm,
+      onError: (c) => {
+        const message = 'The form is longer than the console takes. Nothing was done.';
+        return c.html(`<!doctype html>\n${String(<MessagePage title="Too long" message={message} />)}`, 413);
+      },
+    }),
+  );
+  hono.get('/icon.svg', (c) => c.body(icon, 200, { 'Content-Type': 'image/svg+xml' }));
+  hono.use(async (c, next) => {
+    if (c.req.method === 'POST') c.set('form', new URLSearchParams(await c.req.text()));
+    return next();
+  });
+  addSignInRoutes(hono, app);
+  hono.use(async (c, next) => {
+    const found = await signedIn(c, app);
+    if (found instanceof Response) return found;
+    c.set('signedIn', found);
+    return (c.req.method === 'POST' && refusedAct(c, app)) || next();
+  });
+  addEventRoute(hono, app);
+  addReadRoutes(hono, app);
+  addActRoutes(hono, app);
+  hono.notFound((c) => notFound(c, app));
+  hono.onError((error, c) => failurePage(c, app, error, '/'));
+  return hono;
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(error.code === 'EADDRINUSE' ? new ConsolePortTaken(host, port) : error);
+    });
+    server.listen(port, host, () => {
+      const address = server.address();
+      resolve(address !== null && typeof address === 'object' ? address.port : port);
+    });
+  });
+}

@@ -1,0 +1,172 @@
+import type { WindowView } from '../../model/budget/permits.ts';
+import { forecastText, spanText } from '../../model/details-text.ts';
+import { visible } from '../../report/html.ts';
+import type { OrganizationBudget } from '../readings/console-reader.ts';
+import { Page } from './layout.tsx';
+import { Act, Aged, Facts, Troubles, When } from './parts.tsx';
+import type { Viewer } from './viewer.ts';
+
+interface Budgets {
+  viewer: Viewer;
+  budgets: readonly OrganizationBudget[];
+  at: number;
+  late: boolean;
+}
+
+/** The window of each organization. */
+export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
+  return (
+    <Page title="Budget" viewer={viewer} at="/budget" events="/events?of=budget">
+      <div id="budgets-age" data-live>
+        <Aged at={at} late={late} />
+      </div>
+      {budgets.map(({ org, view, trouble }) => (
+        <section id={`budget-${org}`} data-live aria-labelledby={`title-${org}`}>
+          <h2 id={`title-${org}`}>{org}</h2>
+          {trouble !== null && <Troubles troubles={[trouble]} />}
+          {view !== null && <Window viewer={viewer} org={org} view={view} now={at} />}
+        </section>
+      ))}
+    </Page>
+  );
+}
+
+const pauses = {
+  paused: 'paused by hand',
+  throttled: 'paused by the service (429)',
+  unauthorized: 'paused by a refused key (401)',
+} as const;
+
+function Window({ viewer, org, view, now }: { viewer: Viewer; org: string; view: WindowView; now: number }) {
+  const { limit, reserve, windowMs, used, available, pausedBy, pausedUntil, nextFreeAt, strangers, override } = view;
+  const last = view.releases.at(-1);
+  return (
+    <div class="acts">
+      <Facts
+        facts={[
+          [
+            'used',
+            <>
+              <progress max={limit} value={Math.min(used, limit)} aria-label={`Used of ${org}`} />{' '}
+              {`${used} of ${limit} in ${spanText(windowMs)}`}
+            </>,
+          ],
+          ['free now', `${available}`],
+          nextFreeAt !== null && ['next free', <When at={nextFreeAt} />],
+          last !== undefined && ['all free again', <When at={last} />],
+          pausedBy !== null && [
+            'state',
+            <>
+              <span class="state bad">{pauses[pausedBy]}</span>
+              {pausedUntil !== null && (
+                <>
+                  {' until '}
+                  <When at={pausedUntil} />
+                </>
+              )}
+            </>,
+          ],
+          ['kept for others', `${reserve}${strangers === null ? '' : `; other clients use about ${strangers}`}`],
+          override !== null && [
+            'override',
+            <>
+              {override.requests !== undefined && `${override.requests} requests `}
+              {override.reserve !== undefined && `reserve ${override.reserve} `}
+              {override.until === null ? 'until it is ended' : 'until '}
+              {override.until !== null && <When at={override.until} />}
+            </>,
+          ],
+          ...view.programs.map(
+            ({ workflowId, used: held, share }) =>
+              [visible(workflowId), `${held} used${share === null ? '' : `, at most ${share} %`}`] as const,
+          ),
+        ]}
+      />
+      <Askers view={view} now={now} />
+      <Acts viewer={viewer} org={org} view={view} />
+    </div>
+  );
+}
+
+function Askers({ view: { holders, waiters }, now }: { view: WindowView; now: number }) {
+  if (holders.length + waiters.length === 0) return <p class="quiet">Nobody holds or waits for requests.</p>;
+  const rows = [
+    ...holders.map((one) => ({ ...one, what: `holds ${one.permits}`, expectedAt: null })),
+    ...waiters.map((one) => ({ ...one, what: 'waits' })),
+  ];
+  return (
+    <div class="scroll">
+      <table class="cards">
+        <thead>
+          <tr>
+            {['who', 'what', 'class', 'since', 'next', 'done'].map((column) => (
+              <th scope="col">{column}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ workflowId, what, class: kind, since, expectedAt, forecast }) => (
+            <tr>
+              <th scope="row">{visible(workflowId)}</th>
+              <td data-name="what">{what}</td>
+              <td data-name="class">{kind}</td>
+              <td data-name="since">
+                <When at={since} />
+              </td>
+              <td data-name="next">{expectedAt !== null && <When at={expectedAt} />}</td>
+              <td data-name="done">{forecast !== null && forecastText(forecast, now)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Acts({ viewer, org, view }: { viewer: Viewer; org: string; view: WindowView }) {
+  const address = `/budget/${encodeURIComponent(org)}`;
+  return (
+    <>
+      {view.pausedBy === 'paused' ? (
+        <Act viewer={viewer} action={`${address}/resume`} label="Resume" />
+      ) : (
+        <Act viewer={viewer} action={`${address}/pause`} label="Pause …">
+          <For id={`pause-${org}`} />
+        </Act>
+      )}
+      {view.override === null ? (
+        <Act viewer={viewer} action={`${address}/set`} label="Override">
+          <Count id={`requests-${org}`} name="requests" label="Requests" />
+          <Count id={`reserve-${org}`} name="reserve" label="Kept for others" />
+          <For id={`set-${org}`} />
+        </Act>
+      ) : (
+        <Act viewer={viewer} action={`${address}/reset`} label="End the override" />
+      )}
+    </>
+  );
+}
+
+function Count({ id, name, label }: { id: string; name: string; label: string }) {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} type="number" name={name} min={0} max={999_999_999} step={1} />
+    </div>
+  );
+}
+
+function For({ id }: { id: string }) {
+  return (
+    <div class="field">
+      <label for={id}>For</label>
+      <select id={id} name="for">
+        <option value="15m">15 minutes</option>
+        <option value="1h">1 hour</option>
+        <option value="8h">8 hours</option>
+        <option value="1d">1 day</option>
+        <option value="open">until it is ended</option>
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,94 @@
+import { raw } from 'hono/html';
+import type { Child } from 'hono/jsx';
+import { visible } from '../../report/html.ts';
+import { consoleStyle } from './console-style.ts';
+import { liveScript } from './live-script.ts';
+import type { Viewer } from './viewer.ts';
+
+interface Layout {
+  title: string;
+  /** Null before somebody is signed in. */
+  viewer: Viewer | null;
+  /** Address of the page's own part of the navigation. */
+  at?: string;
+  /** Address that says when what is shown has changed. */
+  events?: string;
+  children: Child;
+}
+
+const parts = [
+  ['/', 'Overview'],
+  ['/schedules', 'Schedules'],
+  ['/budget', 'Budget'],
+] as const;
+
+/** A whole page around its content. */
+export function Page({ title, viewer, at, events, children }: Layout) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${visible(title)} · docferry`}</title>
+        <link rel="icon" href="/icon.svg" />
+        <style>{raw(consoleStyle)}</style>
+      </head>
+      <body data-events={events}>
+        <div class="page">
+          <a class="unseen skip" href="#content">
+            Skip to the content
+          </a>
+          <header class="top">
+            <a class="name" href="/">
+              docferry
+            </a>
+            {viewer !== null && <Navigation viewer={viewer} at={at} />}
+          </header>
+          <main id="content" tabindex={-1}>
+            <h1>
+              <bdi>{visible(title)}</bdi>
+            </h1>
+            {viewer !== null && viewer.note !== null && (
+              <div class="notice good" role="status">
+                <p>{visible(viewer.note)}</p>
+              </div>
+            )}
+            {children}
+          </main>
+          <footer class="bottom">
+            <p>{viewer?.whyNot ?? 'What is done here is done as by the command line.'} Times are yours, with UTC.</p>
+          </footer>
+        </div>
+        <script>{raw(liveScript)}</script>
+      </body>
+    </html>
+  );
+}
+
+function Navigation({ viewer, at }: { viewer: Viewer; at: string | undefined }) {
+  return (
+    <>
+      <nav aria-label="Console">
+        <ul>
+          {parts.map(([address, name]) => (
+            <li>
+              <a href={address} aria-current={address === at ? 'page' : undefined}>
+                {name}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <form class="who" method="post" action="/sign-out">
+        <span>
+          <bdi>{visible(viewer.login)}</bdi>
+        </span>
+        <input type="hidden" name="token" value={viewer.formToken} />
+        <button type="submit" class="small">
+          Sign out
+        </button>
+      </form>
+    </>
+  );
+}

@@ -1,0 +1,68 @@
+/**
+ * The only script. It writes moments in the reader's time zone, and while the server says that something has changed, it
+ * loads the page again and replaces the parts that are marked, unless somebody is writing there. Without it every page is
+ * complete, as of when it was loaded.
+ */
+export const liveScript = `'use strict';
+const format = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });
+const isUtc = new Date().getTimezoneOffset() === 0;
+function writeTimes(within) {
+  if (isUtc) return;
+  for (const time of within.querySelectorAll('time:not(.zoned)')) {
+    const local = document.createElement('span');
+    local.textContent = format.format(new Date(time.dateTime)) + ' ';
+    time.prepend(local);
+    time.classList.add('zoned');
+  }
+}
+function isUsed(part) {
+  const active = document.activeElement;
+  if (part.contains(active) && active.matches('input:not([type=checkbox]), textarea, select')) return true;
+  return [...part.querySelectorAll('textarea, input[type=text], input[type=number]')].some((field) => field.value !== field.defaultValue);
+}
+function replace(part, fresh) {
+  const ticked = new Set([...part.querySelectorAll('input[type=checkbox]:checked')].map((box) => box.name + ' ' + box.value));
+  const open = new Set([...part.querySelectorAll('details[open]')].map((one) => one.id));
+  const focused = part.contains(document.activeElement) ? document.activeElement.id : '';
+  for (const box of fresh.querySelectorAll('input[type=checkbox]')) box.checked = ticked.has(box.name + ' ' + box.value);
+  for (const one of fresh.querySelectorAll('details')) one.open = open.has(one.id);
+  part.replaceWith(fresh);
+  if (focused !== '') document.getElementById(focused)?.focus({ preventScroll: true });
+}
+let loading = false;
+let again = false;
+async function load() {
+  if (loading) {
+    again = true;
+    return;
+  }
+  loading = true;
+  try {
+    const answer = await fetch(location.href, { cache: 'no-store', redirect: 'error', headers: { 'x-docferry-live': '1' } });
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    for (const part of document.querySelectorAll('[data-live]')) {
+      const fresh = page.getElementById(part.id);
+      if (fresh === null || isUsed(part)) continue;
+      const next = document.importNode(fresh, true);
+      writeTimes(next);
+      if (next.innerHTML !== part.innerHTML) replace(part, next);
+    }
+  } catch {
+    // The next event tries again.
+  } finally {
+    loading = false;
+    if (again) {
+      again = false;
+      setTimeout(load, 1000);
+    }
+  }
+}
+writeTimes(document);
+const from = document.body.dataset.events;
+if (from && 'EventSource' in window) {
+  const events = new EventSource(from);
+  events.addEventListener('change', load);
+  addEventListener('pagehide', () => events.close());
+}
+`;

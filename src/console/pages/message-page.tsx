@@ -1,0 +1,119 @@
+import { visible } from '../../report/html.ts';
+import { Page } from './layout.tsx';
+import { Hidden } from './parts.tsx';
+import type { Viewer } from './viewer.ts';
+
+interface Message {
+  title: string;
+  message: string;
+  hint?: string | null;
+  viewer?: Viewer | null;
+  /** Where to go on, and what that is. */
+  links?: readonly (readonly [string, string])[];
+}
+
+/** What happened, and what to do. */
+export function MessagePage({ title, message, hint = null, viewer = null, links = [] }: Message) {
+  return (
+    <Page title={title} viewer={viewer}>
+      <div class="narrow">
+        <p>{visible(message)}</p>
+        {hint !== null && <p class="under">{visible(hint)}</p>}
+        <ul class="chips">
+          {links.map(([address, text]) => (
+            <li>
+              <a href={address}>{text}</a>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </Page>
+  );
+}
+
+interface Question {
+  title: string;
+  question: string;
+  label: string;
+  viewer: Viewer;
+  /** What the form that asked held, its order included: the answer is the same order. */
+  form: URLSearchParams;
+  action: string;
+  back: string;
+}
+
+/** Asks once before what cannot be undone. */
+export function QuestionPage({ title, question, label, viewer, form, action, back }: Question) {
+  const kept = [...form].filter(([name]) => name !== 'token' && name !== 'sure');
+  return (
+    <Page title={title} viewer={viewer}>
+      <div class="narrow">
+        <p class="under">{visible(question)}</p>
+        <form method="post" action={action} class="act">
+          <input type="hidden" name="token" value={viewer.formToken} />
+          <input type="hidden" name="sure" value="yes" />
+          {kept.map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <button type="submit" class="first">
+            {label}
+          </button>
+          <a class="button" href={back}>
+            Back
+          </a>
+        </form>
+      </div>
+    </Page>
+  );
+}
+
+interface BulkQuestion {
+  verb: string;
+  label: string;
+  viewer: Viewer;
+  items: readonly { name: string; field: { name: string; value: string }; detail: string; leftOut: boolean }[];
+}
+
+/** What would be done with each that was selected. */
+export function BulkQuestionPage({ verb, label, viewer, items }: BulkQuestion) {
+  const planned = items.filter(({ leftOut }) => !leftOut);
+  return (
+    <Page title={`${label}: ${planned.length} of ${items.length}`} viewer={viewer}>
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">name</th>
+              <th scope="col">what happens</th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.map(({ name, detail, leftOut }) => (
+              <tr>
+                <th scope="row">
+                  <bdi>{visible(name)}</bdi>
+                </th>
+                <td class={leftOut ? 'quiet' : undefined}>{`${leftOut ? 'left out: ' : ''}${visible(detail)}`}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <form method="post" action={`/bulk/${verb}`} class="act bulk">
+        <Hidden viewer={viewer} />
+        <input type="hidden" name="sure" value="yes" />
+        {planned.map(({ field }) => (
+          <input type="hidden" name={field.name} value={field.value} />
+        ))}
+        {planned.length > 0 && (
+          <button type="submit" class="first">
+            {label}
+          </button>
+        )}
+        <a class="button" href="/">
+          Back
+        </a>
+      </form>
+    </Page>
+  );
+}

@@ -1,0 +1,286 @@
+import { raw } from 'hono/html';
+import { counted, countText } from '../../model/quantities.ts';
+import type { Unavailable } from '../../overview/gather-facts.ts';
+import { bulkLabels, bulkVerbs } from '../actions/bulk-actions.ts';
+import {
+  type Chip,
+  chips,
+  foundLines,
+  hasChip,
+  nameOf,
+  type OverviewLine,
+  type OverviewQuery,
+  overviewAddress,
+} from '../readings/overview-filter.ts';
+import { Page } from './layout.tsx';
+import { Aged, Foreign, Hidden, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
+import type { Viewer } from './viewer.ts';
+
+interface Overview {
+  viewer: Viewer;
+  query: OverviewQuery;
+  lines: readonly OverviewLine[];
+  organizations: readonly string[];
+  unavailable: readonly Unavailable[];
+  at: number;
+  late: boolean;
+  /** The same table is written once for everybody. */
+  written: WrittenTables;
+}
+
+/** Tables of one reading, by what was asked of it. */
+export type WrittenTables = Map<string, WrittenTable>;
+
+interface WrittenTable {
+  /** Lines under each chip; first of all lines. */
+  counts: { chip: Chip | null; count: number }[];
+  chosen: number;
+  page: number;
+  pages: number;
+  /** Null for a table without lines. */
+  table: string | null;
+}
+
+const mostWritten = 50;
+const linesPerPage = 200;
+
+/** All sites and projects in one table. */
+export function OverviewPage(overview: Overview) {
+  const { viewer, query, organizations, unavailable, at, late } = overview;
+  const { chip } = query;
+  const { counts, chosen, page, pages, table } = writtenTable(overview);
+  return (
+    <Page title="Overview" viewer={viewer} at="/" events="/events?of=overview">
+      <form class="filter" method="get" action="/">
+        <div class="field">
+          <label for="q">Name contains</label>
+          <input id="q" name="q" type="search" value={query.search} maxlength={200} />
+        </div>
+        {organizations.length > 1 && (
+          <div class="field">
+            <label for="org">Organization</label>
+            <select id="org" name="org">
+              <option value="">all</option>
+              {organizations.map((org) => (
+                <option value={org} selected={org === query.org}>
+                  {org}
+                </option>
+              ))}
+            </select>
+          </div>
+        )}
+        {chip !== null && <input type="hidden" name="is" value={chip} />}
+        <button type="submit">Search</button>
+      </form>
+      <div id="overview" data-live>
+        <Aged at={at} late={late} />
+        <Troubles troubles={unavailable} />
+        <nav aria-label="Filters">
+          <ul class="chips">
+            {counts.map((one) => (
+              <ChipLink query={query} chip={one.chip} count={one.count} />
+            ))}
+          </ul>
+        </nav>
+        <form method="post" action="/bulk">
+          <Hidden viewer={viewer} />
+          {table === null ? (
+            <p class="under">Nothing fits. The chips and the search are in the address.</p>
+          ) : (
+            raw(table)
+          )}
+          {viewer.mayAct && table !== null && (
+            <div class="bulk">
+              <span class="fine">What is ticked:</span>
+              {bulkVerbs.map((verb) => (
+                <button type="submit" name="verb" value={verb}>
+                  {`${bulkLabels[verb]} …`}
+                </button>
+              ))}
+            </div>
+          )}
+        </form>
+        <Pages query={query} page={page} pages={pages} count={chosen} />
+      </div>
+    </Page>
+  );
+}
+
+function writtenTable(overview: Overview): WrittenTable {
+  const { viewer, query, at, written } = overview;
+  const key = JSON.stringify([query, viewer.mayAct, Math.floor(at / 60_000)]);
+  const before = written.get(key);
+  if (before !== undefined) return before;
+  if (written.size >= mostWritten) written.clear();
+  const table = writeTable(overview);
+  written.set(key, table);
+  return table;
+}
+
+function writeTable({ viewer, query, lines, organizations, at }: Overview): WrittenTable {
+  const found = foundLines(lines, query);
+  const under = (chip: Chip | null) => (chip === null ? found : found.filter((line) => hasChip(line, chip, at)));
+  const chosen = under(query.chip);
+  const pages = Math.max(1, Math.ceil(chosen.length / linesPerPage));
+  const page = Math.min(query.page, pages);
+  const shown = chosen.slice((page - 1) * linesPerPage, page * linesPerPage);
+  return {
+    counts: [null, ...chips].map((chip) => ({ chip, count: under(chip).length })),
+    chosen: chosen.length,
+    page,
+    pages,
+    table:
+      shown.length === 0 ? null : String(<Table viewer={viewer} lines={shown} several={organizations.length > 1} />),
+  };
+}
+
+function ChipLink({ query, chip, count }: { query: OverviewQuery; chip: OverviewQuery['chip']; count: number }) {
+  return (
+    <li>
+      <a
+        id={`chip-${chip ?? 'all'}`}
+        href={overviewAddress({ ...query, chip, page: 1 })}
+        aria-current={query.chip === chip ? 'true' : undefined}
+      >
+        {chip ?? 'all'} <b>{countText(count)}</b>
+      </a>
+    </li>
+  );
+}
+
+function Table({ viewer, lines, several }: { viewer: Viewer; lines: readonly OverviewLine[]; several: boolean }) {
+  return (
+    <div class="scroll">
+      <table class="cards">
+        <caption class="unseen">Sites and projects</caption>
+        <thead>
+          <tr>
+            {viewer.mayAct && (
+              <th scope="col">
+                <span class="unseen">select</span>
+              </th>
+            )}
+            <th scope="col">name</th>
+            {several && <th scope="col">organization</th>}
+            <th scope="col">now</th>
+            <th scope="col">last</th>
+            <th scope="col">in service, complete as of</th>
+            <th scope="col">next start</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <Line viewer={viewer} line={line} several={several} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Line({ viewer, line, several }: { viewer: Viewer; line: OverviewLine; several: boolean }) {
+  const name = nameOf(line);
+  const address = line.kind === 'site' ? siteAddress(line.org, name) : projectAddress(line.org, name);
+  const box = `${line.kind}-${line.org}-${name}`;
+  return (
+    <tr>
+      {viewer.mayAct && (
+        <td class="select">
+          <input
+            type="checkbox"
+            id={box}
+            name={line.kind}
+            value={`${line.org}/${name}`}
+            aria-label={`Select ${line.title}`}
+          />
+        </td>
+      )}
+      <th scope="row">
+        <a id={`to-${box}`} href={address}>
+          <Foreign text={line.title} />
+        </a>
+        <div class="fine">{line.title === name ? line.kind : `${line.kind} ${name}`}</div>
+      </th>
+      {several && <td data-name="organization">{line.org}</td>}
+      <td data-name="now">
+        <NowText line={line} />
+      </td>
+      <td data-name="last">
+        <LastText line={line} />
+      </td>
+      <td data-name={line.kind === 'site' ? 'in service' : 'complete as of'}>
+        {line.kind === 'project' ? (
+          <When at={line.verifiedUpTo} />
+        ) : (
+          (line.current ?? <span class="quiet">nothing yet</span>)
+        )}
+      </td>
+      <td data-name="next start">{line.paused ? <span class="quiet">paused</span> : <When at={line.nextAt} />}</td>
+    </tr>
+  );
+}
+
+function NowText({ line }: { line: OverviewLine }) {
+  const { state } = line;
+  const what = line.kind === 'site' ? line.phase : line.running.join(', ');
+  const held = line.kind === 'site' && line.held !== null && state !== 'held' ? ', held' : '';
+  switch (state) {
+    case null:
+      return <span class="quiet">unknown</span>;
+    case 'idle':
+      return <span class="quiet">{`idle${held}`}</span>;
+    case 'held':
+      return <span class="state">held</span>;
+    case 'awaiting-approval':
+      return <span class="state wait">{`waits for approval${held}`}</span>;
+    case 'unauthorized':
+      return <span class="state bad">key refused</span>;
+    case 'waiting':
+      return <span class="state wait">{`waits for requests: ${what}`}</span>;
+    case 'running':
+      return <span class="state wait">{`${what || 'running'}${held}`}</span>;
+  }
+}
+
+function LastText({ line }: { line: OverviewLine }) {
+  if (line.lastOutcome === null) return <span class="quiet">nothing yet</span>;
+  const pass = line.kind === 'project' && line.lastPass !== null ? `${line.lastPass} ` : '';
+  return (
+    <>
+      <span class={line.failingSince === null ? 'state good' : 'state bad'}>{`${pass}${line.lastOutcome}`}</span>
+      <div>
+        <When at={line.lastAt} />
+      </div>
+      {line.failingSince !== null && (
+        <div class="fine">
+          failing since <When at={line.failingSince} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Pages({ query, page, pages, count }: { query: OverviewQuery; page: number; pages: number; count: number }) {
+  if (pages === 1) return null;
+  return (
+    <nav aria-label="Pages">
+      <ul class="chips">
+        {page > 1 && (
+          <li>
+            <a id="page-before" href={overviewAddress({ ...query, page: page - 1 })}>
+              Previous page
+            </a>
+          </li>
+        )}
+        {page < pages && (
+          <li>
+            <a id="page-after" href={overviewAddress({ ...query, page: page + 1 })}>
+              Next page
+            </a>
+          </li>
+        )}
+      </ul>
+      <p class="fine">{`Page ${page} of ${pages}: ${counted(count, 'line')}`}</p>
+    </nav>
+  );
+}

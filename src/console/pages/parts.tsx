@@ -1,0 +1,113 @@
+import type { Child } from 'hono/jsx';
+import type { Trouble } from '../../overview/gather-facts.ts';
+import { visible } from '../../report/html.ts';
+import { newFormId, type Viewer } from './viewer.ts';
+
+/** Foreign text on a page: nothing invisible in it, and it cannot turn the text around it. */
+export function Foreign({ text }: { text: string }) {
+  return <bdi>{visible(text)}</bdi>;
+}
+
+/** A moment in UTC; the script writes the reader's time before it. Milliseconds or ISO 8601; a dash for none. */
+export function When({ at }: { at: string | number | null }) {
+  if (at === null) return <span class="quiet">–</span>;
+  const iso = new Date(at).toISOString();
+  return (
+    <time datetime={iso}>
+      <span class="utc">{`${iso.slice(0, 16).replace('T', ' ')} UTC`}</span>
+    </time>
+  );
+}
+
+/** Names and values. */
+export function Facts({ facts }: { facts: readonly (readonly [string, Child] | null | false)[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(
+        (fact) =>
+          fact && (
+            <>
+              <dt>{fact[0]}</dt>
+              <dd>{fact[1]}</dd>
+            </>
+          ),
+      )}
+    </dl>
+  );
+}
+
+/** What could not be read, and what to do. */
+export function Troubles({ troubles }: { troubles: readonly (Trouble & { unknown?: string })[] }) {
+  return (
+    <>
+      {troubles.map(({ message, hint, unknown }) => (
+        <div class="notice bad" role="status">
+          <p>{unknown === undefined ? visible(message) : `${visible(message)}: ${unknown} is unknown.`}</p>
+          {hint !== null && <p>{visible(hint)}</p>}
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** That a page is older than it should be. */
+export function Aged({ at, late }: { at: number; late: boolean }) {
+  if (!late) return null;
+  return (
+    <div class="notice" role="status">
+      <p>
+        This is as of <When at={at} />: nothing newer could be read in time.
+      </p>
+    </div>
+  );
+}
+
+/** A form that does something; nothing for who may only look. */
+export function Act({
+  viewer,
+  action,
+  label,
+  fields = {},
+  first = false,
+  small = false,
+  children,
+}: {
+  viewer: Viewer;
+  action: string;
+  label: string;
+  fields?: Readonly<Record<string, string>>;
+  first?: boolean;
+  small?: boolean;
+  children?: Child;
+}) {
+  if (!viewer.mayAct) return null;
+  const look = [first && 'first', small && 'small'].filter(Boolean).join(' ');
+  return (
+    <form method="post" action={action} class="act">
+      <Hidden viewer={viewer} />
+      {Object.entries(fields).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      {children}
+      <button type="submit" class={look === '' ? undefined : look}>
+        {label}
+      </button>
+    </form>
+  );
+}
+
+/** What every form that does something carries: whose it is, and which one. */
+export function Hidden({ viewer }: { viewer: Viewer }) {
+  return (
+    <>
+      <input type="hidden" name="token" value={viewer.formToken} />
+      <input type="hidden" name="order" value={newFormId()} />
+    </>
+  );
+}
+
+/** Address of a site's or project's page. */
+export const siteAddress = (org: string, domain: string): string =>
+  `/sites/${encodeURIComponent(org)}/${encodeURIComponent(domain)}`;
+export const projectAddress = (org: string, project: string): string =>
+  `/projects/${encodeURIComponent(org)}/${encodeURIComponent(project)}`;

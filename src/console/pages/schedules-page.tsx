@@ -1,0 +1,150 @@
+import { type ScheduleTarget, targetName } from '../../model/schedule/schedule-target.ts';
+import type { Unavailable } from '../../overview/gather-facts.ts';
+import { Page } from './layout.tsx';
+import { Act, Aged, Foreign, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
+import type { Viewer } from './viewer.ts';
+
+/** A schedule of the configuration, as Temporal has it. */
+export interface ScheduleLine {
+  /** Of the workflow that does the work, e.g. `export:acme:docs.acme.example`. */
+  id: string;
+  target: ScheduleTarget;
+  when: string;
+  /** Null when Temporal does not have it, or does not answer. */
+  state: { nextAt: string | null; paused: boolean } | null;
+  running: boolean;
+}
+
+interface Schedules {
+  viewer: Viewer;
+  lines: readonly ScheduleLine[];
+  unavailable: readonly Unavailable[];
+  at: number;
+  late: boolean;
+}
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+
+/** What starts by itself, and when. */
+export function SchedulesPage({ viewer, lines, unavailable, at, late }: Schedules) {
+  return (
+    <Page title="Schedules" viewer={viewer} at="/schedules" events="/events?of=overview">
+      <div id="schedules" data-live>
+        <Aged at={at} late={late} />
+        <Troubles troubles={unavailable} />
+        {lines.length === 0 ? (
+          <p class="under">The configuration has no schedules.</p>
+        ) : (
+          <>
+            <NextDay lines={lines} at={at} />
+            <Table viewer={viewer} lines={lines} />
+          </>
+        )}
+      </div>
+    </Page>
+  );
+}
+
+/** The next starts within a day on one line of time. */
+function NextDay({ lines, at }: { lines: readonly ScheduleLine[]; at: number }) {
+  const starts = lines.flatMap(({ target, state }) => {
+    const moment = state?.nextAt == null ? Number.NaN : Date.parse(state.nextAt);
+    return moment >= at && moment < at + dayMs ? [{ name: targetName(target), moment }] : [];
+  });
+  const place = (moment: number) => 10 + (980 * (moment - at)) / dayMs;
+  const first = Math.ceil(at / (6 * hourMs)) * 6 * hourMs;
+  const hours = [0, 1, 2, 3].map((step) => first + step * 6 * hourMs).filter((moment) => moment < at + dayMs);
+  const label = `${starts.length} of ${lines.length} schedules start within a day`;
+  return (
+    <section aria-labelledby="day-title">
+      <h2 id="day-title">The next 24 hours</h2>
+      <p class="fine">{`${label}; times on the line are UTC.`}</p>
+      <svg class="line" viewBox="0 0 1000 64" role="img" aria-label={label}>
+        <line x1="10" x2="990" y1="32" y2="32" />
+        {hours.map((moment) => (
+          <>
+            <line x1={place(moment)} x2={place(moment)} y1="24" y2="40" />
+            <text x={place(moment)} y="58" text-anchor="middle">
+              {new Date(moment).toISOString().slice(11, 16)}
+            </text>
+          </>
+        ))}
+        {starts.map(({ name, moment }) => (
+          <circle cx={place(moment)} cy="32" r="6" opacity="0.75">
+            <title>{`${name} ${new Date(moment).toISOString().slice(11, 16)} UTC`}</title>
+          </circle>
+        ))}
+      </svg>
+    </section>
+  );
+}
+
+function Table({ viewer, lines }: { viewer: Viewer; lines: readonly ScheduleLine[] }) {
+  const sorted = [...lines].sort((a, b) => (a.state?.nextAt ?? '~').localeCompare(b.state?.nextAt ?? '~'));
+  return (
+    <div class="scroll">
+      <table class="cards">
+        <caption class="unseen">Schedules, the soonest first</caption>
+        <thead>
+          <tr>
+            {['schedule', 'when', 'state', 'next start'].map((column) => (
+              <th scope="col">{column}</th>
+            ))}
+            {viewer.mayAct && (
+              <th scope="col">
+                <span class="unseen">actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.map((line) => (
+            <Line viewer={viewer} line={line} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Line({ viewer, line: { id, target, when, state, running } }: { viewer: Viewer; line: ScheduleLine }) {
+  const address =
+    target.kind === 'export' ? siteAddress(target.org, target.domain) : projectAddress(target.org, target.project);
+  return (
+    <tr>
+      <th scope="row">
+        <a id={`to-${id}`} href={address}>
+          <Foreign text={targetName(target)} />
+        </a>
+      </th>
+      <td data-name="when">{when}</td>
+      <td data-name="state">{stateText(state, running)}</td>
+      <td data-name="next start">
+        <When at={state?.nextAt ?? null} />
+      </td>
+      {viewer.mayAct && (
+        <td data-name="">
+          {state !== null && (
+            <div class="chips">
+              <Act
+                viewer={viewer}
+                action={`/schedules/${state.paused ? 'resume' : 'pause'}`}
+                label={state.paused ? 'Resume' : 'Pause'}
+                fields={{ schedule: id }}
+                small
+              />
+              <Act viewer={viewer} action="/schedules/trigger" label="Start now" fields={{ schedule: id }} small />
+            </div>
+          )}
+        </td>
+      )}
+    </tr>
+  );
+}
+
+function stateText(state: ScheduleLine['state'], running: boolean): string {
+  if (state === null) return 'not applied, or unknown';
+  const words = [running ? 'running' : '', state.paused ? 'paused' : ''].filter((word) => word !== '');
+  return words.length === 0 ? 'waiting' : words.join(', ');
+}

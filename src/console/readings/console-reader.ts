@@ -1,0 +1,143 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { budgetView } from '../../client/budget.ts';
+import { inBatches } from '../../client/in-batches.ts';
+import { callsAtOnce } from '../../client/owned-schedules.ts';
+import type { WindowView } from '../../model/budget/permits.ts';
+import { untouchedView } from '../../model/budget/untouched-view.ts';
+import { gatherFacts, readLive, type Trouble, type Unavailable } from '../../overview/gather-facts.ts';
+import type { Facts, Selection } from '../../overview/status-lines.ts';
+import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
+import { Connections } from './connections.ts';
+import { type ProjectFacts, readProject } from './project-facts.ts';
+import { type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
+import { readSite, type SiteFacts } from './site-facts.ts';
+
+export interface OverviewFacts {
+  facts: Facts;
+  unavailable: Unavailable[];
+}
+
+/** The window of an organization; null with the trouble when its budget does not answer. */
+export interface OrganizationBudget {
+  org: string;
+  view: WindowView | null;
+  trouble: Trouble | null;
+}
+
+/** A site as the configuration has it. */
+export interface KnownSite {
+  org: string;
+  domain: string;
+  targets: readonly string[];
+}
+
+export interface KnownProject {
+  org: string;
+  project: string;
+  name: string | null;
+}
+
+/** What all pages show, read once for everybody. Only what is configured can be asked for. */
+export class ConsoleReader {
+  readonly connections: Connections;
+  readonly selection: Selection;
+  readonly overview: SharedReading<OverviewFacts>;
+  readonly budgets: SharedReading<OrganizationBudget[]>;
+  readonly #setting: ConsoleSetting;
+  readonly #times: ReadingTimes;
+  readonly #sites: ReadonlyMap<string, KnownSite>;
+  readonly #projects: ReadonlyMap<string, KnownProject>;
+  readonly #siteReadings = new Map<string, SharedReading<SiteFacts>>();
+  readonly #projectReadings = new Map<string, SharedReading<ProjectFacts>>();
+
+  constructor(setting: ConsoleSetting, times: ReadingTimes = usualTimes) {
+    this.#setting = setting;
+    this.#times = times;
+    this.connections = new Connections(setting);
+    const sites = setting.organizations.flatMap(sitesOf);
+    const projects = setting.organizations.flatMap(projectsOf);
+    this.#sites = new Map(sites.map((site) => [keyOf(site.org, site.domain), site]));
+    this.#projects = new Map(projects.map((project) => [keyOf(project.org, project.project), project]));
+    this.selection = {
+      sites: sites.map(({ org, domain }) => ({ org, domain })),
+      projects: projects.map(({ org, project }) => ({ org, project })),
+    };
+    this.overview = new SharedReading(() => this.#readOverview(), times);
+    this.budgets = new SharedReading(() => this.#readBudgets(), times);
+  }
+
+  get setting(): ConsoleSetting {
+    return this.#setting;
+  }
+
+  knownSite(org: string, domain: string): KnownSite | null {
+    return this.#sites.get(keyOf(org, domain)) ?? null;
+  }
+
+  knownProject(org: string, project: string): KnownProject | null {
+    return this.#projects.get(keyOf(org, project)) ?? null;
+  }
+
+  site(site: KnownSite): SharedReading<SiteFacts> {
+    return kept(
+      this.#siteReadings,
+      keyOf(site.org, site.domain),
+      () => new SharedReading(() => readSite(this.#setting, this.connections, site), this.#times),
+    );
+  }
+
+  project(project: KnownProject): SharedReading<ProjectFacts> {
+    return kept(
+      this.#projectReadings,
+      keyOf(project.org, project.project),
+      () => new SharedReading(() => readProject(this.#setting, this.connections, project), this.#times),
+    );
+  }
+
+  /** Something was done: the next page reads anew. */
+  forget(): void {
+    const all = [this.overview, this.budgets, ...this.#siteReadings.values(), ...this.#projectReadings.values()];
+    for (const reading of all) reading.forget();
+  }
+
+  async #readOverview(): Promise<OverviewFacts> {
+    const { sites } = this.selection;
+    const { temporal, feedback, bundles } = this.connections;
+    const sources = {
+      live: async () => readLive(await temporal(), this.#setting.taskQueue),
+      records: async () => (await feedback()).latestRecords(this.selection),
+      inService: async () =>
+        sites.length === 0 ? new Map() : (await bundles()).inService(sites.map(({ domain }) => domain)),
+    };
+    return gatherFacts(sources, this.#setting.explain);
+  }
+
+  #readBudgets(): Promise<OrganizationBudget[]> {
+    return inBatches(this.#setting.organizations, callsAtOnce, async ({ id: org, budget }) => {
+      try {
+        const client = await this.connections.temporal();
+        const view = await this.#setting.askWorker(client, () => budgetView(client, org));
+        return { org, view, trouble: null };
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return { org, view: untouchedView(budget), trouble: null };
+        return { org, view: null, trouble: this.#setting.explain(error) };
+      }
+    });
+  }
+}
+
+function sitesOf({ id: org, sites }: ShownOrganization): KnownSite[] {
+  return sites.map(({ domain, rollout }) => ({ org, domain, targets: rollout.map(({ name }) => name) }));
+}
+
+function projectsOf({ id: org, projects }: ShownOrganization): KnownProject[] {
+  return projects.map(({ id: project, name = null }) => ({ org, project, name }));
+}
+
+function kept<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  const found = map.get(key) ?? make();
+  map.set(key, found);
+  return found;
+}
+
+const keyOf = (org: string, name: string): string => JSON.stringify([org, name]);

@@ -1,0 +1,82 @@
+import { syncHandle, syncState } from '../../client/syncs.ts';
+import type { EntryStore } from '../../feedback/entry-store.ts';
+import type { PassRow, PassStore } from '../../feedback/pass/pass-store.ts';
+import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
+import type { SyncState } from '../../model/sync/sync.ts';
+import type { Trouble } from '../../overview/gather-facts.ts';
+import type { ConsoleSetting } from '../console-setting.ts';
+import type { Connections } from './connections.ts';
+
+/** What the feedback store has of a project. */
+export interface StoredProject {
+  entries: number;
+  rejects: number;
+  tombstones: number;
+  watermark: string | null;
+  verifiedUpTo: string | null;
+  everSwept: boolean;
+  /** Newest first. */
+  passes: PassRow[];
+}
+
+/** Everything on a project's page; null for a part that is away. */
+export interface ProjectFacts {
+  running: { pass: ReadingKind; runId: string; state: SyncState | null }[] | null;
+  stored: StoredProject | null;
+  troubles: Trouble[];
+}
+
+const shownPasses = 20;
+
+export async function readProject(
+  setting: ConsoleSetting,
+  connections: Connections,
+  { org, project }: { org: string; project: string },
+): Promise<ProjectFacts> {
+  const troubles: Trouble[] = [];
+  const read = async <Found>(ask: () => Promise<Found>): Promise<Found | null> => {
+    try {
+      return await ask();
+    } catch (error) {
+      troubles.push(setting.explain(error));
+      return null;
+    }
+  };
+  const [running, stored] = await Promise.all([
+    read(async () => {
+      const passes = await Promise.all(
+        readingKinds.map((pass) => readPass(setting, connections, { org, project, pass })),
+      );
+      return passes.filter((pass) => pass !== null);
+    }),
+    read(async () => readStored(await connections.feedback(), org, project)),
+  ]);
+  return { running, stored, troubles };
+}
+
+async function readPass(
+  setting: ConsoleSetting,
+  connections: Connections,
+  input: { org: string; project: string; pass: ReadingKind },
+): Promise<{ pass: ReadingKind; runId: string; state: SyncState | null } | null> {
+  const client = await connections.temporal();
+  const described = await syncHandle(client, input)
+    .describe()
+    .catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'WorkflowNotFoundError') return null;
+      throw error;
+    });
+  if (described?.status.name !== 'RUNNING') return null;
+  const state = await setting.askWorker(client, () => syncState(client, input)).catch(() => null);
+  return { pass: input.pass, runId: described.runId, state };
+}
+
+async function readStored(store: PassStore & EntryStore, org: string, project: string): Promise<StoredProject> {
+  return {
+    ...(await store.countEntries(org, project)),
+    watermark: await store.watermark(org, project),
+    verifiedUpTo: await store.verifiedUpTo(org, project),
+    everSwept: await store.everSwept(org, project),
+    passes: await store.listPasses({ org, project, limit: shownPasses }),
+  };
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+
+/** What was read, and when. */
+export interface Read<Value> {
+  value: Value;
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** A newer reading does not come: its source is slow or away. */
+  late: boolean;
+}
+
+export interface ReadingTimes {
+  /** A reading is used for this long. */
+  freshMs: number;
+  /** A page waits this long for a new one if there is an old one, */
+  patienceMs: number;
+  /** and this long if there is none. */
+  firstMs: number;
+}
+
+export const usualTimes: ReadingTimes = { freshMs: 2_000, patienceMs: 1_000, firstMs: 15_000 };
+
+/** No reading came in time. */
+export class ReadingLate extends Error {
+  override readonly name = 'ReadingLate';
+}
+
+/**
+ * One reading for everybody who looks. It is taken when somebody asks, not more often than it gets old, and never twice at
+ * a time; while listeners are there, again and again.
+ */
+export class SharedReading<Value> {
+  readonly #read: () => Promise<Value>;
+  readonly #times: ReadingTimes;
+  readonly #listeners = new Set<() => void>();
+  #last: { value: Value; at: number; digest: string } | null = null;
+  #underWay: Promise<Value> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(read: () => Promise<Value>, times: ReadingTimes = usualTimes) {
+    this.#read = read;
+    this.#times = times;
+  }
+
+  /** The latest reading, an old one if no new one comes soon. Throws what the first reading throws, or `ReadingLate`. */
+  async get(): Promise<Read<Value>> {
+    const { freshMs, patienceMs, firstMs } = this.#times;
+    if (this.#last !== null && Date.now() - this.#last.at < freshMs) return this.#latest(false);
+    const reading = this.#refresh();
+    const ended = await Promise.race([
+      reading.then(() => 'read' as const),
+      waited(this.#last === null ? firstMs : patienceMs),
+    ]).catch((error: unknown) => {
+      if (this.#last === null) throw error;
+      return 'failed' as const;
+    });
+    return this.#latest(ended !== 'read');
+  }
+
+  /** What was read is old: something was done. */
+  forget(): void {
+    if (this.#last !== null) this.#last.at = 0;
+  }
+
+  /** Calls back when what is read has changed, until the returned function is called. */
+  listen(onChange: () => void): () => void {
+    this.#listeners.add(onChange);
+    this.#timer ??= setInterval(() => void this.#refresh().catch(() => {}), this.#times.freshMs).unref();
+    return () => {
+      this.#listeners.delete(onChange);
+      if (this.#listeners.size > 0 || this.#timer === null) return;
+      clearInterval(this.#timer);
+      this.#timer = null;
+    };
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  #latest(late: boolean): Read<Value> {
+    if (this.#last === null) throw new ReadingLate('nothing was read in time');
+    const { value, at } = this.#last;
+    return { value, at, late };
+  }
+
+  #refresh(): Promise<Value> {
+    this.#underWay ??= this.#take().finally(() => {
+      this.#underWay = null;
+    });
+    return this.#underWay;
+  }
+
+  async #take(): Promise<Value> {
+    const at = Date.now();
+    const value = await this.#read();
+    const digest = digestOf(value);
+    const before = this.#last;
+    // What has not changed stays the same object, by which pages know what they have written already.
+    this.#last = { value: before?.digest === digest ? before.value : value, at, digest };
+    if (before !== null && before.digest !== digest) for (const listener of this.#listeners) listener();
+    return this.#last.value;
+  }
+}
+
+function waited(ms: number): Promise<'late'> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms, 'late').unref();
+  });
+}
+
+function digestOf(value: unknown): string {
+  const text = JSON.stringify(value, (_key, part) =>
+    part instanceof Map ? [...part] : part instanceof Set ? [...part] : part,
+  );
+  return createHash('sha256').update(text).digest('base64');
+}

@@ -1,0 +1,97 @@
+import type { BundleStore, PublishedVersion } from '../../bundle/store/bundle-store.ts';
+import type { SiteHold } from '../../bundle/store/site-holds.ts';
+import { exportHandle, exportState } from '../../client/exports.ts';
+import type { ExportRunRow } from '../../feedback/runs/run-records.ts';
+import type { ExportState } from '../../model/export/site-export.ts';
+import type { Trouble } from '../../overview/gather-facts.ts';
+import type { ConsoleSetting } from '../console-setting.ts';
+import type { Connections } from './connections.ts';
+
+/** What runs of a site. */
+export interface RunningExport {
+  runId: string;
+  /** Null when no worker answers. */
+  state: ExportState | null;
+}
+
+/** What the bundle store has of a site. */
+export interface StoredSite {
+  current: string | null;
+  /** Address of the version in service. */
+  url: string | null;
+  hold: SiteHold | null;
+  versions: PublishedVersion[];
+  /** What each target runs; null for nothing yet. */
+  targets: { name: string; version: string | null }[];
+}
+
+/** Everything on a site's page; null for a part that is away. */
+export interface SiteFacts {
+  running: RunningExport | null;
+  stored: StoredSite | null;
+  runs: ExportRunRow[] | null;
+  troubles: Trouble[];
+}
+
+const shownRuns = 20;
+
+export async function readSite(
+  setting: ConsoleSetting,
+  connections: Connections,
+  site: { org: string; domain: string; targets: readonly string[] },
+): Promise<SiteFacts> {
+  const troubles: Trouble[] = [];
+  const read = async <Found>(ask: () => Promise<Found>): Promise<Found | null> => {
+    try {
+      return await ask();
+    } catch (error) {
+      troubles.push(setting.explain(error));
+      return null;
+    }
+  };
+  const [running, stored, runs] = await Promise.all([
+    read(() => readRunning(setting, connections, site, troubles)),
+    read(async () => readStored(await connections.bundles(), site)),
+    read(async () =>
+      (await connections.feedback()).listExportRuns({ org: site.org, domain: site.domain, limit: shownRuns }),
+    ),
+  ]);
+  return { running, stored, runs, troubles };
+}
+
+async function readRunning(
+  setting: ConsoleSetting,
+  connections: Connections,
+  { org, domain }: { org: string; domain: string },
+  troubles: Trouble[],
+): Promise<RunningExport | null> {
+  const client = await connections.temporal();
+  const described = await exportHandle(client, org, domain)
+    .describe()
+    .catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'WorkflowNotFoundError') return null;
+      throw error;
+    });
+  if (described?.status.name !== 'RUNNING') return null;
+  const { runId } = described;
+  try {
+    return { runId, state: await setting.askWorker(client, () => exportState(client, org, domain)) };
+  } catch (error) {
+    troubles.push(setting.explain(error));
+    return { runId, state: null };
+  }
+}
+
+async function readStored(
+  store: BundleStore,
+  { domain, targets }: { domain: string; targets: readonly string[] },
+): Promise<StoredSite> {
+  const [current, hold, versions, rolledOut] = await Promise.all([
+    store.current(domain),
+    store.holds.of(domain),
+    store.versions(domain),
+    Promise.all(targets.map(async (name) => ({ name, version: await store.rolledOut(domain, name) }))),
+  ]);
+  const url = current === null ? null : store.urlOf(domain, await store.manifest(domain, current.version));
+  return { current: current?.version ?? null, url, hold, versions, targets: rolledOut };
+}

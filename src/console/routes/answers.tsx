@@ -1,0 +1,56 @@
+import type { Child } from 'hono/jsx';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { ConsoleApp, ConsoleContext } from '../app-context.ts';
+import { MessagePage } from '../pages/message-page.tsx';
+import { type Viewer, viewerOf } from '../pages/viewer.ts';
+
+/** A whole page as an answer. */
+export function page(c: ConsoleContext, content: Child, status: ContentfulStatusCode = 200) {
+  return c.html(`<!doctype html>\n${String(content)}`, status);
+}
+
+/** Who looks, as pages need it. */
+export function viewerIn(c: ConsoleContext, { options }: ConsoleApp): Viewer {
+  return viewerOf(c.get('signedIn').session, options.write, c.req.query('done'));
+}
+
+/** As `viewerIn`; null before somebody is signed in. */
+function anyViewerIn(c: ConsoleContext, app: ConsoleApp): Viewer | null {
+  return c.get('signedIn') === undefined ? null : viewerIn(c, app);
+}
+
+/** A page that says what happened and what to do. */
+export function failurePage(c: ConsoleContext, app: ConsoleApp, error: unknown, back: string) {
+  const { code, message, hint } = app.options.setting.explain(error);
+  const [title, status] = titles[code] ?? ['That did not work', 409];
+  const links = [[back, 'Back'] as const];
+  return page(
+    c,
+    <MessagePage title={title} message={message} hint={hint} viewer={anyViewerIn(c, app)} links={links} />,
+    status,
+  );
+}
+
+/** Titles and statuses of failures that people meet, by their codes. */
+const titles: Readonly<Record<string, readonly [string, ContentfulStatusCode]>> = {
+  TemporalUnreachable: ['Temporal is away', 503],
+  TemporalBusy: ['Temporal is busy', 503],
+  NoWorker: ['No worker answers', 503],
+  FeedbackStoreUnavailable: ['The feedback store is away', 503],
+  StoreUnreachable: ['The bundle store is away', 503],
+  StoreRefused: ['The bundle store refused', 503],
+  NoSuchVersion: ['That version is gone', 410],
+  NotRunning: ['Nothing runs any more', 409],
+  NotHeld: ['Not held any more', 409],
+  ExportRunning: ['An export is running', 409],
+};
+
+/** Something that does not exist. */
+export function notFound(c: ConsoleContext, app: ConsoleApp) {
+  const message = 'There is no such page, or what it was about is not in the configuration any more.';
+  return page(
+    c,
+    <MessagePage title="Not found" message={message} viewer={anyViewerIn(c, app)} links={[['/', 'Overview']]} />,
+    404,
+  );
+}

@@ -1,0 +1,60 @@
+import type { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import type { ConsoleApp, ConsoleContext, ConsoleEnv } from '../app-context.ts';
+
+const beatMs = 15_000;
+const mostStreams = 512;
+const mostStreamsPerSession = 16;
+
+interface Listening {
+  listen(onChange: () => void): () => void;
+}
+
+/** Says when what a page shows has changed, until the browser leaves or the session ends. */
+export function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
+  const streams = new Map<string, number>();
+  let all = 0;
+  hono.get('/events', (c) => {
+    const { cookie } = c.get('signedIn');
+    const reading = readingOf(c, app);
+    if (reading === null) return c.body(null, 204);
+    const own = streams.get(cookie) ?? 0;
+    // 204 tells a browser not to try again: the page stays as it is.
+    if (all >= mostStreams || own >= mostStreamsPerSession) return c.body(null, 204);
+    all += 1;
+    streams.set(cookie, own + 1);
+    return streamSSE(c, async (stream) => {
+      const ended = new AbortController();
+      const end = () => ended.abort();
+      stream.onAbort(end);
+      app.closing.addEventListener('abort', end, { once: true });
+      const stopListening = reading.listen(() => void stream.writeSSE({ event: 'change', data: '' }));
+      const beat = setInterval(() => {
+        if (app.sessions.lasts(cookie)) void stream.write(': \n\n');
+        else end();
+      }, beatMs);
+      await stream.write('retry: 5000\n\n');
+      await new Promise<void>((resolve) => {
+        if (ended.signal.aborted) resolve();
+        ended.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      clearInterval(beat);
+      stopListening();
+      app.closing.removeEventListener('abort', end);
+      all -= 1;
+      const left = (streams.get(cookie) ?? 1) - 1;
+      if (left === 0) streams.delete(cookie);
+      else streams.set(cookie, left);
+    });
+  });
+}
+
+function readingOf(c: ConsoleContext, { reader }: ConsoleApp): Listening | null {
+  const { of, org = '', name = '' } = c.req.query();
+  if (of === 'overview') return reader.overview;
+  if (of === 'budget') return reader.budgets;
+  const site = of === 'site' ? reader.knownSite(org, name) : null;
+  if (site !== null) return reader.site(site);
+  const project = of === 'project' ? reader.knownProject(org, name) : null;
+  return project === null ? null : reader.project(project);
+}

@@ -1,0 +1,85 @@
+import type { Hono } from 'hono';
+import { desiredSchedules } from '../../model/schedule/desired-schedules.ts';
+import { whenText } from '../../model/schedule/schedule-settings.ts';
+import { workflowIdOf } from '../../model/schedule/schedule-target.ts';
+import { exportWorkflowId } from '../../model/workflow-ids.ts';
+import { projectLines, siteLines } from '../../overview/status-lines.ts';
+import type { ConsoleApp, ConsoleEnv } from '../app-context.ts';
+import { BudgetPage } from '../pages/budget-page.tsx';
+import { OverviewPage, type WrittenTables } from '../pages/overview-page.tsx';
+import { ProjectPage } from '../pages/project-page.tsx';
+import { type ScheduleLine, SchedulesPage } from '../pages/schedules-page.tsx';
+import { SitePage } from '../pages/site-page.tsx';
+import type { OverviewFacts } from '../readings/console-reader.ts';
+import { type OverviewLine, overviewQuery } from '../readings/overview-filter.ts';
+import { notFound, page, viewerIn } from './answers.tsx';
+
+/** Pages that show something. */
+export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
+  const { reader } = app;
+  const organizations = reader.setting.organizations.map(({ id }) => id);
+  const overviews = new WeakMap<OverviewFacts, { lines: OverviewLine[]; written: WrittenTables }>();
+  hono.get('/', async (c) => {
+    const { value, at, late } = await reader.overview.get();
+    const query = overviewQuery(new URL(c.req.url).searchParams);
+    const prepared = overviews.get(value) ?? { lines: linesOf(app, value), written: new Map() };
+    overviews.set(value, prepared);
+    const { unavailable } = value;
+    const shown = { viewer: viewerIn(c, app), query, ...prepared, organizations, unavailable, at, late };
+    return page(c, <OverviewPage {...shown} />);
+  });
+  hono.get('/sites/:org/:domain', async (c) => {
+    const { org, domain } = c.req.param();
+    const site = reader.knownSite(org, domain);
+    if (site === null) return notFound(c, app);
+    const { value, at, late } = await reader.site(site).get();
+    const temporal = workflowAddress(app, exportWorkflowId(org, domain));
+    const shown = { viewer: viewerIn(c, app), site, facts: value, at, late, temporal };
+    return page(c, <SitePage {...shown} />);
+  });
+  hono.get('/projects/:org/:project', async (c) => {
+    const { org, project: id } = c.req.param();
+    const project = reader.knownProject(org, id);
+    if (project === null) return notFound(c, app);
+    const { value, at, late } = await reader.project(project).get();
+    return page(c, <ProjectPage viewer={viewerIn(c, app)} project={project} facts={value} at={at} late={late} />);
+  });
+  hono.get('/budget', async (c) => {
+    const { value, at, late } = await reader.budgets.get();
+    return page(c, <BudgetPage viewer={viewerIn(c, app)} budgets={value} at={at} late={late} />);
+  });
+  hono.get('/schedules', async (c) => {
+    const { value, at, late } = await reader.overview.get();
+    const lines = scheduleLines(app, value);
+    const unavailable = value.unavailable.filter(({ part }) => part === 'temporal');
+    const shown = { viewer: viewerIn(c, app), lines, unavailable, at, late };
+    return page(c, <SchedulesPage {...shown} />);
+  });
+}
+
+function linesOf({ reader }: ConsoleApp, { facts }: OverviewFacts): OverviewLine[] {
+  return [
+    ...siteLines(reader.selection, facts).map((line) => ({ kind: 'site' as const, title: line.domain, ...line })),
+    ...projectLines(reader.selection, facts).map((line) => {
+      const title = reader.knownProject(line.org, line.project)?.name ?? line.project;
+      return { kind: 'project' as const, title, ...line };
+    }),
+  ];
+}
+
+/** The configured schedules, with what Temporal lists of each. */
+function scheduleLines({ reader }: ConsoleApp, { facts }: OverviewFacts): ScheduleLine[] {
+  const { taskQueue, organizations, handover } = reader.setting;
+  const running = new Set(facts.live?.running.map(({ workflowId }) => workflowId));
+  return desiredSchedules(taskQueue, organizations, handover).map(({ target, settings }) => {
+    const id = workflowIdOf(target);
+    const state = facts.live?.starts.get(id) ?? null;
+    return { id, target, when: whenText(settings), state, running: running.has(id) };
+  });
+}
+
+function workflowAddress({ reader }: ConsoleApp, workflowId: string): string | null {
+  const { temporalUi, namespace } = reader.setting;
+  if (temporalUi === null) return null;
+  return `${temporalUi}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(workflowId)}`;
+}

@@ -1,0 +1,119 @@
+import type { Hono } from 'hono';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import type { ConsoleApp, ConsoleContext, ConsoleEnv, SignedIn } from '../app-context.ts';
+import { MessagePage } from '../pages/message-page.tsx';
+import { SignedInPage } from '../pages/signed-in-page.tsx';
+import { type Identity, terminalIdentity } from '../security/identity.ts';
+import { sameSecret } from '../security/sessions.ts';
+import { page } from './answers.tsx';
+
+const flowCookie = 'docferry_sign_in';
+
+/** Signing in and out. These answer people without a session too. */
+export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
+  const { link, openId, sessions } = app;
+  hono.get('/sign-in', (c) => {
+    const token = c.req.query('token') ?? '';
+    // What looks ahead, and not a person, must not use the link up.
+    const isPerson = c.req.method === 'GET' && c.req.header('sec-purpose') === undefined;
+    if (!isPerson || !link.use(token)) return refused(c, app, 'This link has been used, or is not the latest one.');
+    return begin(c, app, terminalIdentity);
+  });
+  hono.post('/sign-out', (c) => {
+    const cookie = getCookie(c, app.cookieName);
+    const session = sessions.find(cookie);
+    if (session !== null && sameSecret(c.get('form').get('token') ?? '', session.formToken)) {
+      sessions.end(cookie);
+      deleteCookie(c, app.cookieName, { path: '/', secure: app.known.secure });
+    }
+    const message = 'You are signed out.';
+    return page(c, <MessagePage title="Signed out" message={message} hint={howToSignIn(app)} links={linksOf(app)} />);
+  });
+  if (openId === null) return;
+  hono.get('/oidc/start', async (c) => {
+    try {
+      const { url, cookie } = await openId.begin();
+      // The provider sends the browser back from its own site: a strict cookie would not come along.
+      const rules = { path: '/oidc', httpOnly: true, sameSite: 'Lax', secure: app.known.secure, maxAge: 600 } as const;
+      setCookie(c, flowCookie, cookie, rules);
+      return c.redirect(url.href, 302);
+    } catch {
+      return refused(c, app, 'The provider that signs people in does not answer.', 503);
+    }
+  });
+  hono.get('/oidc/callback', async (c) => {
+    const cookie = getCookie(c, flowCookie);
+    deleteCookie(c, flowCookie, { path: '/oidc', secure: app.known.secure });
+    try {
+      const identity = await openId.end(new URL(c.req.url).search, cookie);
+      if (identity === null) return refused(c, app, 'This did not begin here, or took too long. Sign in once more.');
+      if (identity === 'refused') return notLetIn(c);
+      return begin(c, app, identity);
+    } catch {
+      return refused(c, app, "The provider's answer could not be believed, so nobody was signed in.");
+    }
+  });
+}
+
+/** Who is signed in, by the proxy's word or by a cookie; otherwise the answer that says how to sign in. */
+export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Response | Promise<Response> {
+  const { proxy, sessions } = app;
+  const cookie = getCookie(c, app.cookieName);
+  // A page left open must not keep a session alive.
+  const byScript = c.req.path === '/events' || c.req.header('x-docferry-live') !== undefined;
+  const session = sessions.find(cookie, byScript ? 'script' : 'person');
+  if (proxy?.isFrom(c.env.incoming.socket.remoteAddress)) {
+    const identity = proxy.identityIn((name) => c.req.header(name));
+    if (identity === 'refused') return notLetIn(c);
+    if (identity !== null) {
+      const { login, operator } = session?.identity ?? {};
+      if (session !== null && cookie !== undefined && login === identity.login && operator === identity.operator) {
+        return { session, cookie };
+      }
+      sessions.end(cookie);
+      return keep(c, app, identity);
+    }
+  }
+  if (session !== null && cookie !== undefined) return { session, cookie };
+  if (c.req.method === 'POST') {
+    return refused(c, app, 'Your session has ended. Nothing was done: sign in, and do it once more.');
+  }
+  return refused(c, app, cookie === undefined ? 'You are not signed in.' : 'Your session has ended.');
+}
+
+/** A new session whatever was there before: an id that somebody else has set is worth nothing. */
+function begin(c: ConsoleContext, app: ConsoleApp, identity: Identity) {
+  app.sessions.end(getCookie(c, app.cookieName));
+  keep(c, app, identity);
+  // A redirect would still count as coming from the other site, and the cookie would stay behind.
+  return page(c, <SignedInPage />);
+}
+
+function keep(c: ConsoleContext, { sessions, cookieName, known }: ConsoleApp, identity: Identity): SignedIn {
+  const begun = sessions.begin(identity);
+  setCookie(c, cookieName, begun.cookie, { path: '/', httpOnly: true, sameSite: 'Strict', secure: known.secure });
+  return begun;
+}
+
+function refused(c: ConsoleContext, app: ConsoleApp, message: string, status: 401 | 503 = 401) {
+  const links = linksOf(app);
+  return page(c, <MessagePage title="Sign in" message={message} hint={howToSignIn(app)} links={links} />, status);
+}
+
+function notLetIn(c: ConsoleContext) {
+  const message = 'You are signed in, but no role lets you in.';
+  const hint = 'Ask who runs docferry to add your login or group to console.viewers or console.operators.';
+  return page(c, <MessagePage title="Not let in" message={message} hint={hint} />, 403);
+}
+
+function howToSignIn({ openId, proxy }: ConsoleApp): string {
+  const byLink = 'Open the link that docferry has printed last on its terminal; each works once.';
+  if (openId !== null) return 'Sign in with your account, or open the link that docferry has printed last.';
+  return proxy === null ? byLink : `Come through the proxy, which signs you in. Or: ${byLink}`;
+}
+
+/** A page opened from another site comes without the cookie; opened again from here, it comes with it. */
+function linksOf({ openId }: ConsoleApp): [string, string][] {
+  const again: [string, string] = ['/', 'I am signed in: open the overview'];
+  return openId === null ? [again] : [['/oidc/start', 'Sign in'], again];
+}

@@ -1,0 +1,49 @@
+import type { KnownHosts } from './known-hosts.ts';
+
+/** What is looked at before anything else is done with a request. */
+export interface GuardedRequest {
+  method: string;
+  /** Header by its name in lower case. */
+  header(name: string): string | undefined;
+}
+
+export interface Refusal {
+  status: 400 | 403 | 405 | 415 | 421;
+  title: string;
+  message: string;
+}
+
+const reading: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/**
+ * Why a request is refused whoever sends it; null when it may go on. What is not a reading must come from a page of the
+ * console itself, and be a form: browsers tell in `Sec-Fetch-Site` and `Origin`, which no other page can change. One of
+ * them must be there.
+ */
+export function refusalOf({ method, header }: GuardedRequest, { hosts, origins }: KnownHosts): Refusal | null {
+  const host = header('host')?.toLowerCase() ?? '';
+  if (!hosts.has(host)) {
+    const message =
+      'The console is not known by this name. Use the address that docferry printed, or set console.url in docferry.yaml to the address in front of it.';
+    return { status: 421, title: 'Another address', message };
+  }
+  if (reading.has(method)) return null;
+  if (method !== 'POST') {
+    return { status: 405, title: 'Not possible', message: 'The console answers GET, HEAD and POST.' };
+  }
+  const site = header('sec-fetch-site');
+  const origin = header('origin');
+  const isOurs =
+    (site === undefined || site === 'same-origin') &&
+    (origin === undefined || origins.has(origin)) &&
+    (site !== undefined || origin !== undefined);
+  if (!isOurs) {
+    const message = 'This came from another page than one of the console. Nothing was done.';
+    return { status: 403, title: 'Not from the console', message };
+  }
+  const [type = ''] = (header('content-type') ?? '').split(';');
+  if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded') {
+    return { status: 415, title: 'Not a form', message: 'The console takes forms only. Nothing was done.' };
+  }
+  return null;
+}

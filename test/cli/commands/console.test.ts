@@ -1,0 +1,39 @@
+import { createServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { docferry } from '../../tools/cli/run-docferry.ts';
+import { setScene } from '../../tools/scene.ts';
+
+describe('docferry console', () => {
+  it('prints a link that signs in once, and the next one when it was used', async () => {
+    const scene = await setScene();
+    onTestFinished(() => scene.end());
+    const link = /http:\S+\/sign-in\?token=[\w-]{43}/g;
+    const visits: Promise<number>[] = [];
+    const finished = await docferry(['console', '--port', '28088'], {
+      cwd: scene.folder,
+      onOutput: (child, said) => {
+        const links = said.match(link) ?? [];
+        if (said.includes('console: ready') && visits.length === 0) {
+          const [first = ''] = links;
+          visits.push(fetch(first).then(({ status }) => status));
+        }
+        if (links.length === 2 && !child.killed) child.kill('SIGTERM');
+      },
+    });
+    expect(finished.exitCode).toBe(0);
+    expect(finished.stdout).toContain('read-only');
+    expect(await Promise.all(visits)).toEqual([200]);
+    expect(new Set(`${finished.stdout}${finished.stderr}`.match(link)).size).toBe(2);
+  });
+
+  it('names the flag when its port is taken', async () => {
+    const scene = await setScene();
+    const holder = createServer().listen(28089, '127.0.0.1');
+    onTestFinished(async () => {
+      holder.close();
+      await scene.end();
+    });
+    const { exitCode, stderr } = await docferry(['console', '--port', '28089'], { cwd: scene.folder });
+    expect([exitCode === 0, stderr]).toEqual([false, expect.stringContaining('--port')]);
+  });
+});

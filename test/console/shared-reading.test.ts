@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { SharedReading } from '../../src/console/readings/shared-reading.ts';
+
+const times = { freshMs: 30, patienceMs: 5, firstMs: 20 };
+
+describe('a reading for everybody', () => {
+  it('is taken once however many look at a time, and again only when it is old', async () => {
+    let reads = 0;
+    const reading = new SharedReading(async () => {
+      reads += 1;
+      return reads;
+    }, times);
+    const found = await Promise.all(Array.from({ length: 200 }, () => reading.get()));
+    expect([reads, new Set(found.map(({ value }) => value)).size]).toEqual([1, 1]);
+    await reading.get();
+    expect(reads).toBe(1);
+    await sleep(40);
+    expect(await reading.get()).toMatchObject({ value: 2, late: false });
+    reading.forget();
+    expect(await reading.get()).toMatchObject({ value: 3 });
+  });
+
+  it('is an old one that says so while its source is slow or away, and never hangs', async () => {
+    let source: () => Promise<string> = async () => 'first';
+    const reading = new SharedReading(() => source(), times);
+    await reading.get();
+    source = () => new Promise(() => {});
+    await sleep(40);
+    expect(await reading.get()).toMatchObject({ value: 'first', late: true });
+    const failing = new SharedReading(() => source(), times);
+    source = async () => 'first';
+    await failing.get();
+    source = async () => {
+      throw new Error('away');
+    };
+    await sleep(40);
+    expect(await failing.get()).toMatchObject({ value: 'first', late: true });
+  });
+
+  it('fails only when there has never been one', async () => {
+    await expect(new SharedReading(() => new Promise(() => {}), times).get()).rejects.toThrow('in time');
+    const away = async () => {
+      throw new Error('away');
+    };
+    await expect(new SharedReading(away, times).get()).rejects.toThrow('away');
+  });
+
+  it('is taken again and again only while somebody listens, who hears of changes', async () => {
+    let value = 1;
+    let reads = 0;
+    const reading = new SharedReading(
+      async () => {
+        reads += 1;
+        return { counts: new Map([['a', value]]) };
+      },
+      { ...times, freshMs: 5 },
+    );
+    let heard = 0;
+    const listeners = Array.from({ length: 50 }, () =>
+      reading.listen(() => {
+        heard += 1;
+      }),
+    );
+    await expect.poll(() => reads).toBeGreaterThan(1);
+    expect(heard).toBe(0);
+    value = 2;
+    await expect.poll(() => heard).toBe(50);
+    for (const stop of listeners) stop();
+    await sleep(10);
+    const after = reads;
+    await sleep(30);
+    expect([reading.listeners, reads]).toEqual([0, after]);
+  });
+});
