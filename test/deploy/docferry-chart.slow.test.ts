@@ -129,6 +129,18 @@ describe.skipIf(helmPath === null)('the chart of docferry', () => {
     expect(checksums(await render({ config: changed }))).not.toEqual(checksums(resources));
   });
 
+  it('takes the values of the page about production', async () => {
+    const page = readFileSync('docs/production.md', 'utf8');
+    const values: object = parse(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '');
+    const resources = await render(values);
+    const file = join(await tempFolder(), 'docferry.yaml');
+    await writeFile(file, ofKind(resources, 'ConfigMap')[0]?.data?.['docferry.yaml'] ?? '');
+    const env = { ACME_API_KEY: 'k', PG_PASSWORD: 'p' };
+    const { worker } = loadConfig({ file, env, cwd: process.cwd(), secrets: 'required' });
+    expect(worker).toMatchObject({ verifications: 1, browsers: 1 });
+    expect(JSON.stringify(resources)).toContain('registry.acme.example/docferry:');
+  });
+
   it('names secrets of yours only, and gives the API keys to workers and the gateway alone', async () => {
     const workers = { secrets: ['keys', 'postgres'] };
     const secretFiles = { existingSecret: 'files', mountPath: '/run/secrets/docferry' };
