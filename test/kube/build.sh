@@ -15,4 +15,6 @@ if [ ! -x "$out/etcd" ]; then
   for name in kube-apiserver kube-controller-manager kube-scheduler etcd; do ln -sf control-plane "$out/$name"; done
 fi
 [ -x "$out/kwok" ] || go install -p 2 sigs.k8s.io/kwok/cmd/kwok@v0.8.0
-[ -n "${HELM_PATH:-}" ] || command -v helm >/dev/null || [ -x "$out/helm" ] || go install -p 2 helm.sh/helm/v3/cmd/helm@v3.22.0
+# Beside the folder, where .ci/run keeps it too.
+[ -n "${HELM_PATH:-}" ] || command -v helm >/dev/null || [ -x "$out/../helm" ] ||
+  GOBIN=$(dirname "$out") go install helm.sh/helm/v3/cmd/helm@v3.22.0

@@ -43,7 +43,7 @@ const names = async (kind: string, ...args: string[]) =>
 
 /** What the API server answers to the eviction of a pod: null when it agrees. */
 async function evict(pod: string): Promise<string | null> {
-  const file = join(folder, 'eviction.json');
+  const file = join(folder, `${pod}.json`);
   await writeFile(
     file,
     JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: pod, namespace } }),

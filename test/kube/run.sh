@@ -9,7 +9,7 @@ for program in go kubectl openssl; do
   command -v "$program" >/dev/null || { echo "there is no $program" >&2; exit 1; }
 done
 timeout 1500 "$here/build.sh" "$programs"
-[ -n "${HELM_PATH:-}" ] || HELM_PATH=$(command -v helm || echo "$programs/helm")
+[ -n "${HELM_PATH:-}" ] || HELM_PATH=$(command -v helm || echo "$(dirname "$programs")/helm")
 export HELM_PATH
 
 data=$(mktemp -d)
@@ -27,6 +27,7 @@ run() {
   shift
   "$@" >"$data/$name.log" 2>&1 &
   pids+=($!)
+  disown $! # no word about its end
 }
 
 openssl genrsa -out "$data/account.key" 2048 2>/dev/null

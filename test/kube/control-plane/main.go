@@ -22,7 +22,7 @@ func main() {
 	commands := map[string]func() *cobra.Command{
 		"kube-apiserver":          apiserver.NewAPIServerCommand,
 		"kube-controller-manager": controllers.NewControllerManagerCommand,
-		"kube-scheduler":          scheduler.NewSchedulerCommand,
+		"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
 	}
 	name := filepath.Base(os.Args[0])
 	if name == "etcd" {
