@@ -9,8 +9,10 @@ import { limitMachineUse } from './bundle/machine-limits.ts';
 import { BudgetClient, budgetView } from './client/budget.ts';
 import { announcePhase } from './client/exports.ts';
 import { retryKeys } from './client/retry-key.ts';
+import { startWatches } from './client/start-watches.ts';
 import { takeOverBudgets } from './client/take-over-budgets.ts';
 import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from './client/temporal-connection.ts';
+import { countRefusedRuns, startDelivery, startWatch, watchedBudget } from './client/watches.ts';
 import type { Config } from './config/config.ts';
 import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
 import { installationOf } from './feedback/store-lineage.ts';
@@ -136,6 +138,8 @@ async function createWorkers(
     organizations,
     feedback: stores.feedback,
     runs: stores.feedback,
+    deeds: stores.feedback,
+    notices: stores.feedback,
     bundles: stores.bundles,
     keepVersions: config.store.keep,
     permits,
@@ -145,6 +149,11 @@ async function createWorkers(
       proxyFor: (url) => proxyFor(url, process.env),
     },
     metrics,
+    deliver: (delivery) => startDelivery(client, delivery, { taskQueue, handover }),
+    outlook: {
+      budget: (org) => watchedBudget(client, org),
+      refusedRuns: (org) => countRefusedRuns(client, org),
+    },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
   });
   const common = {
@@ -159,6 +168,7 @@ async function createWorkers(
   for (const kind of kinds) workers.push(await Worker.create({ ...common, ...workOf(kind, config, settings) }));
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
+    const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
     void takeOverBudgets({
       orgs: [...budgets.keys()],
       async configure(org) {
@@ -172,7 +182,13 @@ async function createWorkers(
       retryKeys: (orgs) => retryKeys(client, orgs),
       onFailure: (org, error) =>
         settings.log.warn({ err: error, org }, 'the budget has not taken over its configuration yet'),
-      stopped: () => workers.every((worker) => worker.getState() === 'STOPPED'),
+      stopped,
+    });
+    const watched = config.organizations.filter(({ webhooks }) => webhooks.length > 0).map(({ id }) => id);
+    void startWatches(watched, {
+      start: (org) => startWatch(client, org, { taskQueue, handover }),
+      onFailure: (org, error) => settings.log.warn({ err: error, org }, 'the organization is not watched yet'),
+      stopped,
     });
   }
   return workers;

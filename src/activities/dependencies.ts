@@ -2,20 +2,23 @@ import type { LinkPolicy } from '../bundle/download/link-policy.ts';
 import type { RenderRuleLevels } from '../bundle/rules/render-rules.ts';
 import type { SiteRuleLevels } from '../bundle/rules/site-rules.ts';
 import type { BundleStore } from '../bundle/store/bundle-store.ts';
+import type { DeedRecords } from '../feedback/audit/deed-records.ts';
 import type { EntryStore } from '../feedback/entry-store.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { FigureStore } from '../feedback/figures/figure-store.ts';
+import type { NoticeRecords } from '../feedback/notices/notice-records.ts';
 import type { PassStore } from '../feedback/pass/pass-store.ts';
 import type { PrivacyStore } from '../feedback/privacy/privacy-store.ts';
 import type { RunRecords } from '../feedback/runs/run-records.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { WindowView } from '../model/budget/permits.ts';
 import type { ExportPhase } from '../model/export/site-export.ts';
 import type { ScheduledDemand } from '../model/planning/expected-demand.ts';
-import type { WebhookEventType } from '../model/webhook-event.ts';
+import type { WebhookDelivery } from '../model/webhook-event.ts';
 import type { PermitSource } from '../permits/ask-for-lease.ts';
 import type { RolloutTarget } from '../rollout/rollout-target.ts';
 import type { DocumentationService } from '../service/documentation-service.ts';
-import { subscribedTo, type Webhook } from '../webhooks/webhook.ts';
+import type { Webhook } from '../webhooks/webhook.ts';
 import { notConfigured, permanent } from './history-safe-failures.ts';
 
 /** A site as the worker's configuration describes it. */
@@ -48,8 +51,26 @@ export interface Organization {
   sites: readonly Site[];
   /** The use of spare requests; null unless configured. */
   spare: SpareUse | null;
-  /** Receivers of messages about finished passes and exports. */
+  /** Receivers of messages. */
   webhooks: readonly Webhook[];
+  watch: WatchLimits;
+}
+
+/** What the watch of an organization looks at, in milliseconds. */
+export interface WatchLimits {
+  everyMs: number;
+  /** How old the proof of completeness may become, by project. */
+  freshness: ReadonlyMap<string, number>;
+  /** Time since the last good export, by domain. */
+  lateAfter: ReadonlyMap<string, number>;
+}
+
+/** What Temporal knows about an organization. */
+export interface Outlook {
+  /** The window of its budget; null when none runs. */
+  budget(org: string): Promise<WindowView | null>;
+  /** How many runs wait because the service refuses the key. */
+  refusedRuns(org: string): Promise<number>;
 }
 
 /** How spare requests are used (`budget.spare: verify`). */
@@ -67,12 +88,17 @@ export interface ActivityDependencies {
   organizations: readonly Organization[];
   feedback: FeedbackRoles;
   runs: RunRecords;
+  deeds: DeedRecords;
+  notices: NoticeRecords;
   bundles: BundleStore;
   /** Newest versions of each site that are kept in the bundle store. */
   keepVersions: number;
   permits: PermitSource;
   linkPolicy: LinkPolicy;
   metrics: Metrics;
+  outlook: Outlook;
+  /** Has a message delivered, at most once however often it is asked to; does not wait for the receiver. */
+  deliver(delivery: WebhookDelivery): Promise<void>;
   /** Tells the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
 }
@@ -81,12 +107,6 @@ export function organizationOf(deps: ActivityDependencies, org: string): Organiz
   const found = deps.organizations.find((candidate) => candidate.id === org);
   if (!found) throw notConfigured('InvalidInput', `organization ${org} is not in this worker's configuration`);
   return found;
-}
-
-/** Names of the organization's webhooks that are told of such events; none when it is not configured any more. */
-export function webhooksFor({ organizations }: ActivityDependencies, org: string, type: WebhookEventType): string[] {
-  const { webhooks = [] } = organizations.find((candidate) => candidate.id === org) ?? {};
-  return subscribedTo(webhooks, type);
 }
 
 /** Throws when the configuration no longer has spare requests: a worker may be older than a schedule. */

@@ -1,12 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { ExportParameters } from '../model/export/site-export.ts';
 import type { ExportJob } from '../service/documentation-service.ts';
 import { NetworkError, RateLimited, ServerError, ServiceError } from '../service/errors.ts';
-import { type ActivityDependencies, organizationOf, siteOf, webhooksFor } from './dependencies.ts';
+import { answerWithin, databaseAnswersWithinMs } from './answer-within.ts';
+import { type ActivityDependencies, organizationOf, siteOf } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { isTemporalFailure, permanent, transient } from './history-safe-failures.ts';
+import { subscribers } from './notices/subscribers.ts';
 import { serviceFailure } from './service-failures.ts';
 
 export interface SitePlan {
@@ -27,8 +28,6 @@ export interface SitePlan {
 
 /** How many exports the polls of the next one learn from. */
 const learntFrom = 10;
-/** Less than a workflow task may take: the step runs within one. */
-const databaseAnswersWithinMs = 1_000;
 
 interface SiteInput {
   org: string;
@@ -40,15 +39,19 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
   /** What this worker's configuration says about the site. */
   async planExport({ org, domain }: SiteInput): Promise<SitePlan> {
     const site = siteOf(deps, org, domain);
+    const [usualJobsMs, webhooks] = await Promise.all([
+      usualJobs(deps, org, domain),
+      subscribers(deps, org, 'export.finished'),
+    ]);
     return {
       storeId: deps.bundles.identity,
       jobTimeoutMs: site.jobTimeoutMs,
       jobAttempts: site.jobAttempts,
       startTimeoutMs: site.startTimeoutMs,
       approvalTimeoutMs: site.approvalTimeoutMs,
-      usualJobsMs: await usualJobs(deps, org, domain),
+      usualJobsMs,
       targets: site.targets.map((target) => target.name),
-      webhooks: webhooksFor(deps, org, 'export.finished'),
+      webhooks,
     };
   },
 
@@ -92,17 +95,12 @@ export type JobReading = Omit<ExportJob, 'state' | 'jobId'> & { state: ExportJob
 
 /** None while the database is away: polls are only spaced less well then, and exports do not need it. */
 async function usualJobs({ runs }: ActivityDependencies, org: string, domain: string): Promise<number[]> {
-  const waited = new AbortController();
   try {
-    const tooLate = sleep(databaseAnswersWithinMs, null, { signal: waited.signal });
-    tooLate.catch(() => {});
-    const durations = await Promise.race([runs.jobDurations(org, domain, learntFrom), tooLate]);
+    const durations = await answerWithin(databaseAnswersWithinMs, runs.jobDurations(org, domain, learntFrom));
     if (durations !== null) return durations;
     log.warn('the database does not answer: earlier exports are not known', { domain });
   } catch (error) {
     log.warn('earlier exports are not known', { domain, failure: error instanceof Error ? error.name : 'unknown' });
-  } finally {
-    waited.abort();
   }
   return [];
 }

@@ -1,11 +1,14 @@
 import { Context } from '@temporalio/activity';
 import type { PassRow } from '../feedback/pass/pass-store.ts';
 import { type PlannedPass, planPass } from '../feedback/pass/plan-pass.ts';
+import { passNotices } from '../model/notice/pass-notices.ts';
 import type { ReadingKind } from '../model/sync/pass-kind.ts';
 import type { PassBounds } from '../model/sync/plan-slices.ts';
 import type { SyncProgress } from '../model/sync/sync.ts';
-import { type ActivityDependencies, organizationOf, requireStore, webhooksFor } from './dependencies.ts';
+import { type ActivityDependencies, organizationOf, requireStore } from './dependencies.ts';
 import { notConfigured } from './history-safe-failures.ts';
+import { subscribers } from './notices/subscribers.ts';
+import { tell } from './notices/tell.ts';
 
 export interface BeginPassInput {
   org: string;
@@ -72,7 +75,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     return { storeId: deps.feedback.identity, dateFrom, dateTo };
   },
 
-  /** Closes the pass's row, removes personal data that is too old, and returns the totals. Safe to repeat. */
+  /** Closes the pass's row, removes personal data that is too old, tells people, and returns the totals. Safe to repeat. */
   async finishPass(input: FinishPassInput): Promise<PassTotals> {
     requireStore('feedback', input.storeId, deps.feedback);
     const row = await deps.feedback.finishPass(input.passId, {
@@ -83,6 +86,8 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
     });
     // Personal data may have become too old since the last pass.
     await deps.feedback.expire(input.project, new Date());
+    const { org, passId, finishedAt } = input;
+    await tell(deps, passNotices(row), { org, by: `pass ${passId}`, at: new Date(finishedAt) });
     const { pages, requests, throttled, entries } = row;
     return {
       watermark: await deps.feedback.watermark(input.org, input.project),
@@ -91,7 +96,7 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       requests,
       throttled,
       entries,
-      webhooks: webhooksFor(deps, input.org, 'feedback.pass.finished'),
+      webhooks: await subscribers(deps, input.org, 'feedback.pass.finished'),
     };
   },
 });

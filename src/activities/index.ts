@@ -6,6 +6,7 @@ import { createRecordActivities } from './export-records.ts';
 import { createPageActivities } from './feedback-pages.ts';
 import { createPassActivities } from './feedback-passes.ts';
 import { createFetchActivities } from './fetch-bundle.ts';
+import { createWatchActivities } from './notices/watch-steps.ts';
 import { createRollbackActivities } from './rollback-steps.ts';
 import { createRolloutActivities } from './site-rollouts.ts';
 import { createKeyActivities } from './try-key.ts';
@@ -24,6 +25,7 @@ export const createActivities = (deps: ActivityDependencies) => ({
   ...createRecordActivities(deps),
   ...createKeyActivities(deps),
   ...createWebhookActivities(deps),
+  ...createWatchActivities(deps),
 });
 
 export type Activities = ReturnType<typeof createActivities>;

@@ -1,10 +1,15 @@
-import { Context } from '@temporalio/activity';
+import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { readRetryAfter } from '../model/budget/retry-after.ts';
 import type { WebhookDelivery, WebhookReceipt } from '../model/webhook-event.ts';
+import { messageBody } from '../webhooks/formats/message-body.ts';
 import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks/send-webhook.ts';
+import { settingsMark, type Webhook } from '../webhooks/webhook.ts';
+import { answerWithin, databaseAnswersWithinMs } from './answer-within.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
 import { permanent, transient } from './history-safe-failures.ts';
+import { goneWebhooks, isGone } from './notices/subscribers.ts';
+import { tell } from './notices/tell.ts';
 
 /** Attempts after which a refusal that load did not cause is final. */
 const refusalsBelieved = 8;
@@ -19,9 +24,15 @@ export const createWebhookActivities = (deps: ActivityDependencies) => ({
     const { org, webhook, messageId } = delivery;
     const which = `the webhook ${webhook} of ${org}`;
     const { attempt } = Context.current().info;
-    const { status, retryAfter } = await answerTo(deps, delivery, which);
+    const receiver = receiverOf(deps, delivery, which);
+    const gone = permanent('WebhookRefused', `${which} is gone (410): correct or remove it in the configuration`);
+    if (await isKnownGone(deps, org, receiver)) throw gone;
+    const { status, retryAfter } = await answerTo(receiver, delivery, which);
     if (status >= 200 && status < 300) return { messageId, status, attempts: attempt };
-    if (status === 410) throw permanent('WebhookRefused', `${which} is gone (410): remove it from the configuration`);
+    if (status === 410) {
+      await noteGone(deps, delivery, receiver);
+      throw gone;
+    }
     const message = `${which} answered ${status}`;
     const mayPass = status >= 500 || status === 408 || status === 429;
     if (mayPass) throw transient('WebhookRefused', message, retryInMs(retryAfter));
@@ -29,13 +40,42 @@ export const createWebhookActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-async function answerTo(deps: ActivityDependencies, delivery: WebhookDelivery, which: string): Promise<WebhookAnswer> {
-  const { cancellationSignal } = Context.current();
-  const { org, webhook: name, messageId, event } = delivery;
+function receiverOf(deps: ActivityDependencies, { org, webhook: name }: WebhookDelivery, which: string): Webhook {
   const webhook = organizationOf(deps, org).webhooks.find((candidate) => candidate.name === name);
   if (webhook === undefined) throw permanent('InvalidInput', `${which} is not in this worker's configuration`);
+  return webhook;
+}
+
+/** Whether the receiver has said before that it is gone. While the database is away, it is asked again. */
+async function isKnownGone(deps: ActivityDependencies, org: string, receiver: Webhook): Promise<boolean> {
   try {
-    return await sendWebhook(webhook, { messageId, body: JSON.stringify(event) }, cancellationSignal);
+    const gone = await answerWithin(databaseAnswersWithinMs, goneWebhooks(deps, org));
+    return gone !== null && isGone(receiver, gone);
+  } catch {
+    return false;
+  }
+}
+
+/** Tells the other webhooks that this one is gone, once for each setting of it. */
+async function noteGone(deps: ActivityDependencies, delivery: WebhookDelivery, receiver: Webhook): Promise<void> {
+  const { org, webhook: subject, messageId } = delivery;
+  const who = { org, by: `delivery ${messageId}`, at: new Date() };
+  const notice = { type: 'webhook.gone', subject } as const;
+  try {
+    // One that is known is that of earlier settings.
+    await tell(deps, [{ ...notice, state: 'ended', silent: true }], { ...who, by: `${who.by} before` });
+    const reason = 'it answers 410: it gets no message until its settings change';
+    await tell(deps, [{ ...notice, state: 'begun', reason, mark: settingsMark(receiver) }], who);
+  } catch (error) {
+    log.warn('that a webhook is gone is not noted', { org, failure: error instanceof Error ? error.name : 'unknown' });
+  }
+}
+
+async function answerTo(webhook: Webhook, delivery: WebhookDelivery, which: string): Promise<WebhookAnswer> {
+  const { cancellationSignal } = Context.current();
+  const { messageId, event } = delivery;
+  try {
+    return await sendWebhook(webhook, { messageId, body: messageBody(event, webhook.format) }, cancellationSignal);
   } catch (error) {
     if (cancellationSignal.aborted) throw new CancelledFailure('cancelled');
     if (error instanceof WebhookUnreachable) {

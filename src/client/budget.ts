@@ -17,6 +17,7 @@ import type {
   WindowView,
 } from '../model/budget/permits.ts';
 import type { BudgetInput, CarriedWindow } from '../model/budget/window-state.ts';
+import type { Sender } from '../model/deed.ts';
 import { ExplainedError } from '../model/explained-error.ts';
 import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { budgetWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
@@ -77,7 +78,7 @@ export class BudgetClient {
   async ask(org: string, question: PermitAsk): Promise<PermitAnswer> {
     const { installation } = this.#settingsOf(org);
     const asked = installation === undefined ? question : { ...question, installation };
-    return this.#update(org, askPermitsUpdate, asked, { updateId: question.id, withinMs: answerWithinMs });
+    return this.#update(org, askPermitsUpdate, [asked], { updateId: question.id, withinMs: answerWithinMs });
   }
 
   async report(org: string, result: LeaseReport): Promise<void> {
@@ -88,18 +89,18 @@ export class BudgetClient {
 
   /** Makes the budget follow the configuration; starts it if necessary. */
   async configure(org: string): Promise<BudgetConfirmation> {
-    return this.#update(org, configureBudgetUpdate, this.#settingsOf(org));
+    return this.#update(org, configureBudgetUpdate, [this.#settingsOf(org)]);
   }
 
   /** Overrides limit or reserve by hand, null ends that; gives the window after it. */
-  async override(org: string, override: OverrideAsk | null): Promise<WindowView> {
-    await this.#update(org, overrideBudgetUpdate, override);
+  async override(org: string, override: OverrideAsk | null, sender: Sender = {}): Promise<WindowView> {
+    await this.#update(org, overrideBudgetUpdate, [override, sender]);
     return budgetView(this.#client, org);
   }
 
   /** Stops granting for a time, or until resumed; null resumes. Gives the window after it. */
-  async pause(org: string, pause: ForAWhile | null): Promise<WindowView> {
-    await this.#update(org, pauseBudgetUpdate, pause);
+  async pause(org: string, pause: ForAWhile | null, sender: Sender = {}): Promise<WindowView> {
+    await this.#update(org, pauseBudgetUpdate, [pause, sender]);
     return budgetView(this.#client, org);
   }
 
@@ -107,12 +108,12 @@ export class BudgetClient {
    * Moves a budget that runs on another task queue to this one, with what it remembers if a worker still answers there;
    * otherwise the new one waits out a window (B7). Throws `WorkflowNotFoundError` when none runs.
    */
-  async move(org: string): Promise<'moved' | 'moved-empty' | 'in-place'> {
+  async move(org: string, sender: Sender = {}): Promise<'moved' | 'moved-empty' | 'in-place'> {
     const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
     const { status, taskQueue } = await handle.describe();
     if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('no budget is running', budgetWorkflowId(org), '');
     if (taskQueue === this.#taskQueue) return 'in-place';
-    const carried = await this.#takeLedger(org).catch(unlessUnanswered);
+    const carried = await this.#takeLedger(org, sender).catch(unlessUnanswered);
     const { workflowId, ...options } = this.#startOptions(org);
     await this.#client.workflow.start<typeof rateBudget>(workflowTypes.rateBudget, {
       ...options,
@@ -125,11 +126,14 @@ export class BudgetClient {
   }
 
   /** What the budget remembers once it grants nothing any more. The pause made for that is not taken along. */
-  async #takeLedger(org: string): Promise<CarriedWindow> {
+  async #takeLedger(org: string, { who }: Sender): Promise<CarriedWindow> {
     return this.#client.withDeadline(Date.now() + answerWithinMs, async () => {
       const handle = this.#client.workflow.getHandle(budgetWorkflowId(org));
       const { paused } = await handle.query(budgetLedgerQuery);
-      await handle.executeUpdate(pauseBudgetUpdate, { args: [{ forMs: null }] });
+      const reason = 'the budget moves to another task queue';
+      await handle.executeUpdate(pauseBudgetUpdate, {
+        args: [{ forMs: null }, { ...(who !== undefined && { who }), reason }],
+      });
       return { ...(await handle.query(budgetLedgerQuery)), paused };
     });
   }
@@ -138,13 +142,13 @@ export class BudgetClient {
    * Starts the budget if none runs, after looking for signs of an earlier one (B7). The server takes few updates of a
    * workflow at a time: the others wait here for their turn, and for those of other processes.
    */
-  async #update<Answer, Message>(
+  async #update<Answer, Args extends [unknown, ...unknown[]]>(
     org: string,
-    update: UpdateDefinition<Answer, [Message]>,
-    message: Message,
+    update: UpdateDefinition<Answer, Args>,
+    args: Args,
     { updateId, withinMs = Number.POSITIVE_INFINITY }: { updateId?: string; withinMs?: number } = {},
   ): Promise<Answer> {
-    const options = { args: [message] as [Message], ...(updateId === undefined ? {} : { updateId }) };
+    const options = { args, ...(updateId === undefined ? {} : { updateId }) };
     const { workflow } = this.#client;
     const send = <T>(call: () => Promise<T>) =>
       this.#inFlight.run(org, () =>

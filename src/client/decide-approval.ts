@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { Sender } from '../model/deed.ts';
 import { approveUpdate, rejectUpdate } from '../workflows/definitions.ts';
 import { exportHandle } from './exports.ts';
 
@@ -6,8 +7,9 @@ import { exportHandle } from './exports.ts';
 export async function approveExport(
   client: Client,
   { org, domain, version }: { org: string; domain: string; version?: string },
+  sender: Sender = {},
 ): Promise<{ version: string }> {
-  const args: [{ version?: string }] = [version === undefined ? {} : { version }];
+  const args: [{ version?: string }, Sender] = [version === undefined ? {} : { version }, sender];
   return exportHandle(client, org, domain).executeUpdate(approveUpdate, { args });
 }
 
@@ -15,7 +17,9 @@ export async function approveExport(
 export async function rejectExport(
   client: Client,
   { org, domain, reason, version }: { org: string; domain: string; reason: string; version?: string },
+  sender: Sender = {},
 ): Promise<{ version: string }> {
-  const args: [{ reason: string; version?: string }] = [{ reason, ...(version === undefined ? {} : { version }) }];
+  const answer = { reason, ...(version === undefined ? {} : { version }) };
+  const args: [typeof answer, Sender] = [answer, sender];
   return exportHandle(client, org, domain).executeUpdate(rejectUpdate, { args });
 }

@@ -1,6 +1,6 @@
 import type { PermitClass } from '../model/budget/permits.ts';
 import type { Handover } from '../model/temporal-settings.ts';
-import type { WebhookEventType } from '../model/webhook-event.ts';
+import type { WebhookEventType, WebhookFormat } from '../model/webhook-event.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import type { SiteRulesInput } from './schema/site-schema.ts';
 import type { SecretSource } from './secret-source.ts';
@@ -76,6 +76,8 @@ export interface OrganizationConfig {
   /** The use of spare requests. */
   spare?: 'verify';
   webhooks: WebhookConfig[];
+  /** How often the watch looks what has become late, stale, starved, held or refused. */
+  watchEveryMs: number;
   projects: ProjectConfig[];
   sites: SiteConfig[];
 }
@@ -85,7 +87,9 @@ export interface WebhookConfig {
   name: string;
   /** Secret too: an address may hold a token. */
   url: SecretSource;
-  secret: SecretSource;
+  format: WebhookFormat;
+  /** Null for formats that are not signed. */
+  secret: SecretSource | null;
   events: readonly WebhookEventType[];
 }
 
@@ -112,12 +116,16 @@ export interface ProjectConfig {
   incremental?: Schedule;
   review?: Schedule;
   sweep?: Schedule;
+  /** How old the proof of completeness may become. */
+  freshnessMs?: number;
 }
 
 export interface SiteConfig {
   /** Bare host name, lower case. */
   domain: string;
   schedule?: Schedule;
+  /** Time since the last good export after which the site is late. */
+  lateAfterMs?: number;
   job: { timeoutMs: number; attempts: number; startTimeoutMs: number };
   bundle: {
     maxBytes: number;

@@ -29,7 +29,14 @@ export function findContradictions(config: ConfigInput): Finding[] {
         message: `expected less than requests, which is ${requests}`,
       });
     }
-    for (const [w, { name }] of organization.webhooks.entries()) {
+    for (const [w, { name, format, secret }] of organization.webhooks.entries()) {
+      const secretAt = [...at, 'webhooks', w, 'secret'];
+      if (format === 'standard' && secret === undefined) {
+        findings.push({ path: secretAt, message: 'expected the key of the signature, whsec_…' });
+      }
+      if (format !== 'standard' && secret !== undefined) {
+        findings.push({ path: secretAt, message: `goes with "format: standard" only: ${format} takes no signature` });
+      }
       const isTwice = organization.webhooks.findIndex((other) => other.name === name) < w;
       const message = `another webhook is also called ${name}: give each a different name`;
       if (isTwice) findings.push({ path: [...at, 'webhooks', w], message });

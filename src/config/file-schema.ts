@@ -79,12 +79,12 @@ const privacy = z.strictObject({
 const defaults = z.strictObject({
   organizations: organizationDefaultsSchema
     .optional()
-    .meta({ title: 'budget, webhooks' })
-    .describe('For each organization: its `budget` and `webhooks`.'),
+    .meta({ title: 'budget, webhooks, watchEvery' })
+    .describe('For each organization: its `budget`, `webhooks` and `watchEvery`.'),
   projects: projectDefaultsSchema
     .optional()
     .meta({ title: 'fields of a project' })
-    .describe('For each project: its `incremental`, `review` and `sweep`.'),
+    .describe('For each project: its `incremental`, `review`, `sweep` and `freshness`.'),
   sites: siteDefaultsSchema
     .optional()
     .meta({ title: 'fields of a site' })

@@ -120,9 +120,11 @@ function findMissingSecrets(
   };
   const webhooks = organizations.flatMap((organization, o) =>
     organization.webhooks.flatMap((webhook, w) =>
-      (['url', 'secret'] as const)
-        .filter((field) => secrets === 'required' || !webhook[field].describe().startsWith('the environment'))
-        .flatMap((field) => problemOf(webhook[field], ['organizations', o, 'webhooks', w, field])),
+      (['url', 'secret'] as const).flatMap((field) => {
+        const source = webhook[field];
+        const isNeeded = secrets === 'required' || source?.describe().startsWith('the environment') === false;
+        return source && isNeeded ? problemOf(source, ['organizations', o, 'webhooks', w, field]) : [];
+      }),
     ),
   );
   const tokens = gateway.clients

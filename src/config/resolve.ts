@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { noticeTypes } from '../model/notice/notice.ts';
 import { webhookEventTypes } from '../model/webhook-event.ts';
 import type {
   BundleStoreConfig,
@@ -159,40 +160,45 @@ function resolveOrganization(
     // With "auto", only the observed use of other clients is left to them.
     budget: { requests, windowMs: window, reserve: reserve === 'auto' ? 0 : reserve, arrivalMs: arrival },
     ...(spare === undefined ? {} : { spare }),
+    watchEveryMs: input.watchEvery,
     projects: input.projects.map(resolveProject),
     sites: input.sites.map((site) => resolveSite(site, absolute)),
   };
 }
 
 function resolveWebhook(
-  { name, url, secret, events }: OrganizationInput['webhooks'][number],
+  { name, url, format, secret, events }: OrganizationInput['webhooks'][number],
   environment: Environment,
   allowInsecure: boolean,
 ): WebhookConfig {
   return {
     name,
     url: new WebhookAddress(url, environment, allowInsecure),
-    secret: new SigningSecret(secret, environment),
-    events: events ?? webhookEventTypes,
+    format,
+    // The check for contradictions ensures that the standard has one.
+    secret: secret === undefined ? null : new SigningSecret(secret, environment),
+    events: events ?? (format === 'standard' ? webhookEventTypes : noticeTypes),
   };
 }
 
 function resolveProject(project: OrganizationInput['projects'][number]): ProjectConfig {
-  const { id, name, incremental, review, sweep } = project;
+  const { id, name, incremental, review, sweep, freshness } = project;
   return {
     id,
     ...(name !== undefined && { name }),
     ...(incremental && { incremental: resolveSchedule(incremental) }),
     ...(review && { review: resolveSchedule(review) }),
     ...(sweep && { sweep: resolveSchedule(sweep) }),
+    ...(freshness !== undefined && { freshnessMs: freshness }),
   };
 }
 
 function resolveSite(site: OrganizationInput['sites'][number], absolute: (relative: string) => string): SiteConfig {
-  const { domain, schedule, job, bundle, approval, approvalTimeout, rollout } = site;
+  const { domain, schedule, lateAfter, job, bundle, approval, approvalTimeout, rollout } = site;
   return {
     domain,
     ...(schedule && { schedule: resolveSchedule(schedule) }),
+    ...(lateAfter !== undefined && { lateAfterMs: lateAfter }),
     job: { timeoutMs: job.timeout, attempts: job.attempts, startTimeoutMs: job.startTimeout },
     bundle: {
       maxBytes: bundle.maxBytes,

@@ -8,7 +8,7 @@ export interface MakeContext {
 
 /** One way to get a program that is not on the machine. */
 export interface Maker {
-  name: 'SDK download' | 'go install' | 'Maven';
+  name: 'SDK download' | 'go install' | 'go build' | 'Maven';
   /** Leaves the tool's executable in the context's folder, or rejects with one readable line. */
   make(context: MakeContext): Promise<void>;
 }

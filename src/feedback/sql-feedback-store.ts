@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
+import { listDeeds, recordDeeds } from './audit/deeds.ts';
 import { countRows, storedEntries } from './database/stored-entries.ts';
 import type { FeedbackDatabase } from './database/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
@@ -7,6 +8,7 @@ import { feedbackStats } from './figures/count-feedback.ts';
 import { latestCosts, projectActivity } from './figures/project-activity.ts';
 import { reportFigures } from './figures/read-report-figures.ts';
 import { countUndated, entryRecords } from './files/file-rows.ts';
+import { lastExports, openNotices, turnNotice } from './notices/notices.ts';
 import { cutSlice, endCheck } from './pass/advance-pass.ts';
 import { storedCounts } from './pass/pass-facts.ts';
 import {
@@ -75,6 +77,11 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),
+    recordDeeds: (deeds) => write((trx) => recordDeeds(trx, deeds)),
+    listDeeds: (filter) => listDeeds(db, filter),
+    turnNotice: (turn) => write((trx) => turnNotice(trx, turn)),
+    openNotices: (org) => openNotices(db, org),
+    lastExports: (org) => lastExports(db, org),
     latestRecords: (of) => latestRecords(db, of),
     async erase(request) {
       const erased = await write((trx) => eraseContact(trx, privacy, request));

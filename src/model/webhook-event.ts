@@ -1,10 +1,18 @@
 import type { ExportOutcome } from './export/export-outcome.ts';
+import { type Notice, type NoticeType, noticeTypes } from './notice/notice.ts';
 import type { EntryCounts } from './sync/entry-counts.ts';
 import type { ReadingKind } from './sync/pass-kind.ts';
 
+/** Events that every run sends when it ends. */
+export const runEventTypes = ['feedback.pass.finished', 'export.finished'] as const;
+
 /** Events that are sent to webhooks. */
-export const webhookEventTypes = ['feedback.pass.finished', 'export.finished'] as const;
+export const webhookEventTypes = [...runEventTypes, ...noticeTypes] as const;
 export type WebhookEventType = (typeof webhookEventTypes)[number];
+
+/** How a message is written: signed by Standard Webhooks, or as an incoming webhook of Slack or Teams takes it. */
+export const webhookFormats = ['standard', 'slack', 'teams'] as const;
+export type WebhookFormat = (typeof webhookFormats)[number];
 
 /** A pass has ended, successfully or not: counts and ids, never contents. */
 export interface PassFinished {
@@ -40,7 +48,16 @@ export interface ExportFinished {
 export type WebhookEvent = {
   /** When it happened, ISO 8601. */
   timestamp: string;
-} & ({ type: 'feedback.pass.finished'; data: PassFinished } | { type: 'export.finished'; data: ExportFinished });
+} & (
+  | { type: 'feedback.pass.finished'; data: PassFinished }
+  | { type: 'export.finished'; data: ExportFinished }
+  | { type: NoticeType; data: Notice }
+);
+
+/** What an event is about, in a few words: the workflow of a run, or the subject of a notice. */
+export function aboutEvent({ data }: WebhookEvent): string {
+  return 'workflowId' in data ? data.workflowId : `${data.subject} (${data.state})`;
+}
 
 /** Input of `deliverWebhook`. The worker knows the address by the webhook's name: it may be secret. */
 export interface WebhookDelivery {

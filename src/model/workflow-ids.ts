@@ -10,6 +10,8 @@ export const budgetWorkflowId = (org: string): string => `budget:${org}`;
 
 export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
 
+export const watchWorkflowId = (org: string): string => `watch:${org}`;
+
 /** One workflow per message and receiver. */
 export const webhookWorkflowId = (org: string, webhook: string, messageId: string): string =>
   `webhook:${org}:${webhook}:${messageId}`;
@@ -17,6 +19,9 @@ export const webhookWorkflowId = (org: string, webhook: string, messageId: strin
 /** One workflow per row that could not be written when its run ended. */
 export const recordWorkflowId = (org: string, domain: string, runId: string): string =>
   `record:${org}:${domain}:${runId}`;
+
+/** One workflow per deed. */
+export const deedWorkflowId = (org: string, unique: string): string => `audit:${org}:${unique}`;
 
 /** Names under which the workflows are registered and started. */
 export const workflowTypes = {
@@ -28,6 +33,8 @@ export const workflowTypes = {
   checkKey: 'checkKey',
   deliverWebhook: 'deliverWebhook',
   recordRun: 'recordRun',
+  recordDeed: 'recordDeed',
+  watchOrganization: 'watchOrganization',
 } as const;
 
 /** Search attributes that every cluster needs (architecture.md), all of type Keyword. */

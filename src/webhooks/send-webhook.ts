@@ -20,9 +20,9 @@ export class WebhookUnreachable extends Error {
 }
 
 /**
- * Sends a message once, signed by Standard Webhooks (headers `webhook-id`, `webhook-timestamp`, `webhook-signature`). The
- * timestamp is that of the attempt, since receivers refuse old ones; the id stays. Redirects are not followed, and no
- * proxy leads to this machine. Throws `WebhookUnreachable`, and what reading the address and the secret throws.
+ * Sends a message once. With a secret it is signed by Standard Webhooks (headers `webhook-id`, `webhook-timestamp`,
+ * `webhook-signature`): the timestamp is that of the attempt, since receivers refuse old ones; the id stays. Redirects are
+ * not followed, and no proxy leads to this machine. Throws `WebhookUnreachable`, and what reading the address and the secret throws.
  */
 export async function sendWebhook(
   webhook: Pick<Webhook, 'url' | 'secret'>,
@@ -30,8 +30,7 @@ export async function sendWebhook(
   signal?: AbortSignal,
 ): Promise<WebhookAnswer> {
   const [url, secret] = [webhook.url(), webhook.secret()];
-  const now = new Date();
-  const signature = new Signature(secret).sign(messageId, now, body);
+  const signature = secret === null ? {} : signatureHeaders(secret, messageId, body);
   const noProxy = isLoopback(new URL(url).hostname) ? { noProxy: '*' } : {};
   const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs }, ...noProxy });
   const timeout = AbortSignal.timeout(answerTimeoutMs);
@@ -42,9 +41,7 @@ export async function sendWebhook(
       body,
       headers: {
         'content-type': 'application/json',
-        'webhook-id': messageId,
-        'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
-        'webhook-signature': signature,
+        ...signature,
       },
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
@@ -56,6 +53,15 @@ export async function sendWebhook(
   } finally {
     await dispatcher.destroy();
   }
+}
+
+function signatureHeaders(secret: string, messageId: string, body: string): Record<string, string> {
+  const now = new Date();
+  return {
+    'webhook-id': messageId,
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
+    'webhook-signature': new Signature(secret).sign(messageId, now, body),
+  };
 }
 
 /** E.g. `ECONNREFUSED`. Messages of errors name addresses, so they are left out. */

@@ -17,14 +17,26 @@ export function organizationsOf(config: Config): Organization[] {
     }),
     projects: organization.projects.map((project) => project.id),
     spare: spareOf(organization, config.temporal.taskQueue),
-    webhooks: organization.webhooks.map(({ name, url, secret, events }) => ({
+    webhooks: organization.webhooks.map(({ name, url, format, secret, events }) => ({
       name,
+      format,
       events,
       url: () => url.read(),
-      secret: () => secret.read(),
+      secret: () => secret?.read() ?? null,
     })),
+    watch: watchOf(organization),
     sites: organization.sites.map((site) => siteOf(site, config.store.bundles.publicUrl)),
   }));
+}
+
+function watchOf({ watchEveryMs, projects, sites }: OrganizationConfig): Organization['watch'] {
+  const limits = <Entry>(entries: readonly Entry[], limitOf: (entry: Entry) => [string, number | undefined]) =>
+    new Map(entries.map(limitOf).filter((limit): limit is [string, number] => limit[1] !== undefined));
+  return {
+    everyMs: watchEveryMs,
+    freshness: limits(projects, ({ id, freshnessMs }) => [id, freshnessMs]),
+    lateAfter: limits(sites, ({ domain, lateAfterMs }) => [domain, lateAfterMs]),
+  };
 }
 
 /** The passes that the organization's schedules start, at their offsets on the server. */

@@ -117,3 +117,9 @@ export const deliveryOptions = {
   scheduleToCloseTimeout: '24h',
   retry: { initialInterval: '2s', backoffCoefficient: 2, maximumInterval: '1h' },
 } satisfies ActivityOptions;
+
+/** A look at stores and budget: tried for a while, and then again at the next look's time. */
+export const watchOptions = {
+  startToCloseTimeout: '2m',
+  retry: { initialInterval: '1s', maximumInterval: '1m', maximumAttempts: 60 },
+} satisfies ActivityOptions;

@@ -7,7 +7,8 @@ import type { ApprovalAnswer, RejectionAnswer } from '../model/export/export-mes
 import { type ExportInput, longestReason } from '../model/export/site-export.ts';
 import { storeOptions } from './activity-options.ts';
 import type { ExportView } from './export-view.ts';
-import { refusal } from './handle-messages.ts';
+import { refusal, type Sent } from './handle-messages.ts';
+import { keepDeed } from './record-deed.ts';
 
 const stores = proxyActivities<Pick<Activities, 'describeChanges'>>(storeOptions);
 
@@ -16,18 +17,25 @@ export class Approval {
   readonly #input: ExportInput;
   readonly #view: ExportView;
   #decision: 'approved' | Reason | null = null;
+  #kept: Promise<void> | null = null;
 
   constructor(input: ExportInput, view: ExportView) {
     this.#input = input;
     this.#view = view;
   }
 
-  approve(): { version: string } {
-    return this.#decide('approved');
+  approve(sent: Sent): { version: string } {
+    return this.#decide('approved', sent);
   }
 
-  reject({ reason }: RejectionAnswer): { version: string } {
-    return this.#decide({ rule: 'not-approved', path: null, detail: reason.trim() });
+  reject({ reason }: RejectionAnswer, sent: Sent): { version: string } {
+    const detail = reason.trim();
+    return this.#decide({ rule: 'not-approved', path: null, detail }, { ...sent, reason: detail });
+  }
+
+  /** The audit has been handed the decision: the run may end. */
+  async kept(): Promise<void> {
+    await this.#kept;
   }
 
   /** Throws when no version waits, or another one than the person named. */
@@ -55,10 +63,10 @@ export class Approval {
     timeoutMs: number;
   }): Promise<Reason | null> {
     const { storeId, version, against, timeoutMs } = ask;
-    const { domain } = this.#input;
+    const { org, domain } = this.#input;
     const changes = await stores.describeChanges.executeWithOptions(
       { ...storeOptions, summary: `compare ${version} with the current version` },
-      [{ domain, storeId, version, against }],
+      [{ org, domain, storeId, version, against, timeoutMs }],
     );
     const since = Date.now();
     this.#view.awaitApproval({ version, since, expiresAt: since + timeoutMs, changes });
@@ -74,9 +82,12 @@ export class Approval {
     return this.#decision ?? { rule: 'approval-expired', path: null, detail };
   }
 
-  #decide(decision: 'approved' | Reason): { version: string } {
+  #decide(decision: 'approved' | Reason, sent: Sent): { version: string } {
     const version = this.#view.approval?.version ?? '';
     this.#decision = decision;
+    const { org, domain } = this.#input;
+    const action = decision === 'approved' ? 'approve' : 'reject';
+    this.#kept = keepDeed({ ...sent, action, org, subject: domain, detail: JSON.stringify({ version }) });
     return { version };
   }
 }

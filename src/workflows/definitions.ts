@@ -10,6 +10,7 @@ import type {
   WindowView,
 } from '../model/budget/permits.ts';
 import type { CarriedWindow } from '../model/budget/window-state.ts';
+import type { Sender } from '../model/deed.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../model/export/export-messages.ts';
 import type { ExportPhase, ExportState } from '../model/export/site-export.ts';
 import type { SyncState } from '../model/sync/sync.ts';
@@ -17,13 +18,16 @@ import type { SyncState } from '../model/sync/sync.ts';
 export const exportStateQuery = defineQuery<ExportState>('state');
 export const pollNowUpdate = defineUpdate<ExportState>('pollNow');
 /** A person's decision about the waiting version; refused if none waits, or another one than named. */
-export const approveUpdate = defineUpdate<{ version: string }, [ApprovalAnswer]>('approve');
-export const rejectUpdate = defineUpdate<{ version: string }, [RejectionAnswer]>('reject');
+export const approveUpdate = defineUpdate<{ version: string }, [ApprovalAnswer, Sender?]>('approve');
+export const rejectUpdate = defineUpdate<{ version: string }, [RejectionAnswer, Sender?]>('reject');
 /** Sent by `fetchBundle` when it has been in another phase for some seconds. */
 export const phaseSignal = defineSignal<[{ phase: ExportPhase }]>('phase');
 
 /** The key may have been changed: exports and budgets that wait for it try it at once. */
 export const retryKeySignal = defineSignal('retryKey');
+
+/** The configuration may have changed: the watch looks at once. */
+export const lookSignal = defineSignal('look');
 
 export const syncStateQuery = defineQuery<SyncState>('state');
 /** Sent by the budget to a waiter that can come back earlier than told. */
@@ -37,6 +41,6 @@ export const askPermitsUpdate = defineUpdate<PermitAnswer, [PermitAsk]>('askPerm
 export const reportLeaseSignal = defineSignal<[LeaseReport]>('reportLease');
 export const configureBudgetUpdate = defineUpdate<BudgetConfirmation, [WindowSettings]>('configureBudget');
 /** Overrides limit or reserve by hand; null ends that. */
-export const overrideBudgetUpdate = defineUpdate<BudgetConfirmation, [OverrideAsk | null]>('overrideBudget');
+export const overrideBudgetUpdate = defineUpdate<BudgetConfirmation, [OverrideAsk | null, Sender?]>('overrideBudget');
 /** Stops granting for a time, or until resumed; null resumes. */
-export const pauseBudgetUpdate = defineUpdate<BudgetConfirmation, [ForAWhile | null]>('pauseBudget');
+export const pauseBudgetUpdate = defineUpdate<BudgetConfirmation, [ForAWhile | null, Sender?]>('pauseBudget');

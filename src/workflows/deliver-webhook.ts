@@ -1,7 +1,7 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { factsTable } from '../model/details-text.ts';
-import type { WebhookDelivery, WebhookReceipt } from '../model/webhook-event.ts';
+import { aboutEvent, type WebhookDelivery, type WebhookReceipt } from '../model/webhook-event.ts';
 import { deliveryOptions } from './activity-options.ts';
 
 const deliveries = proxyActivities<Pick<Activities, 'sendWebhook'>>(deliveryOptions);
@@ -11,7 +11,7 @@ export async function deliverWebhook(delivery: WebhookDelivery): Promise<Webhook
   const { org, webhook, messageId, event } = delivery;
   const show = (more: [string, string][]) =>
     setCurrentDetails(
-      `**${event.type}** to ${webhook} (${org})\n\n${factsTable([['about', event.data.workflowId], ['message', messageId], ...more])}`,
+      `**${event.type}** to ${webhook} (${org})\n\n${factsTable([['about', aboutEvent(event)], ['message', messageId], ...more])}`,
     );
   show([]);
   const receipt = await deliveries.sendWebhook.executeWithOptions(

@@ -220,6 +220,7 @@ export class ExportRun {
     const { workflowId, runId } = workflowInfo();
     const { org, domain } = this.#input;
     const { possibleDuplicates } = this.progress;
+    await this.approval.kept();
     await recordOrLater({
       workflowId,
       runId,

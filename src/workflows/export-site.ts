@@ -11,7 +11,7 @@ import {
   retryKeySignal,
 } from './definitions.ts';
 import { ExportRun } from './export-run.ts';
-import { noInput, onQuery, onSignal, onUpdate } from './handle-messages.ts';
+import { noInput, onDeed, onQuery, onSignal } from './handle-messages.ts';
 import { followHandover } from './handover.ts';
 import { staysWithBuild } from './stays-with-build.ts';
 
@@ -34,13 +34,13 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
     },
     { description: 'Polls the job at once.', validator: () => run.job.requireWaiting() },
   );
-  onUpdate(approveUpdate, readApproval, {
-    answer: () => run.approval.approve(),
+  onDeed(approveUpdate, readApproval, {
+    answer: (_answer, sent) => run.approval.approve(sent),
     check: (answer) => run.approval.requireWaiting(answer),
     description: 'Makes the waiting version current.',
   });
-  onUpdate(rejectUpdate, readRejection, {
-    answer: (answer) => run.approval.reject(answer),
+  onDeed(rejectUpdate, readRejection, {
+    answer: (answer, sent) => run.approval.reject(answer, sent),
     check: (answer) => run.approval.requireReason(answer),
     description: 'Removes the waiting version; the result gives {reason}.',
   });

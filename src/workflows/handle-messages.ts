@@ -7,7 +7,8 @@ import {
   type TypeInfo,
   type UpdateDefinition,
 } from '@temporalio/common';
-import { ApplicationFailure, log, setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, currentUpdateInfo, log, setHandler, workflowInfo } from '@temporalio/workflow';
+import { type Deed, readSender, type Sender, unnamedSender } from '../model/deed.ts';
 import { Misshapen, type Reader, refuse } from '../model/message-readers.ts';
 
 /**
@@ -60,19 +61,49 @@ export function onUpdate<Message, Answer>(
   read: Reader<Message>,
   { description, answer, check }: UpdateHandling<Message, Answer>,
 ): void {
-  const required = (input: unknown) => {
-    const message = tryRead(read, input);
-    if (message instanceof Misshapen) throw refusal(message.message);
-    return message;
-  };
   const validator = (input: unknown) => {
-    const message = required(input);
+    const message = required(read, input);
     check?.(message);
   };
-  setHandler({ ...update, typeInfo: undecoded }, (input: unknown) => answer(required(input)), {
+  setHandler({ ...update, typeInfo: undecoded }, (input: unknown) => answer(required(read, input)), {
     description,
     validator,
   });
+}
+
+/** What the audit says of a message: who sent it, when and why. */
+export type Sent = Pick<Deed, 'deedId' | 'at' | 'who' | 'reason' | 'workflowId'>;
+
+interface DeedHandling<Message, Answer> {
+  description: string;
+  answer(message: Message, sent: Sent): Answer;
+  /** Throws to refuse a message of the right shape. */
+  check?(message: Message): void;
+}
+
+/** As `onUpdate`, for what a person does: the second input, which other clients may leave out, says who and why. */
+export function onDeed<Message, Answer>(
+  update: UpdateDefinition<Answer, [Message, Sender?]>,
+  read: Reader<Message>,
+  { description, answer, check }: DeedHandling<Message, Answer>,
+): void {
+  const validator = (input: unknown, sender?: unknown) => {
+    const message = required(read, input);
+    required(readSender, sender);
+    check?.(message);
+  };
+  setHandler(
+    { ...update, typeInfo: undecoded },
+    (input: unknown, sender?: unknown) => answer(required(read, input), sentNow(required(readSender, sender))),
+    { description, validator },
+  );
+}
+
+/** An update's id is unique within a run. */
+function sentNow({ who = unnamedSender, reason = null }: Sender): Sent {
+  const { workflowId, runId } = workflowInfo();
+  const deedId = `${runId}/${currentUpdateInfo()?.id}`;
+  return { deedId, at: new Date().toISOString(), who, reason, workflowId };
 }
 
 /** A query is answered whatever its input: the reader makes the best of it. */
@@ -91,6 +122,13 @@ export function onQuery<Input, Answer>(
 /** Refuses a message, or an input, with words for the sender. */
 export function refusal(problem: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(problem, 'InvalidInput');
+}
+
+/** Throws to refuse what makes no sense. */
+function required<Message>(read: Reader<Message>, input: unknown): Message {
+  const message = tryRead(read, input);
+  if (message instanceof Misshapen) throw refusal(message.message);
+  return message;
 }
 
 function tryRead<Message>(read: Reader<Message>, input: unknown): Message | Misshapen {

@@ -28,6 +28,7 @@ import { configure, ignore, report, retryKey, setOverride, setPause } from '../m
 import { bringWaitersForward, dropWaiter } from '../model/budget/wake-waiters.ts';
 import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
 import { viewOf } from '../model/budget/window-view.ts';
+import type { DeedAction } from '../model/deed.ts';
 import { Misshapen } from '../model/message-readers.ts';
 import { handoverIn, nextTaskTimeout } from '../model/temporal-settings.ts';
 import {
@@ -41,7 +42,8 @@ import {
   reportLeaseSignal,
   retryKeySignal,
 } from './definitions.ts';
-import { noInput, onQuery, onSignal, onUpdate, refusal } from './handle-messages.ts';
+import { noInput, onDeed, onQuery, onSignal, onUpdate, refusal, type Sent } from './handle-messages.ts';
+import { keepDeed } from './record-deed.ts';
 
 /**
  * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at
@@ -57,7 +59,8 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   /** When waiters may get permits without any message. */
   let due: number | null = null;
   let changes = 0;
-  const wakes: Promise<void>[] = [];
+  /** What is on its way to other workflows. */
+  const sending: Promise<void>[] = [];
 
   /** Takes over the window, and wakes waiters that can be served earlier than told. */
   const settle = (next: WindowState) => {
@@ -65,7 +68,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     window = forward.state;
     due = forward.due;
     changes += 1;
-    wakes.push(...forward.holders.map(wake));
+    sending.push(...forward.holders.map(wake));
   };
   /** Wakes a waiter, or forgets it when it is gone. Its scope would end when an operator cancels the budget. */
   const wake = async (holder: string) => {
@@ -92,6 +95,9 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   const requireOwn = (installation: string | undefined) => {
     if (isForeign(window, installation, Date.now())) throw refusal(foreignText);
   };
+  const keep = (sent: Sent, action: DeedAction, asked: object | null) => {
+    sending.push(keepDeed({ ...sent, action, org, subject: null, detail: JSON.stringify(asked ?? {}) }));
+  };
   const endOf = ({ forMs }: ForAWhile) => (forMs === null ? null : Date.now() + forMs);
 
   onUpdate(askPermitsUpdate, readQuestion, {
@@ -114,8 +120,9 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     check: ({ installation }) => requireOwn(installation),
     description: 'Takes over limit, reserve and window from the configuration.',
   });
-  onUpdate(overrideBudgetUpdate, readOverride, {
-    answer: (asked) => {
+  onDeed(overrideBudgetUpdate, readOverride, {
+    answer: (asked, sent) => {
+      keep(sent, asked === null ? 'budget-reset' : 'budget-set', asked);
       if (asked === null) return confirm(setOverride(window, null, Date.now()));
       const { forMs: _span, ...override } = asked;
       return confirm(setOverride(window, { ...override, until: endOf(asked) }, Date.now()));
@@ -126,8 +133,11 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     },
     description: 'Overrides limit or reserve by hand; null ends that.',
   });
-  onUpdate(pauseBudgetUpdate, readPause, {
-    answer: (pause) => confirm(setPause(window, pause && { until: endOf(pause) }, Date.now())),
+  onDeed(pauseBudgetUpdate, readPause, {
+    answer: (pause, sent) => {
+      keep(sent, pause === null ? 'budget-resume' : 'budget-pause', pause);
+      return confirm(setPause(window, pause && { until: endOf(pause) }, Date.now()));
+    },
     description: 'Stops granting for a time or until resumed; null resumes.',
   });
   onSignal(retryKeySignal, noInput, {
@@ -160,8 +170,8 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
       });
       if (!isMoot) settle(window);
     }
-    // A wake-up sent in the same task as continue-as-new would be lost.
-    while (wakes.length > 0) await Promise.all(wakes.splice(0));
+    // What is sent in the same task as continue-as-new would be lost.
+    while (sending.length > 0) await Promise.all(sending.splice(0));
     await condition(allHandlersFinished);
     const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);
     const next = { org, settings: window.settings, carried: packed(window) };

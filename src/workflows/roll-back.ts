@@ -7,6 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { readSender, type Sender, unnamedSender } from '../model/deed.ts';
 import { factsTable } from '../model/details-text.ts';
 import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../model/export/export-outcome.ts';
 import type {
@@ -16,12 +17,14 @@ import type {
   RollbackResult,
   RolloutResult,
 } from '../model/export/site-export.ts';
+import { Misshapen } from '../model/message-readers.ts';
 import { wholeVersionOptions } from './activity-options.ts';
 import { exportStateQuery } from './definitions.ts';
 import { endFacts, failureSummary } from './failure-summary.ts';
-import { onQuery } from './handle-messages.ts';
+import { onQuery, refusal } from './handle-messages.ts';
 import { followHandover } from './handover.ts';
 import { planSite } from './passing-steps.ts';
+import { keepDeed } from './record-deed.ts';
 import { recordOrLater } from './record-run.ts';
 import { showEnd } from './search-attributes.ts';
 import { staysWithBuild } from './stays-with-build.ts';
@@ -47,6 +50,7 @@ class Rollback {
   readonly #rollouts: RolloutResult[] = [];
   #phase: ExportPhase = 'starting';
   #contentDigest: string | null = null;
+  #kept: Promise<void> | null = null;
   #ended: { outcome: RunOutcome; reason: string } | null = null;
 
   constructor(input: RollbackInput) {
@@ -84,7 +88,8 @@ class Rollback {
   }
 
   async #rollBack(): Promise<RollbackResult> {
-    const { org, domain, version, reason } = this.#input;
+    const { org, domain, version } = this.#input;
+    const sender = senderOf(this.#input);
     this.#show();
     const { storeId, targets } = await planSite(org, domain);
     this.#enter('verifying');
@@ -95,8 +100,9 @@ class Rollback {
     this.#enter('publishing');
     const rolledBack = await stores.rollBackTo.executeWithOptions(
       { ...wholeVersionOptions, summary: `hold ${domain} at ${version}` },
-      [{ domain, storeId, version, reason, at: Date.now() }],
+      [{ domain, storeId, version, reason: sender.reason ?? null, at: Date.now() }],
     );
+    this.#kept = this.#keep(sender, current);
     this.#contentDigest = rolledBack.contentDigest;
     this.#enter('rolling-out');
     await rollOutToTargets({ org, domain, storeId, targets }, { version, force: false }, (result) => {
@@ -116,6 +122,23 @@ class Rollback {
       held: version,
       rollouts: this.#rollouts,
     };
+  }
+
+  /** Hands the rollback to the audit: from now on the site is held. */
+  #keep({ who = unnamedSender, reason = null }: Sender, previous: string | null): Promise<void> {
+    const { org, domain: subject, version } = this.#input;
+    const { workflowId, runId } = workflowInfo();
+    return keepDeed({
+      deedId: `${runId}/rollback`,
+      at: new Date().toISOString(),
+      action: 'rollback',
+      org,
+      subject,
+      who,
+      reason,
+      detail: JSON.stringify({ version, previous }),
+      workflowId,
+    });
   }
 
   #enter(phase: ExportPhase): void {
@@ -157,6 +180,16 @@ class Rollback {
       detail: JSON.stringify(detail),
       jobMs: null,
     };
+    await this.#kept;
     await CancellationScope.nonCancellable(() => recordOrLater(row));
+  }
+}
+
+/** One that was started in the Temporal UI may say anything. */
+function senderOf({ who, reason }: RollbackInput): Sender {
+  try {
+    return readSender({ who, reason });
+  } catch (error) {
+    throw error instanceof Misshapen ? refusal(error.message) : error;
   }
 }

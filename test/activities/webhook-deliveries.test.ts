@@ -14,6 +14,7 @@ beforeEach(async () => {
   configured = { url: receiver.url, secret: webhookSecret };
   const webhook = {
     name: 'ops',
+    format: 'standard' as const,
     events: ['export.finished'] as const,
     url: () => configured.url,
     secret: () => configured.secret,

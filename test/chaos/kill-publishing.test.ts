@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BundlePlaceConfig } from '../../src/config/config.ts';
+import { leftInBucket } from '../tools/bundle/left-in-bucket.ts';
 import { s3Backend, s3Server } from '../tools/bundle/store-backends.ts';
 import { publishOnce } from '../tools/chaos/publishing.ts';
 import { breakingProxy } from '../tools/proxies/breaking-proxy.ts';
@@ -35,17 +35,6 @@ async function killAtEveryChange(scene: PublishingScene): Promise<void> {
     `  killed before each of ${changes} changes; meanwhile ${seen.looks} looks at ${seen.versions} versions, ` +
       `${seen.visits} visits of the folder\n`,
   );
-}
-
-/** Unfinished uploads, and objects that belong to no version. */
-async function leftInBucket(prefix: string): Promise<(string | undefined)[]> {
-  const { client, bucket: Bucket } = s3Server();
-  const uploads = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix: prefix }));
-  const objects = await client.send(new ListObjectsV2Command({ Bucket, Prefix: `${prefix}/` }));
-  const own =
-    /\/(\.store\.json|[^/]+\/(current|in-use|rollouts)\.json|[^/]+\/versions\/[^/]+\/(bundle\.tar\.gz|manifest\.json))$/;
-  const keys = (objects.Contents ?? []).map(({ Key = '' }) => Key);
-  return [...(uploads.Uploads ?? []).map(({ Key }) => Key), ...keys.filter((key) => !own.test(key))];
 }
 
 describe('kill -9 between every two steps of publishing (P1)', () => {
@@ -99,7 +88,7 @@ describe('kill -9 between every two steps of publishing (P1)', () => {
           await scene.expectWhole();
           await scene.expectRepeated(publication);
           await scene.expectWhole();
-          expect(await leftInBucket(prefix)).toEqual([]);
+          expect(await leftInBucket(s3Server(), prefix)).toEqual([]);
         }
         const seen = await watcher.seen();
         expect(seen.problems).toEqual([]);

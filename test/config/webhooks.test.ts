@@ -1,5 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { noticeTypes } from '../../src/model/notice/notice.ts';
+import { webhookEventTypes } from '../../src/model/webhook-event.ts';
 import { failureOf, load, organizationWith, problemsOf } from './config-folder.ts';
 
 const secret = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;
@@ -17,8 +19,8 @@ describe('webhooks', () => {
     for (const yaml of [withWebhooks(webhook()), withWebhooks(webhook(fromEnvironment))]) {
       const config = load(yaml, { env });
       const [found] = config.organizations[0]?.webhooks ?? [];
-      expect([found?.name, found?.events]).toEqual(['default', ['feedback.pass.finished', 'export.finished']]);
-      expect([found?.url.read(), found?.secret.read()]).toEqual([url, secret]);
+      expect([found?.name, found?.events]).toEqual(['default', webhookEventTypes]);
+      expect([found?.url.read(), found?.secret?.read()]).toEqual([url, secret]);
       const printed = `${JSON.stringify(config)}${inspect(config, { depth: 10, showHidden: true })}${found?.url}${found?.secret}`;
       expect(printed).not.toContain('T0KEN');
       expect(printed).not.toContain(secret.slice(10, 30));
@@ -28,7 +30,7 @@ describe('webhooks', () => {
   it('may be told of some events only, each webhook by its name', () => {
     const yaml = withWebhooks(webhook(), webhook({ name: 'ops', events: '[export.finished]' }));
     expect(load(yaml).organizations[0]?.webhooks.map(({ name, events }) => [name, events.length])).toEqual([
-      ['default', 2],
+      ['default', webhookEventTypes.length],
       ['ops', 1],
     ]);
     expect(problemsOf(withWebhooks(webhook(), webhook()))).toEqual([
@@ -36,7 +38,23 @@ describe('webhooks', () => {
     ]);
   });
 
+  it('may be chats, which take no signature and are told of what people act on', () => {
+    const chat = (format: string) => `{ name: ${format}, url: "${url}", format: ${format} }`;
+    const [organization] = load(withWebhooks(chat('slack'), chat('teams'))).organizations;
+    expect(organization?.webhooks.map(({ format, secret, events }) => [format, secret, events])).toEqual([
+      ['slack', null, noticeTypes],
+      ['teams', null, noticeTypes],
+    ]);
+    expect(problemsOf(withWebhooks(webhook({ format: 'slack' })))).toEqual([
+      'organizations[0].webhooks[0].secret: goes with "format: standard" only: slack takes no signature',
+    ]);
+    expect(problemsOf(withWebhooks(`{ url: "${url}" }`))).toEqual([
+      expect.stringMatching(/secret: expected the key of the signature, whsec_/),
+    ]);
+  });
+
   it.each([
+    ['format', { format: 'irc' }, /expected standard, slack, teams/],
     ['url', { url: '"http://hooks.example/in"' }, /expected an https:\/\/ address .*allowInsecure/],
     ['url', { url: 'hooks.example' }, /expected an https:\/\/ address/],
     ['url', { url: '"https://user:T0KEN@hooks.example"' }, /without user name and password/],

@@ -6,8 +6,10 @@ import { hasPostgres } from '../tools/servers/postgres-database.ts';
 
 /** The same tests as on SQLite, of the same files. */
 const suites: Readonly<Record<string, () => Promise<unknown>>> = {
+  'audit/deeds.test.ts': () => import('./audit/deeds.test.ts'),
   'pass/upsert-page.test.ts': () => import('./pass/upsert-page.test.ts'),
   'privacy/erase-contact.test.ts': () => import('./privacy/erase-contact.test.ts'),
+  'notices/notices.test.ts': () => import('./notices/notices.test.ts'),
   'files/feedback-files.test.ts': () => import('./files/feedback-files.test.ts'),
   'files/file-rows.test.ts': () => import('./files/file-rows.test.ts'),
   'runs/export-runs.test.ts': () => import('./runs/export-runs.test.ts'),

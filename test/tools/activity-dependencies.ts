@@ -14,6 +14,7 @@ import type { PermitAsk, WindowSettings, WindowView } from '../../src/model/budg
 import { report } from '../../src/model/budget/sliding-window.ts';
 import { emptyWindow } from '../../src/model/budget/window-state.ts';
 import { viewOf } from '../../src/model/budget/window-view.ts';
+import type { WebhookDelivery } from '../../src/model/webhook-event.ts';
 import { createDocumentationService } from '../../src/service/client.ts';
 
 /** Real stores in a temporary folder, the sandbox over HTTP, and the budget's window without Temporal. */
@@ -22,6 +23,8 @@ export interface ActivityScene {
   sandbox: Sandbox;
   folder: string;
   asks: PermitAsk[];
+  /** Messages to webhooks whose delivery was started. */
+  delivered: WebhookDelivery[];
   window(): WindowView;
   end(): Promise<void>;
 }
@@ -39,6 +42,7 @@ export async function activityScene(
     publicUrl: 'http://localhost:8090',
   });
   const asks: PermitAsk[] = [];
+  const delivered: WebhookDelivery[] = [];
   let window = emptyWindow(settings, Date.now());
   const deps: ActivityDependencies = {
     organizations: [
@@ -52,6 +56,7 @@ export async function activityScene(
         projects: ['prj_1'],
         spare: null,
         webhooks: [],
+        watch: { everyMs: 60_000, freshness: new Map(), lateAfter: new Map() },
         sites: [
           {
             domain: 'docs.acme.example',
@@ -73,10 +78,19 @@ export async function activityScene(
     ],
     feedback,
     runs: feedback,
+    deeds: feedback,
     bundles,
     keepVersions: 10,
     linkPolicy: { allowInsecure: true, linkHosts: ['127.0.0.1'] },
     metrics: new Metrics(noopMetricMeter),
+    notices: feedback,
+    async deliver(delivery) {
+      delivered.push(delivery);
+    },
+    outlook: {
+      budget: async () => viewOf(window, Date.now()),
+      refusedRuns: async () => 0,
+    },
     permits: {
       async ask(_org, question) {
         asks.push(question);
@@ -95,6 +109,7 @@ export async function activityScene(
     sandbox,
     folder,
     asks,
+    delivered,
     window: () => viewOf(window, Date.now()),
     async end() {
       await feedback.close();

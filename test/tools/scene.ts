@@ -56,6 +56,8 @@ export interface SceneOptions {
   files?: Record<string, string>;
   /** YAML of the organization's webhooks, e.g. `[{ url: …, secret: … }]`. */
   webhooks?: string;
+  /** What the watch looks at, and how often, e.g. `{ every: '1s', lateAfter: '3s' }`. */
+  watch?: { every: string; lateAfter?: string; freshness?: string };
   /** YAML of more organizations, two spaces deep, from the id of the scene's own. */
   organizations?: (org: string) => string;
   /** YAML of the site's rollout targets; by default one folder. */
@@ -90,11 +92,11 @@ organizations:
   - id: ${org}
     apiKey: "${sandbox.apiKey}"
     budget: ${budget}
-    webhooks: ${options.webhooks ?? '[]'}
-    projects: [{ id: ${project}${options.incremental ? `, incremental: ${options.incremental}` : ''} }${(options.projects ?? []).map((id) => `, { id: ${id} }`).join('')}]
+    webhooks: ${options.webhooks ?? '[]'}${options.watch ? `\n    watchEvery: ${options.watch.every}` : ''}
+    projects: [{ id: ${project}${options.incremental ? `, incremental: ${options.incremental}` : ''}${options.watch?.freshness ? `, freshness: ${options.watch.freshness}` : ''} }${(options.projects ?? []).map((id) => `, { id: ${id} }`).join('')}]
     sites:
       - domain: ${domain}
-        job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.approvalTimeout ? `\n        approval: manual\n        approvalTimeout: ${options.approvalTimeout}` : ''}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}
+        job: ${options.job ?? '{ timeout: 5m, attempts: 3 }'}${options.approvalTimeout ? `\n        approval: manual\n        approvalTimeout: ${options.approvalTimeout}` : ''}${options.schedule ? `\n        schedule: ${options.schedule}` : ''}${options.watch?.lateAfter ? `\n        lateAfter: ${options.watch.lateAfter}` : ''}
         rollout: ${options.rollout ?? '[{ directory: { path: ./site } }]'}${(options.sites ?? []).map((site) => `\n      - domain: ${site}`).join('')}
 ${options.organizations?.(org) ?? ''}
 store:

@@ -119,6 +119,29 @@ describe('an export that needs approval', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rejected', version: null }]);
   });
 
+  it('keeps a rejection that came from elsewhere, whatever the id of its update', async () => {
+    const { activities, calls } = approvalActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      await untilItWaits(request);
+      const updateId = 'x'.repeat(900);
+      const reject = defineUpdate<unknown, [unknown]>('reject');
+      await handle.executeUpdate(reject, { args: [{ reason: ' prices ' }], updateId });
+      await handle.result();
+      await expect
+        .poll(() => calls.recordDeed)
+        .toMatchObject([
+          {
+            deedId: `${(await handle.describe()).runId}/${updateId}`,
+            action: 'reject',
+            who: 'Temporal UI or other client',
+            reason: 'prices',
+          },
+        ]);
+    });
+  });
+
   it('counts as rejected without a decision in time', async () => {
     const { activities, calls } = approvalActivities();
     await withWorker(env, activities, async ({ taskQueue }) => {
@@ -130,6 +153,7 @@ describe('an export that needs approval', () => {
       expect((await env.currentTimeMs()) - startedAt).toBeGreaterThanOrEqual(day);
     });
     expect(calls.withdrawVersion).toHaveLength(1);
+    expect(calls.recordDeed).toBeUndefined();
   });
 
   it.each([
@@ -226,6 +250,52 @@ describe('an export that needs approval', () => {
       await expect(rejectExport(env.client, { ...request, reason: 'no' })).rejects.toMatchObject(refused);
       release();
       await handle.result();
+    });
+  });
+
+  // The last one: after an activity that outlasts a timer, the time-skipping server skips no more time.
+  it('keeps who approved and why, while nothing waits for the database', async () => {
+    let comesBack = () => {};
+    const away = new Promise<void>((resolve) => {
+      comesBack = resolve;
+    });
+    const written: unknown[] = [];
+    const { activities, calls } = approvalActivities({
+      recordDeed: async (deed) => {
+        await away;
+        written.push(deed);
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      const approval = await untilItWaits(request);
+      const wrong = approveExport(env.client, request, { who: 'x'.repeat(101) });
+      await expect(wrong).rejects.toMatchObject({
+        cause: { type: 'InvalidInput', message: 'who: expected a name of 1 to 100 characters' },
+      });
+      await approveExport(env.client, request, { who: 'anna', reason: ' as agreed ' });
+      expect(await handle.result()).toMatchObject({ outcome: 'published' });
+      expect(written).toEqual([]);
+      comesBack();
+      const { events } = await handle.fetchHistory();
+      const [audit] = (events ?? []).flatMap((event) => event.childWorkflowExecutionStartedEventAttributes ?? []);
+      await env.client.workflow.getHandle(audit?.workflowExecution?.workflowId ?? '').result();
+      expect(written.length).toBeGreaterThan(0);
+      const { runId } = await handle.describe();
+      const deed = {
+        deedId: expect.stringMatching(new RegExp(`^${runId}/[0-9a-f-]{36}$`)),
+        at: expect.stringMatching(/^\d{4}-.*Z$/),
+        action: 'approve',
+        org: request.org,
+        subject: request.domain,
+        who: 'anna',
+        reason: 'as agreed',
+        detail: JSON.stringify({ version: approval?.version }),
+        workflowId: handle.workflowId,
+      };
+      expect(new Set(calls.recordDeed?.map((given) => JSON.stringify(given))).size).toBe(1);
+      expect(calls.recordDeed?.[0]).toEqual(deed);
     });
   });
 });

@@ -1,8 +1,10 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Activities } from '../../src/activities/index.ts';
 import { BudgetClient, budgetView } from '../../src/client/budget.ts';
 import type { PermitAnswer, WindowSettings } from '../../src/model/budget/permits.ts';
+import type { Deed } from '../../src/model/deed.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
 import { permitsFreedSignal, retryKeySignal } from '../../src/workflows/definitions.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
@@ -26,10 +28,11 @@ async function withBudget(
     client: BudgetClient;
     ask: (id: string, holder?: string) => Promise<PermitAnswer>;
   }) => Promise<void>,
+  activities: Partial<Activities> = {},
 ): Promise<void> {
   orgs += 1;
   const org = `org-${process.pid}-${orgs}`;
-  await withWorker(env, {}, async ({ taskQueue }) => {
+  await withWorker(env, activities, async ({ taskQueue }) => {
     const client = new BudgetClient(env.client, taskQueue, new Map([[org, settings]]));
     const ask = (id: string, holder = 'sync:a') => {
       const question = { id, holder, project: 'prj_1', class: 'sweep' as const, wants: 20, attemptAt: 1 };
@@ -194,6 +197,33 @@ describe('rateBudget on the real server', () => {
       await client.report(org, { leaseId: 'q4', arrived: [first.grantedAt + 1_000], accepted: true });
       expect(await ask('q6')).toMatchObject({ kind: 'granted' });
     });
+  });
+
+  it('keeps who changed it by hand, and what came from elsewhere', async () => {
+    const kept: Deed[] = [];
+    const recordDeed = async (deed: Deed) => void kept.push(deed);
+    await withBudget(
+      async ({ org, client }) => {
+        const anna = { who: 'anna', reason: 'sale' };
+        await client.override(org, { requests: 9, forMs: 60_000 }, anna);
+        await client.override(org, null, anna);
+        await client.pause(org, { forMs: null }, anna);
+        // As the Temporal UI sends it.
+        await env.client.workflow.getHandle(budgetWorkflowId(org)).executeUpdate('pauseBudget', { args: [null] });
+        await expect(client.override(org, { requests: 0, forMs: null }, anna)).rejects.toThrow();
+        await expect.poll(() => kept.length).toBe(4);
+        const deeds = kept.map(({ action, who, reason, subject, detail }) => [action, who, reason, subject, detail]);
+        expect(deeds.sort()).toEqual([
+          ['budget-pause', 'anna', 'sale', null, '{"forMs":null}'],
+          ['budget-reset', 'anna', 'sale', null, '{}'],
+          ['budget-resume', 'Temporal UI or other client', null, null, '{}'],
+          ['budget-set', 'anna', 'sale', null, '{"forMs":60000,"requests":9}'],
+        ]);
+        expect(new Set(kept.map(({ deedId }) => deedId)).size).toBe(4);
+        expect(kept.map((deed) => deed.org)).toEqual([org, org, org, org]);
+      },
+      { recordDeed },
+    );
   });
 
   it('continues as new without losing its ledger, its leases or a question asked meanwhile', async () => {

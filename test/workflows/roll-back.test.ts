@@ -35,6 +35,38 @@ const refuse = { onRunning: 'refuse' as const, beforeCancel: async () => {} };
 const cancel = { ...refuse, onRunning: 'cancel' as const };
 
 describe('rollBack', () => {
+  it('is kept with who and why, once the site is held, and never when it is not', async () => {
+    const { activities, calls } = rollbackActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const asked = { ...request(), who: 'anna' };
+      const { handle } = await startRollback(env.client, taskQueue, asked, refuse);
+      await handle.result();
+      const { runId } = await handle.describe();
+      await expect
+        .poll(() => calls.recordDeed)
+        .toEqual([
+          {
+            deedId: `${runId}/rollback`,
+            at: expect.stringMatching(/^\d{4}-.*Z$/),
+            action: 'rollback',
+            org: asked.org,
+            subject: asked.domain,
+            who: 'anna',
+            reason: 'broken search',
+            detail: JSON.stringify({ version, previous: 'newer' }),
+            workflowId: handle.workflowId,
+          },
+        ]);
+      const endless = { ...request(), reason: 'x'.repeat(501) };
+      const refused = await startRollback(env.client, taskQueue, endless, refuse);
+      await expect(refused.handle.result()).rejects.toMatchObject({
+        cause: { message: 'reason: expected a reason of at most 500 characters' },
+      });
+    });
+    expect(calls.recordDeed).toHaveLength(1);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'rolled-back' }, { outcome: 'failed' }]);
+  });
+
   it('verifies, holds and moves, rolls out to every target, and says that one failed; the service is not asked', async () => {
     const { activities, calls } = rollbackActivities({
       planExport: async () => ({ ...sitePlan, jobTimeoutMs: 1, jobAttempts: 1, targets: ['bad', 'good'] }),
@@ -61,7 +93,8 @@ describe('rollBack', () => {
       });
       expect(await exportState(env.client, asked.org, asked.domain)).toMatchObject({ phase: 'done', version });
     });
-    expect(Object.keys(calls)).toEqual(['planExport', 'checkKeptVersion', 'rollBackTo', 'rollOut', 'recordExportRun']);
+    const { recordDeed: _, ...steps } = calls;
+    expect(Object.keys(steps)).toEqual(['planExport', 'checkKeptVersion', 'rollBackTo', 'rollOut', 'recordExportRun']);
     expect(calls.rollBackTo).toMatchObject([{ version, reason: 'broken search' }]);
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version, jobId: null, jobMs: null }]);
   });

@@ -8,6 +8,7 @@ import { exportWorkflowId } from '../../model/workflow-ids.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import type { ExitCode } from '../failures/exit-codes.ts';
 import type { BulkFlags } from '../input/bulk-flags.ts';
+import { senderOf } from '../input/sender.ts';
 import { askWorker } from '../temporal/ask-worker.ts';
 import { type Session, withTemporal } from '../temporal/session.ts';
 import { selectedInBulk } from './is-bulk.ts';
@@ -29,13 +30,14 @@ export async function startExports(
   return ofSites(context, flags, async ({ client, config }, sites, running) => {
     const { taskQueue } = config.temporal;
     const handover = handoverFor(config.temporal);
-    return runBulk<Site>(context, flags.yes, {
+    return runBulk<Site>(context, config, flags, {
       kind: 'sites',
       verb: 'start the exports of',
       done: 'started',
       items: sites,
       left: [],
       lineOf: (site) => `${site.domain}${running.has(idOf(site)) ? ' (already running)' : ''}`,
+      deed: { action: 'start-export', detailOf: () => ({}) },
       work: async (site) => {
         const start = () => startExport(client, taskQueue, { ...site, parameters, handover }, flags.onRunning);
         const { handle, joined } = await askWorker(client, taskQueue, start);
@@ -47,14 +49,15 @@ export async function startExports(
 
 /** Cancels the running exports and rollbacks of many sites. */
 export async function cancelExports(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {
-  return ofSites(context, flags, ({ client }, sites, running) =>
-    runBulk<Site>(context, flags.yes, {
+  return ofSites(context, flags, ({ client, config }, sites, running) =>
+    runBulk<Site>(context, config, flags, {
       kind: 'sites',
       verb: 'cancel the exports of',
       done: 'cancelling',
       items: sites.filter((site) => running.has(idOf(site))),
       left: sites.filter((site) => !running.has(idOf(site))).map((item) => ({ item, why: 'no export runs' })),
       lineOf: ({ domain }) => domain,
+      deed: { action: 'cancel-export', detailOf: () => ({}) },
       work: async ({ org, domain }) => {
         const handle = exportHandle(client, org, domain);
         await handle.cancel();
@@ -68,6 +71,7 @@ export async function cancelExports(context: CommandContext, flags: BulkFlags): 
 export async function approveExports(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {
   return ofSites(context, flags, async ({ client, config }, sites, running) => {
     const { taskQueue } = config.temporal;
+    const sender = senderOf(flags);
     const waits = (site: Site) => running.get(idOf(site))?.phase === 'awaiting-approval';
     const asked = await inBatches(sites.filter(waits), queriesAtOnce, async ({ org, domain }) => {
       const { approval } = await askWorker(client, taskQueue, () => exportState(client, org, domain));
@@ -75,16 +79,17 @@ export async function approveExports(context: CommandContext, flags: BulkFlags):
     });
     const versions = new Map(asked.map((site) => [idOf(site), site.version]));
     const known = sites.map((site) => ({ ...site, version: versions.get(idOf(site)) ?? null }));
-    return runBulk(context, flags.yes, {
+    return runBulk(context, config, flags, {
       kind: 'sites',
       verb: 'approve the versions of',
       done: 'approved',
       items: known.filter(({ version }) => version !== null),
       left: known.filter(({ version }) => version === null).map((item) => ({ item, why: 'no version waits' })),
       lineOf: ({ domain, version }) => (version === null ? domain : `${domain}  ${version}`),
+      deed: null,
       work: async ({ org, domain, version }) => {
         if (version === null) throw new Error('only versions of the plan are approved');
-        await askWorker(client, taskQueue, () => approveExport(client, { org, domain, version }));
+        await askWorker(client, taskQueue, () => approveExport(client, { org, domain, version }, sender));
         return { decision: 'approved' };
       },
     });

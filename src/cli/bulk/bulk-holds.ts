@@ -7,10 +7,10 @@ import { runBulk } from './run-bulk.ts';
 
 /** Holds many sites at what each has in service; those held already stay as they are. */
 export async function holdSites(context: CommandContext, flags: BulkFlags, reason: string | null): Promise<ExitCode> {
-  const { store, sites } = await sitesInService(context, flags);
+  const { config, store, sites } = await sitesInService(context, flags);
   const free = sites.filter(({ current, held }) => current !== null && held === null);
   const others = sites.filter((site) => !free.includes(site));
-  return runBulk(context, flags.yes, {
+  return runBulk(context, config, flags, {
     kind: 'sites',
     verb: 'hold',
     done: 'held',
@@ -20,6 +20,7 @@ export async function holdSites(context: CommandContext, flags: BulkFlags, reaso
       why: item.held === null ? 'nothing is published' : `it is held at ${item.held}`,
     })),
     lineOf: ({ domain, current }) => (current === null ? domain : `${domain}  ${current}`),
+    deed: { action: 'hold', detailOf: ({ current: version }) => ({ version }) },
     work: async ({ domain }) => {
       const { version, since } = await store.holds.place(domain, { version: null, reason, at: new Date() });
       return { held: version, since };
@@ -29,14 +30,15 @@ export async function holdSites(context: CommandContext, flags: BulkFlags, reaso
 
 /** Ends the holds of many sites. */
 export async function releaseSites(context: CommandContext, flags: BulkFlags): Promise<ExitCode> {
-  const { store, sites } = await sitesInService(context, flags);
-  return runBulk(context, flags.yes, {
+  const { config, store, sites } = await sitesInService(context, flags);
+  return runBulk(context, config, flags, {
     kind: 'sites',
     verb: 'release',
     done: 'released',
     items: sites.filter(({ held }) => held !== null),
     left: sites.filter(({ held }) => held === null).map((item) => ({ item, why: 'it is not held' })),
     lineOf: ({ domain, held }) => (held === null ? domain : `${domain}  held at ${held}`),
+    deed: { action: 'release', detailOf: ({ held: version }) => ({ version }) },
     work: async ({ domain }) => ({ held: null, released: await store.holds.release(domain) }),
   });
 }
@@ -47,5 +49,5 @@ async function sitesInService(context: CommandContext, flags: BulkFlags) {
   const store = await openBundleStore(config.store.bundles);
   const found = await store.inService(sites.map(({ domain }) => domain));
   const nothing = { current: null, held: null };
-  return { store, sites: sites.map((site) => ({ ...site, ...(found.get(site.domain) ?? nothing) })) };
+  return { config, store, sites: sites.map((site) => ({ ...site, ...(found.get(site.domain) ?? nothing) })) };
 }

@@ -33,13 +33,14 @@ export async function startSyncs(
       }
       return passes;
     });
-    return runBulk(context, flags.yes, {
+    return runBulk(context, config, flags, {
       kind: 'projects',
       verb: 'start a pass of',
       done: 'started',
       items,
       left: [],
       lineOf: (item) => `${lineOf(item)}${running.has(idOf(item)) ? ' (already running)' : ''}`,
+      deed: { action: 'start-pass', detailOf: ({ pass }) => ({ pass }) },
       work: async (item) => {
         const input = { ...item, class: 'on-demand' as const, ...dates, handover: handoverFor(config.temporal) };
         const { workflowId } = await startSync(client, config.temporal.taskQueue, input);
@@ -54,16 +55,17 @@ export async function cancelSyncs(
   context: CommandContext,
   flags: BulkFlags & { pass?: ReadingKind },
 ): Promise<ExitCode> {
-  return ofProjects(context, flags, ({ client }, projects, running) => {
+  return ofProjects(context, flags, ({ client, config }, projects, running) => {
     const kinds = flags.pass === undefined ? readingKinds : [flags.pass];
     const passes = projects.flatMap((ids) => kinds.map((pass): Pass => ({ ...ids, pass })));
-    return runBulk(context, flags.yes, {
+    return runBulk(context, config, flags, {
       kind: 'projects',
       verb: 'cancel the running passes of',
       done: 'cancelling',
       items: passes.filter((pass) => running.has(idOf(pass))),
       left: [],
       lineOf,
+      deed: { action: 'cancel-pass', detailOf: ({ pass: kind }) => ({ pass: kind }) },
       work: async (pass) => {
         const handle = syncHandle(client, pass);
         await handle.cancel();

@@ -1,17 +1,28 @@
 import { inBatches } from '../../client/in-batches.ts';
+import type { Config } from '../../config/config.ts';
+import type { DeedAction } from '../../model/deed.ts';
 import { counted } from '../../model/quantities.ts';
 import type { CommandContext } from '../context.ts';
 import type { Failure } from '../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
 import { explainFailure } from '../failures/explain-failure.ts';
+import type { BulkFlags } from '../input/bulk-flags.ts';
+import { keepDeeds, type OwnDeed } from '../input/keep-deeds.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { indent } from '../terminal/text.ts';
 
 /** At a time. */
 const atOnce = 16;
 
+/** One of many, named by `domain` or `project`. */
+export interface BulkItem {
+  org: string;
+  domain?: string;
+  project?: string;
+}
+
 /** What a bulk command would do, and how. */
-export interface BulkPlan<Item extends object> {
+export interface BulkPlan<Item extends BulkItem> {
   /** Name of the list in the document. */
   kind: 'sites' | 'projects';
   /** E.g. `start` and `started`. */
@@ -22,6 +33,8 @@ export interface BulkPlan<Item extends object> {
   left: readonly { item: Item; why: string }[];
   /** An item in the plan, with what will be done to it. */
   lineOf(item: Item): string;
+  /** As what the audit keeps each; null where the workflow that is reached sees to that. */
+  deed: { action: DeedAction; detailOf(item: Item): object } | null;
   /** Does it to one; returns what the document says of it besides the item. */
   work(item: Item): Promise<object>;
 }
@@ -32,25 +45,35 @@ type Ended<Item> = { item: Item } & ({ answer: object; failure: null } | { answe
  * Shows what will be done and asks, unless told not to; then does it to all, a few at a time, and prints one summary. What
  * fails for one is named and stops no other; then the exit code is 1.
  */
-export async function runBulk<Item extends object>(
-  { output }: CommandContext,
-  yes: boolean | undefined,
+export async function runBulk<Item extends BulkItem>(
+  context: CommandContext,
+  config: Config,
+  flags: BulkFlags,
   plan: BulkPlan<Item>,
 ): Promise<ExitCode> {
-  const { kind, verb, done, items, left, lineOf } = plan;
+  const { output } = context;
+  const { kind, verb, done, items, left, lineOf, deed } = plan;
   const count = counted(items.length, kind.slice(0, -1));
   const lines = [
     ...items.map(lineOf),
     ...left.map(({ item, why }) => output.paintNotes.dim(`${lineOf(item)}: left out, ${why}`)),
   ];
   const text = `${verb} ${count}:\n${indent(lines.join('\n'))}`;
-  if (items.length > 0 && yes !== true) {
+  if (items.length > 0 && flags.yes !== true) {
     await confirm({ text: `${text}\n${verb} ${count}?`, declined: 'nothing was done' }, false);
   } else if (items.length > 0) {
     output.note(text);
   }
   const ended = await inBatches(items, atOnce, (item) => attempt(plan, item));
   const failed = ended.filter(({ failure }) => failure !== null);
+  const succeeded = ended.flatMap(({ item, failure }) => (failure === null ? [item] : []));
+  if (deed !== null)
+    await keepDeeds(
+      context,
+      config,
+      flags,
+      succeeded.map((item) => deedOf(item, deed)),
+    );
   const document = {
     [kind]: ended.map(documentOf),
     left: left.map(({ item, why }) => ({ ...item, why })),
@@ -66,7 +89,7 @@ export async function runBulk<Item extends object>(
   return failed.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 
-async function attempt<Item extends object>({ work }: BulkPlan<Item>, item: Item): Promise<Ended<Item>> {
+async function attempt<Item extends BulkItem>({ work }: BulkPlan<Item>, item: Item): Promise<Ended<Item>> {
   try {
     return { item, answer: await work(item), failure: null };
   } catch (error) {
@@ -74,8 +97,13 @@ async function attempt<Item extends object>({ work }: BulkPlan<Item>, item: Item
   }
 }
 
-function documentOf<Item extends object>({ item, answer, failure }: Ended<Item>): object {
+function documentOf<Item extends BulkItem>({ item, answer, failure }: Ended<Item>): object {
   if (failure === null) return { ...item, ok: true, ...answer };
   const { code, message, hint } = failure;
   return { ...item, ok: false, error: { code, message, hint } };
+}
+
+function deedOf<Item extends BulkItem>(item: Item, { action, detailOf }: NonNullable<BulkPlan<Item>['deed']>): OwnDeed {
+  const { org, domain, project } = item;
+  return { action, org, subject: domain ?? project ?? null, detail: { bulk: true, ...detailOf(item) } };
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
 import type { CallHandler } from '../call-handler.ts';
-import { buildId, deploymentName, duration, hostAndPort, port } from '../input/flag-values.ts';
+import { buildId, deploymentName, duration, hostAndPort, listLimit, port } from '../input/flag-values.ts';
 import { addSelectionFlags } from '../input/selection-flags.ts';
 
 const metricsHelp = 'serve GET /metrics there to Prometheus; without authentication';
@@ -85,6 +85,18 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
       '\nThe exit code is 0 whatever has failed; 3 when neither Temporal nor the feedback store answers.',
     )
     .action(call(() => import('./status/show-status.ts')));
+  program
+    .command('audit')
+    .description('List what people did by hand: approvals, rollbacks, holds, budgets, erasures, bulk commands')
+    .option('--since <duration>', 'only what was done within this, e.g. 7d', duration('--since'))
+    .option('--match <glob>', "only what was done to these, e.g. 'docs*.acme.example', 'acme/*' or 'acme'")
+    .option('--limit <n>', 'the newest so many', listLimit('--limit'), 100)
+    .addHelpText(
+      'after',
+      '\nWhoever sends an update says who they are, and nobody checks it. What comes from elsewhere is by' +
+        '\n“Temporal UI or other client”.',
+    )
+    .action(call(() => import('./audit.ts')));
   program
     .command('doctor')
     .description('Check this installation and say how to fix what is wrong; run it where the workers run')

@@ -36,6 +36,13 @@ export const wholeNumber = (flag: string) => (text: string) => {
   throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be a whole number`);
 };
 
+/** Of a list: 1 to 100,000. */
+export const listLimit = (flag: string) => (text: string) => {
+  const number = wholeNumber(flag)(text);
+  if (number >= 1 && number <= 100_000) return number;
+  throw usageFailure(`${flag} is ${JSON.stringify(text)}: it must be from 1 to 100000`);
+};
+
 /** `--reason`, trimmed; null when it is blank. */
 export function reason(text: string): string | null {
   const trimmed = text.trim();

@@ -23,7 +23,7 @@ export function selected(config: Config, { org, match }: SelectionFlags): Select
 }
 
 /** A pattern with a slash is about `organization/name`, any other about the name. */
-function matcherOf(glob: string | undefined): (org: string, name: string) => boolean {
+export function matcherOf(glob: string | undefined): (org: string, name: string) => boolean {
   if (glob === undefined) return () => true;
   const pattern = new Minimatch(glob, { dot: true, nocase: true, nocomment: true, nonegate: true });
   return glob.includes('/') ? (org, name) => pattern.match(`${org}/${name}`) : (_org, name) => pattern.match(name);

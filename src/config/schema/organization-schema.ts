@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { mostRequests } from '../../model/budget/permits.ts';
-import { webhookEventTypes } from '../../model/webhook-event.ts';
+import { webhookEventTypes, webhookFormats } from '../../model/webhook-event.ts';
 import { duration, id, name, text, wholeNumber } from './field-schemas.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 
@@ -32,6 +32,11 @@ const budget = z.strictObject({
 });
 
 const passes = {
+  freshness: duration({ min: '1s', max: '366d' })
+    .optional()
+    .describe(
+      'How old the proof that everything is stored may become (`verified up to`) before `feedback.stale` is sent. Absent: any age.',
+    ),
   incremental: scheduleSchema.optional().describe('When to read new entries. Absent: only on demand.'),
   review: scheduleSchema.optional().describe('When to look for changes of status.'),
   sweep: scheduleSchema.optional().describe('When to read everything again. Absent: only on demand.'),
@@ -53,14 +58,21 @@ const webhook = z.strictObject({
   url: text('an https:// address')
     .meta({ title: 'text' })
     .describe('Address that is sent a POST; counts as a secret, so that it may hold a token from the environment.'),
+  format: z
+    .enum(webhookFormats, `expected ${webhookFormats.join(', ')}`)
+    .default('standard')
+    .describe('`standard` is signed JSON; `slack` and `teams` are what their incoming webhooks show as a message.'),
   secret: text(`\${NAME} of an environment variable`)
     .meta({ title: 'text' })
-    .describe('Key of the signature: `whsec_` and at least 24 random bytes in base64.'),
+    .optional()
+    .describe(
+      'Key of the signature: `whsec_` and at least 24 random bytes in base64. Required with `format: standard`, and only there.',
+    ),
   events: z
     .array(z.enum(webhookEventTypes, `expected ${webhookEventTypes.join(' or ')}`), 'expected a list of events')
     .min(1, 'expected at least one event')
     .optional()
-    .describe('Events to send. Absent: all.'),
+    .describe('Events to send. Absent: all; with `slack` and `teams` all but those that every run sends.'),
 });
 
 const shared = {
@@ -68,7 +80,12 @@ const shared = {
   webhooks: z
     .array(webhook, 'expected a list of webhooks')
     .default([])
-    .describe('Receivers of messages about finished passes and exports; see webhooks.md.'),
+    .describe('Receivers of messages about what happens and what a person must act on; see webhooks.md.'),
+  watchEvery: duration({ min: '1s', max: '1d' })
+    .prefault('5m')
+    .describe(
+      'How often docferry looks what has become late, stale, starved, held or refused; only where there are webhooks.',
+    ),
 };
 
 /** What `defaults.organizations` may hold. */

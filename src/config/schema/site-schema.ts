@@ -55,6 +55,11 @@ export type SiteRulesInput = z.output<typeof siteRules>;
 
 const siteFields = {
   schedule: scheduleSchema.optional().describe('When to export the site. Absent: only on demand.'),
+  lateAfter: duration({ min: '1s', max: '366d' })
+    .optional()
+    .describe(
+      'Time since the last export that brought or confirmed a version after which `export.late` is sent. Absent: never.',
+    ),
   job: z
     .strictObject({
       timeout: duration({ min: '1s', max: '31d' }).prefault('2h').describe('A job that takes longer is given up.'),

@@ -1,5 +1,7 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
+import { auditTable } from './audit-table.ts';
 import { firstTables } from './first-tables.ts';
+import { noticesTable } from './notices-table.ts';
 import { retiredIdentities } from './retired-identities.ts';
 import type { FeedbackDatabase } from './tables.ts';
 
@@ -10,6 +12,8 @@ export const migrationTable = 'kysely_migration';
 const migrations: Readonly<Record<string, Migration>> = {
   '0001-first-tables': firstTables,
   '0002-retired-identities': retiredIdentities,
+  '0003-audit': auditTable,
+  '0004-notices': noticesTable,
 };
 
 /** What is in a database before it is migrated. `behind`: our tables, without a migration of this version. */

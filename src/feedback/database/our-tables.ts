@@ -18,6 +18,8 @@ const present: Readonly<Record<keyof FeedbackDatabase, true>> = {
   verified_ranges: true,
   export_runs: true,
   erasures: true,
+  audit: true,
+  notices: true,
 };
 
 export const ourTables: readonly (keyof FeedbackDatabase)[] = Object.keys(present).filter(isOurTable);

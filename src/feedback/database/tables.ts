@@ -1,4 +1,6 @@
 import type { Generated } from 'kysely';
+import type { Deed } from '../../model/deed.ts';
+import type { NoticeType } from '../../model/notice/notice.ts';
 import type { ReadingKind } from '../../model/sync/pass-kind.ts';
 import type { PassSlice } from '../../model/sync/pass-slice.ts';
 import type { SliceStage } from '../../model/sync/slice.ts';
@@ -182,7 +184,28 @@ export interface ErasuresTable {
   rejects: number;
 }
 
+/** One row a deed (audit.md). */
+export interface AuditTable extends Columns<Omit<Deed, 'org'>> {
+  org_id: string | null;
+}
+
+/** What people have been told of: one row for each event and subject that ever held. */
+export interface NoticesTable {
+  org_id: string;
+  type: NoticeType;
+  subject: string;
+  /** 1 while it holds. */
+  open: number;
+  since: string;
+  until: string | null;
+  mark: string | null;
+  /** The step that opened or closed it last. */
+  changed_by: string;
+  changed_at: string;
+}
+
 export interface FeedbackDatabase {
+  audit: AuditTable;
   feedback: FeedbackTable;
   feedback_changes: FeedbackChangesTable;
   feedback_rejects: FeedbackRejectsTable;
@@ -196,4 +219,5 @@ export interface FeedbackDatabase {
   retired_identities: RetiredIdentitiesTable;
   store_key: StoreKeyTable;
   erasures: ErasuresTable;
+  notices: NoticesTable;
 }

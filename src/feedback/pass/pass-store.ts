@@ -1,6 +1,6 @@
 import type { EntryCounts } from '../../model/sync/entry-counts.ts';
 import type { FeedbackEntry, RejectedEntry } from '../../model/sync/feedback-entry.ts';
-import type { ReadingKind } from '../../model/sync/pass-kind.ts';
+import type { PassOutcome, ReadingKind } from '../../model/sync/pass-kind.ts';
 import type { PassSlice } from '../../model/sync/pass-slice.ts';
 import type { PlannedSlice } from '../../model/sync/slice.ts';
 
@@ -27,7 +27,7 @@ export interface PassRow {
   startedAt: string;
   finishedAt: string | null;
   /** `running` until finished. */
-  outcome: 'running' | 'completed' | 'failed' | 'cancelled';
+  outcome: PassOutcome;
   /** Failure type and message, without content. */
   error: string | null;
   pages: number;
@@ -80,13 +80,23 @@ export interface PageUpsert {
   askedAt?: Date;
 }
 
+/** Which passes are meant: all without a field. */
+export interface PassFilter {
+  org?: string;
+  project?: string;
+  outcome?: PassOutcome;
+  /** They began at this moment or later, UTC ISO 8601. */
+  since?: string;
+  limit?: number;
+}
+
 /** Passes and their pages. What a method writes is one transaction, and safe to repeat. */
 export interface PassStore {
   /** Inserts the row of a pass, or returns the existing one of that `passId` unchanged. */
   beginPass(pass: NewPass): Promise<PassRow>;
   getPass(passId: string): Promise<PassRow | null>;
   /** Newest first. */
-  listPasses(filter: { org?: string; project?: string; limit?: number }): Promise<PassRow[]>;
+  listPasses(filter: PassFilter): Promise<PassRow[]>;
   /**
    * Stores rows, rejects, changes and the position after the page in one transaction (S2); after the last page of a
    * slice also what the pass does next. Throws, and writes nothing: `StalePosition`, `RepeatedCursor` (the next cursor,

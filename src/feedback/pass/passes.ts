@@ -4,7 +4,7 @@ import { createdAtUtc } from '../database/created-at.ts';
 import { fieldsOf } from '../database/row-fields.ts';
 import { storedTextOrNull } from '../database/stored-text.ts';
 import type { FeedbackDatabase, SyncPassesTable } from '../database/tables.ts';
-import type { NewPass, PassResult, PassRow } from './pass-store.ts';
+import type { NewPass, PassFilter, PassResult, PassRow } from './pass-store.ts';
 import { appendPlanned, listSlices } from './slices.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -135,15 +135,14 @@ export async function everSwept(db: Db, org: string, project: string): Promise<b
 }
 
 /** Newest first; all of them without `limit`. */
-export async function listPasses(
-  db: Db,
-  { org, project, limit }: { org?: string; project?: string; limit?: number },
-): Promise<PassRow[]> {
+export async function listPasses(db: Db, { org, project, outcome, since, limit }: PassFilter): Promise<PassRow[]> {
   const rows = await db
     .selectFrom('sync_passes')
     .selectAll()
     .$if(org !== undefined, (query) => query.where('org_id', '=', org ?? ''))
     .$if(project !== undefined, (query) => query.where('project_id', '=', project ?? ''))
+    .$if(outcome !== undefined, (query) => query.where('outcome', '=', outcome ?? 'failed'))
+    .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
     .orderBy('started_at', 'desc')
     .orderBy('pass_id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit ?? 0))

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
+import { type Deed, unnamedSender } from '../../model/deed.ts';
+import { recordDeeds } from '../audit/deeds.ts';
 import { rowsPerStatement } from '../database/batches.ts';
 import { isPostgres } from '../database/is-postgres.ts';
 import { lockAllProjects } from '../database/project-lock.ts';
@@ -67,17 +69,40 @@ export async function eraseContact(
     projects.reduce((total, project) => total + project[what], 0);
   const found = { entries: sum('entries'), changes: sum('changes'), rejects: sum('rejects') };
   const contact = keyedHash(key, name);
+  const erasureId = randomUUID();
   await trx
     .insertInto('erasures')
     .values({
-      erasure_id: randomUUID(),
+      erasure_id: erasureId,
       contact,
       project_id: request.project ?? null,
       erased_at: request.at.toISOString(),
       ...found,
     })
     .execute();
+  await recordDeeds(trx, [deedOf(erasureId, request, found, names)]);
   return { contact, ...found, projects };
+}
+
+/** Says nothing of the person, not even where the one who erases is called as they are. */
+function deedOf(deedId: string, request: ErasureRequest, found: object, names: ReadonlySet<string>): Deed {
+  const { who = unnamedSender, org = null, project = null, at } = request;
+  return {
+    deedId,
+    at: at.toISOString(),
+    action: 'erase',
+    org,
+    subject: project,
+    who: namesOneOf(who, names) ? 'not kept: it names the erased person' : who,
+    reason: null,
+    detail: JSON.stringify(found),
+    workflowId: null,
+  };
+}
+
+function namesOneOf(text: string, names: ReadonlySet<string>): boolean {
+  const lower = text.toLowerCase();
+  return [...names].some((name) => lower.includes(name));
 }
 
 async function eraseEntries(trx: Trx, project: string, person: Person): Promise<number> {

@@ -3,7 +3,11 @@ export interface ErasureRequest {
   contact: string;
   /** Only in this project; by default in all, later ones included. */
   project?: string;
+  /** Of the project. */
+  org?: string;
   at: Date;
+  /** Who erases, for the audit. */
+  who?: string;
 }
 
 /** What an erasure removed. */

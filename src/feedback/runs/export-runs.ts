@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { columnsOf, fieldsOf } from '../database/row-fields.ts';
 import { storedText } from '../database/stored-text.ts';
 import type { FeedbackDatabase } from '../database/tables.ts';
-import type { ExportRunRow } from './run-records.ts';
+import type { ExportRunRow, RunFilter } from './run-records.ts';
 
 /** Inserts or replaces the row of a run (X4). */
 export async function recordExportRun(
@@ -20,13 +20,15 @@ export async function recordExportRun(
 /** Newest first; all of them without `limit`. */
 export async function listExportRuns(
   db: Kysely<FeedbackDatabase>,
-  { org, domain, limit }: { org?: string; domain?: string; limit?: number },
+  { org, domain, outcome, since, limit }: RunFilter,
 ): Promise<ExportRunRow[]> {
   const rows = await db
     .selectFrom('export_runs')
     .selectAll()
     .$if(org !== undefined, (query) => query.where('org_id', '=', org ?? ''))
     .$if(domain !== undefined, (query) => query.where('domain', '=', domain ?? ''))
+    .$if(outcome !== undefined, (query) => query.where('outcome', '=', outcome ?? 'failed'))
+    .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
     .orderBy('started_at', 'desc')
     .orderBy('run_id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit ?? 0))

@@ -60,12 +60,22 @@ export interface LatestRecords {
   projects: ProjectRecord[];
 }
 
+/** Which runs are meant: all without a field. */
+export interface RunFilter {
+  org?: string;
+  domain?: string;
+  outcome?: RunOutcome;
+  /** They began at this moment or later, UTC ISO 8601. */
+  since?: string;
+  limit?: number;
+}
+
 /** The runs of site exports, which outlive Temporal's retention. They share the database with the feedback, no more. */
 export interface RunRecords {
   /** Inserts or replaces the row of a run. */
   recordExportRun(row: ExportRunRow): Promise<void>;
   /** Newest first. */
-  listExportRuns(filter: { org?: string; domain?: string; limit?: number }): Promise<ExportRunRow[]>;
+  listExportRuns(filter: RunFilter): Promise<ExportRunRow[]>;
   /** Durations in milliseconds of the site's latest jobs whose exports recorded one, latest first. */
   jobDurations(org: string, domain: string, limit: number): Promise<number[]>;
   /** How the latest runs of many sites and passes of many projects ended, in a few statements. */

@@ -7,7 +7,16 @@ export type ExportOutcome = 'published' | 'unchanged' | 'rejected' | 'rollout-fa
 export type RollbackOutcome = 'rolled-back' | 'rollout-failed';
 
 /** How a run of either ends, those without a result included. */
-export type RunOutcome = ExportOutcome | RollbackOutcome | 'failed' | 'cancelled';
+export const runOutcomes = [
+  'published',
+  'unchanged',
+  'rejected',
+  'rollout-failed',
+  'rolled-back',
+  'failed',
+  'cancelled',
+] as const satisfies (ExportOutcome | RollbackOutcome | 'failed' | 'cancelled')[];
+export type RunOutcome = (typeof runOutcomes)[number];
 
 /** `outcome`, unless a target failed. */
 export function outcomeWith<Outcome extends RunOutcome>(

@@ -121,6 +121,8 @@ export interface RollbackInput extends WithHandover {
   domain: string;
   version: string;
   reason: string | null;
+  /** Who puts it back; absent when they did not say. */
+  who?: string;
 }
 
 /** Result of `rollBack` (E7, `export rollback --wait`). */

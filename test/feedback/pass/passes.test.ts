@@ -75,6 +75,9 @@ describe('a pass', () => {
     expect(await ids({ org: 'acme' })).toEqual(['new', 'other project', 'old']);
     expect(await ids({ org: 'acme', project: 'prj_1' })).toEqual(['new', 'old']);
     expect(await ids({ limit: 2 })).toEqual(['other org', 'new']);
+    await at.store.finishPass('new', { ...finished, outcome: 'failed', error: 'x' });
+    expect(await ids({ outcome: 'failed' })).toEqual(['new']);
+    expect(await ids({ since: '2026-02-01T00:00:00.000Z' })).toEqual(['other org', 'new', 'other project']);
   });
 });
 

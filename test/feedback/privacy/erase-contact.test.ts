@@ -36,6 +36,36 @@ async function sync(store: FeedbackStore, project = 'prj_1', entries = [hers, na
 const personal = "select contact, comment, code, extra from feedback where id in ('1', '2') order by id";
 
 describe('erase', () => {
+  it('is kept in the audit with who and counts, and never with the person', async () => {
+    await using db = await temporaryStore();
+    await sync(db.store);
+    await db.store.erase({ contact, at, who: 'anna', org: 'acme', project: 'prj_1' });
+    // A person may erase themselves, from a machine that is called as their address is.
+    await db.store.erase({ contact, at: new Date(at.getTime() + 1), who: 'JANE.DOE@mail.example' });
+    expect(await db.rows('select action, org_id, subject, who, reason, detail from audit order by at')).toEqual([
+      {
+        action: 'erase',
+        org_id: 'acme',
+        subject: 'prj_1',
+        who: 'anna',
+        reason: null,
+        detail: '{"entries":2,"changes":0,"rejects":1}',
+      },
+      {
+        action: 'erase',
+        org_id: null,
+        subject: null,
+        who: 'not kept: it names the erased person',
+        reason: null,
+        detail: '{"entries":0,"changes":0,"rejects":0}',
+      },
+    ]);
+    const [first] = await db.rows('select contact from erasures');
+    const kept = JSON.stringify(await db.rows('select * from audit'));
+    expect(kept.toLowerCase()).not.toContain('jane');
+    expect(kept).not.toContain(`${first?.contact}`);
+  });
+
   it('removes what a person wrote and what names them, in every table and project, and leaves the rest', async () => {
     await using db = await temporaryStore();
     await sync(db.store);

@@ -47,6 +47,9 @@ describe('export runs', () => {
     expect(await ids({})).toEqual(['run-2', 'run-4', 'run-3', 'run-1']);
     expect(await ids({ org: 'acme', domain: 'docs.acme.example' })).toEqual(['run-2', 'run-1']);
     expect(await ids({ org: 'acme', limit: 1 })).toEqual(['run-2']);
+    await at.store.recordExportRun({ ...run, runId: 'run-5', outcome: 'published' });
+    expect(await ids({ outcome: 'published' })).toEqual(['run-5']);
+    expect(await ids({ since: '2026-11-21T09:00:00.000Z' })).toEqual(['run-2']);
   });
 
   it('tells how long the last jobs of a site took, the latest first, without those that tell nothing', async () => {

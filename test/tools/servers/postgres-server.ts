@@ -32,7 +32,7 @@ export interface PostgresServer {
 }
 
 /** A real server of its own on a free port, run as an ordinary user, with passwords asked for and TLS offered. */
-export async function startPostgres(binaries: string, { ssl = true } = {}): Promise<PostgresServer> {
+export async function startPostgres(binaries: string, { ssl = true, connections = 60 } = {}): Promise<PostgresServer> {
   const user = ordinaryUser();
   const folder = await mkdtemp(join(tmpdir(), 'docferry-pg-'));
   const own = async (path: string): Promise<string> => {
@@ -59,7 +59,7 @@ export async function startPostgres(binaries: string, { ssl = true } = {}): Prom
     listen_addresses: '127.0.0.1',
     unix_socket_directories: sockets,
     fsync: 'off',
-    max_connections: '60',
+    max_connections: `${connections}`,
     ...(certificate === null
       ? {}
       : { ssl: 'on', ssl_cert_file: certificate, ssl_key_file: join(folder, 'server.key') }),

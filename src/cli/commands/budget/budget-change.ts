@@ -1,29 +1,34 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { BudgetClient } from '../../../client/budget.ts';
 import type { WindowView } from '../../../model/budget/permits.ts';
+import type { Sender } from '../../../model/deed.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { CliFailure, usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findOrganization } from '../../input/find-configured.ts';
+import { type SenderFlags, senderOf } from '../../input/sender.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import { budgetClient } from './budget-client.ts';
 import { budgetDocument, budgetText } from './budget-view.ts';
 
-interface ChangeFlags {
+interface ChangeFlags extends SenderFlags {
   requests?: number;
   reserve?: number;
   /** Milliseconds. */
   for?: number;
 }
 
-type Change = (budget: BudgetClient, org: string, flags: ChangeFlags) => Promise<WindowView>;
+type Change = (budget: BudgetClient, org: string, flags: ChangeFlags, sender: Sender) => Promise<WindowView>;
 
 const changes = {
-  set: (budget, org, { for: forMs = null, ...limits }) => budget.override(org, { ...limits, forMs }),
-  reset: (budget, org) => budget.override(org, null),
-  pause: (budget, org, { for: forMs = null }) => budget.pause(org, { forMs }),
-  resume: (budget, org) => budget.pause(org, null),
+  set: (budget, org, { for: forMs = null, requests, reserve }, sender) => {
+    const limits = { ...(requests !== undefined && { requests }), ...(reserve !== undefined && { reserve }) };
+    return budget.override(org, { ...limits, forMs }, sender);
+  },
+  reset: (budget, org, _flags, sender) => budget.override(org, null, sender),
+  pause: (budget, org, { for: forMs = null }, sender) => budget.pause(org, { forMs }, sender),
+  resume: (budget, org, _flags, sender) => budget.pause(org, null, sender),
 } satisfies Record<string, Change>;
 
 /** Changes an organization's budget and shows the window after it. */
@@ -43,7 +48,7 @@ export default async function changeBudget(
   const change: Change = changes[kind];
   const view = await withTemporal(config, ({ client }) => {
     const budgets = budgetClient(client, config, organization);
-    return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags)));
+    return askWorker(client, taskQueue, () => refusedAsUsage(() => change(budgets, id, flags, senderOf(flags))));
   });
   context.output.result(budgetDocument(id, view), budgetText(id, view, Date.now(), context.output.surface));
   return exitCodes.done;

@@ -1,6 +1,7 @@
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findOrganization } from '../../input/find-configured.ts';
+import { type SenderFlags, senderOf } from '../../input/sender.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import { budgetClient } from './budget-client.ts';
 
@@ -11,12 +12,18 @@ const texts = {
 };
 
 /** Moves an organization's budget to the task queue of the configuration (B7). */
-export default async function moveBudget(context: CommandContext, name?: string): Promise<ExitCode> {
+export default async function moveBudget(
+  context: CommandContext,
+  name: string | undefined,
+  flags: SenderFlags,
+): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const organization = findOrganization(config, name);
   const { id: org } = organization;
   const { taskQueue } = config.temporal;
-  const outcome = await withTemporal(config, ({ client }) => budgetClient(client, config, organization).move(org));
+  const outcome = await withTemporal(config, ({ client }) =>
+    budgetClient(client, config, organization).move(org, senderOf(flags)),
+  );
   context.output.result({ org, outcome, taskQueue }, `budget of ${org} on ${taskQueue}: ${texts[outcome]}`);
   return exitCodes.done;
 }

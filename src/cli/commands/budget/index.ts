@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CallHandler } from '../../call-handler.ts';
 import { duration, wholeNumber } from '../../input/flag-values.ts';
+import { addSenderFlag, addSenderFlags } from '../../input/sender.ts';
 
 export function addBudgetCommands(program: Command, call: CallHandler): void {
   const budget = program.command('budget').description('Show and change the budgets of organizations');
@@ -20,25 +21,28 @@ export function addBudgetCommands(program: Command, call: CallHandler): void {
     'plan',
     "Say whether an organization's schedules fit its budget, and which intervals bring in new entries soonest",
   ).action(call(() => import('./budget-plan.ts')));
-  budget
-    .command('set')
+  addSenderFlags(budget.command('set'))
     .description('Override limit or reserve of the configuration, until --for ends or `budget reset`')
     .argument('<org>', 'id of a configured organization')
     .option('--requests <n>', 'requests per window', wholeNumber('--requests'))
     .option('--reserve <n>', 'requests of each window left to other programs', wholeNumber('--reserve'))
     .option('--for <duration>', 'only for this time, e.g. 2h', duration('--for'))
     .action(call(() => import('./budget-change.ts'), 'set'));
-  budgetCommand('reset', 'Return to the configuration after `set`; requests in the window stay counted').action(
-    call(() => import('./budget-change.ts'), 'reset'),
-  );
-  budgetCommand('pause', 'Grant no more requests until resumed; work that needs some waits, and nothing is lost')
+  addSenderFlags(
+    budgetCommand('reset', 'Return to the configuration after `set`; requests in the window stay counted'),
+  ).action(call(() => import('./budget-change.ts'), 'reset'));
+  addSenderFlags(
+    budgetCommand('pause', 'Grant no more requests until resumed; work that needs some waits, and nothing is lost'),
+  )
     .option('--for <duration>', 'only for this time, e.g. 2h', duration('--for'))
     .action(call(() => import('./budget-change.ts'), 'pause'));
-  budgetCommand('resume', 'Grant requests again after `pause`').action(
+  addSenderFlags(budgetCommand('resume', 'Grant requests again after `pause`')).action(
     call(() => import('./budget-change.ts'), 'resume'),
   );
-  budgetCommand(
-    'move',
-    "Move an organization's budget to the task queue of the configuration, with what it remembers",
+  addSenderFlag(
+    budgetCommand(
+      'move',
+      "Move an organization's budget to the task queue of the configuration, with what it remembers",
+    ),
   ).action(call(() => import('./budget-move.ts')));
 }

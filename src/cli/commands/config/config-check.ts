@@ -30,7 +30,7 @@ function documentOf({ file, temporal, service, organizations, store, privacy }: 
       id,
       budget,
       spare: spare ?? null,
-      webhooks: webhooks.map(({ name, events }) => ({ name, events })),
+      webhooks: webhooks.map(({ name, format, events }) => ({ name, format, events })),
       projects: projects.map((project) => project.id),
       sites: sites.map(({ domain, rollout }) => ({ domain, rollouts: rollout.map(({ name }) => name) })),
     })),

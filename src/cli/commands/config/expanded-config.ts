@@ -28,7 +28,16 @@ export function expandedConfig({ temporal, service, organizations, store, privac
   };
 }
 
-function expandedOrganization({ id, apiKey, budget, spare, webhooks, projects, sites }: OrganizationConfig): object {
+function expandedOrganization({
+  id,
+  apiKey,
+  budget,
+  spare,
+  webhooks,
+  watchEveryMs,
+  projects,
+  sites,
+}: OrganizationConfig): object {
   return {
     id,
     apiKey: apiKey.describe(),
@@ -39,28 +48,32 @@ function expandedOrganization({ id, apiKey, budget, spare, webhooks, projects, s
       arrival: durationText(budget.arrivalMs),
       spare: spare ?? null,
     },
-    webhooks: webhooks.map(({ name, url, secret, events }) => ({
+    webhooks: webhooks.map(({ name, url, format, secret, events }) => ({
       name,
       url: url.describe(),
-      secret: secret.describe(),
+      format,
+      ...(secret && { secret: secret.describe() }),
       events,
     })),
-    projects: projects.map(({ id: project, name, incremental, review, sweep }) => ({
+    watchEvery: durationText(watchEveryMs),
+    projects: projects.map(({ id: project, name, incremental, review, sweep, freshnessMs }) => ({
       id: project,
       name: name ?? null,
       incremental: expandedSchedule(incremental),
       review: expandedSchedule(review),
       sweep: expandedSchedule(sweep),
+      freshness: freshnessMs === undefined ? null : durationText(freshnessMs),
     })),
     sites: sites.map(expandedSite),
   };
 }
 
-function expandedSite({ domain, schedule, job, bundle, approval, rollout }: SiteConfig): object {
+function expandedSite({ domain, schedule, lateAfterMs, job, bundle, approval, rollout }: SiteConfig): object {
   const { maxBytes, maxFiles, connections, timeoutMs, rules, render } = bundle;
   return {
     domain,
     schedule: expandedSchedule(schedule),
+    lateAfter: lateAfterMs === undefined ? null : durationText(lateAfterMs),
     job: {
       timeout: durationText(job.timeoutMs),
       attempts: job.attempts,

@@ -6,6 +6,7 @@ import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { senderOf } from '../../input/sender.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
 import { requireRunning } from '../../temporal/running-workflow.ts';
 import { withTemporal } from '../../temporal/session.ts';
@@ -16,11 +17,12 @@ export default async function decideExport(
   decision: 'approved' | 'rejected',
   name: string | undefined,
   asked: string | undefined,
-  flags: BulkFlags & { reason?: string },
+  flags: BulkFlags,
 ): Promise<ExitCode> {
   // Many are approved at once, but each rejection has a reason of its own.
   if (decision === 'approved' && isBulk(name, flags, 'domain')) return approveExports(context, flags);
-  const { reason = '' } = flags;
+  const reason = flags.reason ?? '';
+  const sender = senderOf(flags);
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, name ?? '');
   const { domain } = site;
@@ -28,7 +30,7 @@ export default async function decideExport(
   return withTemporal(config, async ({ client }) => {
     const { workflowId, runId } = await requireRunning(exportHandle(client, org, domain), `export of ${domain}`);
     const { version } = await askWorker(client, config.temporal.taskQueue, () =>
-      decision === 'approved' ? approveExport(client, ask) : rejectExport(client, { ...ask, reason }),
+      decision === 'approved' ? approveExport(client, ask, sender) : rejectExport(client, { ...ask, reason }, sender),
     );
     const document = { workflowId, runId, org, domain, version, decision };
     if (decision === 'approved') context.output.result(document, `approved: ${version} goes into service`);

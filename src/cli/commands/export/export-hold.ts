@@ -7,22 +7,26 @@ import { noSuchThing } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { keepDeeds } from '../../input/keep-deeds.ts';
 
 export default async function holdSite(
   context: CommandContext,
   name: string | undefined,
-  flags: BulkFlags & { reason?: string | null },
+  flags: BulkFlags,
 ): Promise<ExitCode> {
   const { reason = null } = flags;
   if (isBulk(name, flags, 'domain')) return holdSites(context, flags, reason);
   const config = await loadContextConfig(context);
-  const { domain } = findSite(config, name).site;
+  const { org, site } = findSite(config, name);
+  const { domain } = site;
   const store = await openBundleStore(config.store.bundles);
   const hold = await store.holds.place(domain, { version: null, reason, at: new Date() }).catch((error: unknown) => {
     if (!(error instanceof NoSuchVersion)) throw error;
     const hint = 'hold it where the store of the workers is, once something is published';
     throw noSuchThing('NoSuchVersion', `${error.message} in ${store.place}`, hint);
   });
+  const deed = { action: 'hold' as const, org, subject: domain, detail: { version: hold.version } };
+  await keepDeeds(context, config, flags, [deed]);
   const text = `${domain} is held at ${hold.version}; \`docferry export release ${domain}\` ends that`;
   context.output.result({ domain, held: hold.version, hold }, text);
   return exitCodes.done;

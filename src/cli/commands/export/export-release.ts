@@ -6,6 +6,7 @@ import { noSuchThing } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { keepDeeds } from '../../input/keep-deeds.ts';
 
 export default async function releaseSite(
   context: CommandContext,
@@ -14,12 +15,15 @@ export default async function releaseSite(
 ): Promise<ExitCode> {
   if (isBulk(name, flags, 'domain')) return releaseSites(context, flags);
   const config = await loadContextConfig(context);
-  const { domain } = findSite(config, name).site;
+  const { org, site } = findSite(config, name);
+  const { domain } = site;
   const store = await openBundleStore(config.store.bundles);
   const released = await store.holds.release(domain);
   if (released === null) {
     throw noSuchThing('NotHeld', `${domain} is not held in ${store.place}`, 'see `docferry export versions`');
   }
+  const deed = { action: 'release' as const, org, subject: domain, detail: { version: released.version } };
+  await keepDeeds(context, config, flags, [deed]);
   const next =
     released.waiting === null
       ? 'the next export decides what is in service'

@@ -7,6 +7,7 @@ import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { noSuchThing } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { type SenderFlags, senderOf } from '../../input/sender.ts';
 import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
 import { withTemporal } from '../../temporal/session.ts';
@@ -14,8 +15,7 @@ import { onInterrupt } from '../../terminal/signals.ts';
 import { findVersion } from './find-version.ts';
 import { waitForExport } from './wait-for-export.ts';
 
-interface RollbackFlags extends WaitFlags {
-  reason?: string | null;
+interface RollbackFlags extends WaitFlags, SenderFlags {
   onRunning: 'cancel' | 'refuse';
 }
 
@@ -34,7 +34,7 @@ export default async function rollBack(
   return withTemporal(config, async (session) => {
     const { client } = session;
     const handover = handoverFor(config.temporal);
-    const input = { org, domain, version, reason: flags.reason ?? null, handover };
+    const input = { org, domain, version, reason: flags.reason ?? null, who: senderOf(flags).who, handover };
     const interrupt = flags.wait ? onInterrupt() : undefined;
     const { taskQueue } = config.temporal;
     const { handle, joined, cancelled } = await startRollback(client, taskQueue, input, {

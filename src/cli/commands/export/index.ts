@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander';
+import { runOutcomes } from '../../../model/export/export-outcome.ts';
 import type { CallHandler } from '../../call-handler.ts';
-import { addBulkFlags } from '../../input/bulk-flags.ts';
-import { duration, reason } from '../../input/flag-values.ts';
+import { addBulkFlags, addBulkSenderFlag } from '../../input/bulk-flags.ts';
+import { duration, listLimit, reason } from '../../input/flag-values.ts';
+import { addSenderFlag, addSenderFlags } from '../../input/sender.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
 
 export function addExportCommands(program: Command, call: CallHandler): void {
@@ -13,7 +15,7 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     exports.command(name).description(description).argument('<domain>', 'domain of a configured site');
 
   const start = sitesCommand('start', 'Export a site: start a job, download and verify the bundle, publish, roll out');
-  addBulkFlags(addWaitFlags(start), 'sites')
+  addBulkSenderFlag(addBulkFlags(addWaitFlags(start), 'sites'))
     .option('--site-version <label>', 'label of the export; default: the latest published content')
     .option('--path <path...>', 'export only these pages; the result does not become current')
     .option('--promote', 'let an export limited by --path become current anyway')
@@ -23,10 +25,13 @@ export function addExportCommands(program: Command, call: CallHandler): void {
   siteCommand('status', 'Show the running export of a site and how the last ones ended').action(
     call(() => import('./export-status.ts')),
   );
-  addBulkFlags(
-    sitesCommand('cancel', 'Cancel the running export of a site; what it downloaded is removed'),
-    'sites',
-  ).action(call(() => import('./export-cancel.ts')));
+  const cancel = sitesCommand('cancel', 'Cancel the running export of a site; what it downloaded is removed');
+  addBulkSenderFlag(addBulkFlags(cancel, 'sites')).action(call(() => import('./export-cancel.ts')));
+  siteCommand('history', 'List all exports and rollbacks of a site that the store knows, with durations and reasons')
+    .addOption(new Option('--outcome <outcome>', 'only runs that ended so').choices(runOutcomes))
+    .option('--since <duration>', 'only runs that began within this, e.g. 7d', duration('--since'))
+    .option('--limit <n>', 'the newest so many', listLimit('--limit'), 100)
+    .action(call(() => import('./export-history.ts')));
   siteCommand('poll-now', 'Ask for the state of the running job now instead of at the next poll').action(
     call(() => import('./export-poll-now.ts')),
   );
@@ -46,10 +51,10 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     '[version]',
     'refuse unless this version waits, e.g. the one you looked at',
   );
-  addBulkFlags(approve, 'sites')
+  addSenderFlags(addBulkFlags(approve, 'sites'))
     .addHelpText('after', '\nFor many sites it approves the versions that the plan shows, and none that came after it.')
     .action(call(() => import('./export-decide.ts'), 'approved'));
-  siteCommand('reject', 'Remove the version that waits for approval; what is in service stays')
+  addSenderFlag(siteCommand('reject', 'Remove the version that waits for approval; what is in service stays'))
     .argument('[version]', 'refuse unless this version waits')
     .requiredOption('--reason <text>', 'why, up to 500 characters; shown in the result and by `export status`')
     .action(call(() => import('./export-decide.ts'), 'rejected'));
@@ -57,7 +62,7 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     'rollback',
     'Put a kept version back into service on all targets, and hold the site there; does not ask the service',
   ).argument('<version>', 'a version that `export versions` lists, its beginning, or previous');
-  addWaitFlags(rollback)
+  addSenderFlag(addWaitFlags(rollback))
     .option('--reason <text>', 'why, for people who see that the site is held', reason)
     .addOption(onRunning('when an export of the domain is running', ['cancel', 'refuse']))
     .addHelpText('after', '\nUntil `export release`, exports still publish versions but put none of them into service.')
@@ -66,11 +71,12 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     'hold',
     'Keep what is in service until `export release`; exports publish, but put nothing into service',
   );
-  addBulkFlags(hold, 'sites')
+  addSenderFlag(addBulkFlags(hold, 'sites'))
     .option('--reason <text>', 'why, for people who see that the site is held', reason)
     .addHelpText('after', '\nWorks on the bundle store, without Temporal: run it where that store is.')
     .action(call(() => import('./export-hold.ts')));
-  addBulkFlags(sitesCommand('release', 'End a hold, so that the next export puts new content into service'), 'sites')
+  const release = sitesCommand('release', 'End a hold, so that the next export puts new content into service');
+  addSenderFlags(addBulkFlags(release, 'sites'))
     .addHelpText('after', '\nDoes not change what is in service. Works on the bundle store, without Temporal.')
     .action(call(() => import('./export-release.ts')));
   const deployLocal = call(() => import('./export-deploy-local.ts'));

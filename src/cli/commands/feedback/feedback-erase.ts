@@ -6,9 +6,10 @@ import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findProject } from '../../input/find-configured.ts';
+import { type SenderFlags, senderOf } from '../../input/sender.ts';
 import { confirm } from '../../terminal/confirm.ts';
 
-interface EraseFlags {
+interface EraseFlags extends Pick<SenderFlags, 'as'> {
   contact: string;
   yes?: boolean;
 }
@@ -22,13 +23,15 @@ export default async function erasePerson(
 ): Promise<ExitCode> {
   const { output } = context;
   const config = await loadContextConfig(context);
-  const project = name === undefined ? undefined : findProject(config, name).project.id;
+  const found = name === undefined ? undefined : findProject(config, name);
+  const project = found?.project.id;
   const contact = await contactOf(flags);
   const where = project === undefined ? 'everything' : `the feedback of ${project}`;
   const text = `Remove this person from ${where} in ${config.store.feedback.place}, for good?`;
   await confirm({ text, declined: 'nothing was erased' }, flags.yes === true);
+  const { who } = senderOf(flags);
   const erased = await withFeedbackStore(config, (store) =>
-    store.erase({ contact, at: new Date(), ...(project === undefined ? {} : { project }) }),
+    store.erase({ contact, at: new Date(), who, ...(found && { org: found.org, project: found.project.id }) }),
   );
   if (!erased.scrubbed) output.warn(notScrubbed[config.store.feedback.kind]);
   output.result(erased, textOf(erased));

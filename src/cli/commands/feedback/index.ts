@@ -1,8 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
-import { readingKinds } from '../../../model/sync/pass-kind.ts';
+import { passOutcomes, readingKinds } from '../../../model/sync/pass-kind.ts';
 import type { CallHandler } from '../../call-handler.ts';
-import { addBulkFlags } from '../../input/bulk-flags.ts';
+import { addBulkFlags, addBulkSenderFlag } from '../../input/bulk-flags.ts';
+import { duration, listLimit } from '../../input/flag-values.ts';
+import { addSenderFlag } from '../../input/sender.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
 
 const project = 'id or name of a configured project, or org/project';
@@ -26,20 +28,29 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .option('--from <date>', 'only entries from this ISO 8601 date or date-time on')
     .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
     .option('--plan', 'only show what would be read and how many requests that takes; nothing is asked or started');
-  addBulkFlags(addWaitFlags(sync), 'projects').action(call(() => import('./feedback-sync.ts')));
+  addBulkSenderFlag(addBulkFlags(addWaitFlags(sync), 'projects')).action(call(() => import('./feedback-sync.ts')));
   feedback
     .command('status')
     .description('Show what is stored of the projects, what runs, and how the last passes ended')
     .argument('[project]', `${project}; default: all`)
     .action(call(() => import('./feedback-status.ts')));
-  addBulkFlags(
+  const cancel = addBulkFlags(
     feedback
       .command('cancel')
       .description('Cancel a running pass of a project; what it has read stays')
       .argument('[project]', project)
       .addOption(new Option('--pass <kind>', 'which pass; of many projects all by default').choices(readingKinds)),
     'projects',
-  ).action(call(() => import('./feedback-cancel.ts')));
+  );
+  addBulkSenderFlag(cancel).action(call(() => import('./feedback-cancel.ts')));
+  feedback
+    .command('history')
+    .description('List all passes of a project that the store knows, newest first, with durations and reasons')
+    .argument('<project>', project)
+    .addOption(new Option('--outcome <outcome>', 'only passes that ended so, or still run').choices(passOutcomes))
+    .option('--since <duration>', 'only passes that began within this, e.g. 7d', duration('--since'))
+    .option('--limit <n>', 'the newest so many', listLimit('--limit'), 100)
+    .action(call(() => import('./feedback-history.ts')));
   withDates(
     feedback
       .command('export')
@@ -91,8 +102,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
       '\nAll or nothing, with first sights, changes and earlier passes. Stop `docferry up` and every worker first.',
     )
     .action(call(() => import('./feedback-move.ts')));
-  feedback
-    .command('erase')
+  addSenderFlag(feedback.command('erase'))
     .description('Remove a person from the stored feedback for good, and keep them out of every later sync')
     .argument('[project]', `${project}; default: everything in the store`)
     .requiredOption('--contact <email>', 'the address the person left; - reads it from stdin')

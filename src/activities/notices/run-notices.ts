@@ -1,0 +1,12 @@
+import type { ExportRunRow } from '../../feedback/runs/run-records.ts';
+import { exportNotices } from '../../model/notice/export-notices.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { tell } from './tell.ts';
+
+/** Tells people about an export or rollback whose row is written. A row that comes late says nothing about now. */
+export async function tellOfExport(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
+  const { org, domain, runId, finishedAt } = row;
+  const [newest] = await deps.runs.listExportRuns({ org, domain, limit: 1 });
+  if (newest !== undefined && newest.runId !== runId) return;
+  await tell(deps, exportNotices(row), { org, by: `run ${runId}`, at: new Date(finishedAt) });
+}

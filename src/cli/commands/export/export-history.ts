@@ -1,0 +1,54 @@
+import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
+import { spanText } from '../../../model/details-text.ts';
+import { type EndDetail, type RunOutcome, whyEnded } from '../../../model/export/export-outcome.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { withFeedbackStore } from '../../input/feedback-store-of.ts';
+import { findSite } from '../../input/find-configured.ts';
+import { type HistoryFlags, historyFilter, moreText } from '../../input/history-flags.ts';
+import { printable, tableLines, timeText } from '../../terminal/text.ts';
+
+/** Lists the ended runs of a site, from the store: it needs no Temporal, and outlives its retention (X4). */
+export default async function showExportHistory(
+  context: CommandContext,
+  name: string,
+  flags: HistoryFlags<RunOutcome>,
+): Promise<ExitCode> {
+  const config = await loadContextConfig(context);
+  const { org, site } = findSite(config, name);
+  const { domain } = site;
+  const found = await withFeedbackStore(config, (store) =>
+    store.listExportRuns({ org, domain, ...historyFilter(flags) }),
+  );
+  const more = found.length > flags.limit;
+  const runs = found.slice(0, flags.limit);
+  const { columns } = context.output.surface;
+  const text =
+    runs.length === 0 ? `the store knows no such run of ${domain}` : runsTable(runs, columns) + moreText(more);
+  context.output.result({ org, domain, runs: runs.map(documentOf), more }, text);
+  return exitCodes.done;
+}
+
+function documentOf(run: ExportRunRow): object {
+  return { ...run, detail: detailOf(run), durationMs: durationOf(run), reason: reasonOf(run) };
+}
+
+function runsTable(runs: readonly ExportRunRow[], columns: number): string {
+  return tableLines(
+    ['began (UTC)', 'took', 'job', 'outcome', 'version', 'polls', 'why'],
+    runs.map((run) => [
+      timeText(run.startedAt),
+      spanText(durationOf(run)),
+      run.jobMs === null ? '-' : spanText(run.jobMs),
+      run.outcome,
+      run.version ?? '-',
+      `${run.polls}`,
+      printable(reasonOf(run) ?? '', 200),
+    ]),
+    columns,
+  );
+}
+
+const detailOf = ({ detail }: ExportRunRow): EndDetail => JSON.parse(detail);
+const durationOf = ({ startedAt, finishedAt }: ExportRunRow): number => Date.parse(finishedAt) - Date.parse(startedAt);
+const reasonOf = (run: ExportRunRow): string | null => whyEnded(detailOf(run)) || null;

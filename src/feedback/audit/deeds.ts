@@ -1,0 +1,59 @@
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { Deed } from '../../model/deed.ts';
+import { batchesOf, rowsPerStatement } from '../database/batches.ts';
+import { columnsOf, fieldsOf } from '../database/row-fields.ts';
+import { storedText, storedTextOrNull } from '../database/stored-text.ts';
+import type { AuditTable, FeedbackDatabase } from '../database/tables.ts';
+
+/** Inserts deeds; those that are there already stay as they are, so that a step may run twice. */
+export async function recordDeeds(db: Transaction<FeedbackDatabase>, deeds: readonly Deed[]): Promise<void> {
+  for (const batch of batchesOf(deeds)) {
+    await db
+      .insertInto('audit')
+      .values(batch.map(rowOf))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+}
+
+/** Newest first, read as they are wanted. */
+export async function* listDeeds(
+  db: Kysely<FeedbackDatabase>,
+  { since }: { since?: string },
+): AsyncGenerator<Deed, void, undefined> {
+  let last: Deed | undefined;
+  do {
+    const rows: Selectable<AuditTable>[] = await db
+      .selectFrom('audit')
+      .selectAll()
+      .$if(since !== undefined, (query) => query.where('at', '>=', since ?? ''))
+      .$if(last !== undefined, (query) =>
+        query.where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('at', 'deed_id'), '<', tuple(last?.at ?? '', last?.deedId ?? '')),
+        ),
+      )
+      .orderBy('at', 'desc')
+      .orderBy('deed_id', 'desc')
+      .limit(rowsPerStatement)
+      .execute();
+    const deeds = rows.map(deedOf);
+    yield* deeds;
+    last = deeds.length < rowsPerStatement ? undefined : deeds.at(-1);
+  } while (last !== undefined);
+}
+
+function rowOf({ org, ...deed }: Deed): AuditTable {
+  return {
+    ...columnsOf(deed),
+    deed_id: storedText(deed.deedId),
+    org_id: org,
+    who: storedText(deed.who),
+    reason: storedTextOrNull(deed.reason),
+    detail: storedText(deed.detail),
+  };
+}
+
+function deedOf(row: Selectable<AuditTable>): Deed {
+  const { orgId: org, ...deed } = fieldsOf(row);
+  return { ...deed, org };
+}

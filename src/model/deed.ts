@@ -1,0 +1,68 @@
+import { longestReason } from './export/site-export.ts';
+import { type Reader, record, refuse, writing } from './message-readers.ts';
+
+/** What people do by hand and the audit keeps (audit.md). */
+export const deedActions = [
+  'approve',
+  'reject',
+  'rollback',
+  'hold',
+  'release',
+  'budget-set',
+  'budget-reset',
+  'budget-pause',
+  'budget-resume',
+  'erase',
+  'start-export',
+  'cancel-export',
+  'start-pass',
+  'cancel-pass',
+] as const;
+export type DeedAction = (typeof deedActions)[number];
+
+/** Something a person did, as the table `audit` keeps it. */
+export interface Deed {
+  /** Of an update `<run id>/<update id>`: the same deed written again changes nothing. */
+  deedId: string;
+  /** When it took effect, UTC ISO 8601. */
+  at: string;
+  action: DeedAction;
+  /** Null: everything in the store. */
+  org: string | null;
+  /** A domain or project; null for all that the organization has. */
+  subject: string | null;
+  who: string;
+  /** In a person's words; null when not given. */
+  reason: string | null;
+  /** JSON text: version, limits or counts, nothing personal. */
+  detail: string;
+  /** Of the workflow that the deed reached; null where there was none. */
+  workflowId: string | null;
+}
+
+/** Who does something and why, as the one who sends it says: nobody checks it. */
+export interface Sender {
+  who?: string;
+  reason?: string | null;
+}
+
+/** Whoever did not say who they are. */
+export const unnamedSender = 'Temporal UI or other client';
+
+/** Longest name of a sender, in characters. */
+export const longestName = 100;
+
+const name: Reader<string> = (value, field = '') =>
+  typeof value === 'string' && new RegExp(`^[^\\p{Cc}\\p{Cs}]{1,${longestName}}$`, 'u').test(value)
+    ? value
+    : refuse(field, `a name of 1 to ${longestName} characters`);
+
+/** Null for a blank one. */
+const reason: Reader<string | null> = (value, field = '') => {
+  if (value === null) return null;
+  const text = writing(value, field).trim();
+  return text.length <= longestReason ? text || null : refuse(field, `a reason of at most ${longestReason} characters`);
+};
+
+/** Accepts that nothing is said. */
+export const readSender: Reader<Sender> = record({}, { who: name, reason });

@@ -1,0 +1,9 @@
+import type { WithHandover } from '../temporal-settings.ts';
+import type { NoticeType } from './notice.ts';
+
+/** Input of `watchOrganization`. */
+export interface WatchInput extends WithHandover {
+  org: string;
+  /** Set when it continues as new: when the watch began, in milliseconds, and what the last look no longer saw. */
+  carried?: { since: number; absent: readonly NoticeType[] };
+}

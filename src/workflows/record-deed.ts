@@ -1,0 +1,75 @@
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  condition,
+  log,
+  ParentClosePolicy,
+  proxyActivities,
+  setCurrentDetails,
+  startChild,
+  uuid4,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import type { Deed } from '../model/deed.ts';
+import { factsTable } from '../model/details-text.ts';
+import { taskTimeoutFor } from '../model/temporal-settings.ts';
+import { deedWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
+import { lateRecordOptions } from './activity-options.ts';
+import { failureSummary } from './failure-summary.ts';
+import { runHandover } from './handover.ts';
+import { attributesOf } from './search-attributes.ts';
+
+const records = proxyActivities<Pick<Activities, 'recordDeed'>>(lateRecordOptions);
+
+/** How long a run waits at its end for a row to be written: an event that crosses its end would cost it another task. */
+const writtenWithin = '5s';
+
+/**
+ * Hands what a person did to the audit: a workflow of its own writes the row, so that neither the deed nor the caller's run
+ * waits for the database. Never throws. A run neither ends nor continues before it resolves, which takes a few seconds
+ * while the database is away.
+ */
+export async function keepDeed(deed: Deed & { org: string }): Promise<void> {
+  const { org, subject, action, workflowId } = deed;
+  try {
+    // Even if the run is being cancelled: the deed is done. The id of an update may be too long for that of a workflow.
+    await CancellationScope.nonCancellable(async () => {
+      const recording = await startChild<typeof recordDeed>(workflowTypes.recordDeed, {
+        workflowId: deedWorkflowId(org, uuid4()),
+        ...taskTimeoutFor(runHandover()),
+        staticSummary: `audit: ${action} of ${subject ?? org}`,
+        typedSearchAttributes: attributesOf({ org, ...(subject !== null && { domain: subject }) }),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        cancellationType: ChildWorkflowCancellationType.ABANDON,
+        args: [deed],
+      });
+      let over = false;
+      const end = () => {
+        over = true;
+      };
+      void recording.result().then(end, end);
+      await condition(() => over, writtenWithin, { summary: 'the audit writes it down' });
+    });
+  } catch (error) {
+    log.error('a deed could not be handed to the audit', { action, workflowId, failure: failureSummary(error) });
+  }
+}
+
+/** Writes the row of a deed, and gives up after a day. */
+export async function recordDeed(deed: Deed): Promise<void> {
+  const { action, org, subject, who, at, workflowId } = deed;
+  const show = (state: string) =>
+    setCurrentDetails(
+      `**${action}** of ${subject ?? org}\n\n${factsTable([
+        ['state', state],
+        ['by', who],
+        ['at', at],
+        ['reached', workflowId ?? '-'],
+      ])}`,
+    );
+  show('waits for the database');
+  await records.recordDeed.executeWithOptions({ ...lateRecordOptions, summary: `keep in the audit: ${action}` }, [
+    deed,
+  ]);
+  show('written');
+}

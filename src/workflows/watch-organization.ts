@@ -1,0 +1,83 @@
+import {
+  condition,
+  isCancellation,
+  log,
+  makeContinueAsNewFunc,
+  proxyActivities,
+  setCurrentDetails,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import { clockTime, factsTable } from '../model/details-text.ts';
+import type { NoticeType } from '../model/notice/notice.ts';
+import type { WatchInput } from '../model/notice/watch.ts';
+import { watchOptions } from './activity-options.ts';
+import { lookSignal } from './definitions.ts';
+import { failureSummary, failureType } from './failure-summary.ts';
+import { noInput, onSignal } from './handle-messages.ts';
+import { followHandover } from './handover.ts';
+
+type Look = Awaited<ReturnType<Activities['lookAround']>>;
+
+const steps = proxyActivities<Pick<Activities, 'lookAround'>>(watchOptions);
+
+/** Events of a run before it continues as new. */
+const eventsPerRun = 1_000;
+/** After a look that failed for long. */
+const nextTryMs = 300_000;
+
+/**
+ * Looks every few minutes what has become late, stale, starved, held or refused in an organization, so that people are
+ * told (webhooks.md). It ends when the organization is not configured any more, or has no webhooks.
+ */
+export async function watchOrganization(input: WatchInput): Promise<void> {
+  followHandover(input);
+  const { org, carried } = input;
+  const since = carried?.since ?? workflowInfo().startTime.getTime();
+  let absent: readonly NoticeType[] = carried?.absent ?? [];
+  let woken = false;
+  onSignal(lookSignal, noInput, {
+    take: () => {
+      woken = true;
+    },
+    ignored: () => {},
+    description: 'Look at once: the configuration may have changed.',
+  });
+  for (;;) {
+    woken = false;
+    const look = await lookAround(org, since, absent);
+    if (look === 'over') return;
+    absent = look?.absent ?? absent;
+    const next = Date.now() + (look?.nextMs ?? nextTryMs);
+    if (look !== null) show(org, look, next);
+    await condition(() => woken, next - Date.now(), { summary: `look again at ${clockTime(next)}` });
+    const { continueAsNewSuggested, historyLength } = workflowInfo();
+    if (continueAsNewSuggested || historyLength >= eventsPerRun) break;
+  }
+  await makeContinueAsNewFunc<typeof watchOrganization>()({ ...input, carried: { since, absent } });
+}
+
+/** Null when it failed for long; the next look may succeed. */
+async function lookAround(org: string, since: number, absent: readonly NoticeType[]): Promise<Look | 'over' | null> {
+  try {
+    return await steps.lookAround.executeWithOptions({ ...watchOptions, summary: `look around in ${org}` }, [
+      { org, since, absent },
+    ]);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    log.warn('the watch could not look', { org, failure: failureSummary(error) });
+    return failureType(error) === 'InvalidInput' ? 'over' : null;
+  }
+}
+
+function show(org: string, { holding, count }: Look, next: number): void {
+  const more = count - holding.length;
+  const facts: [string, string][] = [
+    ['looked at', clockTime(Date.now())],
+    ['looks again at', clockTime(next)],
+    ['holds now', count === 0 ? 'nothing that people are told of' : `${count}`],
+    ...holding.map((what): [string, string] => ['', what]),
+    ...(more > 0 ? [['', `and ${more} more`] as [string, string]] : []),
+  ];
+  setCurrentDetails(`**Watch of ${org}**\n\n${factsTable(facts)}`);
+}

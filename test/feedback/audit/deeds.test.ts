@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
+import type { Deed } from '../../../src/model/deed.ts';
+import { temporaryStore } from '../../tools/feedback/temporary-store.ts';
+
+const approval: Deed = {
+  deedId: 'run-1/update-1',
+  at: '2026-11-21T08:00:00.000Z',
+  action: 'approve',
+  org: 'acme',
+  subject: 'docs.acme.example',
+  who: 'anna',
+  reason: null,
+  detail: '{"version":"20261121T080000Z-3f9a2c1b8e7d"}',
+  workflowId: 'export:acme:docs.acme.example',
+};
+
+async function listed(store: FeedbackStore, since?: string): Promise<Deed[]> {
+  const deeds: Deed[] = [];
+  for await (const deed of store.listDeeds(since === undefined ? {} : { since })) deeds.push(deed);
+  return deeds;
+}
+
+describe('the audit', () => {
+  it('keeps a deed once, as it was first written', async () => {
+    await using at = await temporaryStore();
+    await at.store.recordDeeds([approval]);
+    await at.store.recordDeeds([
+      { ...approval, who: 'somebody else' },
+      { ...approval, deedId: 'run-1/update-2' },
+    ]);
+    expect(await listed(at.store)).toEqual([{ ...approval, deedId: 'run-1/update-2' }, approval]);
+  });
+
+  it('keeps what nobody named and what both databases refuse to hold as text', async () => {
+    await using at = await temporaryStore();
+    const odd = { ...approval, org: null, subject: null, workflowId: null, who: 'a\u0000b', reason: 'no \ud800 end' };
+    await at.store.recordDeeds([odd]);
+    expect(await listed(at.store)).toEqual([{ ...odd, who: 'a\uFFFDb', reason: 'no \uFFFD end' }]);
+  });
+
+  it('lists deeds newest first, from a moment on, however many there are', async () => {
+    await using at = await temporaryStore();
+    const deeds = Array.from({ length: 1_200 }, (_, n) => ({
+      ...approval,
+      deedId: `run/${n}`,
+      // Several in the same millisecond: pages of the list must not lose or repeat one.
+      at: new Date(Date.parse(approval.at) + Math.floor(n / 7)).toISOString(),
+    }));
+    await at.store.recordDeeds(deeds);
+    const all = await listed(at.store);
+    expect(new Set(all.map(({ deedId }) => deedId)).size).toBe(1_200);
+    expect(all).toHaveLength(1_200);
+    expect(all.map((deed) => deed.at)).toEqual([...deeds].reverse().map((deed) => deed.at));
+    expect(await listed(at.store, '2026-11-21T08:00:00.171Z')).toHaveLength(3);
+  });
+
+  it('begins in a store that was made before there was an audit', async () => {
+    await using at = await temporaryStore();
+    await at.run(`drop table audit; delete from kysely_migration where name = '0003-audit'`);
+    const later = await at.open();
+    await later.recordDeeds([approval]);
+    expect(await listed(later)).toEqual([approval]);
+  });
+});
