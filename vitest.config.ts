@@ -9,7 +9,7 @@ import { defineConfig } from 'vitest/config';
 // - everything else is a unit test: `npm run test:unit`, and first in `npm test`.
 //
 // `test/chaos` kills processes for minutes: `npm run test:chaos`. `test/cluster` does so to a whole cluster:
-// `npm run test:cluster`.
+// `npm run test:cluster`. `test/kube` needs a Kubernetes control plane, which `npm run test:kube` builds and starts.
 const onServers = [
   'test/{workflows,client,cli,embedded}/**/*.test.ts',
   'test/bundle/store/**/*.test.ts',
@@ -22,6 +22,7 @@ const onServers = [
 const named = ['test/**/*.slow.test.ts'];
 const slow = ['test/e2e/**/*.test.ts', ...named];
 const chaos = ['test/chaos/**/*.test.ts'];
+const kube = ['test/kube/**/*.test.ts'];
 const cluster = ['test/cluster/**/*.test.ts'];
 
 const globalSetup = ['test/tools/temporal/temporal-setup.ts', 'test/tools/servers/postgres-setup.ts'];
@@ -40,7 +41,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...onServers, ...slow, ...chaos, ...cluster],
+          exclude: [...onServers, ...slow, ...chaos, ...cluster, ...kube],
           // The files of a worker share its process and loaded modules, which saves a fifth of the time. A hook at the top
           // of a shared module would run for the first file only: such modules clean up by `onTestFinished`.
           isolate: false,
@@ -75,6 +76,7 @@ export default defineConfig({
         extends: true,
         test: { name: 'chaos', include: chaos, globalSetup: ['test/tools/servers/postgres-setup.ts'], maxWorkers: 2 },
       },
+      { extends: true, test: { name: 'kube', include: kube, hookTimeout: 120_000, testTimeout: 120_000 } },
       { extends: true, test: { name: 'cluster', include: cluster } },
     ],
   },

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
+import { complaintAbout } from '../docs/check-command.ts';
 
 interface Service {
   image: string;
@@ -11,6 +12,7 @@ interface Service {
   ports?: string[];
   command?: string[];
   profiles?: string[];
+  volumes?: string[];
 }
 
 const compose: { services: Record<string, Service>; volumes: object } = parse(
@@ -23,7 +25,7 @@ const version: string = JSON.parse(readFileSync('package.json', 'utf8')).version
 
 describe('docker-compose.yml', () => {
   it('pins every image to a version, ours to this one', () => {
-    const pinned = /^(postgres|temporalio\/auto-setup|temporalio\/ui):\d+\.\d+/;
+    const pinned = /^(postgres|temporalio\/auto-setup|temporalio\/ui|prom\/prometheus|grafana\/grafana):v?\d+\.\d+/;
     for (const [name, { image }] of services) {
       expect(image, name).toMatch(image.startsWith('docferry') ? new RegExp(`^docferry:${version}$`) : pinned);
     }
@@ -33,15 +35,23 @@ describe('docker-compose.yml', () => {
     const secrets = services.flatMap(([, { environment = {} }]) =>
       Object.entries(environment).filter(([name]) => /PASSWORD|PWD|KEY|SECRET|TOKEN/.test(name)),
     );
-    expect(secrets.length).toBeGreaterThan(2);
-    for (const [name, value] of secrets) expect(value, name).toMatch(/^\$\{[A-Z_]+:\?.+\}$/);
+    expect(secrets.length).toBeGreaterThan(3);
+    // Compose asks for what a profile needs even where that profile is off, so that may be missing.
+    for (const [name, value] of secrets.filter(([name]) => !name.startsWith('GF_'))) {
+      expect(value, name).toMatch(name === 'SEARCH_INDEX_TOKEN' ? /^\$\{[A-Z_]+:-\}$/ : /^\$\{[A-Z_]+:\?.+\}$/);
+    }
+    expect(compose.services.grafana?.environment).toMatchObject({
+      GF_AUTH_DISABLE_LOGIN_FORM: 'true',
+      GF_AUTH_BASIC_ENABLED: 'false',
+      GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION: 'true',
+    });
   });
 
-  it('gives the API key to the worker alone; the sandbox has to know which key to expect', () => {
+  it('gives the API key to the worker and the gateway alone; the sandbox has to know which key to expect', () => {
     const holders = services.filter(([, { environment = {} }]) => 'ACME_API_KEY' in environment).map(([name]) => name);
-    expect(holders).toEqual(['worker']);
+    expect(holders).toEqual(['worker', 'gateway']);
     const named = services.filter(([, service]) => JSON.stringify(service).includes('ACME_API_KEY'));
-    expect(named.map(([name]) => name)).toEqual(['worker', 'sandbox']);
+    expect(named.map(([name]) => name)).toEqual(['worker', 'sandbox', 'gateway']);
     expect(compose.services.worker?.environment).toMatchObject(compose.services.bundles?.environment ?? {});
   });
 
@@ -57,8 +67,39 @@ describe('docker-compose.yml', () => {
     expect(dockerfile).toContain('HEALTHCHECK');
   });
 
-  it('has the sandbox under a profile, and the rest without', () => {
-    expect(services.filter(([, { profiles }]) => profiles).map(([name]) => name)).toEqual(['sandbox']);
+  it('has under profiles what not everybody wants', () => {
+    expect(services.flatMap(([name, { profiles = [] }]) => profiles.map((profile) => [profile, name]))).toEqual([
+      ['sandbox', 'sandbox'],
+      ['gateway', 'gateway'],
+      ['monitoring', 'prometheus'],
+      ['monitoring', 'grafana'],
+    ]);
+  });
+
+  it('mounts only files that are there', () => {
+    const mounted = services.flatMap(([, { volumes = [] }]) => volumes).filter((volume) => volume.startsWith('./'));
+    expect(mounted.length).toBeGreaterThan(3);
+    for (const volume of mounted) expect(existsSync(volume.split(':')[0] ?? ''), volume).toBe(true);
+  });
+
+  it('scrapes what serves metrics, where it serves them, for the data source of the dashboards', () => {
+    const { scrape_configs } = parse(readFileSync('deploy/compose/prometheus.yml', 'utf8'));
+    const serving = services.filter(([, { command = [] }]) => command.includes('--metrics'));
+    expect(scrape_configs).toMatchObject([
+      { job_name: 'docferry', dns_sd_configs: [{ names: serving.map(([name]) => name), type: 'A', port: 9464 }] },
+    ]);
+    for (const [name, { command }] of serving) expect(command, name).toContain('0.0.0.0:9464');
+    const { datasources } = parse(readFileSync('deploy/compose/grafana/datasources.yaml', 'utf8'));
+    expect(datasources).toMatchObject([{ type: 'prometheus', url: 'http://prometheus:9090' }]);
+    expect(compose.services.prometheus?.ports).toEqual(['127.0.0.1:9090:9090']);
+  });
+
+  it('gives docferry command lines that it understands', async () => {
+    const given = services.flatMap(([, { image, command }]) =>
+      image.startsWith('docferry:') && command ? [command] : [],
+    );
+    expect(given.length).toBeGreaterThan(3);
+    for (const command of given) expect(await complaintAbout(command), command.join(' ')).toBeNull();
   });
 
   it('names in .env.example each variable that it needs', () => {
@@ -70,6 +111,8 @@ describe('docker-compose.yml', () => {
   it.each(['docferry.yaml', 'sandbox.yaml'])('has a configuration that can be used: %s', (file) => {
     const env = { ACME_API_KEY: 'k' };
     const config = loadConfig({ file: join('deploy/compose', file), env, cwd: process.cwd(), secrets: 'required' });
+    const tokens = { ...env, SEARCH_INDEX_TOKEN: 'a-token-of-a-program' };
+    loadConfig({ file: join('deploy/compose', file), env: tokens, cwd: process.cwd(), secrets: 'gateway' });
     expect(config.temporal.given).toEqual({ address: false, namespace: false });
     const { feedback, bundles } = config.store;
     const places = [

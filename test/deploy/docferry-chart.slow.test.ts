@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { loadConfig } from '../../src/config/load.ts';
+import { complaintAbout } from '../docs/check-command.ts';
+import { tempFolder } from '../tools/bundle/temp-folder.ts';
+import { type Container, type PodSpec, type Resource, usableValues } from './docferry-chart.ts';
+import { helm, helmPath, renderChart } from './helm.ts';
+
+const chart = fileURLToPath(new URL('../../deploy/helm', import.meta.url));
+
+async function render(changes: object = {}): Promise<Resource[]> {
+  const file = join(await tempFolder(), 'changes.yaml');
+  await writeFile(file, stringify({ ...usableValues, ...changes }));
+  return renderChart<Resource>('docferry', chart, '--values', file);
+}
+
+const ofKind = (resources: readonly Resource[], kind: string) => resources.filter((one) => one.kind === kind);
+const namesOf = (resources: readonly Resource[], kind: string) =>
+  ofKind(resources, kind).map(({ metadata }) => metadata.name);
+const podsOf = (resources: readonly Resource[]): [string, PodSpec][] =>
+  ofKind(resources, 'Deployment').map(({ metadata, spec }) => [metadata.name, spec.template.spec]);
+const containersOf = ({ initContainers = [], containers }: PodSpec): Container[] => [...initContainers, ...containers];
+const secretsOf = (pod: PodSpec) =>
+  containersOf(pod).flatMap(({ envFrom = [] }) => envFrom.map(({ secretRef }) => secretRef.name));
+
+const gateway = { gateway: { replicas: 2, secrets: ['keys', 'tokens'] } };
+const split = { workers: { all: { replicas: 0 }, short: { replicas: 2 }, bulk: { replicas: 3 } } };
+
+describe.skipIf(helmPath === null)('the chart of docferry', () => {
+  it('is of this version, and helm finds nothing wrong with it', async () => {
+    const file = join(await tempFolder(), 'values.yaml');
+    await writeFile(file, stringify(usableValues));
+    expect(await helm('lint', '--strict', '--kube-version', '1.33.0', chart, '--values', file)).toContain(
+      '0 chart(s) failed',
+    );
+    const { appVersion }: { appVersion: string } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'));
+    expect(appVersion).toBe(JSON.parse(readFileSync('package.json', 'utf8')).version);
+  });
+
+  it('runs workers for all work and a bundle server, unless told otherwise', async () => {
+    expect(namesOf(await render(), 'Deployment')).toEqual(['docferry-worker', 'docferry-bundles']);
+    const without = await render({ bundles: { replicas: 0 }, ...gateway });
+    expect(namesOf(without, 'Deployment')).toEqual(['docferry-worker', 'docferry-gateway']);
+    expect(namesOf(without, 'Service')).toEqual(['docferry-gateway']);
+  });
+
+  it('gives docferry command lines that it understands, and ports that they open', async () => {
+    const deployment = { name: 'docferry', build: '1.5.0' };
+    const given = [
+      ...podsOf(await render(gateway)),
+      ...podsOf(await render({ workers: { ...split.workers, deployment } })),
+    ];
+    const commands = given.flatMap(([, pod]) => containersOf(pod).map(({ args }) => args));
+    expect(commands.map((args) => args.slice(0, 1).join())).toEqual([
+      'setup',
+      'worker',
+      'serve',
+      'gateway',
+      'setup',
+      'worker',
+      'setup',
+      'worker',
+      'serve',
+    ]);
+    for (const args of commands) expect(await complaintAbout(args), args.join(' ')).toBeNull();
+    for (const container of given.flatMap(([, pod]) => pod.containers)) {
+      const opened = container.args.flatMap((arg) => /^(?:0\.0\.0\.0:)?(\d{4,5})$/.exec(arg)?.[1] ?? []).map(Number);
+      expect(container.ports.map(({ containerPort }) => containerPort)).toEqual(opened);
+    }
+  });
+
+  it('splits the work over two Deployments, as builds of a Worker Deployment if wanted', async () => {
+    const pods = podsOf(await render({ workers: { ...split.workers, deployment: { name: 'd', build: 'b1' } } }));
+    const argsOf = (name: string) => pods.find(([one]) => one === name)?.[1].containers[0]?.args.join(' ');
+    expect(argsOf('docferry-worker')).toBeUndefined();
+    expect(argsOf('docferry-worker-short')).toContain('--only short --deployment d --build b1');
+    expect(argsOf('docferry-worker-bulk')).toContain('--only bulk --deployment d --build b1');
+  });
+
+  it('keeps root, the service account, the root file system and capabilities from every container', async () => {
+    for (const [name, pod] of podsOf(await render(gateway))) {
+      expect(pod, name).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      for (const { securityContext } of containersOf(pod)) {
+        expect(securityContext, name).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+      }
+    }
+  });
+
+  it('probes each process on a port that it has, and gives it the time that a worker needs to end', async () => {
+    for (const [name, pod] of podsOf(await render(gateway))) {
+      expect(pod.terminationGracePeriodSeconds, name).toBeGreaterThan(20);
+      for (const { ports, startupProbe, livenessProbe, readinessProbe } of pod.containers) {
+        for (const probe of [startupProbe, livenessProbe, readinessProbe]) {
+          const { port, path } = probe.httpGet ?? { ...probe.tcpSocket, path: null };
+          expect(
+            ports.map((one) => one.name),
+            name,
+          ).toContain(port);
+          expect(path, name).toBe(name.endsWith('gateway') ? null : '/healthz');
+        }
+      }
+    }
+  });
+
+  it('writes a docferry.yaml that docferry can use, and replaces the pods when it changes', async () => {
+    const resources = await render();
+    const file = join(await tempFolder(), 'docferry.yaml');
+    await writeFile(file, ofKind(resources, 'ConfigMap')[0]?.data?.['docferry.yaml'] ?? '');
+    const env = { ACME_API_KEY: 'k', PG_PASSWORD: 'p' };
+    const config = loadConfig({ file, env, cwd: process.cwd(), secrets: 'required' });
+    expect(config.organizations.map(({ id }) => id)).toEqual(['acme']);
+    expect(config.organizations[0]?.sites[0]?.bundle.maxFiles).toBe(200_000);
+
+    const checksums = (from: readonly Resource[]) =>
+      ofKind(from, 'Deployment').map(({ spec }) => spec.template.metadata.annotations['checksum/config']);
+    const changed = { ...usableValues.config, service: { baseUrl: 'https://other.example' } };
+    expect(checksums(await render(gateway)).slice(0, 2)).toEqual(checksums(resources));
+    expect(checksums(await render({ config: changed }))).not.toEqual(checksums(resources));
+  });
+
+  it('takes the values of the page about production', async () => {
+    const page = readFileSync('docs/production.md', 'utf8');
+    const values: object = parse(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '');
+    const resources = await render(values);
+    const file = join(await tempFolder(), 'docferry.yaml');
+    await writeFile(file, ofKind(resources, 'ConfigMap')[0]?.data?.['docferry.yaml'] ?? '');
+    const env = { ACME_API_KEY: 'k', PG_PASSWORD: 'p' };
+    const { worker } = loadConfig({ file, env, cwd: process.cwd(), secrets: 'required' });
+    expect(worker).toMatchObject({ verifications: 1, browsers: 1 });
+    expect(JSON.stringify(resources)).toContain('registry.acme.example/docferry:');
+  });
+
+  it('names secrets of yours only, and gives the API keys to workers and the gateway alone', async () => {
+    const workers = { secrets: ['keys', 'postgres'] };
+    const secretFiles = { existingSecret: 'files', mountPath: '/run/secrets/docferry' };
+    const resources = await render({ workers, ...gateway, secretFiles, bundles: { secrets: ['token'] } });
+    expect(namesOf(resources, 'Secret')).toEqual([]);
+    const pods = new Map(podsOf(resources));
+    expect([...pods].map(([name, pod]) => [name, [...new Set(secretsOf(pod))]])).toEqual([
+      ['docferry-worker', ['keys', 'postgres']],
+      ['docferry-bundles', ['token']],
+      ['docferry-gateway', ['keys', 'tokens']],
+    ]);
+    const withFiles = [...pods].filter(([, { volumes }]) =>
+      volumes.some(({ secret }) => secret?.secretName === 'files'),
+    );
+    expect(withFiles.map(([name]) => name)).toEqual(['docferry-worker', 'docferry-gateway']);
+  });
+
+  it('keeps data in a claim of yours, and else in a folder that ends with the pod', async () => {
+    const dataOf = async (changes: object) =>
+      podsOf(await render(changes)).map(([, { volumes }]) => volumes.find(({ name }) => name === 'data'));
+    expect(await dataOf({})).toContainEqual({ name: 'data', emptyDir: { sizeLimit: '20Gi' } });
+    const store = { feedback: 'sqlite:/data/feedback.db', bundles: { directory: '/data/bundles' } };
+    const claimed = { data: { existingClaim: 'docferry' }, config: { ...usableValues.config, store } };
+    expect(await dataOf(claimed)).toContainEqual({ name: 'data', persistentVolumeClaim: { claimName: 'docferry' } });
+  });
+
+  it('bounds disruptions where several pods do the same', async () => {
+    expect(namesOf(await render(gateway), 'PodDisruptionBudget')).toEqual(['docferry-worker', 'docferry-gateway']);
+    const single = { workers: { all: { replicas: 1 } } };
+    expect(namesOf(await render(single), 'PodDisruptionBudget')).toEqual([]);
+  });
+
+  it('lets only those in that are named, and nothing out but to the named ports', async () => {
+    const operators = [{ namespaceSelector: { matchLabels: { team: 'sre' } } }];
+    const networkPolicy = { from: { metrics: operators, bundles: [] }, egressPorts: [443] };
+    const policies = ofKind(await render({ networkPolicy, ...gateway }), 'NetworkPolicy');
+    const summary = policies.map(({ metadata, spec }) => [metadata.name, spec.ingress ?? []]);
+    expect(summary).toEqual([
+      ['docferry-worker', [{ from: operators, ports: [{ protocol: 'TCP', port: 'metrics' }] }]],
+      ['docferry-bundles', []],
+      [
+        'docferry-gateway',
+        [
+          { from: operators, ports: [{ protocol: 'TCP', port: 'metrics' }] },
+          { from: [{ podSelector: {} }], ports: [{ protocol: 'TCP', port: 'http' }] },
+        ],
+      ],
+    ]);
+    for (const { spec } of policies) {
+      expect(spec.policyTypes).toEqual(['Ingress', 'Egress']);
+      expect(spec.egress?.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([53, 53, 443]);
+    }
+    expect(namesOf(await render({ networkPolicy: { enabled: false } }), 'NetworkPolicy')).toEqual([]);
+  });
+
+  it('has no metrics when they are off, and a PodMonitor when it is wanted', async () => {
+    const off = await render({ metrics: { enabled: false, podMonitor: true }, ...gateway });
+    expect(namesOf(off, 'PodMonitor')).toEqual([]);
+    expect(JSON.stringify(podsOf(off))).not.toContain('metrics');
+    expect(namesOf(await render({ metrics: { podMonitor: true } }), 'PodMonitor')).toEqual(['docferry']);
+  });
+
+  const { config } = usableValues;
+  it.each([
+    ['organizations', { config: { service: config.service } }],
+    ['apiKey', { config: { ...config, organizations: [{ id: 'acme', apiKey: 'dk_admin_plain' }] } }],
+    ['token', { config: { ...config, gateway: { clients: [{ name: 'x', token: 'plain-plain-plain-plain' }] } } }],
+    ['feedback', { config: { ...config, store: { ...config.store, feedback: 'postgres://u:plain@db/d' } } }],
+    ['ACME_API_KEY', { env: { ACME_API_KEY: 'x' } }],
+    ['SQLite', { config: { ...config, store: { bundles: config.store.bundles } } }],
+    ['a folder', { config: { ...config, store: { feedback: config.store.feedback } } }],
+    ['workFolder', { config: { ...config, store: { ...config.store, bundles: { s3: { bucket: 'acme-docs' } } } } }],
+    ['need each other', { workers: { all: { replicas: 0 }, short: { replicas: 1 } } }],
+    ['deployment', { workers: { deployment: { name: 'docferry' } } }],
+    ['port', { metrics: { port: 80 } }],
+    ['replicaCount', { replicaCount: 3 }],
+  ])('refuses values that cannot work or would show a secret: %s', async (named, changes) => {
+    await expect(render(changes)).rejects.toThrow(named);
+  });
+});
