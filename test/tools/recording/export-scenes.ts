@@ -5,7 +5,8 @@ import { approveExport, rejectExport } from '../../../src/client/decide-approval
 import { type ExportHandle, exportHandle, exportState, pollNow, startExport } from '../../../src/client/exports.ts';
 import { retryKey } from '../../../src/client/retry-key.ts';
 import { startRollback } from '../../../src/client/start-rollback.ts';
-import { phaseSignal } from '../../../src/workflows/definitions.ts';
+import { watchWorkflowId } from '../../../src/model/workflow-ids.ts';
+import { lookSignal, phaseSignal } from '../../../src/workflows/definitions.ts';
 import type { RecordingScene } from './record-scene.ts';
 import { type Stage, until } from './stage.ts';
 
@@ -69,6 +70,9 @@ const approval: RecordingScene = {
     await decide('approved', () => approveExport(client, { org, domain }));
     await decide('rejected', () => rejectExport(client, { org, domain, reason: 'the prices are wrong' }));
     await decide('cancelled-awaiting-approval', (handle) => handle.cancel());
+    await stage.keepAll('recordDeed', ['written']);
+    const { workflowId = '', runId } = stage.kept.find(({ label }) => label === 'written') ?? {};
+    await client.workflow.getHandle(workflowId, runId).result();
   },
 };
 
@@ -201,7 +205,31 @@ const longRefusal: RecordingScene = {
   },
 };
 
-/** Exports and rollbacks, with the deliveries and rows that they start. */
+/** A watch is told to look again and again until it continues as new, and is then cancelled. */
+const watched: RecordingScene = {
+  name: 'watched',
+  longHistory: true,
+  settings: { sandbox: quickJob, withWebhooks: true },
+  async play(stage) {
+    const { client, org } = stage;
+    const watch = client.workflow.getHandle(watchWorkflowId(org));
+    const runId = async () => (await watch.describe()).runId;
+    let first = '';
+    await until('the watch runs', async () => {
+      first = await runId();
+      return first !== '';
+    });
+    await until('the watch has continued as new', async () => {
+      await watch.signal(lookSignal);
+      return (await runId()) !== first;
+    });
+    await watch.cancel();
+    await watch.result().catch(() => null);
+    await stage.keep('continued', watch.workflowId);
+  },
+};
+
+/** Exports and rollbacks, with the deliveries and rows that they start, and the watch of an organization. */
 export const exportScenes: readonly RecordingScene[] = [
   published,
   approval,
@@ -213,4 +241,5 @@ export const exportScenes: readonly RecordingScene[] = [
   rolledBack,
   longJob,
   longRefusal,
+  watched,
 ];
