@@ -49,7 +49,7 @@ describe('webhooks', () => {
       'organizations[0].webhooks[0].secret: goes with "format: standard" only: slack takes no signature',
     ]);
     expect(problemsOf(withWebhooks(`{ url: "${url}" }`))).toEqual([
-      expect.stringMatching(/secret: expected the key of the signature, whsec_/),
+      expect.stringMatching(/secret: is missing: expected the key of the signature, whsec_/),
     ]);
   });
 
