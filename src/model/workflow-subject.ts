@@ -13,6 +13,8 @@ const partAfterOrg: Readonly<Record<string, 'domain' | 'project' | null>> = {
   budget: null,
   check: null,
   webhook: null,
+  watch: null,
+  audit: null,
 };
 
 /** Read from the workflow's id (`workflow-ids.ts`); empty for an id of other programs. */

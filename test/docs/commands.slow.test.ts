@@ -140,7 +140,7 @@ $ docferry nothing
   it.each([
     [['exprot', 'start', 'a'], /unknown command/],
     [['export', 'begin', 'a'], /unknown command/],
-    [['export', 'start'], /missing required argument/],
+    [['export', 'diff'], /missing required argument/],
     [['export', 'start', 'a', '--wiat'], /unknown option/],
     [['feedback', 'export', '--format', 'xml', '--out', 'x'], /xml/],
     [['feedback', 'stats', 'a', 'b'], /too many arguments/],

@@ -101,7 +101,7 @@ describe('people are told', () => {
 
     scene.sandbox.setFaults({ nullCursor: 0 });
     expect([await runExport(), await runSweep()]).toEqual(['published', 'completed']);
-    const types = ['export.failed', 'pass.failed', 'export.late', 'feedback.stale'];
+    const types = ['export.failed', 'pass.failed', 'export.late'];
     const firstTwo = () => types.map((type) => [type, ...states(ops, type).slice(0, 2)]);
     await expect.poll(firstTwo, within).toEqual(types.map((type) => [type, 'begun', 'ended']));
     expect(told(ops, 'export.failed')[1]).toMatchObject({ command: null, since: told(ops, 'export.failed')[0]?.since });

@@ -29,7 +29,10 @@ async function exportSite(parameters = {}): Promise<ExportResult> {
 
 async function keys(): Promise<string[]> {
   const { Contents = [] } = await s3.client.send(new ListObjectsV2Command({ Bucket: s3.bucket }));
-  return Contents.map(({ Key = '' }) => Key).sort();
+  // Without the marks of what is in service, which are listed for `docferry status`.
+  return Contents.map(({ Key = '' }) => Key)
+    .filter((key) => !key.includes('/.in-service/'))
+    .sort();
 }
 
 /** The command line on a machine with the bucket's credentials. */

@@ -25,7 +25,9 @@ const apply = () => applySchedules(scene.client, scene.taskQueue, scene.config.o
 async function ended(): Promise<ScheduledRun[]> {
   const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
   expect(schedules).toHaveLength(1);
-  return (schedules[0]?.last ?? []).filter(({ outcome }) => outcome !== null).reverse();
+  return (schedules[0]?.last ?? [])
+    .filter(({ outcome, scheduledAt }) => outcome !== null && scheduledAt !== null)
+    .reverse();
 }
 
 describe('schedules start the work by themselves', () => {

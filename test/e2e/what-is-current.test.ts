@@ -67,7 +67,7 @@ async function inService() {
 /** Runs of the schedule that have ended. */
 async function ended(): Promise<ScheduledRun[]> {
   const { schedules } = await scheduleViews(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
-  return (schedules[0]?.last ?? []).filter(({ outcome }) => outcome !== null);
+  return (schedules[0]?.last ?? []).filter(({ outcome, scheduledAt }) => outcome !== null && scheduledAt !== null);
 }
 
 /** The version of the first scheduled run that ends so, of those not among `known`. */

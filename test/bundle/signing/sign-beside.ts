@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path';
 import { signatureText } from '../../../src/bundle/signing/minisign-format.ts';
 import { toJson } from '../../../src/bundle/store/store-json.ts';
 import { verifyArchive } from '../../../src/bundle/verification/verify-archive.ts';
+import { versionName } from '../../../src/model/export/version-name.ts';
 
+/** When the version was published, as its name tells. */
+const publishedAt = Date.UTC(2026, 10, 21, 4, 2, 0);
 const limits = { maxBytes: 1_000_000, maxFiles: 1_000, maxRatio: 1_000 };
 
 /** Writes the manifest of an archive and its signature beside it, and the public half of a new key to `publicKey`. */
@@ -16,7 +19,14 @@ export async function signBeside(archiveFile: string, publicKey: string): Promis
   await writeFile(publicKey, `untrusted comment: of a test\n${line}\n`);
   const { archive, contentDigest, pages, entries: files } = await verifyArchive(archiveFile, { limits });
   const source = { org: 'acme', domain: 'docs.acme.example', jobId: 'job_1' };
-  const manifest = toJson({ version: 'v1', contentDigest, archive, pages, files, source });
+  const manifest = toJson({
+    version: versionName(publishedAt, contentDigest ?? ''),
+    contentDigest,
+    archive,
+    pages,
+    files,
+    source,
+  });
   const file = join(dirname(archiveFile), 'manifest.json');
   await writeFile(file, manifest);
   await writeFile(`${file}.minisig`, signatureText(Buffer.from(manifest), 'of a test', { idBytes, key: privateKey }));
