@@ -134,7 +134,7 @@ describe('people are told', () => {
     expect(teams.received.map(({ body }) => shapeProblem('teams', body))).toEqual(teams.received.map(() => null));
     expect(slack.received.some(({ headers }) => 'webhook-signature' in headers)).toBe(false);
     // Every run's own events go to the standard only.
-    expect(states(ops, 'export.finished')).toHaveLength(4);
+    await expect.poll(() => states(ops, 'export.finished').length, within).toBe(4);
     expect(JSON.stringify(slack.received)).not.toContain('the export ended');
 
     const watch = await client.workflow.getHandle(watchWorkflowId(org)).describe();
