@@ -46,7 +46,7 @@ export interface Sender {
   reason?: string | null;
 }
 
-/** Whoever did not say who they are. */
+/** Stands for a sender that gave no name. */
 export const unnamedSender = 'Temporal UI or other client';
 
 /** Longest name of a sender, in characters. */

@@ -97,10 +97,10 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .description('List what people did by hand: approvals, rollbacks, holds, budgets, erasures, bulk commands')
     .option('--since <duration>', 'only what was done within this, e.g. 7d', duration('--since'))
     .option('--match <glob>', "only what was done to these, e.g. 'docs*.acme.example', 'acme/*' or 'acme'")
-    .option('--limit <n>', 'the newest so many', listLimit('--limit'), 100)
+    .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
     .addHelpText(
       'after',
-      '\nWhoever sends an update says who they are, and nobody checks it. What comes from elsewhere is by' +
+      '\nThe name is what the sender gave, unchecked. What comes from elsewhere is by' +
         '\n“Temporal UI or other client”.',
     )
     .action(call(() => import('./audit.ts')));

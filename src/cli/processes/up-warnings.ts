@@ -37,13 +37,13 @@ export function warnOfOpenServer(output: Output, { store }: Config, host: string
   );
 }
 
-/** Whoever reads a token on its way can use up the organization's requests. */
+/** An eavesdropper who reads a token can use up the organization's requests. */
 export function warnOfOpenGateway(output: Output, host: string): void {
   if (isLoopback(host)) return;
   output.warn(`tokens and feedback travel to ${host} unencrypted: let only a TLS proxy or a private network reach it`);
 }
 
-/** Whoever reads a session on its way can act in its name. */
+/** An eavesdropper who reads a session's cookie can act in its name. */
 export function warnOfOpenConsole(output: Output, { console }: Config, host: string): void {
   if (isLoopback(host) || console.url?.startsWith('https:')) return;
   output.warn(

@@ -6,6 +6,7 @@ import type { SyncState } from '../../model/sync/sync.ts';
 import type { Trouble } from '../../overview/gather-facts.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 import type { Connections } from './connections.ts';
+import { readerNoting } from './read-or-trouble.ts';
 
 /** What the feedback store has of a project. */
 export interface StoredProject {
@@ -34,14 +35,7 @@ export async function readProject(
   { org, project }: { org: string; project: string },
 ): Promise<ProjectFacts> {
   const troubles: Trouble[] = [];
-  const read = async <Found>(ask: () => Promise<Found>): Promise<Found | null> => {
-    try {
-      return await ask();
-    } catch (error) {
-      troubles.push(setting.explain(error));
-      return null;
-    }
-  };
+  const read = readerNoting(troubles, setting);
   const [running, stored] = await Promise.all([
     read(async () => {
       const passes = await Promise.all(

@@ -6,6 +6,7 @@ import type { ExportState } from '../../model/export/site-export.ts';
 import type { Trouble } from '../../overview/gather-facts.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 import type { Connections } from './connections.ts';
+import { readerNoting } from './read-or-trouble.ts';
 
 /** What runs of a site. */
 export interface RunningExport {
@@ -41,14 +42,7 @@ export async function readSite(
   site: { org: string; domain: string; targets: readonly string[] },
 ): Promise<SiteFacts> {
   const troubles: Trouble[] = [];
-  const read = async <Found>(ask: () => Promise<Found>): Promise<Found | null> => {
-    try {
-      return await ask();
-    } catch (error) {
-      troubles.push(setting.explain(error));
-      return null;
-    }
-  };
+  const read = readerNoting(troubles, setting);
   const [running, stored, runs] = await Promise.all([
     read(() => readRunning(setting, connections, site, troubles)),
     read(async () => readStored(await connections.bundles(), site)),

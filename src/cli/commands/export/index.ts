@@ -30,7 +30,7 @@ export function addExportCommands(program: Command, call: CallHandler): void {
   siteCommand('history', 'List all exports and rollbacks of a site that the store knows, with durations and reasons')
     .addOption(new Option('--outcome <outcome>', 'only runs that ended so').choices(runOutcomes))
     .option('--since <duration>', 'only runs that began within this, e.g. 7d', duration('--since'))
-    .option('--limit <n>', 'the newest so many', listLimit('--limit'), 100)
+    .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
     .action(call(() => import('./export-history.ts')));
   siteCommand('poll-now', 'Ask for the state of the running job now instead of at the next poll').action(
     call(() => import('./export-poll-now.ts')),

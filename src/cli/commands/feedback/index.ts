@@ -49,7 +49,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .argument('<project>', project)
     .addOption(new Option('--outcome <outcome>', 'only passes that ended so, or still run').choices(passOutcomes))
     .option('--since <duration>', 'only passes that began within this, e.g. 7d', duration('--since'))
-    .option('--limit <n>', 'the newest so many', listLimit('--limit'), 100)
+    .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
     .action(call(() => import('./feedback-history.ts')));
   withDates(
     feedback
