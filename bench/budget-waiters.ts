@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Worker } from '@temporalio/worker';
-import { BudgetClient } from '../src/client/budget.ts';
-import { packed } from '../src/model/budget/carried-window.ts';
+import { BudgetClient } from '../src/client/budgets/budget.ts';
 import { leaseMs } from '../src/model/budget/permits.ts';
 import { messagesPerRun } from '../src/model/budget/run-length.ts';
+import { packed } from '../src/model/budget/window/carried-window.ts';
 import { reportLeaseSignal } from '../src/workflows/definitions.ts';
 import { Stage } from './budget-stage.ts';
 import {

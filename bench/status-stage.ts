@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { startExport } from '../src/client/exports.ts';
 import { inBatches } from '../src/client/in-batches.ts';
-import { applySchedules } from '../src/client/schedules.ts';
+import { applySchedules } from '../src/client/schedules/schedules.ts';
 import { connectClient } from '../src/client/temporal-connection.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { devServerTool, resolveBinary } from '../src/embedded/binaries.ts';

@@ -10,7 +10,7 @@ import {
 import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { exportStateQuery, phaseSignal, pollNowUpdate } from '../workflows/definitions.ts';
-import type { exportSite } from '../workflows/export-site.ts';
+import type { exportSite } from '../workflows/export/export-site.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
 import { bundleNow } from './bundle-now.ts';
 

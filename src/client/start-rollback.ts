@@ -8,7 +8,7 @@ import type { ExportState, RollbackInput } from '../model/export/site-export.ts'
 import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { exportWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { exportStateQuery } from '../workflows/definitions.ts';
-import type { rollBack } from '../workflows/roll-back.ts';
+import type { rollBack } from '../workflows/export/roll-back.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
 import { describeParameters, ExportRunning } from './exports.ts';
 

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { budgetView } from './budget.ts';
+import { budgetView } from './budgets/budget.ts';
 import { inBatches } from './in-batches.ts';
-import { callsAtOnce } from './owned-schedules.ts';
+import { callsAtOnce } from './schedules/owned-schedules.ts';
 
 /** For the answers of all budgets together: without a worker there are none. */
 const answerWithinMs = 1_000;

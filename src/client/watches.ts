@@ -7,7 +7,7 @@ import { lookSignal } from '../workflows/definitions.ts';
 import type { deliverWebhook } from '../workflows/deliver-webhook.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
 import type { watchOrganization } from '../workflows/watch-organization.ts';
-import { budgetView } from './budget.ts';
+import { budgetView } from './budgets/budget.ts';
 
 export interface Starts {
   taskQueue: string;

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { BundleStore } from '../bundle/store/bundle-store.ts';
-import type { BudgetClient } from '../client/budget.ts';
+import type { BudgetClient } from '../client/budgets/budget.ts';
 import type { FeedbackStore } from '../feedback/feedback-store.ts';
 import type { WindowSettings } from '../model/budget/permits.ts';
 import type { ConfiguredOrganization } from '../model/schedule/desired-schedules.ts';

@@ -1,4 +1,4 @@
-import type { PostgresPlace } from './database/postgres-place.ts';
+import type { PostgresPlace } from './database/postgres/postgres-place.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';
 

@@ -1,9 +1,9 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import { migrate, migrationTable, type SchemaState, schemaState } from './database/migrations.ts';
-import { isOurTable } from './database/our-tables.ts';
-import type { PostgresPlace } from './database/postgres-place.ts';
-import { openPostgresPool } from './database/postgres-pool.ts';
-import type { FeedbackDatabase } from './database/tables.ts';
+import type { PostgresPlace } from './database/postgres/postgres-place.ts';
+import { openPostgresPool } from './database/postgres/postgres-pool.ts';
+import { migrate, migrationTable, type SchemaState, schemaState } from './database/tables/migrations.ts';
+import { isOurTable } from './database/tables/our-tables.ts';
+import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { listDeeds, recordDeeds } from './audit/deeds.ts';
 import { countRows, storedEntries } from './database/stored-entries.ts';
-import type { FeedbackDatabase } from './database/tables.ts';
+import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { feedbackStats } from './figures/count-feedback.ts';
 import { latestCosts, projectActivity } from './figures/project-activity.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
-import type { FeedbackDatabase } from './database/tables.ts';
+import type { FeedbackDatabase } from './database/tables/tables.ts';
 
 /** Whose successor a store is. A restored or moved store has a new identity, so that the original's is retired. */
 export interface StoreLineage {

@@ -5,7 +5,7 @@ import { readRetryAfter } from '../model/budget/retry-after.ts';
 import { LeaseOver } from '../permits/lease.ts';
 import type { AnalyticsAccess } from '../service/analytics-access.ts';
 import { NetworkError } from '../service/errors.ts';
-import type { OpenAnswer } from '../service/open-answer.ts';
+import type { OpenAnswer } from '../service/http/open-answer.ts';
 import { type AnalyticsTarget, readAnalyticsTarget } from './analytics-path.ts';
 import type { ClientTokens } from './client-tokens.ts';
 import type { GatewayClient } from './gateway-client.ts';

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { InService } from '../bundle/store/bundle-store.ts';
-import { nextStarts } from '../client/next-starts.ts';
 import { runningWork } from '../client/running-work.ts';
+import { nextStarts } from '../client/schedules/next-starts.ts';
 import { waitingSyncs } from '../client/waiting-syncs.ts';
 import type { LatestRecords } from '../feedback/runs/run-records.ts';
 import type { Facts, Live } from './status-lines.ts';

@@ -1,6 +1,6 @@
 import type { InService } from '../bundle/store/bundle-store.ts';
-import type { NextStart } from '../client/next-starts.ts';
 import type { RunningWork } from '../client/running-work.ts';
+import type { NextStart } from '../client/schedules/next-starts.ts';
 import type { WaitingSyncs } from '../client/waiting-syncs.ts';
 import type { LatestRecords, ProjectRecord, SiteRecord } from '../feedback/runs/run-records.ts';
 import { workflowIdOf } from '../model/schedule/schedule-target.ts';

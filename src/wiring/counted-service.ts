@@ -2,7 +2,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { AnalyticsAccess } from '../service/analytics-access.ts';
 import type { DocumentationService, RequestOptions } from '../service/documentation-service.ts';
 import { NetworkError, ServiceError, type ServiceErrorKind } from '../service/errors.ts';
-import type { OpenAnswer } from '../service/open-answer.ts';
+import type { OpenAnswer } from '../service/http/open-answer.ts';
 
 /** Pages of feedback, starts of jobs, polls of them, links to bundles, and what other programs ask through the gateway. */
 export type Endpoint = 'feedback' | 'start-job' | 'job' | 'bundle-link' | 'gateway';

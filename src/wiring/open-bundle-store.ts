@@ -26,10 +26,10 @@ async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner 
 
 /** Agents for the proxy of the environment, which the S3 client ignores; undefined for none. */
 async function proxyAgents(endpoint = 'https://s3.amazonaws.com') {
-  const { proxyFor } = await import('../service/proxy.ts');
+  const { proxyFor } = await import('../service/http/proxy.ts');
   const proxy = proxyFor(new URL(endpoint), process.env);
   if (proxy === null) return undefined;
-  const { ServiceAgent } = await import('../service/service-agent.ts');
+  const { ServiceAgent } = await import('../service/http/service-agent.ts');
   const agent = (tls: object | null) => new ServiceAgent({ tls, proxy: () => proxy, keepAlive: true });
   return { httpAgent: agent(null), httpsAgent: agent({}) };
 }

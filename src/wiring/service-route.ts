@@ -1,5 +1,5 @@
 import { isLoopback } from '../model/loopback.ts';
-import { ProxyFailed, proxyFor } from '../service/proxy.ts';
+import { ProxyFailed, proxyFor } from '../service/http/proxy.ts';
 
 /** How this process would reach an address of the service. */
 export type ServiceRoute =

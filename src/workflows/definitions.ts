@@ -9,7 +9,7 @@ import type {
   WindowSettings,
   WindowView,
 } from '../model/budget/permits.ts';
-import type { CarriedWindow } from '../model/budget/window-state.ts';
+import type { CarriedWindow } from '../model/budget/window/window-state.ts';
 import type { Sender } from '../model/deed.ts';
 import type { ApprovalAnswer, RejectionAnswer } from '../model/export/export-messages.ts';
 import type { ExportPhase, ExportState } from '../model/export/site-export.ts';

@@ -18,16 +18,16 @@ import {
   readViewMoment,
 } from '../model/budget/budget-messages.ts';
 import { describeWindow, detailRows } from '../model/budget/budget-text.ts';
-import { packed, unpacked } from '../model/budget/carried-window.ts';
-import { windowAfter } from '../model/budget/earlier-ledger.ts';
 import { ask } from '../model/budget/grant-lease.ts';
 import { foreignText, isForeign } from '../model/budget/installations.ts';
 import { type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
 import { messagesPerRun } from '../model/budget/run-length.ts';
-import { configure, ignore, report, retryKey, setOverride, setPause } from '../model/budget/sliding-window.ts';
 import { bringWaitersForward, dropWaiter } from '../model/budget/wake-waiters.ts';
-import type { BudgetInput, WindowState } from '../model/budget/window-state.ts';
-import { viewOf } from '../model/budget/window-view.ts';
+import { packed, unpacked } from '../model/budget/window/carried-window.ts';
+import { windowAfter } from '../model/budget/window/earlier-ledger.ts';
+import { configure, ignore, report, retryKey, setOverride, setPause } from '../model/budget/window/sliding-window.ts';
+import type { BudgetInput, WindowState } from '../model/budget/window/window-state.ts';
+import { viewOf } from '../model/budget/window/window-view.ts';
 import type { DeedAction } from '../model/deed.ts';
 import { Misshapen } from '../model/message-readers.ts';
 import { handoverIn, nextTaskTimeout } from '../model/temporal-settings.ts';

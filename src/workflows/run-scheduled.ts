@@ -20,7 +20,7 @@ import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/sched
 import type { ScheduledInput, ScheduledResult } from '../model/schedule/scheduled-run.ts';
 import type { SyncResult } from '../model/sync/sync.ts';
 import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
-import type { exportSite } from './export-site.ts';
+import type { exportSite } from './export/export-site.ts';
 import { innermost } from './failure-summary.ts';
 import { attributesOf } from './search-attributes.ts';
 import type { syncFeedback } from './sync-feedback.ts';

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import { startConsolePart } from '../../src/cli/processes/console-part.ts';
 import { approveExport } from '../../src/client/decide-approval.ts';
 import { exportState, startExport } from '../../src/client/exports.ts';
-import { applySchedules } from '../../src/client/schedules.ts';
+import { applySchedules } from '../../src/client/schedules/schedules.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
 import { type Scene, setScene } from '../tools/scene.ts';

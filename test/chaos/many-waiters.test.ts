@@ -1,8 +1,8 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { busyWindow, holderOf, questionOf, settingsOf } from '../../bench/budget-waiters-model.ts';
-import { BudgetClient, budgetView } from '../../src/client/budget.ts';
-import { packed } from '../../src/model/budget/carried-window.ts';
+import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
+import { packed } from '../../src/model/budget/window/carried-window.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
 import { ChaosScene } from './chaos-scene.ts';
 

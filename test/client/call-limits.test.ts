@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { pauseSchedule, triggerSchedule } from '../../src/client/schedule-commands.ts';
-import { scheduleViews } from '../../src/client/schedule-views.ts';
-import { applySchedules, readSchedulePlan } from '../../src/client/schedules.ts';
+import { pauseSchedule, triggerSchedule } from '../../src/client/schedules/schedule-commands.ts';
+import { scheduleViews } from '../../src/client/schedules/schedule-views.ts';
+import { applySchedules, readSchedulePlan } from '../../src/client/schedules/schedules.ts';
 import { connectClient } from '../../src/client/temporal-connection.ts';
 import type { ConfiguredOrganization } from '../../src/model/schedule/desired-schedules.ts';
 import { scheduleId } from '../../src/model/schedule/schedule-target.ts';

@@ -1,7 +1,7 @@
 import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { budgetView } from '../../src/client/budget.ts';
+import { budgetView } from '../../src/client/budgets/budget.ts';
 import { leftInBucket } from '../tools/bundle/left-in-bucket.ts';
 import { budget, type ClusterScene, organizations, storePrefix } from './cluster-scene.ts';
 import { type Recorded, recordedWorkflows, replayFailures, secretsIn } from './recorded-workflows.ts';

@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { afterEach, expect, it } from 'vitest';
-import { ourTables } from '../../src/feedback/database/our-tables.ts';
+import { ourTables } from '../../src/feedback/database/tables/our-tables.ts';
 import { filesBelow } from '../../src/files/files-below.ts';
 import { leaseMs } from '../../src/model/budget/permits.ts';
 import { ChaosScene } from '../chaos/chaos-scene.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { budgetView } from '../../src/client/budget.ts';
+import { budgetView } from '../../src/client/budgets/budget.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../tools/scene.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
-import { BudgetClient } from '../../src/client/budget.ts';
+import { BudgetClient } from '../../src/client/budgets/budget.ts';
 import { startSync } from '../../src/client/syncs.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
 import { type Scene, setScene } from '../tools/scene.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type ScheduledRun, scheduleViews } from '../../src/client/schedule-views.ts';
-import { applySchedules } from '../../src/client/schedules.ts';
+import { type ScheduledRun, scheduleViews } from '../../src/client/schedules/schedule-views.ts';
+import { applySchedules } from '../../src/client/schedules/schedules.ts';
 import { startSync } from '../../src/client/syncs.ts';
 import { type Scene, type SceneOptions, setScene } from '../tools/scene.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { plantedMarkers } from '../../sandbox/index.ts';
+import { retryKey } from '../../src/client/budgets/retry-key.ts';
 import { exportHandle, exportState, startExport } from '../../src/client/exports.ts';
-import { retryKey } from '../../src/client/retry-key.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
 import { bytesIn } from '../tools/file-bytes.ts';
 import { type Scene, setScene } from '../tools/scene.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { budgetView } from '../../src/client/budget.ts';
-import { applySchedules } from '../../src/client/schedules.ts';
+import { budgetView } from '../../src/client/budgets/budget.ts';
+import { applySchedules } from '../../src/client/schedules/schedules.ts';
 import { startSync, syncHandle, syncState } from '../../src/client/syncs.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';

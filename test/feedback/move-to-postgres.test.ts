@@ -1,6 +1,6 @@
 import BetterSqlite3 from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { ourTables } from '../../src/feedback/database/our-tables.ts';
+import { ourTables } from '../../src/feedback/database/tables/our-tables.ts';
 import { moveFeedback } from '../../src/feedback/move/move-feedback.ts';
 import { openPostgresFeedbackStore } from '../../src/feedback/postgres-store.ts';
 import {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { PostgresPlace } from '../../src/feedback/database/postgres-place.ts';
+import type { PostgresPlace } from '../../src/feedback/database/postgres/postgres-place.ts';
 import { FeedbackStoreUnavailable } from '../../src/feedback/feedback-store-unavailable.ts';
 import { examinePostgres, openPostgresFeedbackStore } from '../../src/feedback/postgres-store.ts';
 import {

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type SharedState, watchSharedState } from '../../src/metrics/shared-state.ts';
 import { ask } from '../../src/model/budget/grant-lease.ts';
-import { emptyWindow } from '../../src/model/budget/window-state.ts';
-import { viewOf } from '../../src/model/budget/window-view.ts';
+import { emptyWindow } from '../../src/model/budget/window/window-state.ts';
+import { viewOf } from '../../src/model/budget/window/window-view.ts';
 import { recordedMetrics } from '../tools/recorded-metrics.ts';
 
 let end = async () => {};

@@ -11,9 +11,9 @@ import { openSqliteFeedbackStore } from '../../src/feedback/sqlite-store.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { ask } from '../../src/model/budget/grant-lease.ts';
 import type { PermitAsk, WindowSettings, WindowView } from '../../src/model/budget/permits.ts';
-import { report } from '../../src/model/budget/sliding-window.ts';
-import { emptyWindow } from '../../src/model/budget/window-state.ts';
-import { viewOf } from '../../src/model/budget/window-view.ts';
+import { report } from '../../src/model/budget/window/sliding-window.ts';
+import { emptyWindow } from '../../src/model/budget/window/window-state.ts';
+import { viewOf } from '../../src/model/budget/window/window-view.ts';
 import type { WebhookDelivery } from '../../src/model/webhook-event.ts';
 import { createDocumentationService } from '../../src/service/client.ts';
 

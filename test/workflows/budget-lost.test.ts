@@ -1,6 +1,6 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BudgetClient, budgetView } from '../../src/client/budget.ts';
+import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import { leaseMs, type WindowSettings } from '../../src/model/budget/permits.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askForKeyCheck } from '../../src/client/ask-key-checks.ts';
+import { askForKeyCheck } from '../../src/client/budgets/ask-key-checks.ts';
 import type { KeyCheck } from '../../src/model/budget/key-check.ts';
 import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';

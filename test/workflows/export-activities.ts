@@ -1,5 +1,5 @@
-import type { JobReading, SitePlan } from '../../src/activities/export-jobs.ts';
-import type { FetchBundleResult } from '../../src/activities/fetch-bundle.ts';
+import type { JobReading, SitePlan } from '../../src/activities/export/export-jobs.ts';
+import type { FetchBundleResult } from '../../src/activities/export/fetch-bundle.ts';
 import type { Activities } from '../../src/activities/index.ts';
 import type { ExportInput, ExportParameters } from '../../src/model/export/site-export.ts';
 

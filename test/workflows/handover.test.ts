@@ -1,7 +1,7 @@
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { BudgetClient } from '../../src/client/budget.ts';
+import { BudgetClient } from '../../src/client/budgets/budget.ts';
 import { startExport } from '../../src/client/exports.ts';
 import type { Handover } from '../../src/model/temporal-settings.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';

@@ -2,7 +2,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
-import { BudgetClient, budgetView } from '../../src/client/budget.ts';
+import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import type { PermitAnswer, WindowSettings } from '../../src/model/budget/permits.ts';
 import type { Deed } from '../../src/model/deed.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';

@@ -1,7 +1,7 @@
 import type { temporal } from '@temporalio/proto';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BudgetClient, budgetView } from '../../src/client/budget.ts';
+import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import { exportState, startExport } from '../../src/client/exports.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
 import type { WindowSettings } from '../../src/model/budget/permits.ts';

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { succeedDirectoryStore } from '../../bundle/store/directory/store-snapshot.ts';
-import { endBudgets } from '../../client/end-budgets.ts';
+import { endBudgets } from '../../client/budgets/end-budgets.ts';
 import { connectClient } from '../../client/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
 import { devServerTool, resolveBinary } from '../../embedded/binaries.ts';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import { askForKeyCheck } from '../../client/ask-key-checks.ts';
-import { budgetView } from '../../client/budget.ts';
+import { askForKeyCheck } from '../../client/budgets/ask-key-checks.ts';
+import { budgetView } from '../../client/budgets/budget.ts';
 import { handoverFor } from '../../client/temporal-connection.ts';
 import type { Config, OrganizationConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';

@@ -1,11 +1,11 @@
-import { BudgetClient } from '../../client/budget.ts';
+import { BudgetClient } from '../../client/budgets/budget.ts';
 import { connectClient, connectOptions, handoverFor } from '../../client/temporal-connection.ts';
 import type { Config, ConsoleConfig } from '../../config/config.ts';
 import { ConsolePortTaken, type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
 import { findFreePort } from '../../embedded/ports.ts';
 import { openFeedbackStore } from '../../feedback/open-feedback-store.ts';
-import { lastGrantOf, tracesRead } from '../../model/budget/earlier-ledger.ts';
+import { lastGrantOf, tracesRead } from '../../model/budget/window/earlier-ledger.ts';
 import { feedbackPrivacy } from '../../wiring/feedback-privacy.ts';
 import { openBundleStore } from '../../wiring/open-bundle-store.ts';
 import { explainFailure } from '../failures/explain-failure.ts';

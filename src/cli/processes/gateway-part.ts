@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
 import { pino } from 'pino';
-import { BudgetClient } from '../../client/budget.ts';
+import { BudgetClient } from '../../client/budgets/budget.ts';
 import { connectClient } from '../../client/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { startGateway } from '../../gateway/gateway.ts';
-import { lastGrantOf, tracesRead } from '../../model/budget/earlier-ledger.ts';
+import { lastGrantOf, tracesRead } from '../../model/budget/window/earlier-ledger.ts';
 import { analyticsAccesses } from '../../wiring/analytics-accesses.ts';
 import { createLog } from '../../wiring/log.ts';
 import { withFeedbackStore } from '../input/feedback-store-of.ts';

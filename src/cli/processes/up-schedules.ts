@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isOutage } from '../../client/outage.ts';
-import { applySchedules } from '../../client/schedules.ts';
+import { applySchedules } from '../../client/schedules/schedules.ts';
 import { handoverFor, TemporalUnreachable } from '../../client/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
 import { isEmptyPlan } from '../../model/schedule/schedule-plan.ts';

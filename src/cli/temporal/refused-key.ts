@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { retryKey } from '../../client/retry-key.ts';
+import { retryKey } from '../../client/budgets/retry-key.ts';
 import { type CliFailure, operationFailure } from '../failures/cli-failure.ts';
 
 const answerWithinMs = 5_000;

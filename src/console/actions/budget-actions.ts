@@ -1,4 +1,4 @@
-import type { BudgetClient } from '../../client/budget.ts';
+import type { BudgetClient } from '../../client/budgets/budget.ts';
 import type { WindowView } from '../../model/budget/permits.ts';
 import type { ConsoleReader } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';

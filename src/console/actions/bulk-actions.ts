@@ -1,7 +1,7 @@
 import { approveExport } from '../../client/decide-approval.ts';
 import { startExport } from '../../client/exports.ts';
 import { inBatches } from '../../client/in-batches.ts';
-import { pauseSchedule } from '../../client/schedule-commands.ts';
+import { pauseSchedule } from '../../client/schedules/schedule-commands.ts';
 import { type ScheduleTarget, scheduleId, workflowIdOf } from '../../model/schedule/schedule-target.ts';
 import { readingKinds } from '../../model/sync/pass-kind.ts';
 import type { ConsoleReader, KnownProject, KnownSite } from '../readings/console-reader.ts';

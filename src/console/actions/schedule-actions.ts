@@ -1,4 +1,4 @@
-import { pauseSchedule, resumeSchedule, triggerSchedule } from '../../client/schedule-commands.ts';
+import { pauseSchedule, resumeSchedule, triggerSchedule } from '../../client/schedules/schedule-commands.ts';
 import { type ScheduleTarget, scheduleId, targetName } from '../../model/schedule/schedule-target.ts';
 import type { ConsoleReader } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';

@@ -1,9 +1,9 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { budgetView } from '../../client/budget.ts';
+import { budgetView } from '../../client/budgets/budget.ts';
 import { inBatches } from '../../client/in-batches.ts';
-import { callsAtOnce } from '../../client/owned-schedules.ts';
+import { callsAtOnce } from '../../client/schedules/owned-schedules.ts';
 import type { WindowView } from '../../model/budget/permits.ts';
-import { untouchedView } from '../../model/budget/untouched-view.ts';
+import { untouchedView } from '../../model/budget/window/untouched-view.ts';
 import { gatherFacts, readLive, type Trouble, type Unavailable } from '../../overview/gather-facts.ts';
 import type { Facts, Selection } from '../../overview/status-lines.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';

@@ -2,8 +2,8 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Deed } from '../../model/deed.ts';
 import { batchesOf, rowsPerStatement } from '../database/batches.ts';
 import { columnsOf, fieldsOf } from '../database/row-fields.ts';
-import { storedText, storedTextOrNull } from '../database/stored-text.ts';
-import type { AuditTable, FeedbackDatabase } from '../database/tables.ts';
+import { storedText, storedTextOrNull } from '../database/tables/stored-text.ts';
+import type { AuditTable, FeedbackDatabase } from '../database/tables/tables.ts';
 
 /** Inserts deeds; those that are there already stay as they are, so that a step may run twice. */
 export async function recordDeeds(db: Transaction<FeedbackDatabase>, deeds: readonly Deed[]): Promise<void> {

@@ -1,8 +1,8 @@
 import type BetterSqlite3 from 'better-sqlite3';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { documentKey } from '../../model/report/document-key.ts';
-import { isPostgres } from './is-postgres.ts';
-import type { FeedbackDatabase } from './tables.ts';
+import { isPostgres } from './postgres/is-postgres.ts';
+import type { FeedbackDatabase } from './tables/tables.ts';
 
 /** Makes `documentOf` known to a connection of SQLite. */
 export function addDocumentKey(database: BetterSqlite3.Database): void {

@@ -1,7 +1,7 @@
 import type { FeedbackEntry } from '../../model/sync/feedback-entry.ts';
-import { createdAtUtc } from './created-at.ts';
-import { storedExtra, storedText, storedTextOrNull } from './stored-text.ts';
-import type { FeedbackTable } from './tables.ts';
+import { createdAtUtc } from './tables/created-at.ts';
+import { storedExtra, storedText, storedTextOrNull } from './tables/stored-text.ts';
+import type { FeedbackTable } from './tables/tables.ts';
 
 /** What the service says of an entry, as columns; the other columns are what we have seen of it. */
 export type Content = Omit<FeedbackTable, 'first_seen_at' | 'last_seen_at' | 'deleted_at'>;

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
-import { isPostgres } from './is-postgres.ts';
-import type { FeedbackDatabase } from './tables.ts';
+import { isPostgres } from './postgres/is-postgres.ts';
+import type { FeedbackDatabase } from './tables/tables.ts';
 
 /** Advisory locks are numbers; those of projects are hashes of 64 bits. */
 const allProjects = 7_301_180_744;

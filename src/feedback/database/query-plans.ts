@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
-import { isPostgres } from './is-postgres.ts';
-import type { FeedbackDatabase } from './tables.ts';
+import { isPostgres } from './postgres/is-postgres.ts';
+import type { FeedbackDatabase } from './tables/tables.ts';
 
 /*
  * PostgreSQL plans by statistics, which it gathers only some time after a table has been filled. Without them it would

@@ -1,5 +1,5 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely';
-import type { FeedbackDatabase } from './tables.ts';
+import type { FeedbackDatabase } from './tables/tables.ts';
 
 /** A project within its organization. */
 export interface ProjectKey {

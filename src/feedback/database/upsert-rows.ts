@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { FeedbackDatabase, FeedbackTable } from './tables.ts';
+import type { FeedbackDatabase, FeedbackTable } from './tables/tables.ts';
 
 /** Inserts rows, or replaces those of the same key except for `first_seen_at`. At most `rowsPerStatement`. */
 export async function upsertRows(db: Transaction<FeedbackDatabase>, rows: readonly FeedbackTable[]): Promise<void> {

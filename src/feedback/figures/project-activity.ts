@@ -3,7 +3,7 @@ import { type ObservedRun, observedDays, type ProjectActivity } from '../../mode
 import { openStatuses } from '../../model/sync/feedback-values.ts';
 import type { PassKind } from '../../model/sync/pass-kind.ts';
 import { countRows, liveEntries, storedEntries } from '../database/stored-entries.ts';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import type { LatestCost } from './figure-store.ts';
 
 type Db = Kysely<FeedbackDatabase>;

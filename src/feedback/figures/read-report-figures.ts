@@ -3,7 +3,7 @@ import type { ReportFigures, ReportQuery } from '../../model/report/report-figur
 import { timeAxis } from '../../model/report/time-axis.ts';
 import { openStatuses } from '../../model/sync/feedback-values.ts';
 import { countRows, liveEntries } from '../database/stored-entries.ts';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import { recentComments } from './report-comments.ts';
 import { reportOverTime } from './report-over-time.ts';
 import { agentPages, votedPages } from './report-paths.ts';

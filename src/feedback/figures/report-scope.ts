@@ -2,7 +2,7 @@ import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
 import type { ReportQuery } from '../../model/report/report-figures.ts';
 import type { TimeAxis } from '../../model/report/time-axis.ts';
 import { liveEntries } from '../database/stored-entries.ts';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import { within } from '../database/within-range.ts';
 
 export interface ReportScope {

@@ -1,7 +1,7 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely';
 import { preferIndexes } from '../database/query-plans.ts';
 import { countRows, storedEntries } from '../database/stored-entries.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../database/tables.ts';
+import type { FeedbackDatabase, FeedbackTable } from '../database/tables/tables.ts';
 import { within } from '../database/within-range.ts';
 import type { FeedbackRecord, RecordFilter } from './feedback-record.ts';
 

@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import type { NoticeTurn, OpenNotice } from './notice-records.ts';
 
 type Db = Kysely<FeedbackDatabase>;

@@ -3,7 +3,7 @@ import { closedStatuses, openStatuses } from '../../model/sync/feedback-values.t
 import { type DatedList, edgesOf, type Target } from '../../model/sync/plan-slices.ts';
 import { batchesOf } from '../database/batches.ts';
 import { countRows, liveEntries, type ProjectKey } from '../database/stored-entries.ts';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 

@@ -1,8 +1,8 @@
 import { type EntryCounts, noEntries } from '../../model/sync/entry-counts.ts';
 import type { FeedbackEntry, RejectedEntry } from '../../model/sync/feedback-entry.ts';
 import { type Content, entryContent, sameContent } from '../database/entry-content.ts';
-import { storedText } from '../database/stored-text.ts';
-import type { FeedbackChangesTable, FeedbackTable } from '../database/tables.ts';
+import { storedText } from '../database/tables/stored-text.ts';
+import type { FeedbackChangesTable, FeedbackTable } from '../database/tables/tables.ts';
 import type { PersonalData } from '../privacy/personal-data.ts';
 
 /** What a page does to the table, worked out before anything is written. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { storedText } from '../database/stored-text.ts';
+import { storedText } from '../database/tables/stored-text.ts';
 
 /** Digest of the ids of a page, whatever their order: 32 hex digits. */
 export function digestOfIds(page: { entries: readonly { id: string }[]; rejected: readonly { id: string }[] }): string {

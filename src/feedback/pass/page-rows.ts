@@ -1,8 +1,8 @@
 import type { Transaction } from 'kysely';
 import type { FeedbackEntry, RejectedEntry } from '../../model/sync/feedback-entry.ts';
 import { batchesOf } from '../database/batches.ts';
-import { storedText } from '../database/stored-text.ts';
-import type { FeedbackDatabase, FeedbackTable } from '../database/tables.ts';
+import { storedText } from '../database/tables/stored-text.ts';
+import type { FeedbackDatabase, FeedbackTable } from '../database/tables/tables.ts';
 import { upsertRows } from '../database/upsert-rows.ts';
 import type { PageChanges } from './page-changes.ts';
 

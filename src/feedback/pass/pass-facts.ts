@@ -3,7 +3,7 @@ import type { FactSource } from '../../model/sync/decision.ts';
 import { openStatuses } from '../../model/sync/feedback-values.ts';
 import type { PassBounds, StoredCounts } from '../../model/sync/plan-slices.ts';
 import { countRows, liveEntries } from '../database/stored-entries.ts';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import { within } from '../database/within-range.ts';
 import { missingEntries } from './missing-entries.ts';
 import type { PassRow } from './pass-store.ts';

@@ -1,9 +1,9 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { everything, type PlannedSlice } from '../../model/sync/slice.ts';
-import { createdAtUtc } from '../database/created-at.ts';
 import { fieldsOf } from '../database/row-fields.ts';
-import { storedTextOrNull } from '../database/stored-text.ts';
-import type { FeedbackDatabase, SyncPassesTable } from '../database/tables.ts';
+import { createdAtUtc } from '../database/tables/created-at.ts';
+import { storedTextOrNull } from '../database/tables/stored-text.ts';
+import type { FeedbackDatabase, SyncPassesTable } from '../database/tables/tables.ts';
 import type { NewPass, PassFilter, PassResult, PassRow } from './pass-store.ts';
 import { appendPlanned, listSlices } from './slices.ts';
 

@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 
 /** Whether the service was found to take date-times for their dates: narrow windows then return nothing. */
 export async function datesAreCoarse(db: Kysely<FeedbackDatabase>, org: string, project: string): Promise<boolean> {

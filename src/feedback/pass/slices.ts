@@ -3,7 +3,7 @@ import type { PassSlice, ResumedSlice } from '../../model/sync/pass-slice.ts';
 import { expectedPagesOf } from '../../model/sync/plan-slices.ts';
 import type { PlannedSlice, SliceStage } from '../../model/sync/slice.ts';
 import { columnsOf, fieldsOf } from '../database/row-fields.ts';
-import type { FeedbackDatabase, SyncSlicesTable } from '../database/tables.ts';
+import type { FeedbackDatabase, SyncSlicesTable } from '../database/tables/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 type Trx = Transaction<FeedbackDatabase>;

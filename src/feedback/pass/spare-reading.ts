@@ -10,7 +10,7 @@ import {
 } from '../../model/sync/spare-slices.ts';
 import { batchesOf } from '../database/batches.ts';
 import { liveEntries, type ProjectKey } from '../database/stored-entries.ts';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import type { PassRow } from './pass-store.ts';
 import { completePass, getPass } from './passes.ts';
 import { datesAreCoarse } from './service-traits.ts';

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import type { SliceFindings } from '../../model/sync/slice-findings.ts';
 import { batchesOf } from '../database/batches.ts';
 import { liveEntries } from '../database/stored-entries.ts';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import type { PassRow } from './pass-store.ts';
 import { cameWithoutId } from './unreadable-entries.ts';
 

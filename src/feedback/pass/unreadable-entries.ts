@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 

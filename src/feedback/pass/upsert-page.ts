@@ -7,12 +7,12 @@ import { addCounts, type EntryCounts, noEntries } from '../../model/sync/entry-c
 import type { FeedbackEntry, RejectedEntry } from '../../model/sync/feedback-entry.ts';
 import { RepeatedCursor } from '../../model/sync/pass-slice.ts';
 import { batchesOf, rowsPerStatement } from '../database/batches.ts';
-import { createdAtUtc } from '../database/created-at.ts';
 import { entryContent } from '../database/entry-content.ts';
 import { lockProject } from '../database/project-lock.ts';
 import { refreshStatistics } from '../database/query-plans.ts';
-import { storedText } from '../database/stored-text.ts';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import { createdAtUtc } from '../database/tables/created-at.ts';
+import { storedText } from '../database/tables/stored-text.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import { erasedAmong } from '../privacy/erased-people.ts';
 import { namesOfEntry, namesOfReject, PersonalData } from '../privacy/personal-data.ts';
 import { keepsAll, type Privacy } from '../privacy/privacy.ts';

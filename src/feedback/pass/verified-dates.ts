@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import { leastVerified, markVerified, unverified, type VerifiedRange } from '../../model/sync/verified-ranges.ts';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 

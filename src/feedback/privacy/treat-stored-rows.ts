@@ -2,7 +2,7 @@ import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Transaction } from 'kysely';
 import { rowsPerStatement } from '../database/batches.ts';
 import { lockProject } from '../database/project-lock.ts';
-import type { FeedbackDatabase, FeedbackRejectsTable, FeedbackTable } from '../database/tables.ts';
+import type { FeedbackDatabase, FeedbackRejectsTable, FeedbackTable } from '../database/tables/tables.ts';
 import { upsertRows } from '../database/upsert-rows.ts';
 import { hashLength, hashPrefix } from './keyed-hash.ts';
 import { namesOnlyPrefix, PersonalData } from './personal-data.ts';

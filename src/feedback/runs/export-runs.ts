@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import { columnsOf, fieldsOf } from '../database/row-fields.ts';
-import { storedText } from '../database/stored-text.ts';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import { storedText } from '../database/tables/stored-text.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import type { ExportRunRow, RunFilter } from './run-records.ts';
 
 /** Inserts or replaces the row of a run (X4). */

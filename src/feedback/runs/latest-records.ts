@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
-import { isPostgres } from '../database/is-postgres.ts';
-import type { FeedbackDatabase } from '../database/tables.ts';
+import { isPostgres } from '../database/postgres/is-postgres.ts';
+import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import type { LatestRecords, ProjectKey, ProjectRecord, SiteKey, SiteRecord } from './run-records.ts';
 
 type Db = Kysely<FeedbackDatabase>;

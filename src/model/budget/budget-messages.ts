@@ -23,7 +23,7 @@ import {
   permitClasses,
   type WindowSettings,
 } from './permits.ts';
-import type { BudgetInput, CarriedWindow } from './window-state.ts';
+import type { BudgetInput, CarriedWindow } from './window/window-state.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;

@@ -1,17 +1,17 @@
 /** How a question for permits is answered: who gets a lease, and which moments (B1 to B4). */
 
-import { advance } from './advance-window.ts';
 import { forecastFor } from './holder-forecast.ts';
 import { ownSeenAfter } from './installations.ts';
-import { capacityOf, freeMoments, latestReleases } from './occupied-slots.ts';
 import { leaseMs, maxLease, type PermitAnswer, type PermitAsk, type WaitReason } from './permits.ts';
 import { noteProgram, roomOf } from './program-shares.ts';
 import { attemptOf, withAttempt, withTurn } from './remembered.ts';
 import { spareFrom } from './spare-requests.ts';
 import { isAwaited, minWaitMs, type Place, placeOf, turnOf, type Waiter } from './waiter-order.ts';
 import { horizonMs, leaseShared, servableAt } from './wake-waiters.ts';
-import { blockedBy } from './window-blocks.ts';
-import { active, type Lease, mostWaiters, probeDue, rulesOf, type WindowState } from './window-state.ts';
+import { advance } from './window/advance-window.ts';
+import { capacityOf, freeMoments, latestReleases } from './window/occupied-slots.ts';
+import { blockedBy } from './window/window-blocks.ts';
+import { active, type Lease, mostWaiters, probeDue, rulesOf, type WindowState } from './window/window-state.ts';
 
 /** Most pages of a lease when no one else wants any. */
 const leaseAlone = 10;

@@ -1,9 +1,9 @@
 import { type Demand, forecastOf } from './forecast.ts';
-import { capacityOf, expectedReleases, occupancyMs } from './occupied-slots.ts';
 import type { Forecast } from './permits.ts';
 import { rankOf, type Waiter } from './waiter-order.ts';
-import { blockedBy } from './window-blocks.ts';
-import { active, type Lease, rulesOf, type WindowState } from './window-state.ts';
+import { capacityOf, expectedReleases, occupancyMs } from './window/occupied-slots.ts';
+import { blockedBy } from './window/window-blocks.ts';
+import { active, type Lease, rulesOf, type WindowState } from './window/window-state.ts';
 
 /** Forecasts of holders and waiters, from the present demand of all: one look at the window serves them all. */
 export function forecaster(state: WindowState): (holder: Waiter | Lease) => Forecast | null {

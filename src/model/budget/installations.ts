@@ -1,4 +1,4 @@
-import type { WindowState } from './window-state.ts';
+import type { WindowState } from './window/window-state.ts';
 
 /** A message of workers with this store; undefined for one that does not say. */
 type Installation = string | undefined;

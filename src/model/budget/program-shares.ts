@@ -3,9 +3,9 @@
  * the gateway restarts and however many there are (B6). They are no workflows: nothing can wake them.
  */
 
-import { expectedReleases, limitOf } from './occupied-slots.ts';
 import type { PermitAsk, ProgramView } from './permits.ts';
-import type { ProgramUse, WindowState } from './window-state.ts';
+import { expectedReleases, limitOf } from './window/occupied-slots.ts';
+import type { ProgramUse, WindowState } from './window/window-state.ts';
 
 /** Notes what a program says of its share; nothing for a pass. */
 export function noteProgram(state: WindowState, { holder, program }: PermitAsk): void {

@@ -1,7 +1,7 @@
 /** What the budget remembers of holders and turns, also of some that have left: an older attempt may still wake up. */
 
 import { turnOf } from './waiter-order.ts';
-import type { Attempt, Turn, WindowState } from './window-state.ts';
+import type { Attempt, Turn, WindowState } from './window/window-state.ts';
 
 /** How many holders, and turns of holders, are remembered after they left. */
 const departedKept = 20;

@@ -1,4 +1,4 @@
-import type { WindowState } from './window-state.ts';
+import type { WindowState } from './window/window-state.ts';
 
 /**
  * Changes of a run of the small budget before it continues as new. The server refuses more than 2,000 updates a run; well

@@ -4,10 +4,10 @@
  * a share for what is not.
  */
 
-import { capacityOf, expectedReleases, freeMoments, occupancyMs } from './occupied-slots.ts';
 import { leaseMs } from './permits.ts';
 import { comeBackGraceMs, type Waiter } from './waiter-order.ts';
-import type { WindowState } from './window-state.ts';
+import { capacityOf, expectedReleases, freeMoments, occupancyMs } from './window/occupied-slots.ts';
+import type { WindowState } from './window/window-state.ts';
 
 /** Share of the capacity kept for the unexpected, such as a person's request. */
 const keptShare = 0.25;

@@ -1,7 +1,5 @@
 /** When waiters can be served, and which of them are woken because that is earlier than they were told. */
 
-import { advance } from './advance-window.ts';
-import { capacityOf, expectedReleases, latestReleases } from './occupied-slots.ts';
 import { nextSightingExpiry } from './other-clients.ts';
 import { leaseMs } from './permits.ts';
 import { isProgram } from './program-shares.ts';
@@ -18,8 +16,10 @@ import {
   slotsKeptFor,
   type Waiter,
 } from './waiter-order.ts';
-import { blockedBy } from './window-blocks.ts';
-import { rulesOf, type WindowState } from './window-state.ts';
+import { advance } from './window/advance-window.ts';
+import { capacityOf, expectedReleases, latestReleases } from './window/occupied-slots.ts';
+import { blockedBy } from './window/window-blocks.ts';
+import { rulesOf, type WindowState } from './window/window-state.ts';
 
 /** Most pages of a lease when others have or want permits. */
 export const leaseShared = 5;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createApprovalActivities } from '../../../src/activities/approval-steps.ts';
-import { createRecordActivities } from '../../../src/activities/export-records.ts';
+import { createApprovalActivities } from '../../../src/activities/export/approval-steps.ts';
+import { createRecordActivities } from '../../../src/activities/export/export-records.ts';
 import { createWatchActivities } from '../../../src/activities/notices/watch-steps.ts';
 import { createWebhookActivities } from '../../../src/activities/webhook-deliveries.ts';
 import type { ExportRunRow } from '../../../src/feedback/runs/run-records.ts';

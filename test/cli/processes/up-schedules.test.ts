@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { applySchedulesAtStart } from '../../../src/cli/processes/up-schedules.ts';
 import { Output } from '../../../src/cli/terminal/output.ts';
-import { applySchedules } from '../../../src/client/schedules.ts';
+import { applySchedules } from '../../../src/client/schedules/schedules.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { folderWithConfig } from '../../tools/cli/run-docferry.ts';
 import { silentProxy } from '../../tools/proxies/silent-proxy.ts';

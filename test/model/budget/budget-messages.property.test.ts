@@ -13,10 +13,10 @@ import {
 import { describeWindow } from '../../../src/model/budget/budget-text.ts';
 import { ask } from '../../../src/model/budget/grant-lease.ts';
 import { overrideProblem } from '../../../src/model/budget/permits.ts';
-import { configure, ignore, report, setOverride, setPause } from '../../../src/model/budget/sliding-window.ts';
 import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
-import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
-import { viewOf } from '../../../src/model/budget/window-view.ts';
+import { configure, ignore, report, setOverride, setPause } from '../../../src/model/budget/window/sliding-window.ts';
+import { emptyWindow, type WindowState } from '../../../src/model/budget/window/window-state.ts';
+import { viewOf } from '../../../src/model/budget/window/window-view.ts';
 import { Misshapen, type Reader } from '../../../src/model/message-readers.ts';
 import { granted, question, Scene, settings } from '../../tools/window/window-support.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { emptyWindow } from '../../../src/model/budget/window-state.ts';
+import { emptyWindow } from '../../../src/model/budget/window/window-state.ts';
 import { type Reader, simulate } from '../../tools/window/window-simulation.ts';
 import { settings, t0 } from '../../tools/window/window-support.ts';
 

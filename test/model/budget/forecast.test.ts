@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Demand, forecastOf, momentOfPermit, type Slots } from '../../../src/model/budget/forecast.ts';
-import { viewOf } from '../../../src/model/budget/window-view.ts';
+import { viewOf } from '../../../src/model/budget/window/window-view.ts';
 import { occupancyMs, Scene, t0 } from '../../tools/window/window-support.ts';
 
 const windowMs = 60_000;

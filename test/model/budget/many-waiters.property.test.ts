@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { capacityOf } from '../../../src/model/budget/occupied-slots.ts';
-import { emptyWindow } from '../../../src/model/budget/window-state.ts';
+import { capacityOf } from '../../../src/model/budget/window/occupied-slots.ts';
+import { emptyWindow } from '../../../src/model/budget/window/window-state.ts';
 import { type Reader, simulate } from '../../tools/window/window-simulation.ts';
 import { settings, t0 } from '../../tools/window/window-support.ts';
 

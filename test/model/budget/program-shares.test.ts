@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
-import { viewOf } from '../../../src/model/budget/window-view.ts';
+import { viewOf } from '../../../src/model/budget/window/window-view.ts';
 import { occupancyMs, Scene, t0 } from '../../tools/window/window-support.ts';
 
 const search = 'gateway:search';

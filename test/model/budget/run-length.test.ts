@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { messagesPerRun } from '../../../src/model/budget/run-length.ts';
-import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
+import { emptyWindow, type WindowState } from '../../../src/model/budget/window/window-state.ts';
 import { settings, t0 } from '../../tools/window/window-support.ts';
 
 const sized = (waiters: number, slots: number): WindowState => ({

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { capacityOf, latestReleases } from '../../../src/model/budget/occupied-slots.ts';
 import { keptFree } from '../../../src/model/budget/spare-requests.ts';
 import { horizonMs } from '../../../src/model/budget/wake-waiters.ts';
-import { emptyWindow } from '../../../src/model/budget/window-state.ts';
+import { capacityOf, latestReleases } from '../../../src/model/budget/window/occupied-slots.ts';
+import { emptyWindow } from '../../../src/model/budget/window/window-state.ts';
 import { type Reader, simulate } from '../../tools/window/window-simulation.ts';
 import { occupancyMs, settings, t0 } from '../../tools/window/window-support.ts';
 

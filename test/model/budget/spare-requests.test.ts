@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { configure, setPause } from '../../../src/model/budget/sliding-window.ts';
 import { keptFree, spareEveryMs } from '../../../src/model/budget/spare-requests.ts';
 import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
-import { emptyWindow } from '../../../src/model/budget/window-state.ts';
-import { viewOf } from '../../../src/model/budget/window-view.ts';
+import { configure, setPause } from '../../../src/model/budget/window/sliding-window.ts';
+import { emptyWindow } from '../../../src/model/budget/window/window-state.ts';
+import { viewOf } from '../../../src/model/budget/window/window-view.ts';
 import { nextChange, occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 const verify = { class: 'verify' as const, project: 'p' };

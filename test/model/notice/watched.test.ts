@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { WindowView } from '../../../src/model/budget/permits.ts';
-import { emptyWindow } from '../../../src/model/budget/window-state.ts';
-import { viewOf } from '../../../src/model/budget/window-view.ts';
+import { emptyWindow } from '../../../src/model/budget/window/window-state.ts';
+import { viewOf } from '../../../src/model/budget/window/window-view.ts';
 import { changesSince, type Sight, watchedConditions } from '../../../src/model/notice/watched.ts';
 
 const hourMs = 3_600_000;

@@ -1,9 +1,9 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import SQLite from 'better-sqlite3';
+import { retryKey } from '../../../src/client/budgets/retry-key.ts';
 import { approveExport, rejectExport } from '../../../src/client/decide-approval.ts';
 import { type ExportHandle, exportHandle, exportState, pollNow, startExport } from '../../../src/client/exports.ts';
-import { retryKey } from '../../../src/client/retry-key.ts';
 import { startRollback } from '../../../src/client/start-rollback.ts';
 import { watchWorkflowId } from '../../../src/model/workflow-ids.ts';
 import { lookSignal, phaseSignal } from '../../../src/workflows/definitions.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askForKeyCheck } from '../../../src/client/ask-key-checks.ts';
-import { BudgetClient } from '../../../src/client/budget.ts';
+import { askForKeyCheck } from '../../../src/client/budgets/ask-key-checks.ts';
+import { BudgetClient } from '../../../src/client/budgets/budget.ts';
+import { retryKey } from '../../../src/client/budgets/retry-key.ts';
 import { exportHandle, startExport } from '../../../src/client/exports.ts';
-import { retryKey } from '../../../src/client/retry-key.ts';
-import { applySchedules } from '../../../src/client/schedules.ts';
+import { applySchedules } from '../../../src/client/schedules/schedules.ts';
 import { type SyncHandle, startSync, syncState } from '../../../src/client/syncs.ts';
 import { budgetWorkflowId, keyCheckWorkflowId } from '../../../src/model/workflow-ids.ts';
 import { permitsFreedSignal, reportLeaseSignal } from '../../../src/workflows/definitions.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../../../src/model/budget/grant-lease.ts';
 import type { LeaseReport, PermitAnswer, PermitAsk, WindowSettings } from '../../../src/model/budget/permits.ts';
-import { report } from '../../../src/model/budget/sliding-window.ts';
 import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
-import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
+import { report } from '../../../src/model/budget/window/sliding-window.ts';
+import { emptyWindow, type WindowState } from '../../../src/model/budget/window/window-state.ts';
 import type { PermitSource } from '../../../src/permits/ask-for-lease.ts';
 
 /** A budget without Temporal, by this machine's clock. */

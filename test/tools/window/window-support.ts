@@ -6,9 +6,9 @@ import type {
   PermitWait,
   WindowSettings,
 } from '../../../src/model/budget/permits.ts';
-import { report } from '../../../src/model/budget/sliding-window.ts';
 import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
-import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
+import { report } from '../../../src/model/budget/window/sliding-window.ts';
+import { emptyWindow, type WindowState } from '../../../src/model/budget/window/window-state.ts';
 
 /** Ten requests a minute: small enough to count by hand. */
 export const settings: WindowSettings = { requests: 10, reserve: 0, windowMs: 60_000, arrivalMs: 30_000 };

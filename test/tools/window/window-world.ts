@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { advance } from '../../../src/model/budget/advance-window.ts';
 import { ask } from '../../../src/model/budget/grant-lease.ts';
 import type { LeaseReport, PermitAsk, WindowSettings } from '../../../src/model/budget/permits.ts';
-import { report } from '../../../src/model/budget/sliding-window.ts';
 import { bringWaitersForward } from '../../../src/model/budget/wake-waiters.ts';
-import { blockedBy } from '../../../src/model/budget/window-blocks.ts';
-import { emptyWindow, type WindowState } from '../../../src/model/budget/window-state.ts';
+import { advance } from '../../../src/model/budget/window/advance-window.ts';
+import { report } from '../../../src/model/budget/window/sliding-window.ts';
+import { blockedBy } from '../../../src/model/budget/window/window-blocks.ts';
+import { emptyWindow, type WindowState } from '../../../src/model/budget/window/window-state.ts';
 import { frozen, type Granted, granted, question } from './window-support.ts';
 
 /** A request that a permit allowed, as the service sees it, with what was in force when the permit was granted. */

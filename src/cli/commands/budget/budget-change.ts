@@ -1,5 +1,5 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import type { BudgetClient } from '../../../client/budget.ts';
+import type { BudgetClient } from '../../../client/budgets/budget.ts';
 import type { WindowView } from '../../../model/budget/permits.ts';
 import type { Sender } from '../../../model/deed.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { BudgetClient } from '../../../client/budget.ts';
+import { BudgetClient } from '../../../client/budgets/budget.ts';
 import { handoverFor } from '../../../client/temporal-connection.ts';
 import type { Config, OrganizationConfig } from '../../../config/config.ts';
-import { lastGrantOf, tracesRead } from '../../../model/budget/earlier-ledger.ts';
+import { lastGrantOf, tracesRead } from '../../../model/budget/window/earlier-ledger.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 
 /** The budget of an organization. The feedback store is opened only when the budget has to be started. */

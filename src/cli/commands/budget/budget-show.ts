@@ -1,5 +1,5 @@
 import { inBatches } from '../../../client/in-batches.ts';
-import { callsAtOnce } from '../../../client/owned-schedules.ts';
+import { callsAtOnce } from '../../../client/schedules/owned-schedules.ts';
 import type { Config } from '../../../config/config.ts';
 import { naturalOrder } from '../../../model/natural-order.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';

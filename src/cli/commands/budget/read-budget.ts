@@ -1,8 +1,8 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { budgetView } from '../../../client/budget.ts';
+import { budgetView } from '../../../client/budgets/budget.ts';
 import type { OrganizationConfig } from '../../../config/config.ts';
 import type { WindowView } from '../../../model/budget/permits.ts';
-import { untouchedView } from '../../../model/budget/untouched-view.ts';
+import { untouchedView } from '../../../model/budget/window/untouched-view.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
 import type { Session } from '../../temporal/session.ts';
 

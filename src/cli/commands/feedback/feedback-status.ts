@@ -1,5 +1,5 @@
 import { inBatches } from '../../../client/in-batches.ts';
-import { callsAtOnce } from '../../../client/owned-schedules.ts';
+import { callsAtOnce } from '../../../client/schedules/owned-schedules.ts';
 import { syncHandle, syncState } from '../../../client/syncs.ts';
 import type { PrivacyConfig } from '../../../config/config.ts';
 import type { EntryStore } from '../../../feedback/entry-store.ts';

@@ -1,4 +1,4 @@
-import type { NamedSchedule } from '../../../client/owned-schedules.ts';
+import type { NamedSchedule } from '../../../client/schedules/owned-schedules.ts';
 import { type ScheduleTarget, targetName, workflowIdOf } from '../../../model/schedule/schedule-target.ts';
 import { readingKinds } from '../../../model/sync/pass-kind.ts';
 import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';

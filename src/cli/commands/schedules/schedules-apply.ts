@@ -1,4 +1,4 @@
-import { applySchedules, readSchedulePlan } from '../../../client/schedules.ts';
+import { applySchedules, readSchedulePlan } from '../../../client/schedules/schedules.ts';
 import { handoverFor } from '../../../client/temporal-connection.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';

@@ -1,4 +1,4 @@
-import { backfillSchedule, scheduledTimes } from '../../../client/schedule-commands.ts';
+import { backfillSchedule, scheduledTimes } from '../../../client/schedules/schedule-commands.ts';
 import { isoInstant } from '../../../model/iso-instant.ts';
 import { targetName } from '../../../model/schedule/schedule-target.ts';
 import type { CommandContext } from '../../context.ts';

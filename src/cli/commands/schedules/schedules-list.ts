@@ -1,4 +1,4 @@
-import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../client/schedule-views.ts';
+import { type ScheduleView, type ScheduleViews, scheduleViews } from '../../../client/schedules/schedule-views.ts';
 import { handoverFor } from '../../../client/temporal-connection.ts';
 import { targetName } from '../../../model/schedule/schedule-target.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';

@@ -1,4 +1,4 @@
-import { pauseSchedule, resumeSchedule } from '../../../client/schedule-commands.ts';
+import { pauseSchedule, resumeSchedule } from '../../../client/schedules/schedule-commands.ts';
 import { targetName } from '../../../model/schedule/schedule-target.ts';
 import type { CommandContext } from '../../context.ts';
 import type { ExitCode } from '../../failures/exit-codes.ts';

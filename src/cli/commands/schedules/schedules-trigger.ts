@@ -1,4 +1,4 @@
-import { triggerSchedule } from '../../../client/schedule-commands.ts';
+import { triggerSchedule } from '../../../client/schedules/schedule-commands.ts';
 import { type ScheduleTarget, targetName } from '../../../model/schedule/schedule-target.ts';
 import type { CommandContext } from '../../context.ts';
 import type { ExitCode } from '../../failures/exit-codes.ts';

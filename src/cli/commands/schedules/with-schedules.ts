@@ -1,6 +1,11 @@
 import type { Client } from '@temporalio/client';
 import { inBatches } from '../../../client/in-batches.ts';
-import { callsAtOnce, describeSchedules, type NamedSchedule, namedSchedules } from '../../../client/owned-schedules.ts';
+import {
+  callsAtOnce,
+  describeSchedules,
+  type NamedSchedule,
+  namedSchedules,
+} from '../../../client/schedules/owned-schedules.ts';
 import { desiredSchedules } from '../../../model/schedule/desired-schedules.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { usageFailure } from '../../failures/cli-failure.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { releaseStrip, windowStrip } from '../../../../src/cli/commands/budget/budget-strip.ts';
 import { budgetText } from '../../../../src/cli/commands/budget/budget-view.ts';
 import type { WindowView } from '../../../../src/model/budget/permits.ts';
-import { untouchedView } from '../../../../src/model/budget/untouched-view.ts';
+import { untouchedView } from '../../../../src/model/budget/window/untouched-view.ts';
 
 const plain = createColors(false);
 const terminal = { paint: plain, columns: 80 };

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { applySchedules } from '../../../../src/client/schedules.ts';
+import { applySchedules } from '../../../../src/client/schedules/schedules.ts';
 import { configText, docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
 import { silentProxy } from '../../../tools/proxies/silent-proxy.ts';
 import { devServerEnvironment, useDevServer } from '../../../tools/temporal/temporal.ts';

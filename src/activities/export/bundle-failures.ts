@@ -1,0 +1,32 @@
+import { Context } from '@temporalio/activity';
+import { ArchiveTooLarge, DownloadFailed, LinkExpired, NoRoom } from '../../bundle/download/download-errors.ts';
+import { LinkRefused } from '../../bundle/download/link-policy.ts';
+import { PointerMoved } from '../../bundle/store/bundle-store.ts';
+import { BrowserUnusable } from '../../bundle/verification/render/browser-unusable.ts';
+import { isTemporalFailure, permanent, transient } from '../history-safe-failures.ts';
+import { serviceFailure } from '../service-failures.ts';
+import { storeFailure } from '../store-failures.ts';
+
+/** As `bundleFailure`, for steps that move the pointer. */
+export function publishFailure(error: unknown, domain: string): Error {
+  if (error instanceof PointerMoved) {
+    return permanent('Superseded', `another run has published ${domain} meanwhile; its version stays current`);
+  }
+  return bundleFailure(error);
+}
+
+/** The failure a workflow sees for an error on the way from a job to a published version. */
+export function bundleFailure(error: unknown): Error {
+  if (isTemporalFailure(error)) return error;
+  if (error instanceof BrowserUnusable) return permanent('InvalidInput', `${error.message}: ${error.hint}`);
+  if (error instanceof LinkRefused) return permanent('LinkRefused', error.message);
+  if (error instanceof ArchiveTooLarge) return permanent('ArchiveTooLarge', error.message);
+  if (error instanceof NoRoom) return transient('StoreUnavailable', error.message);
+  if (error instanceof LinkExpired) return transient('DownloadFailed', error.message);
+  if (error instanceof DownloadFailed) {
+    const { message, retryable, retryAfterMs } = error;
+    if (!retryable) return permanent('DownloadFailed', message);
+    return transient('DownloadFailed', message, retryAfterMs ?? undefined);
+  }
+  return storeFailure(error) ?? serviceFailure(error, Context.current().info.attempt);
+}

@@ -1,0 +1,202 @@
+import { dirname } from 'node:path';
+import { Context, log } from '@temporalio/activity';
+import { NoRoom } from '../../bundle/download/download-errors.ts';
+import { copySlots } from '../../bundle/machine-limits.ts';
+import { type Current, NoSuchVersion } from '../../bundle/store/bundle-store.ts';
+import { sealOf } from '../../bundle/store/staged-seal.ts';
+import { withRendering } from '../../bundle/verification/render/rendering.ts';
+import type { VerificationReport } from '../../bundle/verification/verification-report.ts';
+import { verifyInThread } from '../../bundle/verification/verify-in-thread.ts';
+import type { ArchiveFacts, Reason } from '../../model/export/archive-facts.ts';
+import { versionWithContent } from '../../model/export/site-export.ts';
+import { type ActivityDependencies, requireStore, type Site, siteOf } from '../dependencies.ts';
+import { earlierDetails, withHeartbeats } from '../heartbeats.ts';
+import { transient } from '../history-safe-failures.ts';
+import { bundleFailure } from './bundle-failures.ts';
+import { type FetchDetails, fetchArchive, noFetchYet } from './fetch-archive.ts';
+import { describeKept, type KeptVersion } from './kept-version.ts';
+
+export interface FetchBundleInput {
+  org: string;
+  domain: string;
+  storeId: string;
+  jobId: string;
+  /** Names the private place of the download; the same for every attempt. */
+  stageId: string;
+  /** Publish even if nothing changed. */
+  force: boolean;
+}
+
+export type FetchBundleResult = {
+  /** Links asked for, over all attempts. */
+  linksRequested: number;
+  pages: number;
+  files: number;
+  archive: ArchiveFacts | null;
+} & (
+  | {
+      ok: true;
+      contentDigest: string;
+      /** Of what was staged (`staged-seal.ts`): only that may be published. */
+      seal: string;
+      current: Current | null;
+      /** The version at which a person holds the site. */
+      heldAt: string | null;
+      /** The version that has this content already; null for new content, which is staged for publication. */
+      kept: KeptVersion | null;
+    }
+  | { ok: false; reasons: Reason[] }
+);
+
+/** A workflow's result stays small (architecture.md); `export verify` lists all reasons. */
+const reasonsInResult = 10;
+/** An archive may hold this many times its own size. */
+const maxRatio = 200;
+const verificationTimeLimitMs = 3_600_000;
+const announceAfterMs = 5_000;
+
+export const createFetchActivities = (deps: ActivityDependencies) => ({
+  /**
+   * Asks for a link, downloads the archive to the store's staging and verifies it. It is one activity, so that links
+   * stay out of the history and every attempt gets a fresh one (E3). A refused archive is a normal result.
+   */
+  async fetchBundle(input: FetchBundleInput): Promise<FetchBundleResult> {
+    requireStore('bundle', input.storeId, deps.bundles);
+    const site = siteOf(deps, input.org, input.domain);
+    const details: FetchDetails = { ...earlierDetails(noFetchYet) };
+    return withHeartbeats(
+      () => details,
+      async (signal) => {
+        try {
+          const file = await deps.bundles.stagingFile(input.stageId);
+          details.phase = 'fetching';
+          const downloaded = await fetchArchive(deps, { input, site, file, details, signal });
+          details.phase = 'verifying';
+          const verify = () =>
+            verifyInThread(file, {
+              limits: { maxBytes: site.maxBytes, maxFiles: site.maxFiles, maxRatio },
+              siteRules: site.siteRules,
+              domain: input.domain,
+              timeLimitMs: verificationTimeLimitMs,
+              signal,
+            });
+          const labels = { org: input.org };
+          const verified = await deps.metrics.timed('docferry_verification_seconds', labels, () =>
+            announcedIfLong(deps, verify),
+          );
+          if (verified.archive && verified.archive.sha256 !== downloaded.sha256) {
+            // The next attempt must not resume after corrupt bytes.
+            await deps.bundles.discardStaged(input.stageId);
+            throw transient('DownloadFailed', 'the bytes on disk are not those that were downloaded');
+          }
+          const report = await renderIfAsked(file, verified, site, signal);
+          logWarnings(report);
+          return {
+            linksRequested: details.linksRequested,
+            ...(await keepOrDiscard(deps, site, input, report, signal)),
+          };
+        } catch (error) {
+          // Half a download would keep the disk full; the next attempt begins when there is room.
+          if (error instanceof NoRoom) await deps.bundles.discardStaged(input.stageId);
+          throw bundleFailure(error);
+        }
+      },
+    );
+  },
+});
+
+/** Adds what sampled pages show in a browser, if the site asks for it and nothing else is wrong. */
+async function renderIfAsked(
+  file: string,
+  report: VerificationReport,
+  { render, siteRules }: Site,
+  signal: AbortSignal,
+): Promise<VerificationReport> {
+  if (render === null || !report.ok) return report;
+  const { renderSite } = await import('../../bundle/verification/render/render-site.ts');
+  const { pages, browser, sandbox } = render;
+  const options = { pages, browser: { program: browser, sandbox }, levels: siteRules };
+  const rendering = await renderSite(file, report, { ...options, workFolder: dirname(file), signal });
+  return withRendering(report, rendering);
+}
+
+async function announceVerifying(deps: ActivityDependencies): Promise<void> {
+  const { workflowId } = Context.current().info.workflowExecution ?? {};
+  if (!workflowId) return;
+  try {
+    await deps.announcePhase(workflowId, 'verifying');
+  } catch {
+    log.info('the workflow could not be told of the phase');
+  }
+}
+
+/** Tells the workflow of the phase if it lasts: telling costs events. */
+async function announcedIfLong<Result>(deps: ActivityDependencies, verify: () => Promise<Result>): Promise<Result> {
+  const timer = setTimeout(() => announceVerifying(deps), announceAfterMs);
+  try {
+    return await verify();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Names the rules only; `export verify` gives the details. */
+function logWarnings({ warnings }: VerificationReport): void {
+  const rules = [...new Set(warnings.map(({ rule }) => rule))];
+  if (rules.length > 0) log.warn('the bundle breaks rules that only warn', { rules });
+}
+
+/** Leaves the verified archive staged, with its manifest, if it is to be published. */
+async function keepOrDiscard(
+  deps: ActivityDependencies,
+  site: Site,
+  input: FetchBundleInput,
+  report: VerificationReport,
+  signal: AbortSignal,
+) {
+  const { pages, files, archive, contentDigest } = report;
+  if (!report.ok || !archive || contentDigest === null) {
+    await deps.bundles.discardStaged(input.stageId);
+    return { ok: false as const, pages, files, archive, reasons: report.reasons.slice(0, reasonsInResult) };
+  }
+  const current = await deps.bundles.current(input.domain);
+  const staged = {
+    contentDigest,
+    archive,
+    pages,
+    files: report.entries,
+    source: { org: input.org, domain: input.domain, jobId: input.jobId },
+  };
+  const { heldAt, waiting } = await holdOf(deps, input.domain, contentDigest);
+  const found = { ok: true as const, pages, files, archive, contentDigest, seal: sealOf(staged), current, heldAt };
+  const known = input.force ? null : versionWithContent({ contentDigest, current, waiting });
+  if (known !== null) {
+    // Nothing changed, so nothing will be published (E6). Described first: another attempt needs the download.
+    const kept = await describeKept(deps, site, { version: known, serving: heldAt ?? known });
+    await deps.bundles.discardStaged(input.stageId);
+    return { ...found, kept };
+  }
+  await copySlots.use(signal, () => deps.bundles.saveStaged(input.stageId, staged, { signal }));
+  return { ...found, kept: null };
+}
+
+/**
+ * The hold, and the version that has the content besides the held one: the one that waits for the release or, when none
+ * waits, any that is kept, such as the one that was rolled back from.
+ */
+async function holdOf({ bundles }: ActivityDependencies, domain: string, contentDigest: string) {
+  const hold = await bundles.holds.of(domain);
+  if (hold === null) return { heldAt: null, waiting: null };
+  // The waiting version may have been removed by hand.
+  const waiting = hold.waiting && (await bundles.manifest(domain, hold.waiting).catch(ignoring(NoSuchVersion)));
+  const kept = waiting || (await bundles.versions(domain)).find((found) => found.contentDigest === contentDigest);
+  return { heldAt: hold.version, waiting: kept ? { version: kept.version, contentDigest: kept.contentDigest } : null };
+}
+
+/** Turns errors of a class into null. */
+function ignoring(type: new () => Error): (error: unknown) => null {
+  return (error) => {
+    if (error instanceof type) return null;
+    throw error;
+  };
+}

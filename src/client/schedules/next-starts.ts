@@ -1,0 +1,22 @@
+import type { Client } from '@temporalio/client';
+import { schedulePrefix, targetOfScheduleId, workflowIdOf } from '../../model/schedule/schedule-target.ts';
+
+/** When a schedule of this task queue starts its work next, as Temporal lists it. */
+export interface NextStart {
+  /** UTC ISO 8601; null while it is paused, or when there is none. */
+  nextAt: string | null;
+  paused: boolean;
+}
+
+/** The next start of all work that has a schedule, by the id of its workflow, without describing any schedule. */
+export async function nextStarts(client: Client, taskQueue: string): Promise<Map<string, NextStart>> {
+  const starts = new Map<string, NextStart>();
+  const query = `ScheduleId STARTS_WITH "${schedulePrefix(taskQueue)}"`;
+  for await (const { scheduleId, state, info } of client.schedule.list({ query })) {
+    const target = targetOfScheduleId(taskQueue, scheduleId);
+    if (!target) continue;
+    const [next] = state.paused ? [] : info.nextActionTimes;
+    starts.set(workflowIdOf(target), { nextAt: next?.toISOString() ?? null, paused: state.paused });
+  }
+  return starts;
+}

@@ -1,0 +1,299 @@
+import { spawnSync } from 'node:child_process';
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ActivityCancellationDetails } from '@temporalio/common';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '../../../sandbox/index.ts';
+import type { Site } from '../../../src/activities/dependencies.ts';
+import { createJobActivities } from '../../../src/activities/export/export-jobs.ts';
+import { createFetchActivities, type FetchBundleResult } from '../../../src/activities/export/fetch-bundle.ts';
+import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
+import { hashFile } from '../../../src/files/hash-file.ts';
+import { json, serviceWith } from '../../service/http-server.ts';
+import { type ActivityScene, activityScene, failureOf, mockActivity } from '../../tools/activity-dependencies.ts';
+import { smallSite, zip } from '../../tools/bundle/build-archive.ts';
+import { publishSite } from '../../tools/bundle/published-version.ts';
+import { tempFolder } from '../../tools/bundle/temp-folder.ts';
+import { chromiumProgram } from '../../tools/servers/chromium.ts';
+
+const domain = 'docs.acme.example';
+const chromium = await chromiumProgram();
+let scene: ActivityScene;
+const mounted: string[] = [];
+afterEach(async () => {
+  for (const disk of mounted.splice(0)) spawnSync('umount', [disk]);
+  await scene?.end();
+});
+
+/** One attempt of an activity. */
+const run = <Result>(activity: () => Promise<Result>): Promise<Result> =>
+  mockActivity().run<[], Result, () => Promise<Result>>(activity);
+
+/** A completed job at the sandbox. */
+async function exported(options: SandboxOptions = {}): Promise<string> {
+  scene = await activityScene({ jobSeconds: 0, pages: 4, ...options });
+  const jobs = createJobActivities(scene.deps);
+  const { jobId } = await run(() => jobs.startJob({ org: 'acme', domain, parameters: {} }));
+  const stateOf = async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state;
+  await expect.poll(stateOf, { timeout: 20_000 }).toBe('completed');
+  return jobId;
+}
+
+const attempt = mockActivity;
+
+async function fetchBundle(jobId: string, env = attempt()): Promise<FetchBundleResult> {
+  const input = { org: 'acme', domain, storeId: scene.deps.bundles.identity, jobId, stageId: 'stage-1', force: false };
+  return env.run(() => createFetchActivities(scene.deps).fetchBundle(input));
+}
+
+const sealIn = (result: FetchBundleResult) => (result.ok ? result.seal : 'refused');
+
+const downloads = () => scene.sandbox.log().filter((entry) => entry.kind === 'storage');
+
+/** Each request goes on where the one before was reset, but for what was on the way then. */
+function expectNothingTwice(resetEvery: number): void {
+  const starts = downloads().map(({ range }) => Number(range?.match(/^bytes=(\d+)-/)?.[1] ?? 0));
+  expect(starts.length).toBeGreaterThan(2);
+  for (const [index, start] of starts.entries()) expect(start).toBe(index * resetEvery);
+}
+
+const workerShutdown = new ActivityCancellationDetails({ workerShutdown: true });
+
+describe('fetchBundle', () => {
+  it('downloads and verifies, and keeps what it found beside the staged file', async () => {
+    const result = await fetchBundle(await exported());
+    expect(result).toMatchObject({ ok: true, linksRequested: 1, pages: 5, current: null });
+    const version = '20261121T040200Z-3f9a2c1b8e7d';
+    const manifest = await scene.deps.bundles.publish('stage-1', version, sealIn(result));
+    expect(manifest).toMatchObject({ version, pages: 5, source: { org: 'acme', domain } });
+  });
+
+  it('knows the content that a held site was rolled back from: it is not published twice', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    const before = '20260101T000000Z-000000000000';
+    const broken = '20260201T000000Z-000000000000';
+    await publishSite({ root: join(scene.folder, 'bundles'), domain, version: before });
+    const fetched = await fetchBundle(jobId);
+    await bundles.publish('stage-1', broken, sealIn(fetched));
+    await bundles.moveCurrent(domain, broken, 0, new Date());
+    await bundles.holds.place(domain, { version: before, reason: null, at: new Date() });
+    await bundles.moveCurrent(domain, before, 1, new Date());
+    await bundles.discardStaged('stage-1');
+    const again = await fetchBundle(jobId);
+    expect(again).toMatchObject({ ok: true, heldAt: before, current: { version: before }, kept: { version: broken } });
+    // Nothing is left to publish.
+    await expect(bundles.publish('stage-1', '20260301T000000Z-000000000000', sealIn(again))).rejects.toThrow();
+
+    await bundles.holds.release(domain);
+    expect(await fetchBundle(jobId)).toMatchObject({ ok: true, kept: null });
+  });
+
+  it('goes on in another attempt behind the bytes the first one left on the disk', async () => {
+    const jobId = await exported({ padBytes: 4_000_000, storageRate: 2_000_000 });
+    const first = attempt();
+    first.on('heartbeat', (details: { offset: number }) => {
+      if (details.offset > 0) first.cancel('WORKER_SHUTDOWN', workerShutdown);
+    });
+    expect(await failureOf(fetchBundle(jobId, first))).toMatchObject({ type: 'WorkerShutdown', nonRetryable: false });
+    const details = {
+      phase: 'fetching',
+      linksRequested: 1,
+      offset: 1,
+      total: 1,
+      bytesPerSecond: 1,
+      startedAt: Date.now(),
+    };
+    const second = await fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: details }));
+    expect(second).toMatchObject({ ok: true, linksRequested: 2 });
+    const [whole, rest, ...more] = downloads();
+    expect(whole?.range).toBeNull();
+    expect(Number(rest?.range?.match(/^bytes=(\d+)-$/)?.[1])).toBeGreaterThan(500_000);
+    expect(more).toEqual([]);
+  });
+
+  it('replaces links that end soon before it uses them, and goes on behind the bytes it has', async () => {
+    const jobId = await exported({ padBytes: 12_000_000, storageRate: 2_000_000, clockSkewMs: 3_600_000 });
+    // Each link lives for less than the second reset takes, by a clock that is an hour ahead.
+    scene.sandbox.setFaults({ linkLifetimeMs: 2_000, storageResetEvery: 2_200_000 });
+    const result = await fetchBundle(jobId);
+    expect(result.ok).toBe(true);
+    expect(result.linksRequested).toBeGreaterThan(2);
+    expect(downloads().map((entry) => entry.status)).not.toContain(403);
+    expectNothingTwice(2_200_000);
+    expect(downloads().some((entry) => entry.hadAuthorization)).toBe(false);
+  }, 60_000);
+
+  it('fetches with several connections what a source gives slowly to each, nothing twice', async () => {
+    const jobId = await exported({ padBytes: 24_000_000, storageRate: 6_000_000 });
+    scene.deps.organizations = scene.deps.organizations.map((organization) => ({
+      ...organization,
+      sites: organization.sites.map((site) => ({ ...site, connections: 4 })),
+    }));
+    expect(await fetchBundle(jobId)).toMatchObject({ ok: true, linksRequested: 1 });
+    expect(downloads().length).toBeGreaterThan(4);
+    expect(downloads().every(({ status }) => status === 206)).toBe(true);
+    const sent = downloads().reduce((sum, { bytes }) => sum + bytes, 0);
+    const { size } = await stat(join(scene.folder, 'bundles', '.staging', 'stage-1', 'archive'));
+    expect(sent).toBe(size);
+  }, 60_000);
+
+  it('tells a full disk, leaves nothing of the download there, and the published version as it is', async ({
+    skip,
+  }) => {
+    const jobId = await exported();
+    const disk = await tempFolder();
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', disk]).status !== 0)
+      return skip('needs a mount');
+    mounted.push(disk);
+    scene.deps.bundles = await DirectoryBundleStore.open({ root: disk, publicUrl: 'http://localhost:8090' });
+    const result = await fetchBundle(jobId);
+    expect(result).toMatchObject({ ok: true });
+    const version = '20261121T040200Z-3f9a2c1b8e7d';
+    await scene.deps.bundles.publish('stage-1', version, sealIn(result));
+    const current = await scene.deps.bundles.moveCurrent(domain, version, 0, new Date());
+    spawnSync('mount', ['-o', 'remount,size=20m', disk]);
+    const failure = await failureOf(fetchBundle(jobId));
+    expect(failure).toMatchObject({ type: 'StoreUnavailable', nonRetryable: false });
+    expect(failure?.message).toMatch(/^[\d.]+ MiB are needed in .* and [\d.]+ MiB are free: make room/);
+    expect(await readdir(join(disk, '.staging'))).toEqual([]);
+    expect(await scene.deps.bundles.current(domain)).toEqual(current);
+    await scene.deps.bundles.withArchive(domain, version, async (file) => {
+      expect(await hashFile(file)).toBe((await scene.deps.bundles.manifest(domain, version)).archive.sha256);
+    });
+  });
+
+  it('gives up a download that takes longer than the site allows', async () => {
+    const jobId = await exported({ padBytes: 4_000_000, storageRate: 200_000 });
+    const details = { phase: 'fetching', linksRequested: 1, offset: 0, total: 1, bytesPerSecond: 0, startedAt: 1 };
+    const failure = await failureOf(fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: details })));
+    expect(failure).toMatchObject({ type: 'DownloadFailed', nonRetryable: true });
+    expect(failure?.message).toMatch(/^the download took longer than/);
+  });
+
+  it('knows a zip by its bytes, whatever the link calls it', async () => {
+    const jobId = await exported();
+    const file = join(scene.folder, 'site.bin');
+    await writeFile(file, zip(smallSite));
+    scene.sandbox.setFaults({ archiveFile: file });
+    expect(await fetchBundle(jobId)).toMatchObject({ ok: true, archive: { format: 'zip' }, pages: 2 });
+    expect(downloads()[0]?.path).toMatch(/\.tar\.gz$/);
+  });
+
+  it('refuses a hostile archive with its reasons and leaves nothing behind', async () => {
+    const jobId = await exported();
+    scene.sandbox.setFaults({ archiveFile: import.meta.filename });
+    const result = await fetchBundle(jobId);
+    expect(result).toMatchObject({ ok: false, reasons: [{ rule: expect.stringMatching(/^[a-z-]+$/) }] });
+    expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
+  });
+
+  it.skipIf(chromium === null)(
+    'renders pages where the site asks for it, and refuses or warns as configured',
+    async () => {
+      const jobId = await exported();
+      const file = join(scene.folder, 'site.bin');
+      await writeFile(
+        file,
+        zip([{ name: 'index.html', content: '<h1>x</h1><script>throw new Error("boom")</script>' }]),
+      );
+      scene.sandbox.setFaults({ archiveFile: file });
+      const rendering = (siteRules: Site['siteRules'], browser = chromium) => {
+        scene.deps.organizations = scene.deps.organizations.map((organization) => ({
+          ...organization,
+          sites: organization.sites.map((site) => ({
+            ...site,
+            siteRules,
+            render: { pages: 2, browser, sandbox: false },
+          })),
+        }));
+      };
+      rendering({ 'page-script-error': 'refuse' });
+      expect(await fetchBundle(jobId)).toMatchObject({
+        ok: false,
+        reasons: [{ rule: 'page-script-error', path: 'index.html', detail: 'Error: boom' }],
+      });
+      expect(await readdir(join(scene.folder, 'bundles', '.staging'))).toEqual([]);
+      rendering({}, '/nowhere/chromium');
+      expect(await failureOf(fetchBundle(jobId))).toMatchObject({
+        type: 'InvalidInput',
+        nonRetryable: true,
+        message: expect.stringContaining('there is no browser /nowhere/chromium'),
+      });
+      rendering({});
+      expect(await fetchBundle(jobId)).toMatchObject({ ok: true, pages: 1 });
+    },
+    120_000,
+  );
+
+  it('refuses a link to a private address that is not listed, without asking it', async () => {
+    const jobId = await exported();
+    scene.deps.linkPolicy = { allowInsecure: true, linkHosts: [] };
+    expect(await failureOf(fetchBundle(jobId))).toMatchObject({ type: 'LinkRefused', nonRetryable: true });
+    expect(downloads()).toEqual([]);
+  });
+
+  it.each([
+    ['gives up on JSON without a link', '{"bundleUrl":null}', true],
+    ["goes on after a gateway's page", '<html>maintenance</html>', false],
+  ])('tried ten times, %s', async (_what, body, nonRetryable) => {
+    scene = await activityScene();
+    const { service } = await serviceWith((response) => response.end(body));
+    scene.deps.organizations = scene.deps.organizations.map((organization) => ({ ...organization, service }));
+    const failed = (number: number) => failureOf(fetchBundle('job_1', attempt({ attempt: number })));
+    expect(await failed(9)).toMatchObject({ type: 'MalformedResponse', nonRetryable: false });
+    expect(await failed(10)).toMatchObject({ type: 'MalformedResponse', nonRetryable });
+  });
+
+  it('refuses to use another store than the one the run began with', async () => {
+    const jobId = await exported();
+    const input = { org: 'acme', domain, storeId: 'another', jobId, stageId: 'stage-1', force: false };
+    const bundles = createFetchActivities(scene.deps);
+    expect(await failureOf(run(() => bundles.fetchBundle(input)))).toMatchObject({ type: 'StoreMismatch' });
+  });
+});
+
+describe('startJob', () => {
+  const start = () => run(() => createJobActivities(scene.deps).startJob({ org: 'acme', domain, parameters: {} }));
+
+  it.each([
+    ['a reset after the job was made', { jobStartResets: 1 }, 'StartUncertain', true],
+    ['503', { startErrors: 1 }, 'ServerError', false],
+    ['401', { unauthorized: true }, 'Unauthorized', true],
+  ])('tells what may have arrived from what did not: %s', async (_what, faults, type, final) => {
+    scene = await activityScene();
+    scene.sandbox.setFaults(faults);
+    expect(await failureOf(start())).toMatchObject({ type, nonRetryable: final });
+  });
+
+  it('says that the plan is missing', async () => {
+    scene = await activityScene({ organizations: [{ id: 'acme', plan: 'basic', domains: [domain] }] });
+    expect(await failureOf(start())).toMatchObject({ type: 'PlanRequired', nonRetryable: true });
+  });
+
+  it('waits as long as a 429 says and is tried again', async () => {
+    scene = await activityScene();
+    const { service } = await serviceWith(json({ error: 'slowly' }, 429, { 'retry-after': '40' }));
+    scene.deps.organizations = scene.deps.organizations.map((organization) => ({ ...organization, service }));
+    const failure = await failureOf(start());
+    expect(failure).toMatchObject({ type: 'RateLimited', nonRetryable: false, nextRetryDelay: 40_000 });
+    expect(scene.asks).toEqual([]);
+  });
+
+  it('is sure that nothing arrived when the service is not there', async () => {
+    scene = await activityScene();
+    await scene.sandbox.stop();
+    expect(await failureOf(start())).toMatchObject({ type: 'NetworkError', nonRetryable: false });
+  });
+});
+
+describe('readJob', () => {
+  it('tells a vanished job from a failed request', async () => {
+    scene = await activityScene();
+    const jobs = createJobActivities(scene.deps);
+    const read = (jobId: string) => run(() => jobs.readJob({ org: 'acme', jobId }));
+    expect(await read('no-such-job')).toMatchObject({ state: 'missing' });
+    scene.sandbox.setFaults({ exportErrors: 1 });
+    expect(await failureOf(read('no-such-job'))).toMatchObject({ type: 'ServerError', nonRetryable: false });
+  });
+});
