@@ -40,6 +40,8 @@ export interface ConsoleConfig {
   viewers: string[] | null;
   /** Logins and groups that may act. */
   operators: string[];
+  /** Logins and groups that may see contacts. */
+  contacts: string[];
 }
 
 /** What the gateway serves (docs/gateway.md). */

@@ -86,7 +86,7 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
 }
 
 function resolveConsole(
-  { write, idle, url, temporalUi, proxy, oidc, viewers, operators }: ConfigInput['console'],
+  { write, idle, url, temporalUi, proxy, oidc, viewers, operators, contacts }: ConfigInput['console'],
   environment: Environment,
 ): ConsoleConfig {
   return {
@@ -98,6 +98,7 @@ function resolveConsole(
     oidc: oidc ? { ...oidc, clientSecret: new TextSecret('client secret', oidc.clientSecret, environment) } : null,
     viewers: viewers ?? null,
     operators,
+    contacts,
   };
 }
 

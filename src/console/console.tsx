@@ -13,6 +13,7 @@ import { ConsoleReader } from './readings/console-reader.ts';
 import { addActRoutes, refusedAct } from './routes/act-routes.tsx';
 import { failurePage, notFound, page } from './routes/answers.tsx';
 import { addEventRoute } from './routes/event-route.ts';
+import { answerOverlong } from './routes/overlong-request.tsx';
 import { addReadRoutes } from './routes/read-routes.tsx';
 import { addSignInRoutes, signedIn } from './routes/sign-in.tsx';
 import { knownHosts } from './security/known-hosts.ts';
@@ -63,6 +64,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     serverOptions: requestLimits,
   }) as Server;
   server.maxConnections = connections;
+  answerOverlong(server);
   const port = await listen(server, host, options.port);
   const local = `http://${isIPv6(host) ? `[${host}]` : host === '0.0.0.0' ? 'localhost' : host}:${port}`;
   const address = url ?? local;

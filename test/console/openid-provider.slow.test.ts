@@ -56,7 +56,7 @@ describe('signing in at a real OpenID provider', () => {
       url: null,
       write: true,
       idleMs: 60_000,
-      roles: { viewers: null, operators: ['docs-leads'] },
+      roles: { viewers: null, operators: ['docs-leads'], contacts: [] },
       proxy: null,
       openId: { issuer, ...client, groups: 'groups' },
       onNewLink: () => {},

@@ -97,7 +97,7 @@ const now = () => Math.floor(Date.now() / 1000);
 describe('signing in at an OpenID provider', () => {
   it('begins a session under the verified address', async () => {
     const claims = { email: 'ada@acme.example', email_verified: true, groups: ['docs-leads'] };
-    const roles = { viewers: ['docs'], operators: ['docs-leads'] };
+    const roles = { viewers: ['docs'], operators: ['docs-leads'], contacts: [] };
     const { answer, cookie, port } = await signIn(() => ({ claims }), { options: { roles } });
     expect(answer.status).toBe(200);
     const { text } = await ask({ port }, '/', { headers: { cookie } });
@@ -108,7 +108,7 @@ describe('signing in at an OpenID provider', () => {
   it('takes the id of the provider when it has not verified the address', async () => {
     const claims = { email: 'ada@acme.example' };
     const { cookie, port } = await signIn(() => ({ claims }), {
-      options: { roles: { viewers: null, operators: ['ada@acme.example'] } },
+      options: { roles: { viewers: null, operators: ['ada@acme.example'], contacts: [] } },
     });
     const { text } = await ask({ port }, '/', { headers: { cookie } });
     expect(text).toContain('<bdi>u1</bdi>');
@@ -116,7 +116,9 @@ describe('signing in at an OpenID provider', () => {
   });
 
   it('lets nobody in whom no role lets in', async () => {
-    const { answer, cookie } = await signIn(() => ({}), { options: { roles: { viewers: ['docs'], operators: [] } } });
+    const { answer, cookie } = await signIn(() => ({}), {
+      options: { roles: { viewers: ['docs'], operators: [], contacts: [] } },
+    });
     expect([answer.status, cookie]).toEqual([403, '']);
   });
 

@@ -18,14 +18,14 @@ describe('the identity in the headers of a proxy', () => {
   ])('comes from %s: %s', (address, expected) => {
     const proxy = new ProxyIdentity(
       { from: ['10.1.2.0/24', '192.0.2.7', '2001:db8::/32'], ...headers },
-      { viewers: null, operators: [] },
+      { viewers: null, operators: [], contacts: [] },
     );
     expect(proxy.isFrom(address)).toBe(expected);
   });
 
   it('is believed from the proxy alone', async () => {
     const sent = { headers: { 'x-user': 'ada@acme.example', 'x-groups': 'staff, docs-leads' } };
-    const roles = { viewers: ['nobody'], operators: ['docs-leads'] };
+    const roles = { viewers: ['nobody'], operators: ['docs-leads'], contacts: [] };
     const near = await runningConsole({ proxy: { from: ['127.0.0.1'], ...headers }, roles });
     const found = await ask(near, '/', sent);
     expect(found).toMatchObject({ status: 200, text: expect.stringContaining('ada@acme.example') });
@@ -35,7 +35,7 @@ describe('the identity in the headers of a proxy', () => {
   });
 
   it('lets nobody in whom no role lets in, and no name that hides something', async () => {
-    const roles = { viewers: ['docs'], operators: [] };
+    const roles = { viewers: ['docs'], operators: [], contacts: [] };
     const console = await runningConsole({ proxy: { from: ['127.0.0.1'], ...headers }, roles });
     expect(await ask(console, '/', { headers: { 'x-user': 'eve' } })).toMatchObject({ status: 403 });
     expect(await ask(console, '/', { headers: { 'x-user': 'x'.repeat(101), 'x-groups': 'docs' } })).toMatchObject({

@@ -23,7 +23,7 @@ export async function runningConsole(
     url: null,
     write: true,
     idleMs: 60_000,
-    roles: { viewers: null, operators: [] },
+    roles: { viewers: null, operators: [], contacts: [] },
     proxy: null,
     openId: null,
     onNewLink: (link) => links.push(link),

@@ -26,7 +26,7 @@ export async function startConsolePart(
   config: Config,
   { host, port, temporalUi, onNewLink }: ConsolePlace,
 ): Promise<{ console: RunningConsole; part: Part }> {
-  const { write, idleMs, url, viewers, operators, proxy, oidc } = config.console;
+  const { write, idleMs, url, viewers, operators, contacts, proxy, oidc } = config.console;
   const console = await startConsole({
     setting: consoleSetting(config, config.console.temporalUi ?? temporalUi),
     host,
@@ -34,7 +34,7 @@ export async function startConsolePart(
     url,
     write,
     idleMs,
-    roles: { viewers, operators },
+    roles: { viewers, operators, contacts },
     proxy,
     openId: openIdOf(oidc),
     onNewLink,

@@ -54,4 +54,7 @@ export const consoleSchema = z.strictObject({
   operators: people(
     'Logins and groups that may act, with `write`. Who has the link from the terminal always may.',
   ).default([]),
+  contacts: people(
+    'Logins and groups that may see who wrote feedback: its contacts and the fields the interface does not name. Who has the link from the terminal always may.',
+  ).default([]),
 });

@@ -6,6 +6,8 @@ export interface Viewer {
   login: string;
   /** Whether they may act. */
   mayAct: boolean;
+  /** Whether they see the contacts of feedback. */
+  seesContacts: boolean;
   /** Why not, for people; null when they may. */
   whyNot: string | null;
   formToken: string;
@@ -23,6 +25,7 @@ export function viewerOf({ identity, formToken, notes }: Session, write: boolean
   return {
     login: identity.login,
     mayAct: whyNot === null,
+    seesContacts: identity.contacts,
     whyNot,
     formToken,
     note: note === undefined ? null : (notes.get(note) ?? null),

@@ -3,7 +3,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv, SignedIn } from '../app-context.ts';
 import { MessagePage } from '../pages/message-page.tsx';
 import { SignedInPage } from '../pages/signed-in-page.tsx';
-import { type Identity, terminalIdentity } from '../security/identity.ts';
+import { type Identity, sameIdentity, terminalIdentity } from '../security/identity.ts';
 import { sameSecret } from '../security/sessions.ts';
 import { page } from './answers.tsx';
 
@@ -66,10 +66,8 @@ export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Respons
     const identity = proxy.identityIn((name) => c.req.header(name));
     if (identity === 'refused') return notLetIn(c);
     if (identity !== null) {
-      const { login, operator } = session?.identity ?? {};
-      if (session !== null && cookie !== undefined && login === identity.login && operator === identity.operator) {
+      if (session !== null && cookie !== undefined && sameIdentity(session.identity, identity))
         return { session, cookie };
-      }
       sessions.end(cookie);
       return keep(c, app, identity);
     }

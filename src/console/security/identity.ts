@@ -6,22 +6,32 @@ export interface Identity {
   login: string;
   /** Whether the roles let them act; the configuration must allow it too. */
   operator: boolean;
+  /** Whether they see the addresses that readers left. */
+  contacts: boolean;
 }
 
-/** Who may look and act (configuration `console`). */
+/** Who may look, act and see contacts (configuration `console`). */
 export interface Roles {
   /** Null for everybody who is signed in. */
   viewers: readonly string[] | null;
   operators: readonly string[];
+  contacts: readonly string[];
 }
 
 /** Who has the link that was printed on the terminal: they could use the command line as well. */
-export const terminalIdentity: Identity = { login: 'terminal', operator: true };
+export const terminalIdentity: Identity = { login: 'terminal', operator: true, contacts: true };
 
 /** The identity of a login with its groups; null when the roles do not let it in. */
-export function identityOf(login: string, groups: readonly string[], { viewers, operators }: Roles): Identity | null {
+export function identityOf(login: string, groups: readonly string[], roles: Roles): Identity | null {
   if (login === '' || login.length > longestName || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(login)) return null;
   const is = (names: readonly string[]) => names.includes(login) || groups.some((group) => names.includes(group));
-  const operator = is(operators);
-  return operator || viewers === null || is(viewers) ? { login, operator } : null;
+  const operator = is(roles.operators);
+  const contacts = is(roles.contacts);
+  const isIn = operator || contacts || roles.viewers === null || is(roles.viewers);
+  return isIn ? { login, operator, contacts } : null;
+}
+
+/** Whether somebody is who they were, with the same roles. */
+export function sameIdentity(a: Identity, b: Identity): boolean {
+  return a.login === b.login && a.operator === b.operator && a.contacts === b.contacts;
 }
