@@ -1,0 +1,76 @@
+import { isoInstant } from '../../model/iso-instant.ts';
+import { boundsProblem } from '../../model/sync/pass-bounds.ts';
+import { ConsoleFailure } from '../actions/console-failure.ts';
+
+/** The fields of the address, each with the most characters that it may have. */
+const longest = {
+  /** Looked for in comments and code. */
+  words: 1_000,
+  org: 200,
+  project: 200,
+  source: 200,
+  /** A status, or `open` for those that wait for a person. */
+  status: 200,
+  /** `yes`, `no`, or `none` for entries without a vote. */
+  helpful: 10,
+  /** A path of the document, as any entry has it. */
+  document: 2_000,
+  /** Dates or moments, as a person writes them; `to` is exclusive. */
+  from: 50,
+  to: 50,
+  /** Only what docferry has first seen since this moment. */
+  since: 50,
+  /** `document` for a table of documents instead of entries. */
+  by: 10,
+  /** Where the page before ended, as it said. */
+  after: 4_000,
+};
+
+const fields = Object.keys(longest) as (keyof FeedbackQuery)[];
+
+/** What the address of the feedback page asks for; an empty text asks for nothing. */
+export type FeedbackQuery = { readonly [Field in keyof typeof longest]: string };
+
+export const helpfulValues = ['yes', 'no', 'none'] as const;
+
+/** Reads an address. Throws `ConsoleFailure` for what makes no sense, naming the field and what it may hold. */
+export function feedbackQuery(parameters: URLSearchParams): FeedbackQuery {
+  const query = Object.fromEntries(fields.map((field) => [field, (parameters.get(field) ?? '').trim()]));
+  const asked = query as FeedbackQuery;
+  for (const field of fields) {
+    if (asked[field].length > longest[field]) {
+      refuse('QueryTooLong', `"${field}" is longer than ${longest[field]} characters`, 'shorten it and search again');
+    }
+  }
+  const { helpful, by, from, to, since } = asked;
+  if (helpful !== '' && !helpfulValues.some((value) => value === helpful)) {
+    badValue('helpful', helpful, `must be ${helpfulValues.join(', ')} or nothing`);
+  }
+  if (by !== '' && by !== 'document') badValue('by', by, 'must be document or nothing');
+  if (since !== '' && isoInstant(since) === null) badValue('since', since, 'must be a date or a moment in ISO 8601');
+  const wrong = boundsProblem({ ...(from !== '' && { from }), ...(to !== '' && { to }) });
+  if (wrong) badValue(wrong.field, wrong.held, wrong.problem);
+  return asked;
+}
+
+/** The address of what is asked for, below a path. */
+export function feedbackAddress(query: Partial<FeedbackQuery>, path = '/feedback'): string {
+  const asked = fields.flatMap((field) => (query[field] ? [[field, query[field]]] : []));
+  return asked.length === 0 ? path : `${path}?${new URLSearchParams(asked)}`;
+}
+
+/** A moment of an address in UTC, as the store has its own; undefined for none. */
+export function utcOf(moment: string): string | undefined {
+  const ms = isoInstant(moment);
+  return ms === null ? undefined : new Date(ms).toISOString();
+}
+
+/** Throws what a page with status 400 tells. */
+export function badValue(field: string, value: string, problem: string): never {
+  const hint = 'Change it and search again, or begin with an empty search.';
+  return refuse('BadQuery', `"${field}" is ${JSON.stringify(value)}: it ${problem}`, hint);
+}
+
+function refuse(code: string, message: string, hint: string): never {
+  throw new ConsoleFailure(code, message, hint);
+}
