@@ -13,6 +13,7 @@ import { ConsoleReader } from './readings/console-reader.ts';
 import { addActRoutes, refusedAct } from './routes/act-routes.tsx';
 import { failurePage, notFound, page } from './routes/answers.tsx';
 import { addEventRoute } from './routes/event-route.ts';
+import { addFeedbackRoutes } from './routes/feedback-routes.tsx';
 import { answerOverlong } from './routes/overlong-request.tsx';
 import { addReadRoutes } from './routes/read-routes.tsx';
 import { addSignInRoutes, signedIn } from './routes/sign-in.tsx';
@@ -129,6 +130,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
   });
   addEventRoute(hono, app);
   addReadRoutes(hono, app);
+  addFeedbackRoutes(hono, app);
   addActRoutes(hono, app);
   hono.notFound((c) => notFound(c, app));
   hono.onError((error, c) => failurePage(c, app, error, '/'));

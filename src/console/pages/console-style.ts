@@ -1,4 +1,5 @@
 import { dark, light, variables } from '../../report/palette.ts';
+import { feedbackStyle } from './feedback-style.ts';
 
 const sans = '"Avenir Next",Avenir,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",system-ui,sans-serif';
 const serif = '"Iowan Old Style",Charter,"Source Serif 4","Palatino Linotype",Georgia,"Liberation Serif",serif';
@@ -96,5 +97,5 @@ td div>time.zoned .utc::before,td div>time.zoned .utc::after{content:none}
 .cards td[data-name=""]{padding-left:0}
 .cards td:empty{display:none!important}
 }
-@media print{.top,.bulk,form{display:none!important}}
+${feedbackStyle}@media print{.top,.bulk,form{display:none!important}}
 `;

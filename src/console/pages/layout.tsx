@@ -18,6 +18,7 @@ interface Layout {
 
 const parts = [
   ['/', 'Overview'],
+  ['/feedback', 'Feedback'],
   ['/schedules', 'Schedules'],
   ['/budget', 'Budget'],
 ] as const;

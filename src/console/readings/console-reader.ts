@@ -8,6 +8,7 @@ import { gatherFacts, readLive, type Trouble, type Unavailable } from '../../ove
 import type { Facts, Selection } from '../../overview/status-lines.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
 import { Connections } from './connections.ts';
+import { FeedbackReadings } from './feedback-readings.ts';
 import { type ProjectFacts, readProject } from './project-facts.ts';
 import { type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
 import { readSite, type SiteFacts } from './site-facts.ts';
@@ -43,6 +44,7 @@ export class ConsoleReader {
   readonly selection: Selection;
   readonly overview: SharedReading<OverviewFacts>;
   readonly budgets: SharedReading<OrganizationBudget[]>;
+  readonly feedback: FeedbackReadings;
   readonly #setting: ConsoleSetting;
   readonly #times: ReadingTimes;
   readonly #sites: ReadonlyMap<string, KnownSite>;
@@ -64,6 +66,7 @@ export class ConsoleReader {
     };
     this.overview = new SharedReading(() => this.#readOverview(), times);
     this.budgets = new SharedReading(() => this.#readBudgets(), times);
+    this.feedback = new FeedbackReadings(this.connections.feedback, times);
   }
 
   get setting(): ConsoleSetting {

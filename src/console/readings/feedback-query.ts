@@ -55,7 +55,7 @@ export function feedbackQuery(parameters: URLSearchParams): FeedbackQuery {
 
 /** The address of what is asked for, below a path. */
 export function feedbackAddress(query: Partial<FeedbackQuery>, path = '/feedback'): string {
-  const asked = fields.flatMap((field) => (query[field] ? [[field, query[field]]] : []));
+  const asked = fields.flatMap((field) => (query[field] ? [[field, query[field]] as [string, string]] : []));
   return asked.length === 0 ? path : `${path}?${new URLSearchParams(asked)}`;
 }
 

@@ -1,0 +1,65 @@
+import type { DocumentAnswer } from '../../feedback/search/feedback-search.ts';
+import { counted, countText } from '../../model/quantities.ts';
+import { shortened } from '../../report/html.ts';
+import { type FeedbackQuery, feedbackAddress } from '../readings/feedback-query.ts';
+import type { FilterChoices } from './feedback-filter.tsx';
+import { projectNames } from './feedback-hits.tsx';
+import { Foreign, When } from './parts.tsx';
+
+interface Documents {
+  query: FeedbackQuery;
+  found: DocumentAnswer;
+  choices: FilterChoices;
+}
+
+/** What was found, by document: those with most first. */
+export function DocumentTable({ query, found: { documents, total, more }, choices }: Documents) {
+  if (documents.length === 0) return null;
+  const names = projectNames(choices);
+  const several = names.size > 1;
+  return (
+    <>
+      {!total.isExact && <p class="fine">{`Counted are the newest ${countText(total.count)}.`}</p>}
+      <div class="scroll">
+        <table class="cards">
+          <caption class="unseen">Documents</caption>
+          <thead>
+            <tr>
+              <th scope="col">document</th>
+              {several && <th scope="col">project</th>}
+              <th scope="col">entries</th>
+              <th scope="col">helpful</th>
+              <th scope="col">not helpful</th>
+              <th scope="col">latest</th>
+            </tr>
+          </thead>
+          <tbody>
+            {documents.map(({ project, document, entries, helpful, latest }) => (
+              <tr>
+                <th scope="row">
+                  <a href={feedbackAddress({ ...query, project, document, by: '', after: '' })}>
+                    <Foreign text={shortened(document, 200)} />
+                  </a>
+                </th>
+                {several && (
+                  <td data-name="project">
+                    <Foreign text={names.get(project) ?? project} />
+                  </td>
+                )}
+                <td data-name="entries">{countText(entries)}</td>
+                <td data-name="helpful">{countText(helpful.yes)}</td>
+                <td data-name="not helpful">{countText(helpful.no)}</td>
+                <td data-name="latest">
+                  <When at={latest} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {more > 0 && (
+        <p class="fine">{`${counted(more, 'document')} with fewer entries not shown: filters narrow the search.`}</p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+import { csv } from '../../feedback/files/csv-file.ts';
+import type { FeedbackRecord } from '../../feedback/files/feedback-record.ts';
+import type { LineFormat } from '../../feedback/files/file-format.ts';
+import { jsonLines } from '../../feedback/files/jsonl-file.ts';
+import { lines } from '../../feedback/files/line-pieces.ts';
+import { ConsoleFailure } from '../actions/console-failure.ts';
+
+/** What a selection can be loaded as. CSV is for spreadsheets, so that nothing in it may run there. */
+export const downloadFormats = {
+  csv: { type: 'text/csv; charset=UTF-8', format: csv({ formulaSafe: true }) },
+  jsonl: { type: 'application/x-ndjson; charset=UTF-8', format: jsonLines },
+} as const;
+
+/** Most records in a file. */
+export const mostInFile = 100_000;
+
+const mostAtOnce = 4;
+/** A browser that takes a file more slowly loses it. */
+const longestMs = 10 * 60_000;
+
+/** The files that browsers load at a time: a few, each read as fast as its browser takes it. */
+export class Downloads {
+  readonly #closing: AbortSignal;
+  #open = 0;
+
+  /** `closing` ends all. */
+  constructor(closing: AbortSignal) {
+    this.#closing = closing;
+  }
+
+  /**
+   * A file of records. The first are read before this returns, so that a store that is away is a page and not half a file.
+   */
+  async begin(records: AsyncIterable<FeedbackRecord>, format: LineFormat): Promise<ReadableStream<Uint8Array>> {
+    if (this.#open >= mostAtOnce) {
+      throw new ConsoleFailure('Busy', 'others are loading files', 'try again in a minute');
+    }
+    const pieces = this.#pieces(records, format);
+    let first: IteratorResult<string> | null = await pieces.next();
+    const ended = AbortSignal.any([this.#closing, AbortSignal.timeout(longestMs)]);
+    const encoder = new TextEncoder();
+    return new ReadableStream<Uint8Array>(
+      {
+        start(controller) {
+          const end = () => {
+            controller.error(ended.reason);
+            void pieces.return(undefined);
+          };
+          ended.addEventListener('abort', end, { once: true });
+        },
+        async pull(controller) {
+          const { done, value } = first ?? (await pieces.next());
+          first = null;
+          if (done) controller.close();
+          else controller.enqueue(encoder.encode(value));
+        },
+        cancel: async () => {
+          await pieces.return(undefined);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  async *#pieces(
+    records: AsyncIterable<FeedbackRecord>,
+    format: LineFormat,
+  ): AsyncGenerator<string, undefined, undefined> {
+    this.#open += 1;
+    try {
+      const encoder = lines(format);
+      let count = 0;
+      for await (const record of records) {
+        const piece = encoder.add(record);
+        if (piece !== null) yield String(piece);
+        count += 1;
+        if (count === mostInFile) break;
+      }
+      yield String(encoder.end());
+      return undefined;
+    } finally {
+      this.#open -= 1;
+    }
+  }
+}
