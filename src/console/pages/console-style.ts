@@ -51,7 +51,7 @@ label.tick{color:inherit;font-size:1rem}
 input,select,textarea,button,.button{font:inherit;color:var(--ink);background:var(--paper);border:1px solid var(--stone);border-radius:4px;padding:.375rem .625rem;min-height:2.75rem;max-width:100%}
 input[type=checkbox]{min-height:0;width:1.25rem;height:1.25rem;margin:.125rem;accent-color:var(--focus);vertical-align:middle}
 .field{display:flex;flex-direction:column;gap:.125rem;min-width:0}
-button,.button{cursor:pointer;padding-inline:1rem;text-decoration:none;display:inline-block}
+button,.button{cursor:pointer;padding-inline:1rem;text-decoration:none;display:inline-flex;align-items:center}
 button:hover{border-color:var(--ink)}
 button.first{background:var(--ink);color:var(--paper);border-color:var(--ink)}
 button.small{min-height:2.25rem;padding-inline:.75rem;font-size:.875rem}
@@ -66,7 +66,9 @@ th,td{padding:.5rem 1rem .5rem 0;text-align:left;border-bottom:1px solid var(--r
 td{overflow-wrap:anywhere}
 th[scope=row]{font-weight:600;min-width:9rem;overflow-wrap:anywhere}
 thead th{color:var(--quiet);font-weight:400;font-size:.875rem;white-space:nowrap}
-time{white-space:nowrap}
+time,time>span{white-space:nowrap}
+time.zoned{white-space:normal}
+time.zoned .utc{display:inline-block}
 .utc{color:var(--quiet);font-size:.875em}
 td time.zoned .utc{display:block}
 :not(td)>time.zoned .utc::before{content:"("}
@@ -84,6 +86,10 @@ td div>time.zoned .utc::before,td div>time.zoned .utc::after{content:none}
 @media (min-width:64rem){
 .page{padding:0 2.5rem}
 .split{grid-template-columns:minmax(0,3fr) minmax(0,2fr)}
+}
+@media (max-width:29.99rem){
+.facts{grid-template-columns:minmax(0,1fr);gap:0}
+.facts dd{margin-bottom:.5rem}
 }
 @media (max-width:47.99rem){
 .cards thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}

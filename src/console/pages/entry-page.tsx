@@ -6,8 +6,8 @@ import type { ShownEntry } from '../readings/feedback-readings.ts';
 import { documentLink } from './document-link.ts';
 import type { FilterChoices } from './feedback-filter.tsx';
 import { ageText, projectNames, Traits } from './feedback-hits.tsx';
-import { readable } from './found-text.tsx';
 import { Page } from './layout.tsx';
+import { readable } from './marked-text.tsx';
 import { Aged, Facts, Foreign, projectAddress, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
@@ -82,8 +82,8 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
                   'without a date'
                 ) : (
                   <>
+                    {`${ageText(createdAt, at)}, `}
                     <When at={createdAt} />
-                    {`, ${ageText(createdAt, at)}`}
                   </>
                 ),
               ],
@@ -100,7 +100,7 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
       <section aria-labelledby="history-title">
         <h2 id="history-title">History</h2>
         <div class="scroll">
-          <table class="cards">
+          <table class="cards history">
             <thead>
               <tr>
                 <th scope="col">seen</th>

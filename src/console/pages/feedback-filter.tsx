@@ -22,7 +22,7 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
   const narrowed = [org, project, source, status, helpful, document, from, to].some((value) => value !== '');
   return (
     <form method="get" action="/feedback">
-      <div class="filter">
+      <div class="fields">
         <div class="field words">
           <label for="words">Words in comments and code</label>
           <input id="words" name="words" type="search" value={visible(words)} maxlength={1000} aria-describedby="how" />
@@ -31,7 +31,7 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
           Search
         </button>
         <a class="button" href="/feedback">
-          Empty search
+          Clear
         </a>
       </div>
       <p class="fine" id="how">
@@ -39,7 +39,7 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
       </p>
       <details class="more" open={narrowed}>
         <summary>Filters</summary>
-        <div class="filter">
+        <div class="fields">
           {several && (
             <Choice name="org" label="Organization" value={org} options={organizations.map(({ id }) => [id, id])} />
           )}

@@ -2,7 +2,7 @@ import type { FoundEntry, SearchAnswer } from '../../feedback/search/feedback-se
 import { shortened, visible } from '../../report/html.ts';
 import { waitText } from '../../report/words.ts';
 import type { FilterChoices } from './feedback-filter.tsx';
-import { Marked } from './found-text.tsx';
+import { Marked } from './marked-text.tsx';
 import { entryAddress, Foreign, When } from './parts.tsx';
 
 /** Entries that were found, the newest first. */
@@ -35,9 +35,8 @@ function Hit({ entry, project, now }: { entry: FoundEntry; project: string; now:
           <Traits entry={entry} />
         </p>
         <p class="fine">
-          {createdAt === null && 'without a date, seen '}
+          {`${createdAt === null ? 'without a date, seen ' : ''}${ageText(createdAt ?? firstSeenAt, now)}, `}
           <When at={createdAt ?? firstSeenAt} />
-          {`, ${ageText(createdAt ?? firstSeenAt, now)}`}
         </p>
         <p class="fine">
           <Foreign text={project} />
@@ -55,7 +54,7 @@ function Hit({ entry, project, now }: { entry: FoundEntry; project: string; now:
           </blockquote>
         )}
         {code !== null && (
-          <figure class="about-code">
+          <figure>
             {(filename ?? lang) !== null && (
               <figcaption class="fine">
                 <Foreign text={shortened([filename, lang].filter((name) => name !== null).join(', '), 200)} />

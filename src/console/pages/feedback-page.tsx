@@ -56,7 +56,7 @@ function Unready({ index: { complete, percent } }: { index: IndexProgress }) {
   return (
     <div class="notice" role="status">
       <p>{`The index of the search is being built: ${percent} % of the stored entries are in it.`}</p>
-      <p>Words are looked for in these only, and in all that has come since. Load this page again later.</p>
+      <p>The others are not found yet. Load this page again later.</p>
     </div>
   );
 }

@@ -9,8 +9,9 @@ import { type ReadingTimes, SharedReading } from './shared-reading.ts';
 
 /** Readings kept at a time, of each kind: an answer has at most some hundred thousand characters. */
 const mostKept = 100;
-/** Characters shown of a comment or code; some have megabytes. */
+/** Characters shown of a comment or code on its own page, and of any other text; some have megabytes. */
 const longestText = 50_000;
+const longestField = 2_000;
 
 /** An entry with as much of its texts as a page shows. */
 export interface ShownEntry extends EntryDetail {
@@ -32,11 +33,13 @@ export class FeedbackReadings {
   }
 
   entries(query: SearchQuery): SharedReading<SearchAnswer> {
-    return this.#kept(this.#entries, query, async () => (await this.#store()).findEntries(query));
+    return this.#kept(this.#entries, query, async () => shortFields(await (await this.#store()).findEntries(query)));
   }
 
   documents(query: SearchQuery): SharedReading<DocumentAnswer> {
-    return this.#kept(this.#documents, query, async () => (await this.#store()).findDocuments(query));
+    return this.#kept(this.#documents, query, async () =>
+      shortFields(await (await this.#store()).findDocuments(query)),
+    );
   }
 
   /** Null when there is no such entry. */
@@ -65,18 +68,24 @@ export class FeedbackReadings {
 }
 
 function shownOf(entry: EntryDetail): ShownEntry {
-  const comment = beginningOf(entry.comment);
-  const code = beginningOf(entry.code);
+  const { comment, code } = entry;
+  const rest = (text: string | null) => Math.max(0, (text?.length ?? 0) - longestText);
   return {
-    ...entry,
-    comment: comment.text,
-    code: code.text,
-    leftOut: { comment: comment.leftOut, code: code.leftOut },
+    ...shortFields({ ...entry, comment: null, code: null }),
+    comment: beginningOf(comment, longestText),
+    code: beginningOf(code, longestText),
+    leftOut: { comment: rest(comment), code: rest(code) },
   };
 }
 
-function beginningOf(text: string | null): { text: string | null; leftOut: number } {
-  if (text === null || text.length <= longestText) return { text, leftOut: 0 };
-  // A copy: a slice would keep the whole text in memory.
-  return { text: Buffer.from(text.slice(0, longestText)).toString(), leftOut: text.length - longestText };
+/** The same with all texts in it short. */
+function shortFields<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value), (_key, part: unknown) =>
+    typeof part === 'string' ? beginningOf(part, longestField) : part,
+  ) as Value;
+}
+
+/** A copy: a slice would keep the whole text in memory. */
+function beginningOf<Text extends string | null>(text: Text, longest: number): Text {
+  return text === null || text.length <= longest ? text : (Buffer.from(text.slice(0, longest)).toString() as Text);
 }
