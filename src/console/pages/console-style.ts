@@ -1,5 +1,5 @@
 import { dark, light, variables } from '../../report/palette.ts';
-import { feedbackStyle } from './feedback-style.ts';
+import { feedbackStyle } from './feedback/feedback-style.ts';
 
 const sans = '"Avenir Next",Avenir,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",system-ui,sans-serif';
 const serif = '"Iowan Old Style",Charter,"Source Serif 4","Palatino Linotype",Georgia,"Liberation Serif",serif';

@@ -111,11 +111,3 @@ export const siteAddress = (org: string, domain: string): string =>
   `/sites/${encodeURIComponent(org)}/${encodeURIComponent(domain)}`;
 export const projectAddress = (org: string, project: string): string =>
   `/projects/${encodeURIComponent(org)}/${encodeURIComponent(project)}`;
-
-const longestId = 1_500;
-
-/** Address of an entry's page; null for an id that no address can hold, such as `..`, which a browser takes for a step up. */
-export function entryAddress(project: string, id: string): string | null {
-  const [of, name] = [encodeURIComponent(project), encodeURIComponent(id.toWellFormed())];
-  return /^\.{0,2}$/.test(id) || name.length > longestId ? null : `/feedback/${of}/${name}`;
-}

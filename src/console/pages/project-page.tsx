@@ -3,6 +3,7 @@ import { counted, countText } from '../../model/quantities.ts';
 import type { SyncState } from '../../model/sync/sync.ts';
 import { visible } from '../../report/html.ts';
 import type { KnownProject } from '../readings/console-reader.ts';
+import { feedbackAddress } from '../readings/feedback-query.ts';
 import type { ProjectFacts, StoredProject } from '../readings/project-facts.ts';
 import { Page } from './layout.tsx';
 import { Act, Aged, Facts, Foreign, projectAddress, Troubles, When } from './parts.tsx';
@@ -29,7 +30,10 @@ export function ProjectPage({ viewer, project: known, facts, at, late }: Project
       viewer={viewer}
       events={`/events?of=project&org=${encodeURIComponent(org)}&name=${encodeURIComponent(project)}`}
     >
-      <p class="under">{name === null ? `Feedback of ${org}` : `Feedback of ${org}, project ${project}`}</p>
+      <p class="under">
+        {name === null ? `Feedback of ${org}` : `Feedback of ${org}, project ${project}`}:{' '}
+        <a href={feedbackAddress({ project })}>search it</a>
+      </p>
       <div id="now" data-live>
         <Aged at={at} late={late} />
         <Troubles troubles={troubles} />

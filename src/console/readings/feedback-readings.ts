@@ -5,7 +5,8 @@ import type {
   SearchAnswer,
   SearchQuery,
 } from '../../feedback/search/feedback-search.ts';
-import { type ReadingTimes, SharedReading } from './shared-reading.ts';
+import { LatestReadings } from './latest-readings.ts';
+import type { ReadingTimes, SharedReading } from './shared-reading.ts';
 
 /** Readings kept at a time, of each kind: an answer has at most some hundred thousand characters. */
 const mostKept = 100;
@@ -22,50 +23,36 @@ export interface ShownEntry extends EntryDetail {
 /** What people search, read once for all who ask the same. */
 export class FeedbackReadings {
   readonly #store: () => Promise<FeedbackSearch>;
-  readonly #times: ReadingTimes;
-  readonly #entries = new Map<string, SharedReading<SearchAnswer>>();
-  readonly #documents = new Map<string, SharedReading<DocumentAnswer>>();
-  readonly #details = new Map<string, SharedReading<ShownEntry | null>>();
+  readonly #entries: LatestReadings<SearchAnswer>;
+  readonly #documents: LatestReadings<DocumentAnswer>;
+  readonly #details: LatestReadings<ShownEntry | null>;
 
   constructor(store: () => Promise<FeedbackSearch>, times: ReadingTimes) {
     this.#store = store;
-    this.#times = times;
+    this.#entries = new LatestReadings(mostKept, times);
+    this.#documents = new LatestReadings(mostKept, times);
+    this.#details = new LatestReadings(mostKept, times);
   }
 
   entries(query: SearchQuery): SharedReading<SearchAnswer> {
-    return this.#kept(this.#entries, query, async () => shortFields(await (await this.#store()).findEntries(query)));
+    return this.#entries.of(keyOf(query), async () => shortFields(await (await this.#store()).findEntries(query)));
   }
 
   documents(query: SearchQuery): SharedReading<DocumentAnswer> {
-    return this.#kept(this.#documents, query, async () =>
-      shortFields(await (await this.#store()).findDocuments(query)),
-    );
+    return this.#documents.of(keyOf(query), async () => shortFields(await (await this.#store()).findDocuments(query)));
   }
 
   /** Null when there is no such entry. */
   entry(project: string, id: string, contacts: boolean): SharedReading<ShownEntry | null> {
-    return this.#kept(this.#details, { project, id, contacts }, async () => {
+    return this.#details.of(keyOf({ project, id, contacts }), async () => {
       const found = await (await this.#store()).entryDetail(project, id, { contacts });
       return found && shownOf(found);
     });
   }
-
-  /** Who may see contacts and who may not never share a reading: that is part of what they ask. */
-  #kept<Value>(
-    readings: Map<string, SharedReading<Value>>,
-    asked: object,
-    read: () => Promise<Value>,
-  ): SharedReading<Value> {
-    const key = JSON.stringify(asked);
-    const reading = readings.get(key) ?? new SharedReading(read, this.#times);
-    // The one used last is the last.
-    readings.delete(key);
-    readings.set(key, reading);
-    const [longestUnused] = readings.keys();
-    if (readings.size > mostKept && longestUnused !== undefined) readings.delete(longestUnused);
-    return reading;
-  }
 }
+
+/** Who may see contacts and who may not never share a reading: that is part of what they ask. */
+const keyOf = (asked: object): string => JSON.stringify(asked);
 
 function shownOf(entry: EntryDetail): ShownEntry {
   const { comment, code } = entry;

@@ -1,4 +1,4 @@
-import type { FoundText } from '../../feedback/search/feedback-search.ts';
+import type { FoundText } from '../../../feedback/search/feedback-search.ts';
 
 /**
  * What a reader has written, for a page: lines stay, and so do the joiners that emoji and some scripts need; what cannot be

@@ -1,6 +1,6 @@
-import { knownSources, knownStatuses } from '../../model/sync/feedback-values.ts';
-import { visible } from '../../report/html.ts';
-import { type FeedbackQuery, helpfulValues } from '../readings/feedback-query.ts';
+import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
+import { visible } from '../../../report/html.ts';
+import { type FeedbackQuery, helpfulValues } from '../../readings/feedback-query.ts';
 
 /** What there is to choose from. */
 export interface FilterChoices {

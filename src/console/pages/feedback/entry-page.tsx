@@ -1,15 +1,15 @@
 import type { Child } from 'hono/jsx';
-import { countText } from '../../model/quantities.ts';
-import { shortened } from '../../report/html.ts';
-import { feedbackAddress } from '../readings/feedback-query.ts';
-import type { ShownEntry } from '../readings/feedback-readings.ts';
+import { countText } from '../../../model/quantities.ts';
+import { shortened } from '../../../report/html.ts';
+import type { ShownEntry } from '../../readings/feedback-readings.ts';
+import { Page } from '../layout.tsx';
+import { Aged, Facts, Foreign, projectAddress, When } from '../parts.tsx';
+import type { Viewer } from '../viewer.ts';
 import { documentLink } from './document-link.ts';
+import { documentAddress } from './feedback-addresses.ts';
 import type { FilterChoices } from './feedback-filter.tsx';
 import { ageText, projectNames, Traits } from './feedback-hits.tsx';
-import { Page } from './layout.tsx';
 import { readable } from './marked-text.tsx';
-import { Aged, Facts, Foreign, projectAddress, When } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
 
 interface Entry {
   viewer: Viewer;
@@ -25,6 +25,7 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
   const { filename, lang, contact, comment, code, leftOut } = entry;
   const organization = choices.organizations.find(({ id }) => id === org);
   const name = projectNames(choices).get(project);
+  const allOfIt = documentAddress(name === undefined ? {} : { project }, document);
   const foreign = (label: string, text: string | null) =>
     text !== null && text !== '' && ([label, <Foreign text={shortened(text, 1_000)} />] as const);
   return (
@@ -59,10 +60,7 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
           <Facts
             facts={[
               ['page', <PageLink path={entry.path} domains={organization?.domains ?? []} />],
-              [
-                'document',
-                <a href={feedbackAddress({ ...(name !== undefined && { project }), document })}>all its feedback</a>,
-              ],
+              allOfIt !== null && ['document', <a href={allOfIt}>all its feedback</a>],
               [
                 'project',
                 name === undefined ? (

@@ -1,9 +1,10 @@
-import type { FoundEntry, SearchAnswer } from '../../feedback/search/feedback-search.ts';
-import { shortened, visible } from '../../report/html.ts';
-import { waitText } from '../../report/words.ts';
+import type { FoundEntry, SearchAnswer } from '../../../feedback/search/feedback-search.ts';
+import { shortened, visible } from '../../../report/html.ts';
+import { waitText } from '../../../report/words.ts';
+import { Foreign, When } from '../parts.tsx';
+import { entryAddress } from './feedback-addresses.ts';
 import type { FilterChoices } from './feedback-filter.tsx';
 import { Marked } from './marked-text.tsx';
-import { entryAddress, Foreign, When } from './parts.tsx';
 
 /** Entries that were found, the newest first. */
 export function Hits({ found, choices, now }: { found: SearchAnswer; choices: FilterChoices; now: number }) {

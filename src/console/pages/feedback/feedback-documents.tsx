@@ -1,10 +1,11 @@
-import type { DocumentAnswer } from '../../feedback/search/feedback-search.ts';
-import { counted, countText } from '../../model/quantities.ts';
-import { shortened } from '../../report/html.ts';
-import { type FeedbackQuery, feedbackAddress } from '../readings/feedback-query.ts';
+import type { DocumentAnswer } from '../../../feedback/search/feedback-search.ts';
+import { counted, countText } from '../../../model/quantities.ts';
+import { shortened } from '../../../report/html.ts';
+import type { FeedbackQuery } from '../../readings/feedback-query.ts';
+import { Foreign, When } from '../parts.tsx';
+import { documentAddress } from './feedback-addresses.ts';
 import type { FilterChoices } from './feedback-filter.tsx';
 import { projectNames } from './feedback-hits.tsx';
-import { Foreign, When } from './parts.tsx';
 
 interface Documents {
   query: FeedbackQuery;
@@ -37,9 +38,7 @@ export function DocumentTable({ query, found: { documents, total, more }, choice
             {documents.map(({ project, document, entries, helpful, latest }) => (
               <tr>
                 <th scope="row">
-                  <a href={feedbackAddress({ ...query, project, document, by: '', after: '' })}>
-                    <Foreign text={shortened(document, 200)} />
-                  </a>
+                  <DocumentLink query={{ ...query, project }} document={document} />
                 </th>
                 {several && (
                   <td data-name="project">
@@ -62,4 +61,10 @@ export function DocumentTable({ query, found: { documents, total, more }, choice
       )}
     </>
   );
+}
+
+function DocumentLink({ query, document }: { query: FeedbackQuery; document: string }) {
+  const address = documentAddress(query, document);
+  const name = <Foreign text={shortened(document, 200)} />;
+  return address === null ? name : <a href={address}>{name}</a>;
 }

@@ -1,12 +1,12 @@
-import type { DocumentAnswer, IndexProgress, SearchAnswer } from '../../feedback/search/feedback-search.ts';
-import { counted, countText } from '../../model/quantities.ts';
-import { type FeedbackQuery, feedbackAddress } from '../readings/feedback-query.ts';
+import type { DocumentAnswer, IndexProgress, SearchAnswer } from '../../../feedback/search/feedback-search.ts';
+import { counted, countText } from '../../../model/quantities.ts';
+import { type FeedbackQuery, feedbackAddress } from '../../readings/feedback-query.ts';
+import { Page } from '../layout.tsx';
+import { Aged, When } from '../parts.tsx';
+import type { Viewer } from '../viewer.ts';
 import { DocumentTable } from './feedback-documents.tsx';
 import { FeedbackFilter, type FilterChoices } from './feedback-filter.tsx';
 import { Hits } from './feedback-hits.tsx';
-import { Page } from './layout.tsx';
-import { Aged, When } from './parts.tsx';
-import type { Viewer } from './viewer.ts';
 
 interface Feedback {
   viewer: Viewer;
