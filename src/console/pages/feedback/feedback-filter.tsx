@@ -59,7 +59,7 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
           />
           <div class="field grow">
             <label for="document">Document, as path or address</label>
-            <input id="document" name="document" type="text" value={visible(document)} maxlength={2000} />
+            <input id="document" name="document" type="text" value={visible(document)} maxlength={1000} />
           </div>
           <Moment name="from" label="From (UTC)" value={from} />
           <Moment name="to" label="Before (UTC)" value={to} />
