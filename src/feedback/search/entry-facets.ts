@@ -15,6 +15,9 @@ function facet(kind: keyof typeof kinds, value: string): string {
   return `=${kinds[kind]}${createHash('sha256').update(value).digest('hex').slice(0, 16)}`;
 }
 
+/** What no entry has. */
+const noFacet = '=';
+
 export function facetsOf({ org_id, project_id, source, status, path, helpful }: FeedbackTable): string[] {
   return [
     facet('org', org_id),
@@ -40,6 +43,7 @@ export function facetsAsked(selection: EntrySelection): string[][] {
   };
   return (Object.keys(asked) as (keyof typeof asked)[]).flatMap((kind) => {
     const values = asked[kind];
-    return values === undefined ? [] : [[...new Set(values)].map((value) => facet(kind, value))];
+    if (values === undefined) return [];
+    return [values.length === 0 ? [noFacet] : [...new Set(values)].map((value) => facet(kind, value))];
   });
 }

@@ -3,16 +3,16 @@ import { documentKey } from '../../model/report/document-key.ts';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import { indexProgress } from './build-index.ts';
 import type { DocumentAnswer, FoundDocument, SearchQuery } from './feedback-search.ts';
-import { limitOf, rowsOfHits, wantedOf } from './find-entries.ts';
-import { mostCounted, nextHits } from './hits.ts';
+import { limitOf, wantedOf } from './find-entries.ts';
+import { countedHits, mostCounted } from './hits.ts';
 
 /** Counts the newest hits by document. */
 export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQuery): Promise<DocumentAnswer> {
   const wanted = wantedOf(query);
   const limit = limitOf(query);
-  const hits = await nextHits(db, wanted, null, mostCounted + 1);
+  const hits = await countedHits(db, wanted);
   const documents = new Map<string, FoundDocument>();
-  for (const row of await rowsOfHits(db, hits.slice(0, mostCounted))) {
+  for (const row of hits.slice(0, mostCounted)) {
     const document = documentKey(row.path);
     const key = JSON.stringify([row.org_id, row.project_id, document]);
     const known = documents.get(key) ?? {

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { isPostgres } from '../database/postgres/is-postgres.ts';
-import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import type { FeedbackDatabase, FeedbackTable } from '../database/tables/tables.ts';
 import { facetsAsked } from './entry-facets.ts';
 import type { EntrySelection, FoundTotal } from './feedback-search.ts';
 import { placeOfDate } from './index-place.ts';
@@ -31,6 +31,20 @@ export async function nextHits(db: Db, wanted: Wanted, below: number | null, lim
     ${below === null ? sql`` : sql`and ${place(db, wanted)} < ${below}`}
     order by ${place(db, wanted)} desc limit ${limit}`.execute(db);
   return rows.map((row) => ({ ...row, place: Number(row.place) }));
+}
+
+/** What is counted of a hit by document. */
+export type CountedHit = Pick<FeedbackTable, 'org_id' | 'project_id' | 'path' | 'helpful' | 'created_at_utc'>;
+
+/** The newest hits with what is counted of them, up to one more than `mostCounted`. */
+export async function countedHits(db: Db, wanted: Wanted): Promise<CountedHit[]> {
+  const { rows } = await sql<CountedHit>`
+    select f.org_id, f.project_id, f.path, f.helpful, f.created_at_utc
+    from (select ${place(db, wanted)} as place, e.project_id, e.id from ${matching(db, wanted)}
+      order by ${place(db, wanted)} desc limit ${mostCounted + 1}) as hit
+    join feedback as f on f.project_id = hit.project_id and f.id = hit.id
+    order by hit.place desc`.execute(db);
+  return rows;
 }
 
 /** How many there are, up to `mostCounted`. */
