@@ -211,6 +211,20 @@ describe('files of a selection', () => {
   });
 });
 
+describe('a file that is only asked about', () => {
+  it('is not begun', async () => {
+    const { console, look, search } = await looking();
+    const cookie = await signIn(console, console.links[0]);
+    for (let times = 0; times < 5; times += 1) {
+      expect(await ask(console, '/feedback.csv', { method: 'HEAD', headers: { cookie } })).toMatchObject({
+        status: 200,
+      });
+    }
+    expect(search.asked).toEqual([]);
+    expect(await look('/feedback.csv')).toMatchObject({ status: 200 });
+  });
+});
+
 describe('what cannot be asked', () => {
   it.each([
     ['/feedback?project=none', 400, 'is not the id of a project in the configuration'],

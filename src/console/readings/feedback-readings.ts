@@ -12,7 +12,7 @@ import type { ReadingTimes, SharedReading } from './shared-reading.ts';
 const mostKept = 100;
 /** Characters shown of a comment or code on its own page, and of any other text; some have megabytes. */
 const longestText = 50_000;
-const longestField = 2_000;
+export const longestField = 2_000;
 
 /** An entry with as much of its texts as a page shows. */
 export interface ShownEntry extends EntryDetail {
