@@ -68,7 +68,9 @@ th[scope=row]{font-weight:600;min-width:9rem;overflow-wrap:anywhere}
 thead th{color:var(--quiet);font-weight:400;font-size:.875rem;white-space:nowrap}
 time,time>span{white-space:nowrap}
 time.zoned{white-space:normal}
-time.zoned .utc{display:inline-block}
+time.zoned>span{display:inline-block}
+time.zoned>span:first-child{margin-right:.35em}
+.chips .utc{color:inherit}
 .utc{color:var(--quiet);font-size:.875em}
 td time.zoned .utc{display:block}
 :not(td)>time.zoned .utc::before{content:"("}
