@@ -21,8 +21,11 @@ export interface Wanted {
   selection: EntrySelection;
 }
 
-/** Counting goes no further. */
-export const mostCounted = 10_000;
+/** Counting goes no further: it costs more than the page of answers, and says no more to a person. */
+const mostCounted = 1_000;
+
+/** Hits that are counted by document. */
+export const mostGrouped = 10_000;
 
 /** The next hits below a place, the newest first. */
 export async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: number): Promise<Hit[]> {
@@ -36,12 +39,12 @@ export async function nextHits(db: Db, wanted: Wanted, below: number | null, lim
 /** What is counted of a hit by document. */
 export type CountedHit = Pick<FeedbackTable, 'org_id' | 'project_id' | 'path' | 'helpful' | 'created_at_utc'>;
 
-/** The newest hits with what is counted of them, up to one more than `mostCounted`. */
+/** The newest hits with what is counted of them, up to one more than `mostGrouped`. */
 export async function countedHits(db: Db, wanted: Wanted): Promise<CountedHit[]> {
   const { rows } = await sql<CountedHit>`
     select f.org_id, f.project_id, f.path, f.helpful, f.created_at_utc
     from (select ${place(db, wanted)} as place, e.project_id, e.id from ${matching(db, wanted)}
-      order by ${place(db, wanted)} desc limit ${mostCounted + 1}) as hit
+      order by ${place(db, wanted)} desc limit ${mostGrouped + 1}) as hit
     join feedback as f on f.project_id = hit.project_id and f.id = hit.id
     order by hit.place desc`.execute(db);
   return rows;
