@@ -149,8 +149,9 @@ async function storePage(store: FeedbackStore, passId: string, rows: readonly Fe
     from: { page: 0, cursor: null, complete: false },
     entries,
     rejected: [],
-    nextCursor: null,
-    hasMore: false,
+    // The last page of a sweep would look for what is gone.
+    nextCursor: 'next',
+    hasMore: true,
     requests: 1,
     seenAt: new Date(),
   });

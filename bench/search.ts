@@ -46,7 +46,7 @@ const page = `# Feedback search
 
 ${entries.toLocaleString('en')} entries of 20 projects over 1,000 days: 7 of 10 with a comment of 4 to 33 words out of 40,000, as unevenly
 common as in a language, a tenth of these Chinese or Japanese; 1 of 10 with code. Each search ${rounds} times, in turn: 50 entries with
-their texts and marks, and how many there are (exact up to 10,000). Beside it the same 50 by \`LIKE\` on \`feedback\`, without a
+their texts and marks, and how many there are (exact up to 1,000; by document the newest 10,000 hits). Beside it the same 50 by \`LIKE\` on \`feedback\`, without a
 count, once.
 
 ${sections.join('\n\n')}

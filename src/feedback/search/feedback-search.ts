@@ -72,7 +72,7 @@ export interface FoundEntry {
   contact: string | null;
 }
 
-/** How many there are: exact, or at least so many. */
+/** How many there are: exact, or more than that: above 1,000 entries, and 10,000 counted by document, nothing is counted. */
 export interface FoundTotal {
   count: number;
   isExact: boolean;

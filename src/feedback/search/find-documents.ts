@@ -4,7 +4,7 @@ import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import { indexProgress } from './build-index.ts';
 import type { DocumentAnswer, FoundDocument, SearchQuery } from './feedback-search.ts';
 import { limitOf, wantedOf } from './find-entries.ts';
-import { countedHits, mostCounted } from './hits.ts';
+import { countedHits, mostGrouped } from './hits.ts';
 
 /** Counts the newest hits by document. */
 export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQuery): Promise<DocumentAnswer> {
@@ -12,7 +12,7 @@ export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQ
   const limit = limitOf(query);
   const hits = await countedHits(db, wanted);
   const documents = new Map<string, FoundDocument>();
-  for (const row of hits.slice(0, mostCounted)) {
+  for (const row of hits.slice(0, mostGrouped)) {
     const document = documentKey(row.path);
     const key = JSON.stringify([row.org_id, row.project_id, document]);
     const known = documents.get(key) ?? {
@@ -35,7 +35,7 @@ export async function findDocuments(db: Kysely<FeedbackDatabase>, query: SearchQ
   const sorted = [...documents.values()].sort((a, b) => b.entries - a.entries);
   return {
     documents: sorted.slice(0, limit),
-    total: { count: Math.min(hits.length, mostCounted), isExact: hits.length <= mostCounted },
+    total: { count: Math.min(hits.length, mostGrouped), isExact: hits.length <= mostGrouped },
     more: Math.max(0, sorted.length - limit),
     index: await indexProgress(db),
   };

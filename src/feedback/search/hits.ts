@@ -21,14 +21,17 @@ export interface Wanted {
   selection: EntrySelection;
 }
 
-/** Counting goes no further. */
-export const mostCounted = 10_000;
+/** Counting goes no further: it costs more than the page of answers, and says no more to a person. */
+const mostCounted = 1_000;
+
+/** Hits that are counted by document. */
+export const mostGrouped = 10_000;
 
 /** The next hits below a place, the newest first. */
 export async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: number): Promise<Hit[]> {
   const { rows } = await sql<{ place: number | string; project_id: string; id: string }>`
     select e.place, e.project_id, e.id from ${matching(db, wanted)}
-    ${below === null ? sql`` : sql`and ${place(db, wanted)} < ${below}`}
+    ${below === null ? sql`` : sql`and ${place(db, wanted)} < ${whole(below)}`}
     order by ${place(db, wanted)} desc limit ${limit}`.execute(db);
   return rows.map((row) => ({ ...row, place: Number(row.place) }));
 }
@@ -36,12 +39,12 @@ export async function nextHits(db: Db, wanted: Wanted, below: number | null, lim
 /** What is counted of a hit by document. */
 export type CountedHit = Pick<FeedbackTable, 'org_id' | 'project_id' | 'path' | 'helpful' | 'created_at_utc'>;
 
-/** The newest hits with what is counted of them, up to one more than `mostCounted`. */
+/** The newest hits with what is counted of them, up to one more than `mostGrouped`. */
 export async function countedHits(db: Db, wanted: Wanted): Promise<CountedHit[]> {
   const { rows } = await sql<CountedHit>`
     select f.org_id, f.project_id, f.path, f.helpful, f.created_at_utc
     from (select ${place(db, wanted)} as place, e.project_id, e.id from ${matching(db, wanted)}
-      order by ${place(db, wanted)} desc limit ${mostCounted + 1}) as hit
+      order by ${place(db, wanted)} desc limit ${mostGrouped + 1}) as hit
     join feedback as f on f.project_id = hit.project_id and f.id = hit.id
     order by hit.place desc`.execute(db);
   return rows;
@@ -62,10 +65,10 @@ function matching(db: Db, wanted: Wanted): RawBuilder<unknown> {
   const { since, until, firstSeenAfter } = wanted.selection;
   const at = place(db, wanted);
   const conditions = [
-    ...(since === undefined ? [] : [sql`${at} >= ${placeOfDate(since)}`]),
-    ...(until === undefined ? [] : [sql`${at} < ${placeOfDate(until)}`]),
-    ...(since === undefined && until !== undefined ? [sql`${at} >= 0`] : []),
-    ...(firstSeenAfter === undefined ? [] : [sql`e.first_seen_ms > ${Date.parse(firstSeenAfter)}`]),
+    ...(since === undefined ? [] : [sql`${at} >= ${whole(placeOfDate(since))}`]),
+    ...(until === undefined ? [] : [sql`${at} < ${whole(placeOfDate(until))}`]),
+    ...(since === undefined && until !== undefined ? [sql`${at} >= ${whole(0)}`] : []),
+    ...(firstSeenAfter === undefined ? [] : newSince(db, at, Date.parse(firstSeenAfter))),
   ];
   const asked = indexQuery(db, wanted);
   if (asked === null) return sql`search_entries as e where ${all(conditions)}`;
@@ -74,8 +77,23 @@ function matching(db: Db, wanted: Wanted): RawBuilder<unknown> {
     where ${all([sql`search_words match ${asked}`, ...conditions])}`;
 }
 
+/**
+ * What is new stands near the top: SQLite looks no further than the last of it, PostgreSQL finds a way by itself. The `+`
+ * keeps SQLite from walking the places for the least one.
+ */
+function newSince(db: Db, at: RawBuilder<number>, ms: number): RawBuilder<unknown>[] {
+  const isNew = sql`e.first_seen_ms > ${ms}`;
+  if (isPostgres(db)) return [isNew];
+  return [isNew, sql`${at} >= (select min(+n.place) from search_entries as n where n.first_seen_ms > ${ms})`];
+}
+
 function place(db: Db, wanted: Wanted): RawBuilder<number> {
   return isPostgres(db) || indexQuery(db, wanted) === null ? sql<number>`e.place` : sql<number>`w.rowid`;
+}
+
+/** SQLite takes a large number of JavaScript for a fraction, and FTS5 goes through all hits then. */
+function whole(place: number): bigint {
+  return BigInt(place);
 }
 
 function all(conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {

@@ -105,7 +105,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
       '\nCase and accents do not matter. Words side by side: \'"two words"\'. A beginning: confi\\*. Chinese, Japanese, Korean' +
         '\nand Thai are found without blanks. Other signs mean nothing: foo_bar() finds foo and bar side by side.',
     )
-    .action(call(() => import('./feedback-search.ts')));
+    .action(call(() => import('./feedback-search-command.ts')));
   withDates(
     feedback
       .command('report')
