@@ -2,14 +2,13 @@ import { expressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
 import { leastVerified } from '../../model/sync/verified-ranges.ts';
 import type { ProjectKey } from '../database/stored-entries.ts';
 import type { FeedbackDatabase, SyncPassesTable } from '../database/tables/tables.ts';
-import { inPieces, wantedKeys } from '../database/wanted-keys.ts';
+import { wantedKeys } from '../database/wanted-keys.ts';
 import { passRow } from '../pass/passes.ts';
-import { rangesOf } from '../pass/verified-dates.ts';
+import { rangesOf, type VerifiedRow } from '../pass/verified-dates.ts';
 import { holdsPersonal } from '../privacy/treat-stored-rows.ts';
 import type { StoredProject } from './figure-store.ts';
 
 type Db = Kysely<FeedbackDatabase>;
-type Key = [org: string, project: string];
 
 /** What is stored of these projects, in three statements whatever their number. */
 export async function storedProjects(
@@ -17,10 +16,10 @@ export async function storedProjects(
   projects: readonly ProjectKey[],
   shownPasses: number,
 ): Promise<StoredProject[]> {
-  const keys = projects.map(({ org, project }): Key => [org, project]);
-  const counts = byProject(await inPieces(keys, (some) => countsOf(db, some)));
-  const passes = byProject(await inPieces(keys, (some) => newestPasses(db, some, shownPasses)));
-  const verified = byProject(await inPieces(keys, (some) => verifiedRows(db, some)));
+  const keys = projects.map(({ org, project }) => [org, project]);
+  const counts = byProject(await countsOf(db, keys));
+  const passes = byProject(await newestPasses(db, keys, shownPasses));
+  const verified = byProject(await verifiedRows(db, keys));
   return projects.map(({ org, project }) => {
     const of = <Row>(rows: ReadonlyMap<string, Row[]>): Row[] => rows.get(nameOf(org, project)) ?? [];
     const [row] = of(counts);
@@ -53,7 +52,7 @@ interface CountsRow {
   personal_since: string | null;
 }
 
-async function countsOf(db: Db, keys: readonly Key[]): Promise<CountsRow[]> {
+async function countsOf(db: Db, keys: readonly string[][]): Promise<CountsRow[]> {
   const entries = sql`feedback f where f.project_id = w.project_id and f.org_id = w.org_id`;
   const completed = sql`sync_passes r where r.org_id = w.org_id and r.project_id = w.project_id
     and r.outcome = 'completed'`;
@@ -72,7 +71,7 @@ async function countsOf(db: Db, keys: readonly Key[]): Promise<CountsRow[]> {
 }
 
 /** The newest passes of each project, newest first. */
-async function newestPasses(db: Db, keys: readonly Key[], shown: number): Promise<Selectable<SyncPassesTable>[]> {
+async function newestPasses(db: Db, keys: readonly string[][], shown: number): Promise<Selectable<SyncPassesTable>[]> {
   if (shown === 0) return [];
   const { rows } = await sql<Selectable<SyncPassesTable>>`
     with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)}),
@@ -87,9 +86,12 @@ async function newestPasses(db: Db, keys: readonly Key[], shown: number): Promis
   return rows;
 }
 
-async function verifiedRows(db: Db, keys: readonly Key[]) {
-  const projects = [...new Set(keys.map(([, project]) => project))];
-  return db.selectFrom('verified_ranges').selectAll().where('project_id', 'in', projects).orderBy('place').execute();
+async function verifiedRows(db: Db, keys: readonly string[][]): Promise<VerifiedRow[]> {
+  const { rows } = await sql<VerifiedRow>`
+    with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)})
+    select v.* from wanted w join verified_ranges v on v.org_id = w.org_id and v.project_id = w.project_id
+    order by v.place`.execute(db);
+  return rows;
 }
 
 function byProject<Row extends { org_id: string; project_id: string }>(rows: readonly Row[]): Map<string, Row[]> {

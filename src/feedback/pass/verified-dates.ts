@@ -3,7 +3,7 @@ import { leastVerified, markVerified, unverified, type VerifiedRange } from '../
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
-type VerifiedRow = Selectable<FeedbackDatabase['verified_ranges']>;
+export type VerifiedRow = Selectable<FeedbackDatabase['verified_ranges']>;
 
 /** As of when which dates of a project are complete; `undated` for the entries without a date. */
 export async function verifiedRanges(

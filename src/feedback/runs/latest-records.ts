@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
-import { inPieces, wantedKeys } from '../database/wanted-keys.ts';
+import { wantedKeys } from '../database/wanted-keys.ts';
 import type { LatestRecords, ProjectKey, ProjectRecord, SiteKey, SiteRecord } from './run-records.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -14,22 +14,18 @@ export async function latestRecords(
   db: Db,
   { sites, projects }: { sites: readonly SiteKey[]; projects: readonly ProjectKey[] },
 ): Promise<LatestRecords> {
-  const passes = projects.flatMap(({ org, project }) =>
-    readingKinds.map((pass): [string, string, string] => [org, project, pass]),
-  );
-  const latest = await inPieces(passes, (keys) => latestPasses(db, keys));
+  const passes = projects.flatMap(({ org, project }) => readingKinds.map((pass) => [org, project, pass]));
+  const latest = projects.length === 0 ? [] : await latestPasses(db, passes);
   const verified = projects.length === 0 ? [] : await verifiedMoments(db);
+  const domains = sites.map(({ org, domain }) => [org, domain]);
   return {
-    sites: await inPieces(
-      sites.map(({ org, domain }): [string, string] => [org, domain]),
-      (keys) => latestRuns(db, keys),
-    ),
+    sites: sites.length === 0 ? [] : await latestRuns(db, domains),
     projects: projectRecords(projects, latest, verified),
   };
 }
 
 /** Of each site the newest run, and the first that failed since the last one that did not. */
-async function latestRuns(db: Db, keys: readonly [string, string][]): Promise<SiteRecord[]> {
+async function latestRuns(db: Db, keys: readonly string[][]): Promise<SiteRecord[]> {
   const [declined, expired] = notApproved;
   const bad = sql`(r.outcome in ('failed', 'rollout-failed')
     or (r.outcome = 'rejected' and r.detail not like ${declined} and r.detail not like ${expired}))`;
@@ -75,7 +71,7 @@ interface LatestPass {
 }
 
 /** Of each kind of pass of each project the newest that has ended, and since when that kind fails. */
-async function latestPasses(db: Db, keys: readonly [string, string, string][]): Promise<LatestPass[]> {
+async function latestPasses(db: Db, keys: readonly string[][]): Promise<LatestPass[]> {
   const same = sql`r.org_id = w.org_id and r.project_id = w.project_id and r.pass = w.pass`;
   const { rows } = await sql<LatestPass>`
     with wanted (org_id, project_id, pass) as (${wantedKeys(db, keys, 3)}),
