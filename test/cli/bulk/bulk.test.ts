@@ -67,7 +67,7 @@ describe('feedback sync and cancel of many', () => {
   it.each([
     ['feedback', 'sync'],
     ['export', 'start'],
-  ])('%s %s start nothing where nobody can be asked (exit code 2)', async (...command) => {
+  ])('%s %s does nothing where nobody can be asked (exit code 2)', async (...command) => {
     const { org, sweep } = await projectsOfTwo();
     const asked = await json(...command, '--all');
     expect(asked).toMatchObject({ exitCode: 2, document: { error: { message: expect.stringContaining('--yes') } } });
@@ -87,7 +87,7 @@ describe('when one of many fails', () => {
     expect(ended.exitCode).toBe(1);
     expect(ended.document).toMatchObject({ left: [], totals: { done: 1, failed: 1, left: 0 } });
     expect(ended.document.sites).toEqual([
-      { org, domain: busy, ok: false, error: expect.objectContaining({ code: 'AlreadyRunning' }) },
+      { org, domain: busy, ok: false, error: expect.objectContaining({ code: 'ExportRunning' }) },
       { org, domain: free, ok: true, workflowId: `export:${org}:${free}`, joined: false },
     ]);
     expect(await running(`export:${org}:${free}`)).toBe(true);

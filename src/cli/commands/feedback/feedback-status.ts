@@ -83,6 +83,7 @@ function statusTable(statuses: readonly ProjectStatus[], { paint, columns }: Sur
       printable(last?.error ?? '', 80),
     ]),
     columns,
+    ['started (UTC)', 'why', 'complete as of (UTC)', 'organization'],
   );
 }
 
