@@ -59,7 +59,7 @@ export class S3Holds implements SiteHolds {
     return this.#change(domain, (before) => before && { ...before, waiting: version });
   }
 
-  /** As the hold is now, whoever has changed it last. */
+  /** As the hold is now, whichever process has changed it last. */
   async #mark(domain: string): Promise<void> {
     await this.#records.marks.held(domain, (await this.of(domain))?.version ?? null);
   }
