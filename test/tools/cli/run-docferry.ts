@@ -20,7 +20,7 @@ export interface RunOptions {
   cwd?: string;
   env?: Record<string, string>;
   /**
-   * Runs the built program as a process of its own: for signals, pipes, and what is decided by the process's own
+   * Runs the built program as a process of its own: for signals, pipes, what belongs to the build, and what is decided by the process's own
    * variables (Node's, Temporal's, a proxy's). Else the command line runs in this process, which loads it once.
    */
   ownProcess?: boolean;
