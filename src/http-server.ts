@@ -9,8 +9,8 @@ export class PortTaken extends ExplainedError {
   readonly hint: string;
 
   constructor(host: string, port: number, flag: string) {
-    super(`port ${port} on ${host} is taken: stop what listens there or choose another port`);
-    this.hint = `choose another with ${flag}`;
+    super(`port ${port} on ${host} is taken`);
+    this.hint = `stop what listens there, or choose another with ${flag}`;
   }
 }
 

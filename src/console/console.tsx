@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
@@ -11,6 +12,7 @@ import { MessagePage } from './pages/message-page.tsx';
 import { ConsoleReader } from './readings/console-reader.ts';
 import { addActRoutes, refusedAct } from './routes/act-routes.tsx';
 import { failurePage, notFound, page } from './routes/answers.tsx';
+import { addAuditRoute } from './routes/audit-route.tsx';
 import { addEventRoute } from './routes/event-route.ts';
 import { addReadRoutes } from './routes/read-routes.tsx';
 import { addSignInRoutes, signedIn } from './routes/sign-in.tsx';
@@ -26,6 +28,8 @@ export interface RunningConsole {
   port: number;
   /** The address that signs in the person who opens it first. */
   signInUrl: string;
+  /** Paths that take forms, as patterns: what must be guarded. */
+  takesForms: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -35,6 +39,8 @@ const connections = 1_024;
 /** Serves the console until it is stopped. Throws `PortTaken`. */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const closing = new AbortController();
+  // As many as there are streams of events.
+  setMaxListeners(0, closing.signal);
   const { host, url } = options;
   const reader = new ConsoleReader(options.setting, options.times);
   let hono: Hono<ConsoleEnv> | null = null;
@@ -45,7 +51,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     serverOptions: requestLimits,
   }) as Server;
   server.maxConnections = connections;
-  const { port, url: local } = await listen(server, { host, port: options.port });
+  const { port, url: local } = await listen(server, { host, port: options.port, flag: '--port or --console-port' });
   const address = url ?? local.replace('//0.0.0.0:', '//localhost:');
   const known = knownHosts({ host, port, url });
   const app: ConsoleApp = {
@@ -65,6 +71,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     url: address,
     port,
     signInUrl: app.link.url,
+    takesForms: hono.routes.flatMap(({ method, path }) => (method === 'POST' ? [path] : [])),
     async stop() {
       closing.abort();
       await stopListening(server, 0);
@@ -104,6 +111,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     c.set('signedIn', found);
     return (c.req.method === 'POST' && refusedAct(c, app)) || next();
   });
+  addAuditRoute(hono, app);
   addEventRoute(hono, app);
   addReadRoutes(hono, app);
   addActRoutes(hono, app);
