@@ -8,6 +8,8 @@ vi.setConfig({ testTimeout: 30_000 });
 
 /** The same tests as on SQLite, of the same files. */
 describe.skipIf(!hasPostgres())('on PostgreSQL', async () => {
+  await import('./search/build-index.test.ts');
+  await import('./search/find-entries.test.ts');
   await import('./files/feedback-files.test.ts');
   await import('./files/file-rows.test.ts');
   await import('./runs/export-runs.test.ts');
