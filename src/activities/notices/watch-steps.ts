@@ -33,7 +33,7 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
   async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
     if (organization.webhooks.length === 0) {
-      throw notConfigured('InvalidInput', `nobody is to be told about ${org}: it has no webhooks`);
+      throw notConfigured('InvalidInput', `${org} has no webhooks: no receiver is to be told of it`);
     }
     const { workflowExecution, activityId } = activityInfo();
     const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at: new Date() };

@@ -62,7 +62,7 @@ export class S3Holds implements SiteHolds {
     return hold;
   }
 
-  /** As the hold is now, whoever has changed it last. */
+  /** As the hold is now, whichever process has changed it last. */
   async #mark(domain: string): Promise<void> {
     await this.#records.marks.held(domain, (await this.of(domain))?.version ?? null);
   }
