@@ -102,7 +102,7 @@ export function searchSetting(given: Partial<FakeSearch> = {}): { setting: Conso
     },
     indexMore: async () => index,
   };
-  const setting = fakeSetting({ calls: [] });
+  const setting = fakeSetting({ calls: [], deeds: [] });
   return {
     search,
     setting: {

@@ -7,7 +7,7 @@ import type { Viewer } from './viewer.ts';
 
 interface Layout {
   title: string;
-  /** Null before somebody is signed in. */
+  /** Null before the reader is signed in. */
   viewer: Viewer | null;
   /** Address of the page's own part of the navigation. */
   at?: string;
@@ -21,6 +21,7 @@ const parts = [
   ['/feedback', 'Feedback'],
   ['/schedules', 'Schedules'],
   ['/budget', 'Budget'],
+  ['/audit', 'Audit'],
 ] as const;
 
 /** A whole page around its content. */
@@ -82,9 +83,9 @@ function Navigation({ viewer, at }: { viewer: Viewer; at: string | undefined }) 
         </ul>
       </nav>
       <form class="who" method="post" action="/sign-out">
-        <span>
+        <a href="/sessions" aria-current={at === '/sessions' ? 'page' : undefined}>
           <bdi>{visible(viewer.login)}</bdi>
-        </span>
+        </a>
         <input type="hidden" name="token" value={viewer.formToken} />
         <button type="submit" class="small">
           Sign out

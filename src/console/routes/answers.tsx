@@ -43,6 +43,7 @@ const titles: Readonly<Record<string, readonly [string, ContentfulStatusCode]>> 
   QueryTooLong: ['Too long', 413],
   NoSuchVersion: ['That version is gone', 410],
   NotRunning: ['Nothing runs any more', 409],
+  Decided: ['Already decided', 409],
   NotHeld: ['Not held any more', 409],
   ExportRunning: ['An export is running', 409],
 };

@@ -12,6 +12,7 @@ mark{background:var(--marked);color:inherit;border-radius:2px;box-shadow:0 0 0 1
 .hits .page-of{font-weight:600;margin-bottom:.25rem}
 .texts{display:grid;gap:.75rem;align-content:start;min-width:0}
 .texts>*{margin:0;max-width:46rem}
+.state bdi{white-space:normal}
 .said{unicode-bidi:isolate;white-space:pre-line;font:400 1.0625rem/1.5 var(--serif)}
 .code{margin:.25rem 0 0;padding:.75rem 1rem;background:var(--wash);border-radius:4px;white-space:pre-wrap;font-size:.875rem;tab-size:2;unicode-bidi:isolate}
 .history th[scope=row]{width:19rem;font-weight:400}
