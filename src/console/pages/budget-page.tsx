@@ -1,9 +1,9 @@
 import type { WindowView } from '../../model/budget/permits.ts';
-import { forecastText, spanText } from '../../model/details-text.ts';
+import { spanText } from '../../model/details-text.ts';
 import { visible } from '../../report/html.ts';
-import type { OrganizationBudget } from '../readings/console-reader.ts';
+import type { OrganizationBudget } from '../readings/budget-facts.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, Facts, Troubles, When } from './parts.tsx';
+import { Act, Aged, DoneAt, Facts, Troubles, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Budgets {
@@ -24,7 +24,7 @@ export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
         <section id={`budget-${org}`} data-live aria-labelledby={`title-${org}`}>
           <h2 id={`title-${org}`}>{org}</h2>
           {trouble !== null && <Troubles troubles={[trouble]} />}
-          {view !== null && <Window viewer={viewer} org={org} view={view} now={at} />}
+          {view !== null && <Window viewer={viewer} org={org} view={view} />}
         </section>
       ))}
     </Page>
@@ -37,7 +37,7 @@ const pauses = {
   unauthorized: 'paused by a refused key (401)',
 } as const;
 
-function Window({ viewer, org, view, now }: { viewer: Viewer; org: string; view: WindowView; now: number }) {
+function Window({ viewer, org, view }: { viewer: Viewer; org: string; view: WindowView }) {
   const { limit, reserve, windowMs, used, available, pausedBy, pausedUntil, nextFreeAt, strangers, override } = view;
   const last = view.releases.at(-1);
   return (
@@ -82,13 +82,13 @@ function Window({ viewer, org, view, now }: { viewer: Viewer; org: string; view:
           ),
         ]}
       />
-      <Askers view={view} now={now} />
+      <Askers view={view} />
       <Acts viewer={viewer} org={org} view={view} />
     </div>
   );
 }
 
-function Askers({ view: { holders, waiters }, now }: { view: WindowView; now: number }) {
+function Askers({ view: { holders, waiters } }: { view: WindowView }) {
   if (holders.length + waiters.length === 0) return <p class="quiet">Nobody holds or waits for requests.</p>;
   const rows = [
     ...holders.map((one) => ({ ...one, what: `holds ${one.permits}`, expectedAt: null })),
@@ -114,7 +114,7 @@ function Askers({ view: { holders, waiters }, now }: { view: WindowView; now: nu
                 <When at={since} />
               </td>
               <td data-name="next">{expectedAt !== null && <When at={expectedAt} />}</td>
-              <td data-name="done">{forecast !== null && forecastText(forecast, now)}</td>
+              <td data-name="done">{forecast !== null && <DoneAt forecast={forecast} />}</td>
             </tr>
           ))}
         </tbody>

@@ -1,3 +1,4 @@
+import { figureStyle } from '../../report/figure-style.ts';
 import { dark, light, variables } from '../../report/palette.ts';
 
 const sans = '"Avenir Next",Avenir,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",system-ui,sans-serif';
@@ -78,7 +79,15 @@ td div>time.zoned .utc::before,td div>time.zoned .utc::after{content:none}
 .split{display:grid;gap:0 3rem}
 .changes{display:grid;gap:.25rem;margin-top:.5rem}
 .changes code{font-size:.875rem}
-.bottom{padding:1.5rem 0 3rem;border-top:1px solid var(--rule);color:var(--quiet);font-size:.875rem}
+.changes summary{cursor:pointer;padding:.25rem 0;width:fit-content}
+.changes ul{padding-left:1.25rem}
+.text{margin-top:1.25rem}
+h3{font-size:1rem;margin-bottom:.375rem}
+.diff{border-left:3px solid var(--rule);padding:.25rem 0 .25rem .875rem;max-width:60rem;white-space:pre-wrap}
+.diff li{padding:.0625rem 0}
+.diff ins,.diff del{text-decoration:none;background:var(--wash);border-left:4px solid var(--good);display:block;padding-left:.5rem}
+.diff del{border-color:var(--bad);text-decoration:line-through;text-decoration-color:var(--bad)}
+${figureStyle}.bottom{padding:1.5rem 0 3rem;border-top:1px solid var(--rule);color:var(--quiet);font-size:.875rem}
 .narrow{max-width:42rem}
 @media (min-width:64rem){
 .page{padding:0 2.5rem}

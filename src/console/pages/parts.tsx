@@ -1,4 +1,6 @@
 import type { Child } from 'hono/jsx';
+import type { Forecast } from '../../model/budget/permits.ts';
+import { counted } from '../../model/quantities.ts';
 import type { Trouble } from '../../overview/gather-facts.ts';
 import { visible } from '../../report/html.ts';
 import { newFormId, type Viewer } from './viewer.ts';
@@ -16,6 +18,17 @@ export function When({ at }: { at: string | number | null }) {
     <time datetime={iso}>
       <span class="utc">{`${iso.slice(0, 16).replace('T', ' ')} UTC`}</span>
     </time>
+  );
+}
+
+/** When a pass will be done if nothing changes, and what it still takes. */
+export function DoneAt({ forecast: { doneAt, pages, windows } }: { forecast: Forecast }) {
+  const rest = [counted(pages, 'page'), ...(windows > 0 ? [counted(windows, 'window')] : [])];
+  return (
+    <>
+      ≈ <When at={doneAt} />
+      {`, ${rest.join(', ')}`}
+    </>
   );
 }
 
@@ -111,3 +124,6 @@ export const siteAddress = (org: string, domain: string): string =>
   `/sites/${encodeURIComponent(org)}/${encodeURIComponent(domain)}`;
 export const projectAddress = (org: string, project: string): string =>
   `/projects/${encodeURIComponent(org)}/${encodeURIComponent(project)}`;
+/** Address of what a version would change. */
+export const changesAddress = ({ org, domain }: { org: string; domain: string }, version: string): string =>
+  `${siteAddress(org, domain)}/changes/${encodeURIComponent(version)}`;

@@ -1,10 +1,12 @@
 import { syncHandle, syncState } from '../../client/syncs.ts';
 import type { EntryStore } from '../../feedback/entry-store.ts';
 import type { PassRow, PassStore } from '../../feedback/pass/pass-store.ts';
+import type { WindowSettings, WindowView } from '../../model/budget/permits.ts';
 import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
 import type { SyncState } from '../../model/sync/sync.ts';
 import type { Trouble } from '../../overview/gather-facts.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
+import { readBudget } from './budget-facts.ts';
 import type { Connections } from './connections.ts';
 import { readerNoting } from './read-or-trouble.ts';
 
@@ -24,6 +26,8 @@ export interface StoredProject {
 export interface ProjectFacts {
   running: { pass: ReadingKind; runId: string; state: SyncState | null }[] | null;
   stored: StoredProject | null;
+  /** Of the organization that has the project. */
+  budget: WindowView | null;
   troubles: Trouble[];
 }
 
@@ -32,11 +36,11 @@ const shownPasses = 20;
 export async function readProject(
   setting: ConsoleSetting,
   connections: Connections,
-  { org, project }: { org: string; project: string },
+  { org, project, budget: configured }: { org: string; project: string; budget: WindowSettings },
 ): Promise<ProjectFacts> {
   const troubles: Trouble[] = [];
   const read = readerNoting(troubles, setting);
-  const [running, stored] = await Promise.all([
+  const [running, stored, budget] = await Promise.all([
     read(async () => {
       const passes = await Promise.all(
         readingKinds.map((pass) => readPass(setting, connections, { org, project, pass })),
@@ -44,8 +48,10 @@ export async function readProject(
       return passes.filter((pass) => pass !== null);
     }),
     read(async () => readStored(await connections.feedback(), org, project)),
+    readBudget(setting, connections, { org, budget: configured }),
   ]);
-  return { running, stored, troubles };
+  if (budget.trouble !== null && running !== null) troubles.push(budget.trouble);
+  return { running, stored, budget: budget.view, troubles };
 }
 
 async function readPass(

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ExplainedError } from '../../model/explained-error.ts';
 
 /** What was read, and when. */
 export interface Read<Value> {
@@ -21,8 +22,14 @@ export interface ReadingTimes {
 export const usualTimes: ReadingTimes = { freshMs: 2_000, patienceMs: 1_000, firstMs: 15_000 };
 
 /** No reading came in time. */
-export class ReadingLate extends Error {
+export class ReadingLate extends ExplainedError {
   override readonly name = 'ReadingLate';
+  readonly code = 'TooSlow';
+  readonly hint = 'load the page again in a moment';
+
+  constructor() {
+    super('what the page shows could not be read in time');
+  }
 }
 
 /**
@@ -79,7 +86,7 @@ export class SharedReading<Value> {
   }
 
   #latest(late: boolean): Read<Value> {
-    if (this.#last === null) throw new ReadingLate('nothing was read in time');
+    if (this.#last === null) throw new ReadingLate();
     const { value, at } = this.#last;
     return { value, at, late };
   }
@@ -98,7 +105,7 @@ export class SharedReading<Value> {
     const before = this.#last;
     // What has not changed stays the same object, by which pages know what they have written already.
     this.#last = { value: before?.digest === digest ? before.value : value, at, digest };
-    if (before !== null && before.digest !== digest) for (const listener of this.#listeners) listener();
+    if (before?.digest !== digest) for (const listener of this.#listeners) listener();
     return this.#last.value;
   }
 }

@@ -4,6 +4,7 @@ import { batchesOf, rowsPerStatement } from '../database/batches.ts';
 import { columnsOf, fieldsOf } from '../database/row-fields.ts';
 import { storedText, storedTextOrNull } from '../database/tables/stored-text.ts';
 import type { AuditTable, FeedbackDatabase } from '../database/tables/tables.ts';
+import type { DeedFilter } from './deed-records.ts';
 
 /** Inserts deeds; those that are there already stay as they are, so that a step may run twice. */
 export async function recordDeeds(db: Transaction<FeedbackDatabase>, deeds: readonly Deed[]): Promise<void> {
@@ -19,7 +20,7 @@ export async function recordDeeds(db: Transaction<FeedbackDatabase>, deeds: read
 /** Newest first, read as they are wanted. */
 export async function* listDeeds(
   db: Kysely<FeedbackDatabase>,
-  { since }: { since?: string },
+  { since, org, subject }: DeedFilter,
 ): AsyncGenerator<Deed, void, undefined> {
   let last: Deed | undefined;
   do {
@@ -27,6 +28,8 @@ export async function* listDeeds(
       .selectFrom('audit')
       .selectAll()
       .$if(since !== undefined, (query) => query.where('at', '>=', since ?? ''))
+      .$if(org !== undefined, (query) => query.where('org_id', '=', org ?? ''))
+      .$if(subject !== undefined, (query) => query.where('subject', '=', subject ?? ''))
       .$if(last !== undefined, (query) =>
         query.where(({ eb, refTuple, tuple }) =>
           eb(refTuple('at', 'deed_id'), '<', tuple(last?.at ?? '', last?.deedId ?? '')),
