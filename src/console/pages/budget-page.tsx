@@ -1,9 +1,10 @@
 import type { WindowView } from '../../model/budget/permits.ts';
 import { spanText } from '../../model/details-text.ts';
+import { targetName, targetOfWorkflowId } from '../../model/schedule/schedule-target.ts';
 import { visible } from '../../report/html.ts';
 import type { OrganizationBudget } from '../readings/budget-facts.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, DoneAt, Facts, Troubles, When } from './parts.tsx';
+import { Act, Aged, DoneAt, Facts, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Budgets {
@@ -89,9 +90,9 @@ function Window({ viewer, org, view }: { viewer: Viewer; org: string; view: Wind
 }
 
 function Askers({ view: { holders, waiters } }: { view: WindowView }) {
-  if (holders.length + waiters.length === 0) return <p class="quiet">Nobody holds or waits for requests.</p>;
+  if (holders.length + waiters.length === 0) return <p class="quiet">Nobody uses requests or waits for them.</p>;
   const rows = [
-    ...holders.map((one) => ({ ...one, what: `holds ${one.permits}`, expectedAt: null })),
+    ...holders.map((one) => ({ ...one, what: `uses ${one.permits}`, expectedAt: null })),
     ...waiters.map((one) => ({ ...one, what: 'waits' })),
   ];
   return (
@@ -107,7 +108,9 @@ function Askers({ view: { holders, waiters } }: { view: WindowView }) {
         <tbody>
           {rows.map(({ workflowId, what, class: kind, since, expectedAt, forecast }) => (
             <tr>
-              <th scope="row">{visible(workflowId)}</th>
+              <th scope="row">
+                <Asker id={`${what}-${workflowId}`} workflowId={workflowId} />
+              </th>
               <td data-name="what">{what}</td>
               <td data-name="class">{kind}</td>
               <td data-name="since">
@@ -123,6 +126,19 @@ function Askers({ view: { holders, waiters } }: { view: WindowView }) {
   );
 }
 
+/** A pass or export by its name and with its page; any other program by its id. */
+function Asker({ id, workflowId }: { id: string; workflowId: string }) {
+  const target = targetOfWorkflowId(workflowId);
+  if (target === null) return <>{visible(workflowId)}</>;
+  const address =
+    target.kind === 'export' ? siteAddress(target.org, target.domain) : projectAddress(target.org, target.project);
+  return (
+    <a id={id} href={address}>
+      {visible(targetName(target))}
+    </a>
+  );
+}
+
 function Acts({ viewer, org, view }: { viewer: Viewer; org: string; view: WindowView }) {
   const address = `/budget/${encodeURIComponent(org)}`;
   return (
@@ -130,12 +146,12 @@ function Acts({ viewer, org, view }: { viewer: Viewer; org: string; view: Window
       {view.pausedBy === 'paused' ? (
         <Act viewer={viewer} action={`${address}/resume`} label="Resume" />
       ) : (
-        <Act viewer={viewer} action={`${address}/pause`} label="Pause …">
+        <Act viewer={viewer} action={`${address}/pause`} label="Pause …" about="Ask the service nothing">
           <For id={`pause-${org}`} />
         </Act>
       )}
       {view.override === null ? (
-        <Act viewer={viewer} action={`${address}/set`} label="Override">
+        <Act viewer={viewer} action={`${address}/set`} label="Override" about="Other limits than the configured ones">
           <Count id={`requests-${org}`} name="requests" label="Requests" />
           <Count id={`reserve-${org}`} name="reserve" label="Kept for others" />
           <For id={`set-${org}`} />

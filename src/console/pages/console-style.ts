@@ -45,6 +45,7 @@ section{padding:1.5rem 0;border-top:1px solid var(--rule)}
 .quiet{color:var(--quiet)}
 .fine{color:var(--quiet);font-size:.875rem;font-weight:400}
 form.filter,form.act{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:end}
+form.act .about{flex-basis:100%;font-weight:600}
 form.filter{margin:.5rem 0 1rem}
 label{font-size:.875rem;color:var(--quiet)}
 label.tick{color:inherit;font-size:1rem}
@@ -56,6 +57,7 @@ button:hover{border-color:var(--ink)}
 button.first{background:var(--ink);color:var(--paper);border-color:var(--ink)}
 button.small{min-height:2.25rem;padding-inline:.75rem;font-size:.875rem}
 .acts{display:grid;gap:1rem}
+.row{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:baseline}
 .bulk{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center;padding:.75rem 0}
 .facts{display:grid;grid-template-columns:minmax(7rem,max-content) minmax(0,1fr);gap:.375rem 1.25rem}
 .facts dt{color:var(--quiet)}

@@ -251,7 +251,7 @@ function LastText({ line }: { line: OverviewLine }) {
       <div>
         <When at={line.lastAt} />
       </div>
-      {line.failingSince !== null && (
+      {line.failingSince !== null && line.failingSince !== line.lastAt && (
         <div class="fine">
           failing since <When at={line.failingSince} />
         </div>

@@ -83,6 +83,7 @@ export function Act({
   fields = {},
   first = false,
   small = false,
+  about,
   children,
 }: {
   viewer: Viewer;
@@ -91,12 +92,15 @@ export function Act({
   fields?: Readonly<Record<string, string>>;
   first?: boolean;
   small?: boolean;
+  /** What its fields are for, if there are several forms. */
+  about?: string;
   children?: Child;
 }) {
   if (!viewer.mayAct) return null;
   const look = [first && 'first', small && 'small'].filter(Boolean).join(' ');
   return (
     <form method="post" action={action} class="act">
+      {about !== undefined && <p class="about">{about}</p>}
       <Hidden viewer={viewer} />
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={value} />

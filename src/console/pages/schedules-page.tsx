@@ -126,7 +126,7 @@ function Line({ viewer, line: { id, target, when, state, running } }: { viewer: 
       {viewer.mayAct && (
         <td data-name="">
           {state !== null && (
-            <div class="chips">
+            <div class="row">
               <Act
                 viewer={viewer}
                 action={`/schedules/${state.paused ? 'resume' : 'pause'}`}

@@ -1,20 +1,16 @@
 import { inBatches } from '../../client/in-batches.ts';
 import { callsAtOnce } from '../../client/schedules/owned-schedules.ts';
 import type { WindowSettings } from '../../model/budget/permits.ts';
-import type { ReportFigures } from '../../model/report/report-figures.ts';
 import { gatherFacts, readLive, type Unavailable } from '../../overview/gather-facts.ts';
 import type { Facts, Selection } from '../../overview/status-lines.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
 import { type OrganizationBudget, readBudget } from './budget-facts.ts';
 import { Connections } from './connections.ts';
+import { ProjectCharts } from './project-charts.ts';
 import { type ProjectFacts, readProject } from './project-facts.ts';
 import { type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
 import { readSite, type SiteFacts } from './site-facts.ts';
 import { VersionComparisons } from './version-changes.ts';
-
-const figuresFreshMs = 60_000;
-/** The page comes without its charts, which follow. */
-const figuresFirstMs = 1_500;
 
 export interface OverviewFacts {
   facts: Facts;
@@ -43,13 +39,13 @@ export class ConsoleReader {
   readonly overview: SharedReading<OverviewFacts>;
   readonly budgets: SharedReading<OrganizationBudget[]>;
   readonly changes: VersionComparisons;
+  readonly charts: ProjectCharts;
   readonly #setting: ConsoleSetting;
   readonly #times: ReadingTimes;
   readonly #sites: ReadonlyMap<string, KnownSite>;
   readonly #projects: ReadonlyMap<string, KnownProject>;
   readonly #siteReadings = new Map<string, SharedReading<SiteFacts>>();
   readonly #projectReadings = new Map<string, SharedReading<ProjectFacts>>();
-  readonly #figureReadings = new Map<string, SharedReading<ReportFigures>>();
 
   constructor(setting: ConsoleSetting, times: ReadingTimes = usualTimes) {
     this.#setting = setting;
@@ -66,6 +62,7 @@ export class ConsoleReader {
     this.overview = new SharedReading(() => this.#readOverview(), times);
     this.budgets = new SharedReading(() => this.#readBudgets(), times);
     this.changes = new VersionComparisons(this.connections.bundles, times);
+    this.charts = new ProjectCharts(this.connections.feedback, times);
   }
 
   get setting(): ConsoleSetting {
@@ -94,14 +91,6 @@ export class ConsoleReader {
       keyOf(project.org, project.project),
       () => new SharedReading(() => readProject(this.#setting, this.connections, project), this.#times),
     );
-  }
-
-  /** What the report shows of a project, without what people wrote. It counts all entries, so it is read more rarely. */
-  figures({ org, project }: KnownProject): SharedReading<ReportFigures> {
-    const read = async () =>
-      (await this.connections.feedback()).reportFigures({ org, project, comments: 0, now: new Date() });
-    const times = { ...this.#times, freshMs: Math.max(figuresFreshMs, this.#times.freshMs), firstMs: figuresFirstMs };
-    return kept(this.#figureReadings, keyOf(org, project), () => new SharedReading(read, times));
   }
 
   /** Something was done: the next page reads anew. */

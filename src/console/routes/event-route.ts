@@ -67,5 +67,5 @@ function readingOf(c: ConsoleContext, { reader }: ConsoleApp): Listening | null 
   const site = of === 'site' ? reader.knownSite(org, name) : null;
   if (site !== null) return reader.site(site);
   const project = of === 'project' ? reader.knownProject(org, name) : null;
-  return project === null ? null : both(reader.project(project), reader.figures(project));
+  return project === null ? null : both(reader.project(project), reader.charts.of(project));
 }

@@ -10,7 +10,6 @@ import type { ConsoleApp, ConsoleEnv } from '../app-context.ts';
 import { BudgetPage } from '../pages/budget-page.tsx';
 import { OverviewPage, type WrittenTables } from '../pages/overview-page.tsx';
 import { siteAddress } from '../pages/parts.tsx';
-import { drawCharts } from '../pages/project/charts-section.tsx';
 import { ProjectPage } from '../pages/project/project-page.tsx';
 import { type ScheduleLine, SchedulesPage } from '../pages/schedules-page.tsx';
 import { ChangesPage } from '../pages/site/changes-page.tsx';
@@ -86,10 +85,10 @@ function storedIn({ stored, troubles: [trouble] }: SiteFacts): StoredSite {
   throw new ConsoleFailure(code, message, hint);
 }
 
-/** Null while they are counted, or when the store is away, which the page says. */
+/** Null while they are made, or when the store is away, which the page says. */
 async function chartsOf({ reader }: ConsoleApp, project: KnownProject): Promise<string | null> {
   try {
-    return await drawCharts((await reader.figures(project).get()).value);
+    return (await reader.charts.of(project).get()).value;
   } catch {
     return null;
   }

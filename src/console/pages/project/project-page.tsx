@@ -13,7 +13,7 @@ interface Project {
   viewer: Viewer;
   project: KnownProject;
   facts: ProjectFacts;
-  /** As `drawCharts` has drawn them; null while the entries are counted, or cannot be. */
+  /** As `ProjectCharts` has drawn them; null while they are made, or cannot be. */
   charts: string | null;
   at: number;
   late: boolean;

@@ -46,7 +46,7 @@ function Progress({ state }: { state: ExportState }) {
   return (
     <Facts
       facts={[
-        ['phase', <span class="state wait">{phase}</span>],
+        ['phase', <span class="state wait">{phase.replaceAll('-', ' ')}</span>],
         unauthorized !== null &&
           unauthorized !== undefined && ['key', <span class="state bad">refused by the service</span>],
         percent !== null && [

@@ -43,14 +43,16 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
           </section>
           <section aria-labelledby="running-title">
             <h2 id="running-title">Running</h2>
-            <Running viewer={viewer} site={site} facts={facts} />
-            {temporal !== null && (
-              <p>
-                <a id="temporal-link" href={temporal} rel="noreferrer">
-                  The workflow in the Temporal UI
-                </a>
-              </p>
-            )}
+            <div class="acts">
+              <Running viewer={viewer} site={site} facts={facts} />
+              {temporal !== null && (
+                <p>
+                  <a id="temporal-link" href={temporal} rel="noreferrer">
+                    The workflow in the Temporal UI
+                  </a>
+                </p>
+              )}
+            </div>
           </section>
         </div>
       </div>

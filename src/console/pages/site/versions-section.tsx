@@ -44,26 +44,28 @@ export function Versions({ viewer, site, stored, waiting }: Kept) {
                   </td>
                   <td data-name="content">{`${counted(pages, 'page')}, ${sizeText(bytes)}`}</td>
                   <td data-name="">
-                    {version !== stored.current && (
-                      <a id={`changes-${version}`} href={changesAddress(site, version)}>
-                        what it changes
-                      </a>
-                    )}
-                    {version === stored.current ? (
-                      <span class="state good">in service</span>
-                    ) : version === waiting ? (
-                      <span class="state wait">waits for approval</span>
-                    ) : (
-                      <Act
-                        viewer={viewer}
-                        action={`${address}/rollback`}
-                        label="Roll back …"
-                        fields={{ version }}
-                        small
-                      >
-                        <Reason id={`reason-${version}`} label="Why" />
-                      </Act>
-                    )}
+                    <div class="row">
+                      {version !== stored.current && (
+                        <a id={`changes-${version}`} href={changesAddress(site, version)}>
+                          what it changes
+                        </a>
+                      )}
+                      {version === stored.current ? (
+                        <span class="state good">in service</span>
+                      ) : version === waiting ? (
+                        <span class="state wait">waits for approval</span>
+                      ) : (
+                        <Act
+                          viewer={viewer}
+                          action={`${address}/rollback`}
+                          label="Roll back …"
+                          fields={{ version }}
+                          small
+                        >
+                          <Reason id={`reason-${version}`} label="Why" />
+                        </Act>
+                      )}
+                    </div>
                   </td>
                 </tr>
               ))}
