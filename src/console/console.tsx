@@ -27,6 +27,8 @@ export interface RunningConsole {
   port: number;
   /** The address that signs in whoever opens it first. */
   signInUrl: string;
+  /** The patterns of the pages' addresses, e.g. `/sites/:org/:domain`. */
+  pages: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -84,6 +86,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     url: address,
     port,
     signInUrl: app.link.url,
+    pages: [...new Set(hono.routes.filter(({ method }) => method === 'GET').map(({ path }) => path))],
     async stop() {
       closing.abort();
       const closed = new Promise((resolve) => server.close(resolve));

@@ -106,12 +106,16 @@ export function Act({
         <input type="hidden" name={name} value={value} />
       ))}
       {children}
-      <button type="submit" class={look === '' ? undefined : look}>
+      <button id={idOf(action, fields)} type="submit" class={look === '' ? undefined : look}>
         {label}
       </button>
     </form>
   );
 }
+
+/** By which the script puts the focus back when a part of the page is replaced. */
+const idOf = (action: string, fields: Readonly<Record<string, string>>): string =>
+  ['do', ...action.split('/').slice(1), ...Object.values(fields)].join('-');
 
 /** What every form that does something carries: whose it is, and which one. */
 export function Hidden({ viewer }: { viewer: Viewer }) {
