@@ -6,8 +6,8 @@ export interface BenchSession {
   cookie: string;
 }
 
-/** Connections of viewers, as many as they need. */
-const viewers = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+/** A connection for each request: the server may close one that is kept just when it is used again. */
+const viewers = new Agent({ keepAlive: false });
 /** One connection, as a browser keeps it. */
 const one = new Agent({ keepAlive: true, maxSockets: 1 });
 
@@ -53,7 +53,7 @@ export async function look(
     onLoad();
   };
   await load();
-  const stream = await answerTo(`${origin}${events}`, { cookie }, new Agent({ keepAlive: false }));
+  const stream = await answerTo(`${origin}${events}`, { cookie }, viewers);
   if (stream.statusCode !== 200) throw new Error(`${events} answers ${stream.statusCode}`);
   stream.setEncoding('utf8').on('data', (text: string) => {
     if (text.includes('event: change')) void load();

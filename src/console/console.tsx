@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
@@ -55,6 +56,8 @@ const requestLimits = {
 /** Serves the console until it is stopped. Throws `ConsolePortTaken`. */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const closing = new AbortController();
+  // Every stream of events waits for it.
+  setMaxListeners(0, closing.signal);
   const { host, url } = options;
   const reader = new ConsoleReader(options.setting, options.times);
   let hono: Hono<ConsoleEnv> | null = null;

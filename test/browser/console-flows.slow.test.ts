@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exportState } from '../../src/client/exports.ts';
 import { type ConsoleStage, hasBrowser, setConsoleStage } from './console-stage.ts';
@@ -29,6 +29,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     const { scene } = stage;
     const person = await begin(way);
     await person.follow(scene.domain);
+    await person.sees('Start an export');
     await person.press('Start an export');
     await person.reads('has started');
     await person.sees('Waits for approval');
@@ -37,6 +38,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.sees('published');
 
     scene.sandbox.publishRevision(scene.domain);
+    await person.sees('Start an export');
     await person.press('Start an export');
     await person.sees('Waits for approval');
     await person.follow('See what changes in the text');
@@ -61,6 +63,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.press('Release');
     await person.reads('is no longer held');
 
+    await person.sees('Start an export');
     await person.press('Start an export');
     await person.sees('Waits for approval');
     await person.write('Why it is rejected', 'not yet');
@@ -70,6 +73,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.sees('rejected by hand');
     await person.reads('not yet');
 
+    await person.sees('Start an export');
     await person.press('Start an export');
     await person.sees('Waits for approval');
     await person.press('Cancel the export …');
@@ -85,7 +89,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.choose('Pass', 'sweep');
     await person.press('Sync now');
     await person.reads('The sweep of');
-    await person.sees('completed');
+    await person.sees('sweep');
 
     await person.follow('Budget');
     await person.choose('For', '1 hour');
@@ -111,8 +115,8 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.press('Search');
     await person.page.waitForURL(/\?q=DOCS\./i);
     expect(await person.page.locator('tbody tr').count()).toBe(1);
-    await person.follow(/^stale/);
-    expect(person.page.url()).toContain('is=stale&q=docs.');
+    await person.follow(/^held/);
+    expect(person.page.url()).toContain('is=held&q=docs.');
     await person.reads('Nothing fits');
     await person.follow(/^all/);
     await person.tick(`Select ${scene.domain}`);
@@ -148,13 +152,11 @@ class Person {
   }
 
   async follow(name: string | RegExp): Promise<void> {
-    await this.#hands.press(this.page.getByRole('link', exactly(name)).first());
-    await this.page.waitForLoadState();
+    await this.#goes(this.page.getByRole('link', exactly(name)).first());
   }
 
   async press(name: string): Promise<void> {
-    await this.#hands.press(this.page.getByRole('button', { name, exact: true }).first());
-    await this.page.waitForLoadState();
+    await this.#goes(this.page.getByRole('button', { name, exact: true }).first());
   }
 
   tick(label: string): Promise<void> {
@@ -174,12 +176,12 @@ class Person {
     await this.page.getByText(text).first().waitFor();
   }
 
-  /** A heading or row of that name comes; without the script the person loads the page again. */
+  /** A heading, row or button of that name comes; without the script the person loads the page again. */
   async sees(name: string): Promise<void> {
     const heading = this.page.getByRole('heading', { name, exact: true });
     const row = this.page.getByRole('rowheader', { name, exact: true });
-    const cell = this.page.getByRole('cell', { name, exact: true });
-    await this.#comes(async () => (await heading.or(row).or(cell).count()) > 0);
+    const button = this.page.getByRole('button', { name, exact: true });
+    await this.#comes(async () => (await heading.or(row).or(button).count()) > 0);
   }
 
   async inService(version: string): Promise<void> {
@@ -190,6 +192,12 @@ class Person {
   async versionOf(note: RegExp): Promise<string> {
     const text = await this.page.getByText(note).first().textContent();
     return note.exec(text ?? '')?.[1] ?? '';
+  }
+
+  /** Presses what leads to a page, and waits for that. */
+  async #goes(what: Locator): Promise<void> {
+    await Promise.all([this.page.waitForEvent('framenavigated'), this.#hands.press(what)]);
+    await this.page.waitForLoadState();
   }
 
   async #comes(isThere: () => Promise<boolean>): Promise<void> {

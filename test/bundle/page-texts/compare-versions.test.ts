@@ -99,7 +99,10 @@ describe('compareVersions', () => {
     const many = (text: string) =>
       Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`p${String(n).padStart(2, '0')}.html`, page(text)]));
     const long = (text: string) => ({ 'a-long.html': `${text}${' '.repeat(300_000)}` });
-    const { store } = await storeOf({ v1: { ...many('a'), ...long('a') }, v2: { ...many('b'.repeat(1_000)), ...long('b') } });
+    const { store } = await storeOf({
+      v1: { ...many('a'), ...long('a') },
+      v2: { ...many('b'.repeat(1_000)), ...long('b') },
+    });
     const { texts, pages } = await compareVersions(store, domain, { from: 'v1', to: 'v2' }, {});
     expect(pages.changed).toHaveLength(31);
     expect(texts.map(({ path }) => path)).toEqual(pages.changed.slice(1, 21));
