@@ -75,7 +75,9 @@ td time.zoned .utc{display:block}
 :not(td)>time.zoned .utc::after{content:")"}
 td div>time.zoned .utc::before,td div>time.zoned .utc::after{content:none}
 .line{display:block;width:100%;height:auto}
-.line text{font:12px var(--sans);fill:var(--quiet)}
+.line.wide{display:none}
+.line text{font:12px var(--sans);fill:var(--quiet);text-anchor:middle}
+.line .hour{fill:var(--ink);font-size:13px}
 .line line{stroke:var(--rule)}
 .line circle{fill:var(--blue)}
 .split{display:grid;gap:0 3rem}
@@ -91,6 +93,10 @@ h3{font-size:1rem;margin-bottom:.375rem}
 .diff del{border-color:var(--bad);text-decoration:line-through;text-decoration-color:var(--bad)}
 ${figureStyle}.bottom{padding:1.5rem 0 3rem;border-top:1px solid var(--rule);color:var(--quiet);font-size:.875rem}
 .narrow{max-width:42rem}
+@media (min-width:48rem){
+.line.wide{display:block}
+.line.narrow{display:none}
+}
 @media (min-width:64rem){
 .page{padding:0 2.5rem}
 .split{grid-template-columns:minmax(0,3fr) minmax(0,2fr)}

@@ -6,8 +6,10 @@
 export const liveScript = `'use strict';
 const format = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });
 const isUtc = new Date().getTimezoneOffset() === 0;
+const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 function writeTimes(within) {
   if (isUtc) return;
+  for (const text of within.querySelectorAll('.hour')) text.textContent = hour.format(new Date(text.dataset.at));
   for (const time of within.querySelectorAll('time:not(.zoned)')) {
     const local = document.createElement('span');
     local.textContent = format.format(new Date(time.dateTime)) + ' ';
