@@ -46,8 +46,9 @@ try {
   process.stderr.write('first bytes …\n');
   const firsts = await timesOf(session, bytes);
   const rows: string[] = [];
-  for (const viewers of [1, 20, 200]) rows.push(await lineOf('the overview', [overview], viewers));
-  for (const viewers of [4, 200]) rows.push(await lineOf('overview, budget, a site, a project', pages, viewers));
+  for (const viewers of [1, 20, 200]) rows.push(await lineOf('the overview', [overview], viewers, seconds));
+  for (const viewers of [4, 200])
+    rows.push(await lineOf('overview, budget, a site, a project', pages, viewers, seconds / 2));
   const page = `# The console with many sites and many viewers
 
 \`npm run bench:console\`, ${machineFacts()}.
@@ -64,13 +65,13 @@ same ${bytes.toLocaleString('en')} bytes, in a process of its own.
 |---|---|---|---|
 ${firsts}
 
-## Viewers for ${seconds} seconds
+## Viewers
 
 Each has a stream of events open and loads its page again when told of a change. A run of an export is written to the store
 every ${changeEveryMs / 1_000} s. Memory is that of the whole process.
 
-| look at | viewers | pages loaded | calls of Temporal | calls of the stores | memory before | most memory |
-|---|---|---|---|---|---|---|
+| look at | viewers | seconds | pages loaded | calls of Temporal | calls of the stores | memory before | most memory |
+|---|---|---|---|---|---|---|---|
 ${rows.join('\n')}
 `;
   if (process.argv.length === 2) await writeFile('bench/results/console.md', page);
@@ -142,7 +143,7 @@ async function timesOf(session: BenchSession, bytes: number): Promise<string> {
   ].join('\n');
 }
 
-async function lineOf(what: string, shown: readonly ViewedPage[], viewers: number): Promise<string> {
+async function lineOf(what: string, shown: readonly ViewedPage[], viewers: number, seconds: number): Promise<string> {
   process.stderr.write(`${viewers} viewers …\n`);
   const sessions: BenchSession[] = [];
   while (sessions.length * viewersPerSession < viewers) sessions.push(await newSession());
@@ -169,6 +170,6 @@ async function lineOf(what: string, shown: readonly ViewedPage[], viewers: numbe
   for (const leave of leaving) leave();
   const mebibytes = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`;
   const asked = (name: keyof ConsoleCounts) => (after[name] - before[name]).toLocaleString('en');
-  const cells = [what, viewers, loaded.toLocaleString('en'), asked('temporal'), asked('stores')];
+  const cells = [what, viewers, seconds, loaded.toLocaleString('en'), asked('temporal'), asked('stores')];
   return `| ${[...cells, mebibytes(memory), mebibytes(most)].join(' | ')} |`;
 }
