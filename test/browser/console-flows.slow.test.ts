@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exportState } from '../../src/client/exports.ts';
+import { startSync } from '../../src/client/syncs.ts';
 import { type ConsoleStage, hasBrowser, setConsoleStage } from './console-stage.ts';
 import { type Hands, keyboard, pointer } from './hands.ts';
 
@@ -134,6 +135,26 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.press('Approve …');
     await person.press('Approve');
     await person.reads('Approved 1 of 1.');
+  });
+
+  it('a page that changes leaves alone what a person has chosen, opened or has in the focus', async () => {
+    const { client, taskQueue, org, project } = stage.scene;
+    const sweep = { org, project, pass: 'sweep', class: 'on-demand', handover: 'quick' } as const;
+    const page = await stage.signedIn();
+    await startSync(client, taskQueue, sweep);
+    await page.goto(`${stage.running.url}/projects/${org}/${project}`);
+    await expect.poll(() => page.locator('svg').count()).toBeGreaterThan(0);
+    const numbers = page.locator('details').first();
+    await numbers.locator('summary').click();
+    await page.getByLabel('Pass', { exact: true }).selectOption('review');
+    await page.getByRole('button', { name: 'Sync now' }).focus();
+    await expect.poll(() => page.getByRole('rowheader', { name: 'sweep' }).count()).toBe(1);
+    await expect.poll(() => page.getByText('completed', { exact: true }).count()).toBe(1);
+    await startSync(client, taskQueue, sweep);
+    await expect.poll(() => page.getByRole('rowheader', { name: 'sweep' }).count()).toBe(2);
+    expect(await page.getByLabel('Pass', { exact: true }).inputValue()).toBe('review');
+    expect(await page.locator(':focus').textContent()).toBe('Sync now');
+    expect(await numbers.getAttribute('open')).not.toBeNull();
   });
 });
 
