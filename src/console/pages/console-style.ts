@@ -11,7 +11,7 @@ export const consoleStyle = `
 *,*::before,*::after{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.5 var(--sans);overflow-wrap:anywhere}
-h1,h2,h3,p,ul,ol,dl,dd,fieldset{margin:0;padding:0}
+h1,h2,h3,p,ul,ol,dl,dd,fieldset,figure{margin:0;padding:0}
 ul,ol{list-style:none}
 fieldset{border:0;min-width:0}
 a{color:inherit;text-decoration-color:var(--focus);text-underline-offset:.2em}
@@ -43,6 +43,7 @@ section{padding:1.5rem 0;border-top:1px solid var(--rule)}
 .state.bad{color:var(--bad)}
 .state.wait{color:var(--blue)}
 .quiet{color:var(--quiet)}
+.why{max-width:24rem}
 .fine{color:var(--quiet);font-size:.875rem;font-weight:400}
 form.filter,form.act{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:end}
 form.act .about{flex-basis:100%;font-weight:600}
@@ -68,7 +69,7 @@ th,td{padding:.5rem 1rem .5rem 0;text-align:left;border-bottom:1px solid var(--r
 td{overflow-wrap:anywhere}
 th[scope=row]{font-weight:600;min-width:9rem;overflow-wrap:anywhere}
 thead th{color:var(--quiet);font-weight:400;font-size:.875rem;white-space:nowrap}
-time{white-space:nowrap}
+time span{white-space:nowrap}
 .utc{color:var(--quiet);font-size:.875em}
 td time.zoned .utc{display:block}
 :not(td)>time.zoned .utc::before{content:"("}
@@ -91,7 +92,9 @@ h3{font-size:1rem;margin-bottom:.375rem}
 .diff li{padding:.0625rem 0}
 .diff ins,.diff del{text-decoration:none;background:var(--wash);border-left:4px solid var(--good);display:block;padding-left:.5rem}
 .diff del{border-color:var(--bad);text-decoration:line-through;text-decoration-color:var(--bad)}
-${figureStyle}.bottom{padding:1.5rem 0 3rem;border-top:1px solid var(--rule);color:var(--quiet);font-size:.875rem}
+${figureStyle}
+.lead{margin-bottom:1.25rem}
+.bottom{padding:1.5rem 0 3rem;border-top:1px solid var(--rule);color:var(--quiet);font-size:.875rem}
 .narrow{max-width:42rem}
 @media (min-width:48rem){
 .line.wide{display:block}
@@ -99,6 +102,7 @@ ${figureStyle}.bottom{padding:1.5rem 0 3rem;border-top:1px solid var(--rule);col
 }
 @media (min-width:64rem){
 .page{padding:0 2.5rem}
+th[scope=row]{min-width:12.5rem}
 .split{grid-template-columns:minmax(0,3fr) minmax(0,2fr)}
 }
 @media (max-width:47.99rem){

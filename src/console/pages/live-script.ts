@@ -12,8 +12,8 @@ function writeTimes(within) {
   for (const text of within.querySelectorAll('.hour')) text.textContent = hour.format(new Date(text.dataset.at));
   for (const time of within.querySelectorAll('time:not(.zoned)')) {
     const local = document.createElement('span');
-    local.textContent = format.format(new Date(time.dateTime)) + ' ';
-    time.prepend(local);
+    local.textContent = format.format(new Date(time.dateTime));
+    time.prepend(local, ' ');
     time.classList.add('zoned');
   }
 }

@@ -117,7 +117,7 @@ function LastText({ line, now }: { line: OverviewLine; now: number }) {
         <When at={line.lastAt} />
       </div>
       {line.lastReason !== null && (
-        <div class="fine">
+        <div class="fine why">
           <Foreign text={line.lastReason} />
         </div>
       )}
