@@ -13,6 +13,7 @@ import { MessagePage } from './pages/message-page.tsx';
 import { ConsoleReader } from './readings/console-reader.ts';
 import { addActRoutes, refusedAct } from './routes/act-routes.tsx';
 import { failurePage, notFound, page } from './routes/answers.tsx';
+import { addAuditRoute } from './routes/audit-route.tsx';
 import { addEventRoute } from './routes/event-route.ts';
 import { addReadRoutes } from './routes/read-routes.tsx';
 import { addSignInRoutes, signedIn } from './routes/sign-in.tsx';
@@ -30,6 +31,8 @@ export interface RunningConsole {
   signInUrl: string;
   /** The patterns of the pages' addresses, e.g. `/sites/:org/:domain`. */
   pages: readonly string[];
+  /** Paths that take forms, as patterns: what must be guarded. */
+  takesForms: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -37,10 +40,10 @@ export interface RunningConsole {
 export class ConsolePortTaken extends ExplainedError {
   override readonly name = 'ConsolePortTaken';
   readonly code = 'PortTaken';
-  readonly hint = 'choose another with --port';
+  readonly hint = 'stop what listens there, or choose another with --port or --console-port';
 
   constructor(host: string, port: number) {
-    super(`port ${port} on ${host} is taken: stop what listens there or choose another port`);
+    super(`port ${port} on ${host} is taken`);
   }
 }
 
@@ -56,7 +59,7 @@ const requestLimits = {
 /** Serves the console until it is stopped. Throws `ConsolePortTaken`. */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const closing = new AbortController();
-  // Every stream of events waits for it.
+  // As many as there are streams of events.
   setMaxListeners(0, closing.signal);
   const { host, url } = options;
   const reader = new ConsoleReader(options.setting, options.times);
@@ -90,6 +93,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     port,
     signInUrl: app.link.url,
     pages: [...new Set(hono.routes.filter(({ method }) => method === 'GET').map(({ path }) => path))],
+    takesForms: hono.routes.flatMap(({ method, path }) => (method === 'POST' ? [path] : [])),
     async stop() {
       closing.abort();
       const closed = new Promise((resolve) => server.close(resolve));
@@ -131,6 +135,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     c.set('signedIn', found);
     return (c.req.method === 'POST' && refusedAct(c, app)) || next();
   });
+  addAuditRoute(hono, app);
   addEventRoute(hono, app);
   addReadRoutes(hono, app);
   addActRoutes(hono, app);

@@ -4,6 +4,9 @@ import type { WindowSettings } from '../../model/budget/permits.ts';
 import { gatherFacts, readLive, type Unavailable } from '../../overview/gather-facts.ts';
 import type { Facts, Selection } from '../../overview/status-lines.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
+import { remember } from '../security/sessions.ts';
+import { type AuditFacts, readAudit } from './audit-facts.ts';
+import type { AuditQuery } from './audit-query.ts';
 import { type OrganizationBudget, readBudget } from './budget-facts.ts';
 import { Connections } from './connections.ts';
 import { ProjectCharts } from './project-charts.ts';
@@ -45,6 +48,7 @@ export class ConsoleReader {
   readonly #sites: ReadonlyMap<string, KnownSite>;
   readonly #projects: ReadonlyMap<string, KnownProject>;
   readonly #siteReadings = new Map<string, SharedReading<SiteFacts>>();
+  readonly #auditReadings = new Map<string, SharedReading<AuditFacts>>();
   readonly #projectReadings = new Map<string, SharedReading<ProjectFacts>>();
 
   constructor(setting: ConsoleSetting, times: ReadingTimes = usualTimes) {
@@ -93,9 +97,19 @@ export class ConsoleReader {
     );
   }
 
+  /** A page of the audit; few are kept, since there are as many as people can ask for. */
+  audit(query: AuditQuery): SharedReading<AuditFacts> {
+    const key = JSON.stringify(query);
+    const make = () => new SharedReading(() => readAudit(this.connections, query), this.#times);
+    const reading = this.#auditReadings.get(key) ?? make();
+    remember(this.#auditReadings, key, reading);
+    return reading;
+  }
+
   /** Something was done: the next page reads anew. */
   forget(): void {
-    const all = [this.overview, this.budgets, ...this.#siteReadings.values(), ...this.#projectReadings.values()];
+    const maps = [this.#siteReadings, this.#projectReadings, this.#auditReadings];
+    const all = [this.overview, this.budgets, ...maps.flatMap((map) => [...map.values()])];
     for (const reading of all) reading.forget();
   }
 

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
 import { passOutcomes, readingKinds } from '../../../model/sync/pass-kind.ts';
 import type { CallHandler } from '../../call-handler.ts';
-import { addBulkFlags, addBulkSenderFlag } from '../../input/bulk-flags.ts';
+import { addBulkFlags } from '../../input/bulk-flags.ts';
 import { duration, listLimit } from '../../input/flag-values.ts';
 import { addSenderFlag } from '../../input/sender.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
@@ -28,7 +28,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .option('--from <date>', 'only entries from this ISO 8601 date or date-time on')
     .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
     .option('--plan', 'only show what would be read and how many requests that takes; nothing is asked or started');
-  addBulkSenderFlag(addBulkFlags(addWaitFlags(sync), 'projects')).action(call(() => import('./feedback-sync.ts')));
+  addSenderFlag(addBulkFlags(addWaitFlags(sync), 'projects')).action(call(() => import('./feedback-sync.ts')));
   feedback
     .command('status')
     .description('Show what is stored of the projects, what runs, and how the last passes ended')
@@ -42,7 +42,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
       .addOption(new Option('--pass <kind>', 'which pass; of many projects all by default').choices(readingKinds)),
     'projects',
   );
-  addBulkSenderFlag(cancel).action(call(() => import('./feedback-cancel.ts')));
+  addSenderFlag(cancel).action(call(() => import('./feedback-cancel.ts')));
   feedback
     .command('history')
     .description('List all passes of a project that the store knows, newest first, with durations and reasons')

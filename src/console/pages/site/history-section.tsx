@@ -81,4 +81,8 @@ const words: Readonly<Partial<Record<DeedAction, string>>> = {
   release: 'released',
   'start-export': 'export started',
   'cancel-export': 'export cancelled',
+  'poll-now': 'polled by hand',
+  'schedule-pause': 'schedule paused',
+  'schedule-resume': 'schedule resumed',
+  'schedule-trigger': 'schedule started',
 };
