@@ -85,7 +85,10 @@ describe('the audit', () => {
 
   it('begins in a store that was made before there was an audit', async () => {
     await using at = await temporaryStore();
-    await at.run(`drop table notices; drop table audit; delete from kysely_migration where name >= '0003'`);
+    const since = ['search_words', 'search_entries', 'search_progress', 'notices', 'audit'];
+    await at.run(
+      `${since.map((table) => `drop table if exists ${table};`).join(' ')} delete from kysely_migration where name >= '0003'`,
+    );
     const later = await at.open();
     await later.recordDeeds([approval]);
     expect(await listed(later)).toEqual([approval]);
