@@ -90,7 +90,8 @@ function Window({ viewer, org, view }: { viewer: Viewer; org: string; view: Wind
 }
 
 function Askers({ view: { holders, waiters } }: { view: WindowView }) {
-  if (holders.length + waiters.length === 0) return <p class="quiet">Nobody uses requests or waits for them.</p>;
+  if (holders.length + waiters.length === 0)
+    return <p class="quiet">No pass or client uses requests or waits for them.</p>;
   const rows = [
     ...holders.map((one) => ({ ...one, what: `uses ${one.permits}`, expectedAt: null })),
     ...waiters.map((one) => ({ ...one, what: 'waits' })),

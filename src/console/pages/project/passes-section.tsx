@@ -1,5 +1,5 @@
+import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
 import { countText } from '../../../model/quantities.ts';
-import type { StoredProject } from '../../readings/project-facts.ts';
 import { Foreign, When } from '../parts.tsx';
 
 /** The passes that were begun last, and how they ended. */

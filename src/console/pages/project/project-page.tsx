@@ -1,6 +1,7 @@
+import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
 import { countText } from '../../../model/quantities.ts';
 import type { KnownProject } from '../../readings/console-reader.ts';
-import type { ProjectFacts, StoredProject } from '../../readings/project-facts.ts';
+import type { ProjectFacts } from '../../readings/project-facts.ts';
 import { Page } from '../layout.tsx';
 import { Aged, Facts, Troubles, When } from '../parts.tsx';
 import type { Viewer } from '../viewer.ts';
