@@ -301,7 +301,7 @@ describe('while the store is away', () => {
     const { look } = await looking({ before: () => new Promise(() => {}) });
     expect(await look('/feedback')).toMatchObject({
       status: 503,
-      text: expect.stringContaining('did not answer in time'),
+      text: expect.stringContaining('could not be read in time'),
     });
   });
 });

@@ -29,7 +29,7 @@ async function timesOf(workflowId: string) {
   return { taskTimeoutMs: optionalTsToMs(workflowTaskTimeout), steps };
 }
 
-const stepTimes = { quick: 3_000, steady: 30_000 };
+const stepTimes = { quick: { short: 3_000, bulk: 6_000 }, steady: { short: 30_000, bulk: 30_000 } };
 
 it('steps of runs with different handovers are watched differently, heavy ones on their own task queue', async () => {
   const { activities } = exportActivities({ planExport: async () => ({ ...sitePlan, webhooks: ['hook'] }) });
@@ -43,11 +43,12 @@ it('steps of runs with different handovers are watched differently, heavy ones o
       const { taskTimeoutMs, steps } = await timesOf(handles[handover].workflowId);
       expect(taskTimeoutMs).toBe(handover === 'quick' ? 2_000 : 10_000);
       const placed = new Map(steps.map(([name, queue, heartbeat]) => [name, { queue, heartbeat }]));
-      const watched = (queue: string) => ({ queue, heartbeat: stepTimes[handover] });
-      expect(placed.get('startJob')).toEqual(watched(taskQueue));
-      expect(placed.get('readJob')).toEqual(watched(taskQueue));
+      const { short, bulk } = stepTimes[handover];
+      for (const light of ['startJob', 'readJob']) {
+        expect(placed.get(light)).toEqual({ queue: taskQueue, heartbeat: short });
+      }
       for (const heavy of ['fetchBundle', 'publishVersion', 'rollOut']) {
-        expect(placed.get(heavy)).toEqual(watched(`${taskQueue}-bulk`));
+        expect(placed.get(heavy)).toEqual({ queue: `${taskQueue}-bulk`, heartbeat: bulk });
       }
       const events = await eventsOf(handles[handover].workflowId);
       const child = events.find((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);

@@ -1,4 +1,5 @@
-import type { WorkerSettings, WorkKind } from '../../worker.ts';
+import type { WorkKind } from '../../model/temporal-settings.ts';
+import type { WorkerSettings } from '../../worker.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { usageFailure } from '../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';

@@ -34,10 +34,10 @@ export function failurePage(c: ConsoleContext, app: ConsoleApp, error: unknown, 
 /** Titles and statuses of failures that people meet, by their codes. */
 const titles: Readonly<Record<string, readonly [string, ContentfulStatusCode]>> = {
   TemporalUnreachable: ['Temporal is away', 503],
+  TooSlow: ['Too slow', 503],
   TemporalBusy: ['Temporal is busy', 503],
   NoWorker: ['No worker answers', 503],
   StoreUnavailable: ['A store is away', 503],
-  SearchLate: ['The search takes too long', 503],
   Busy: ['Busy', 503],
   BadQuery: ['Not understood', 400],
   QueryTooLong: ['Too long', 413],

@@ -9,7 +9,6 @@ import { FeedbackPage } from '../pages/feedback/feedback-page.tsx';
 import { feedbackQuery } from '../readings/feedback-query.ts';
 import { checkConfigured, selectionOf } from '../readings/feedback-selection.ts';
 import { nextVisit } from '../readings/last-visit.ts';
-import { ReadingLate } from '../readings/shared-reading.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 import { Downloads, downloadFormats, mostInFile } from './feedback-download.ts';
 
@@ -94,12 +93,5 @@ async function orRefusal(c: ConsoleContext, app: ConsoleApp, answer: () => Promi
 
 function refusalOf(error: unknown): unknown {
   if (error instanceof SearchRefused) return new ConsoleFailure('BadQuery', error.message, error.hint);
-  if (error instanceof ReadingLate) {
-    return new ConsoleFailure(
-      'SearchLate',
-      'the feedback store did not answer in time',
-      'narrow the search, or try later',
-    );
-  }
   return error;
 }

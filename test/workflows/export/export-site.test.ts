@@ -4,9 +4,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobReading } from '../../../src/activities/export/export-jobs.ts';
 import { startExport } from '../../../src/client/exports.ts';
 import type { ExportInput } from '../../../src/model/export/site-export.ts';
+import { versionName } from '../../../src/model/export/version-name.ts';
 import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
 import { untilChildrenEnd, withWorker } from '../../tools/temporal/workflow-run.ts';
-import { completed, digest, exportActivities, input, reading, sitePlan, unchanged } from '../export-activities.ts';
+import {
+  bundle,
+  completed,
+  digest,
+  exportActivities,
+  input,
+  reading,
+  sitePlan,
+  unchanged,
+} from '../export-activities.ts';
 
 let env: TestWorkflowEnvironment;
 beforeAll(async () => {
@@ -43,6 +53,25 @@ describe('exportSite', () => {
       expect(calls.publishVersion).toMatchObject([{ version: result.version, promote: { expected: null } }]);
     });
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'published', jobId: 'job-1' }]);
+  });
+
+  it.each([
+    { published: { url: 'http://bundles.example/x', heldAt: null }, steps: 0 },
+    { published: null, steps: 1 },
+  ])('lets the fetch publish new content, and publishes in a step of its own if that failed: $steps', async (each) => {
+    const { published, steps } = each;
+    const { activities, calls } = exportActivities({ fetchBundle: async () => ({ ...bundle, published }) });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { version, url } = await (await start(taskQueue, input())).result();
+      const { namedAt = 0, promote } = calls.fetchBundle?.[0]?.publish ?? {};
+      expect(promote).toBe(true);
+      expect(version).toBe(versionName(namedAt, digest));
+      expect(calls.rollOut).toMatchObject([{ version }]);
+      expect(calls.publishVersion ?? []).toHaveLength(steps);
+      for (const step of calls.publishVersion ?? [])
+        expect(step).toMatchObject({ version, promote: { expected: null } });
+      if (published) expect(url).toBe(published.url);
+    });
   });
 
   it('polls rarely during a four-hour job, with every wait on a durable timer', async () => {
