@@ -61,10 +61,10 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
 /** An approval that no run has ended so long after its time has no run any more. */
 const lateMs = 3_600_000;
 
-type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'budget' | 'refusedRuns'>;
+type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'takenBack' | 'budget' | 'refusedRuns'>;
 
 async function look(deps: ActivityDependencies, { id: org, watch, sites }: Organization): Promise<Look> {
-  const [projects, exported, holds, view, count] = await Promise.all([
+  const [projects, exported, holds, takenBack, view, count] = await Promise.all([
     Promise.all(
       [...watch.freshness].map(async ([project, limitMs]) => ({
         project,
@@ -81,6 +81,7 @@ async function look(deps: ActivityDependencies, { id: org, watch, sites }: Organ
       }
       return found;
     }),
+    ifReadable('targets', () => takenBackTargets(deps, sites)),
     ifReadable('budget', () => deps.outlook.budget(org)),
     ifReadable('refused runs', () => deps.outlook.refusedRuns(org)),
   ]);
@@ -92,9 +93,33 @@ async function look(deps: ActivityDependencies, { id: org, watch, sites }: Organ
       lastExport: exported.get(domain) ?? null,
     })),
     holds,
+    takenBack,
     budget: view === null ? null : { org, view },
     refusedRuns: count === null ? null : { org, count },
   };
+}
+
+/**
+ * Targets whose last rollout put the current version there, and that run another one now, read back from them. One that
+ * shows none is left out: it may be on another machine. Only what differs costs a request to the store.
+ */
+async function takenBackTargets(
+  { bundles }: ActivityDependencies,
+  sites: Organization['sites'],
+): Promise<Sight['takenBack']> {
+  const inService = await bundles.inService(sites.map(({ domain }) => domain));
+  const found = [];
+  for (const { domain, targets } of sites) {
+    const version = inService.get(domain)?.current;
+    if (!version) continue;
+    for (const target of targets) {
+      const running = await target.runningVersion();
+      if (running === null || running === version) continue;
+      if ((await bundles.rolledOut(domain, target.name)) !== version) continue;
+      found.push({ domain, target: target.name, version, running });
+    }
+  }
+  return found;
 }
 
 /** Null for what cannot be read now: the next look will. */
