@@ -34,13 +34,15 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     if (organization.webhooks.length === 0) {
       throw notConfigured('InvalidInput', `nobody is to be told about ${org}: it has no webhooks`);
     }
-    const { workflowExecution, activityId } = activityInfo();
-    const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at: new Date() };
+    const { workflowExecution, activityId, currentAttemptScheduledTimestampMs } = activityInfo();
+    // By Temporal's clock: with a wrong one, everything would be late.
+    const at = new Date(currentAttemptScheduledTimestampMs);
+    const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at };
     const open = await deps.notices.openNotices(org);
     const approvals = open.flatMap(({ type, subject, since: asked, until }) =>
       type === 'approval.wanted' && until !== null ? [{ domain: subject, since: asked, until }] : [],
     );
-    const sight: Sight = { ...(await look(deps, organization)), now: who.at.getTime(), since, approvals };
+    const sight: Sight = { ...(await look(deps, organization)), now: at.getTime(), since, approvals };
     const next = changesSince(watchedConditions(sight), open, absent);
     const back = open.flatMap(({ type, subject, mark }) => {
       const webhook = organization.webhooks.find(({ name }) => name === subject);
