@@ -190,6 +190,8 @@ export interface SigningConfig {
   keyFile: string;
   /** Null for a key without password. */
   password: SecretSource | null;
+  /** Public keys whose signatures are believed too, each as the line in its `.pub` file. */
+  formerKeys: readonly string[];
 }
 
 /** Access and limits of the bundle server. */

@@ -111,7 +111,9 @@ function resolveBundles(
   const { token, readers, readersPerAddress, idle } = server;
   const published = {
     publicUrl: trimSlash(publicUrl),
-    signing: signing ? { keyFile: absolute(signing.keyFile), password: secret('password', signing.password) } : null,
+    signing: signing
+      ? { ...signing, keyFile: absolute(signing.keyFile), password: secret('password', signing.password) }
+      : null,
     server: { token: secret('token', token), readers, readersPerAddress, idleMs: idle },
   };
   if (s3 === undefined) return { kind: 'directory', directory: absolute(directory ?? './data/bundles'), ...published };

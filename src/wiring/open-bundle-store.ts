@@ -20,8 +20,8 @@ export async function openBundleStore(config: BundlePlaceConfig): Promise<Bundle
 async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner | undefined> {
   if (!signing) return undefined;
   const { ManifestSigner } = await import('../bundle/signing/manifest-signer.ts');
-  const { keyFile, password } = signing;
-  return new ManifestSigner({ keyFile, password: password && (() => password.read()) });
+  const { keyFile, password, formerKeys } = signing;
+  return new ManifestSigner({ keyFile, password: password && (() => password.read()), formerKeys });
 }
 
 /** Agents for the proxy of the environment, which the S3 client ignores; undefined for none. */

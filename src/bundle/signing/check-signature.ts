@@ -1,11 +1,11 @@
 import type { SignatureRule } from '../rules/signature-rules.ts';
 import {
   MinisignFormatError,
-  type PublicKey,
   parseSignature,
   type Signature,
   signsComment,
   signsContent,
+  type TrustedKeys,
 } from './minisign-format.ts';
 
 /** Which rule a signature breaks. */
@@ -14,15 +14,15 @@ export interface BrokenSignature {
   detail: string;
 }
 
-/** The signature of a manifest by a key, or why there is none. @param text null when there is no signature */
+/** The signature of a manifest by one of the keys, or why there is none. @param text null when there is no signature */
 export function checkSignature(
   manifest: Uint8Array,
   text: string | null,
-  key: PublicKey,
+  keys: TrustedKeys,
 ): { valid: Signature } | { broken: BrokenSignature } {
   if (text === null) return broken('signature-missing', 'there is no signature beside the manifest');
   const found = signatureIn(text);
-  return 'broken' in found ? found : (brokenBy(found.valid, manifest, key) ?? found);
+  return 'broken' in found ? found : (brokenBy(found.valid, manifest, keys) ?? found);
 }
 
 function signatureIn(text: string): { valid: Signature } | { broken: BrokenSignature } {
@@ -34,8 +34,10 @@ function signatureIn(text: string): { valid: Signature } | { broken: BrokenSigna
   }
 }
 
-function brokenBy(found: Signature, manifest: Uint8Array, { id, key }: PublicKey) {
-  if (found.keyId !== id) return broken('signature-key', `it was signed by key ${found.keyId}, not by ${id}`);
+function brokenBy(found: Signature, manifest: Uint8Array, keys: TrustedKeys) {
+  const ids = keys.map(({ id }) => id).join(' or ');
+  const key = keys.find(({ id }) => id === found.keyId)?.key;
+  if (key === undefined) return broken('signature-key', `it was signed by key ${found.keyId}, not by ${ids}`);
   if (!found.prehashed) return broken('signature-legacy', 'sign it again with minisign 0.10 or newer, without -l');
   if (!signsContent(found, manifest, key)) {
     return broken('signature-invalid', 'it is not the signature of this manifest');

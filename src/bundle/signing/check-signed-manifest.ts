@@ -42,7 +42,7 @@ export function checkSignedManifest(
   pinned: Pinned = {},
 ): SignatureVerdict {
   if (manifest === null) return refused('manifest-missing', 'there is no manifest beside the archive');
-  const checked = checkSignature(manifest, signature, key);
+  const checked = checkSignature(manifest, signature, [key]);
   if ('broken' in checked) return refused(checked.broken.rule, checked.broken.detail);
   const { keyId, trustedComment } = checked.valid;
   const signed = manifestIn(manifest.toString());

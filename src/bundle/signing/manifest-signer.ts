@@ -3,7 +3,7 @@ import { errorCode } from '../../files/error-code.ts';
 import { versionTime } from '../../model/export/version-name.ts';
 import type { Manifest } from '../store/bundle-store.ts';
 import { SigningKeyUnusable } from '../store/store-errors.ts';
-import { type PublicKey, publicKeyFor, signatureText } from './minisign-format.ts';
+import { parsePublicKey, publicKeyFor, signatureText, type TrustedKeys } from './minisign-format.ts';
 import { readSecretKey, type SecretKey, SecretKeyError } from './secret-key.ts';
 
 export interface SigningSettings {
@@ -11,6 +11,8 @@ export interface SigningSettings {
   keyFile: string;
   /** Null for a key without one. Called when the key is read. */
   password: (() => string) | null;
+  /** Public keys that signed earlier versions, each as the line in its `.pub` file. */
+  formerKeys: readonly string[];
 }
 
 /**
@@ -30,9 +32,9 @@ export class ManifestSigner {
     await this.#secretKey();
   }
 
-  /** The key that verifies what is signed here. Throws `SigningKeyUnusable`. */
-  async publicKey(): Promise<PublicKey> {
-    return publicKeyFor(await this.#secretKey());
+  /** The keys that verify what was signed here: today's, then former ones. Throws `SigningKeyUnusable`. */
+  async publicKeys(): Promise<TrustedKeys> {
+    return [publicKeyFor(await this.#secretKey()), ...this.#settings.formerKeys.map(parsePublicKey)];
   }
 
   /** The `.minisig` of a manifest's text: the same for the same text and key. Throws `SigningKeyUnusable`. */

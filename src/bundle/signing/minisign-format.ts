@@ -11,6 +11,9 @@ export interface PublicKey {
   key: KeyObject;
 }
 
+/** Keys whose signatures are believed. */
+export type TrustedKeys = readonly [PublicKey, ...PublicKey[]];
+
 export interface Signature {
   keyId: string;
   /** False for the legacy kind, over the content itself. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { ExplainedError } from '../../model/explained-error.ts';
 import type { ArchiveFacts } from '../../model/export/archive-facts.ts';
-import type { PublicKey } from '../signing/minisign-format.ts';
+import type { TrustedKeys } from '../signing/minisign-format.ts';
 import type { SiteHolds } from './site-holds.ts';
 
 /** `manifest.json` of a version (contracts.md "bundle store"). */
@@ -131,8 +131,8 @@ export interface BundleStore {
   inventory(domain: string): Promise<StoredVersion[]>;
   /** The content of a version's file, or a range of it; null when the file does not exist. */
   open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null>;
-  /** Key that must have signed the manifests, if the store signs; null otherwise. Throws `SigningKeyUnusable`. */
-  verificationKey(): Promise<PublicKey | null>;
+  /** Keys of which one must have signed each manifest, if the store signs; null otherwise. Throws `SigningKeyUnusable`. */
+  verificationKeys(): Promise<TrustedKeys | null>;
   /** Whether versions can be published, and signed if the store signs. Throws `SigningKeyUnusable`. */
   checkWritable(): Promise<void>;
 }

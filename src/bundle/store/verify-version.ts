@@ -11,7 +11,7 @@ import { VersionDamaged } from './store-errors.ts';
  * Throws `NoSuchVersion`, `VersionDamaged`, system errors, and the signal's reason.
  */
 export async function verifyVersion(
-  store: Pick<BundleStore, 'manifest' | 'open' | 'verificationKey' | 'withArchive'>,
+  store: Pick<BundleStore, 'manifest' | 'open' | 'verificationKeys' | 'withArchive'>,
   domain: string,
   version: string,
   options: VerificationOptions,

@@ -45,6 +45,13 @@ const bundles = z
           .meta({ title: 'text' })
           .optional()
           .describe('Password of the key, by reference to an environment variable. Absent: a key made with `-W`.'),
+        formerKeys: z
+          .array(z.string().regex(/^RW[A-Za-z0-9+/]{54}$/, 'expected the second line of a .pub file, like RWQf6LRC…'))
+          .max(20)
+          .default([])
+          .describe(
+            'Public keys whose signatures are still believed, as after a change of the key: from their `.pub` files.',
+          ),
       })
       .optional()
       .describe('Signs the manifest of each version that is published, as minisign does; see verification.md.'),

@@ -18,10 +18,11 @@ const named = (day: number, content: string) =>
   versionName(Date.UTC(2026, 10, day), stagedManifest(content, filesOf(content)).contentDigest);
 const at = (version: string, name: string) => `${siteDomain}/versions/${version}/${name}`;
 
-async function keys() {
+async function keys(formerKeys: readonly string[] = []) {
   const minisign = new Minisign(program ?? '', await tempFolder());
   await minisign.makeKey('mine');
-  const signer = new ManifestSigner({ keyFile: minisign.at('mine.key'), password: null });
+  const signer = new ManifestSigner({ keyFile: minisign.at('mine.key'), password: null, formerKeys });
+  const publicKey = async () => (await readFile(minisign.at('mine.pub'), 'utf8')).split('\n')[1] ?? '';
   /** What the real minisign says of a published manifest. */
   const verify = async (read: (path: string) => Promise<Buffer>, version: string) => {
     for (const name of ['manifest.json', 'manifest.json.minisig']) {
@@ -29,7 +30,7 @@ async function keys() {
     }
     return minisign.verify('manifest.json', 'mine');
   };
-  return { minisign, signer, verify };
+  return { minisign, signer, publicKey, verify };
 }
 
 for (const backend of backends) {
@@ -132,12 +133,29 @@ for (const backend of backends) {
         expect(await problem()).toContain('it is not the signature of this manifest');
         await write(at(older, 'manifest.json.minisig'), await stranger.signer.sign(text, manifest));
         expect(await problem()).toContain('it was signed by key');
+        expect(await problem()).toContain('list its public key in signing.formerKeys');
         await remove(at(older, 'manifest.json.minisig'));
         expect(await problem()).toContain('there is no signature beside the manifest (publish it again');
         // Where no signature is configured, none is needed.
         expect(await provenManifest(await open(), siteDomain, older)).toEqual(manifest);
         await write(at(older, 'manifest.json.minisig'), signature);
         expect(await provenManifest(store, siteDomain, older)).toEqual(manifest);
+      });
+
+      it('are used after a change of the key, where the old one is listed as a former key', async () => {
+        const { open } = await backend.scene();
+        const before = await keys();
+        const older = named(21, 'one');
+        await publish(await open(before.signer), older, 'one');
+        const after = await keys([await before.publicKey()]);
+        const store = await open(after.signer);
+        expect((await provenManifest(store, siteDomain, older)).version).toBe(older);
+        const newer = named(22, 'two');
+        await publish(store, newer, 'two');
+        expect((await provenManifest(store, siteDomain, newer)).version).toBe(newer);
+        await expect(provenManifest(await open(before.signer), siteDomain, newer)).rejects.toBeInstanceOf(
+          VersionDamaged,
+        );
       });
 
       it('have the signature of the current key even where a publisher with another key died before the manifest', async () => {

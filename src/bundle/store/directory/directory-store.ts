@@ -7,7 +7,7 @@ import { ifMissing, readIfExists, readIfExistsSync } from '../../../files/if-mis
 import { flushPath, replaceFile, replaceFileSync, tempName } from '../../../files/replace-file.ts';
 import { versionTime } from '../../../model/export/version-name.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
-import type { PublicKey } from '../../signing/minisign-format.ts';
+import type { TrustedKeys } from '../../signing/minisign-format.ts';
 import { removeAbandonedDownloads, removeAbandonedTemps, SharedLookout } from '../abandoned-files.ts';
 import {
   type BundleStore,
@@ -175,8 +175,8 @@ export class DirectoryBundleStore implements BundleStore {
     return publishedAddress(this.#publicUrl, domain, manifest);
   }
 
-  async verificationKey(): Promise<PublicKey | null> {
-    return (await this.#signer?.publicKey()) ?? null;
+  async verificationKeys(): Promise<TrustedKeys | null> {
+    return (await this.#signer?.publicKeys()) ?? null;
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {

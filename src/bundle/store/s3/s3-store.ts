@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { versionTime } from '../../../model/export/version-name.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
-import type { PublicKey } from '../../signing/minisign-format.ts';
+import type { TrustedKeys } from '../../signing/minisign-format.ts';
 import { SharedLookout } from '../abandoned-files.ts';
 import {
   type BundleStore,
@@ -177,8 +177,8 @@ export class S3BundleStore implements BundleStore {
     return publishedAddress(this.#publicUrl, domain, manifest);
   }
 
-  async verificationKey(): Promise<PublicKey | null> {
-    return (await this.#signer?.publicKey()) ?? null;
+  async verificationKeys(): Promise<TrustedKeys | null> {
+    return (await this.#signer?.publicKeys()) ?? null;
   }
 
   async rolledOut(domain: string, target: string): Promise<string | null> {
