@@ -61,7 +61,7 @@ export class PageReader {
     return this.#pauseMs > 0;
   }
 
-  /** Just before the last request, by the budget's clock: proofs of several workers are compared (S4). */
+  /** Just before the last request, by the budget's clock: proofs of several workers are compared (S4, decisions/0049). */
   get askedAt(): Date {
     return this.#askedAt;
   }
