@@ -15,6 +15,7 @@ import { connectClient, connectOptions, handoverFor, TemporalUnreachable } from 
 import { countRefusedRuns, startDelivery, startWatch, watchedBudget } from './client/watches.ts';
 import type { Config } from './config/config.ts';
 import type { PrivacyStore } from './feedback/privacy/privacy-store.ts';
+import { completeIndex } from './feedback/search/complete-index.ts';
 import { installationOf } from './feedback/store-lineage.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { watchSharedState } from './metrics/shared-state.ts';
@@ -182,6 +183,11 @@ async function createWorkers(
       retryKeys: (orgs) => retryKeys(client, orgs),
       onFailure: (org, error) =>
         settings.log.warn({ err: error, org }, 'the budget has not taken over its configuration yet'),
+      stopped,
+    });
+    void completeIndex({
+      store: stores.feedback,
+      onFailure: (error) => settings.log.warn({ err: error }, 'the search index does not grow; it is tried again'),
       stopped,
     });
     const watched = config.organizations.filter(({ webhooks }) => webhooks.length > 0).map(({ id }) => id);

@@ -16,6 +16,14 @@ import { bundleNow } from './bundle-now.ts';
 
 export type ExportHandle = WorkflowHandle<typeof exportSite>;
 
+interface StartedExport {
+  handle: ExportHandle;
+  /** It was running already. */
+  joined: boolean;
+  /** Of the run that this has started; null when it has started none. */
+  runId: string | null;
+}
+
 /** An export of the domain is running, and this request cannot join it (E1). */
 export class ExportRunning extends ExplainedError {
   override readonly name = 'ExportRunning';
@@ -32,7 +40,7 @@ export async function startExport(
   taskQueue: string,
   input: ExportInput,
   onRunning: 'join' | 'refuse',
-): Promise<{ handle: ExportHandle; joined: boolean }> {
+): Promise<StartedExport> {
   const workflowId = exportWorkflowId(input.org, input.domain);
   try {
     const handle = await client.workflow.start<typeof exportSite>(workflowTypes.exportSite, {
@@ -44,7 +52,7 @@ export async function startExport(
       staticSummary: `export of ${input.domain} (${input.org})`,
       typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: searchedPhase.starting }),
     });
-    return { handle, joined: false };
+    return { handle, joined: false, runId: handle.firstExecutionRunId };
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
@@ -56,7 +64,7 @@ export async function startExport(
       `an export of ${input.domain} with other parameters (${describeParameters(running)}) is already running`,
     );
   }
-  return { handle, joined: true };
+  return { handle, joined: true, runId: null };
 }
 
 /** Handle of the latest export of a domain, which need not exist. */

@@ -1,4 +1,9 @@
-import type { Client, WorkflowHandle, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
+import {
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowHandle,
+  type WorkflowHandleWithFirstExecutionRunId,
+} from '@temporalio/client';
 import type { SyncInput, SyncState } from '../model/sync/sync.ts';
 import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { syncWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
@@ -8,18 +13,35 @@ import type { syncFeedback } from '../workflows/sync-feedback.ts';
 
 export type SyncHandle = WorkflowHandleWithFirstExecutionRunId<typeof syncFeedback>;
 
-/** Starts a pass, or joins the running one of the same kind (architecture.md). */
-export async function startSync(client: Client, taskQueue: string, input: SyncInput): Promise<SyncHandle> {
+/** Starts a pass, whose run it tells, or joins the running one of the same kind (architecture.md). */
+export async function startOrJoinSync(
+  client: Client,
+  taskQueue: string,
+  input: SyncInput,
+): Promise<{ handle: SyncHandle; joined: boolean; runId: string | null }> {
   const { org, project, pass } = input;
-  return client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {
-    workflowId: syncWorkflowId(org, project, pass),
-    taskQueue,
-    workflowIdConflictPolicy: 'USE_EXISTING',
-    ...taskTimeoutFor(handoverIn(input)),
-    args: [input],
-    staticSummary: `${pass} of ${project} (${org})`,
-    typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
-  });
+  const start = (workflowIdConflictPolicy: 'FAIL' | 'USE_EXISTING') =>
+    client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {
+      workflowId: syncWorkflowId(org, project, pass),
+      taskQueue,
+      workflowIdConflictPolicy,
+      ...taskTimeoutFor(handoverIn(input)),
+      args: [input],
+      staticSummary: `${pass} of ${project} (${org})`,
+      typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
+    });
+  try {
+    const handle = await start('FAIL');
+    return { handle, joined: false, runId: handle.firstExecutionRunId };
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    return { handle: await start('USE_EXISTING'), joined: true, runId: null };
+  }
+}
+
+/** As `startOrJoinSync`, where it does not matter which. */
+export async function startSync(client: Client, taskQueue: string, input: SyncInput): Promise<SyncHandle> {
+  return (await startOrJoinSync(client, taskQueue, input)).handle;
 }
 
 /** Handle of the latest pass of a kind, which need not exist. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
@@ -12,6 +13,7 @@ import { MessagePage } from './pages/message-page.tsx';
 import { ConsoleReader } from './readings/console-reader.ts';
 import { addActRoutes, refusedAct } from './routes/act-routes.tsx';
 import { failurePage, notFound, page } from './routes/answers.tsx';
+import { addAuditRoute } from './routes/audit-route.tsx';
 import { addEventRoute } from './routes/event-route.ts';
 import { addReadRoutes } from './routes/read-routes.tsx';
 import { addSignInRoutes, signedIn } from './routes/sign-in.tsx';
@@ -27,6 +29,8 @@ export interface RunningConsole {
   port: number;
   /** The address that signs in whoever opens it first. */
   signInUrl: string;
+  /** Paths that take forms, as patterns: what must be guarded. */
+  takesForms: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -34,10 +38,10 @@ export interface RunningConsole {
 export class ConsolePortTaken extends ExplainedError {
   override readonly name = 'ConsolePortTaken';
   readonly code = 'PortTaken';
-  readonly hint = 'choose another with --port';
+  readonly hint = 'stop what listens there, or choose another with --port or --console-port';
 
   constructor(host: string, port: number) {
-    super(`port ${port} on ${host} is taken: stop what listens there or choose another port`);
+    super(`port ${port} on ${host} is taken`);
   }
 }
 
@@ -53,6 +57,8 @@ const requestLimits = {
 /** Serves the console until it is stopped. Throws `ConsolePortTaken`. */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const closing = new AbortController();
+  // As many as there are streams of events.
+  setMaxListeners(0, closing.signal);
   const { host, url } = options;
   const reader = new ConsoleReader(options.setting, options.times);
   let hono: Hono<ConsoleEnv> | null = null;
@@ -84,6 +90,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     url: address,
     port,
     signInUrl: app.link.url,
+    takesForms: hono.routes.flatMap(({ method, path }) => (method === 'POST' ? [path] : [])),
     async stop() {
       closing.abort();
       const closed = new Promise((resolve) => server.close(resolve));
@@ -125,6 +132,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     c.set('signedIn', found);
     return (c.req.method === 'POST' && refusedAct(c, app)) || next();
   });
+  addAuditRoute(hono, app);
   addEventRoute(hono, app);
   addReadRoutes(hono, app);
   addActRoutes(hono, app);

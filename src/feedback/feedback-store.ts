@@ -5,6 +5,7 @@ import type { NoticeRecords } from './notices/notice-records.ts';
 import type { PassStore } from './pass/pass-store.ts';
 import type { PrivacyStore } from './privacy/privacy-store.ts';
 import type { RunRecords } from './runs/run-records.ts';
+import type { FeedbackSearch } from './search/feedback-search.ts';
 import type { StoreLineage } from './store-lineage.ts';
 
 /** The team's own database (contracts.md "database"), as it is opened and closed: its users take the role they need. */
@@ -16,6 +17,7 @@ export interface FeedbackStore
     RunRecords,
     DeedRecords,
     NoticeRecords,
+    FeedbackSearch,
     StoreLineage {
   /** Writes and removes a row, to show that the store is writable. */
   checkWritable(): Promise<void>;

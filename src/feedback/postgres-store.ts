@@ -7,6 +7,7 @@ import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';
+import { forgetWords } from './search/forget-words.ts';
 import { sqlFeedbackStore } from './sql-feedback-store.ts';
 
 /** What a database is found to be before anything is written to it. */
@@ -32,17 +33,18 @@ export async function openPostgresFeedbackStore(
   return await withDatabase(place, async (db) => {
     const examined = await examine(place, db);
     if (examined.state !== 'current') await migrate(db, examined.schema);
-    return await sqlFeedbackStore(db, { privacy, scrub: () => scrub(db) });
+    return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, how) });
   });
 }
 
 /**
- * Removes old versions of rows, whose bytes may stay in a page until the space is used again (privacy.md), and the values
- * that the planner's statistics took from them.
+ * Removes old versions of rows, whose bytes may stay in a page until the space is used again (privacy.md), the values that
+ * the planner's statistics took from them, and their words from the index of the search.
  */
-async function scrub(db: Kysely<FeedbackDatabase>): Promise<boolean> {
+async function scrub(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<boolean> {
   try {
-    await sql`vacuum (analyze) feedback, feedback_changes, feedback_rejects`.execute(db);
+    await sql`vacuum (analyze) feedback, feedback_changes, feedback_rejects, search_entries`.execute(db);
+    await forgetWords(db, how);
     return true;
   } catch {
     // The role may lack the right: the server's own autovacuum will do it.

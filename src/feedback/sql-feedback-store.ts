@@ -30,6 +30,11 @@ import type { Privacy } from './privacy/privacy.ts';
 import { applyPrivacy, countUntreated, expire, personalSince } from './privacy/treat-stored-rows.ts';
 import { jobDurations, listExportRuns, recordExportRun } from './runs/export-runs.ts';
 import { latestRecords } from './runs/latest-records.ts';
+import { indexMore } from './search/build-index.ts';
+import { entryDetail } from './search/entry-detail.ts';
+import { findDocuments } from './search/find-documents.ts';
+import { findEntries } from './search/find-entries.ts';
+import { findRecords } from './search/find-records.ts';
 import { storeLineage } from './store-lineage.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -83,6 +88,11 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     openNotices: (org) => openNotices(db, org),
     lastExports: (org) => lastExports(db, org),
     latestRecords: (of) => latestRecords(db, of),
+    findEntries: (query) => findEntries(db, query),
+    findDocuments: (query) => findDocuments(db, query),
+    findRecords: (selection) => findRecords(db, selection),
+    entryDetail: (project, id, how) => entryDetail(db, project, id, how),
+    indexMore: () => write(indexMore),
     async erase(request) {
       const erased = await write((trx) => eraseContact(trx, privacy, request));
       return { ...erased, scrubbed: await scrub('all') };

@@ -17,19 +17,25 @@ export const deedActions = [
   'cancel-export',
   'start-pass',
   'cancel-pass',
+  'poll-now',
+  'schedule-pause',
+  'schedule-resume',
+  'schedule-trigger',
+  'schedule-backfill',
+  'end-sessions',
 ] as const;
 export type DeedAction = (typeof deedActions)[number];
 
 /** Something a person did, as the table `audit` keeps it. */
 export interface Deed {
-  /** Of an update `<run id>/<update id>`: the same deed written again changes nothing. */
+  /** Of an update `<run id>/<update id>`, see `OwnDeed` for others: the same deed written again changes nothing. */
   deedId: string;
   /** When it took effect, UTC ISO 8601. */
   at: string;
   action: DeedAction;
   /** Null: everything in the store. */
   org: string | null;
-  /** A domain or project; null for all that the organization has. */
+  /** A domain or project, or the login whose sessions were ended; null for all that the organization has. */
   subject: string | null;
   who: string;
   /** In a person's words; null when not given. */

@@ -192,3 +192,18 @@ describe('values', () => {
     expect(load(yaml).service.analyticsBaseUrl).toBe('https://analytics.example/api');
   });
 });
+
+describe('the address of the console', () => {
+  it.each(['https://acme.example/docferry', 'https://acme.example/docferry/', 'http://a.example/x?'])(
+    'is a name of its own, not %s',
+    (url) => {
+      expect(problemsOf(`${minimal}console: { url: "${url}" }\n`)[0]).toMatch(/console\.url.*(name of its own|query)/);
+    },
+  );
+
+  it('may end with a slash', () => {
+    expect(load(`${minimal}console: { url: "https://docferry.acme.example/" }\n`).console.url).toBe(
+      'https://docferry.acme.example',
+    );
+  });
+});

@@ -2,10 +2,13 @@ import type { Client } from '@temporalio/client';
 import type { BundleStore } from '../../src/bundle/store/bundle-store.ts';
 import type { ConsoleSetting } from '../../src/console/console-setting.ts';
 import type { FeedbackStore } from '../../src/feedback/feedback-store.ts';
+import type { Deed } from '../../src/model/deed.ts';
 
 /** Something was asked of Temporal or a store by a name that only acts. */
 export interface Effects {
   calls: string[];
+  /** What the audit was given. */
+  deeds: Deed[];
 }
 
 /** Text that people and services may have put anywhere. */
@@ -81,6 +84,17 @@ export function fakeSetting(
     polls: 3,
     detail: JSON.stringify({ reasons: [{ rule: 'not-approved', path: null, detail: reason }] }),
   };
+  const deed = {
+    deedId: 'r/u',
+    at: run.finishedAt,
+    action: 'reject',
+    org: 'acme',
+    subject: null,
+    who: 'ada',
+    reason: null,
+    detail: '{}',
+    workflowId: null,
+  };
   const feedback = {
     latestRecords: async () => ({
       sites: domains.map((domain) => ({
@@ -97,6 +111,13 @@ export function fakeSetting(
     watermark: async () => null,
     verifiedUpTo: async () => null,
     everSwept: async () => true,
+    recordDeeds: async (deeds: Deed[]) => {
+      effects.deeds.push(...deeds);
+    },
+    listDeeds: async function* () {
+      yield { ...deed, subject: domains[0], who: reason, reason };
+      yield { ...deed, org: reason, subject: reason, detail: JSON.stringify({ [reason]: reason }) };
+    },
     listPasses: async () => [],
     close: async () => {},
   };

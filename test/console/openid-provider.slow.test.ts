@@ -35,7 +35,6 @@ class Traveller {
 describe('signing in at a real OpenID provider', () => {
   let server: Server;
   let issuer: string;
-  const redirects: string[] = [];
 
   beforeAll(async () => {
     server = createServer();
@@ -47,10 +46,11 @@ describe('signing in at a real OpenID provider', () => {
     server.closeAllConnections();
   });
 
-  it('goes there and comes back as who signed in there', async () => {
+  /** A console that knows the provider by this secret, and a browser that has come to the provider's page. */
+  async function atTheProvider(secret: string): Promise<{ url: string; browser: Traveller; login: { url: string } }> {
     const { default: Provider } = await import('oidc-provider');
     const console = await startConsole({
-      setting: fakeSetting({ calls: [] }),
+      setting: fakeSetting({ calls: [], deeds: [] }),
       host: '127.0.0.1',
       port: 0,
       url: null,
@@ -58,11 +58,11 @@ describe('signing in at a real OpenID provider', () => {
       idleMs: 60_000,
       roles: { viewers: null, operators: ['docs-leads'] },
       proxy: null,
-      openId: { issuer, ...client, groups: 'groups' },
+      openId: { issuer, clientId: client.clientId, clientSecret: secret, groups: 'groups' },
       onNewLink: () => {},
     });
     onTestFinished(() => console.stop());
-    redirects.push(`${console.url}/oidc/callback`);
+    const redirects = [`${console.url}/oidc/callback`];
     const provider = new Provider(issuer, {
       clients: [{ client_id: client.clientId, client_secret: client.clientSecret, redirect_uris: redirects }],
       claims: { email: ['email', 'email_verified'], profile: ['groups'] },
@@ -71,19 +71,41 @@ describe('signing in at a real OpenID provider', () => {
         claims: () => ({ sub: id, email: `${id}@acme.example`, email_verified: true, groups: ['docs-leads'] }),
       }),
     });
-    server.on('request', provider.callback());
-
+    server.removeAllListeners('request').on('request', provider.callback());
     const browser = new Traveller();
     const login = await browser.go(`${console.url}/oidc/start`);
     expect(login.url).toContain('/interaction/');
+    return { url: console.url, browser, login };
+  }
+
+  async function consents(browser: Traveller, login: { url: string }) {
     const consent = await browser.go(login.url, { prompt: 'login', login: 'ada', password: 'any' });
-    const back = await browser.go(consent.url, { prompt: 'consent' });
+    return browser.go(consent.url, { prompt: 'consent' });
+  }
+
+  it('goes there and comes back as who signed in there', async () => {
+    const { url, browser, login } = await atTheProvider(client.clientSecret);
+    const back = await consents(browser, login);
     expect(back).toMatchObject({ status: 200, text: expect.stringContaining('Signed in') });
-    const overview = await browser.go(`${console.url}/`);
+    const overview = await browser.go(`${url}/`);
     expect(overview.text).toContain('ada@acme.example');
     expect(overview.text).toContain('What is ticked');
 
     const replayed = await browser.go(back.url);
     expect(replayed).toMatchObject({ status: 401 });
+  });
+
+  it('comes back with a page that says what happened when a person changes their mind', async () => {
+    const { url, browser, login } = await atTheProvider(client.clientSecret);
+    const back = await browser.go(`${login.url}/abort`);
+    expect(back).toMatchObject({ status: 401, text: expect.stringContaining('did not sign you in: access_denied') });
+    expect(await browser.go(`${url}/`)).toMatchObject({ status: 401 });
+  });
+
+  it('says that the provider does not take the secret of the configuration', async () => {
+    const { url, browser, login } = await atTheProvider('another secret');
+    const back = await consents(browser, login);
+    expect(back).toMatchObject({ status: 401, text: expect.stringContaining('did not sign you in: invalid_client') });
+    expect(await browser.go(`${url}/`)).toMatchObject({ status: 401 });
   });
 });

@@ -1,9 +1,9 @@
-import { createHash, createSign, generateKeyPairSync } from 'node:crypto';
+import { createHash, createHmac, createSign, generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ConsoleOptions } from '../../src/console/console-options.ts';
-import { type Answer, ask, runningConsole } from './running-console.ts';
+import { type Answer, ask, runningConsole, send } from './running-console.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const other = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -11,6 +11,10 @@ const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 
 interface Lies {
   claims?: Record<string, unknown>;
+  header?: { alg: string };
+  signature?: string;
+  /** Claims put in after signing. */
+  changed?: Record<string, unknown>;
   key?: typeof privateKey;
 }
 
@@ -48,11 +52,18 @@ async function provider(lies: () => Lies): Promise<{ issuer: string; nonce: (non
           .digest('base64url'),
       );
       const now = Math.floor(Date.now() / 1000);
-      const { claims = {}, key = privateKey } = lies();
+      const { claims = {}, key = privateKey, header = { alg: 'RS256' }, signature, changed } = lies();
       const told = { iss: issuer, sub: 'u1', aud: 'docferry', nonce, iat: now, exp: now + 60, ...claims };
-      const signed = `${base64({ alg: 'RS256', kid: 'k' })}.${base64(told)}`;
-      const signature = createSign('sha256').update(signed).sign(key).toString('base64url');
-      json({ access_token: 'a', token_type: 'bearer', id_token: `${signed}.${signature}` });
+      const head = base64({ ...header, kid: 'k' });
+      const signed = `${head}.${base64(told)}`;
+      const made =
+        header.alg === 'HS256'
+          ? createHmac('sha256', publicKey.export({ type: 'spki', format: 'pem' }))
+              .update(signed)
+              .digest('base64url')
+          : createSign('sha256').update(signed).sign(key).toString('base64url');
+      const token = `${head}.${base64({ ...told, ...changed })}.${signature ?? made}`;
+      json({ access_token: 'a', token_type: 'bearer', id_token: token });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -115,23 +126,59 @@ describe('signing in at an OpenID provider', () => {
     expect(text).not.toContain('What is ticked');
   });
 
+  it('begins nothing new for a cookie that was ended everywhere: the provider is asked again', async () => {
+    const { cookie, port } = await signIn(() => ({}));
+    const { text } = await ask({ port }, '/', { headers: { cookie } });
+    const token = /name="token" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    await send({ port }, '/sign-out', { token, everywhere: 'yes' }, { cookie });
+    const answer = await ask({ port }, '/', { headers: { cookie } });
+    expect(answer).toMatchObject({ status: 401, text: expect.stringContaining('Your session was ended') });
+    expect(answer.text).toContain('href="/oidc/start"');
+  });
+
   it('lets nobody in whom no role lets in', async () => {
     const { answer, cookie } = await signIn(() => ({}), { options: { roles: { viewers: ['docs'], operators: [] } } });
     expect([answer.status, cookie]).toEqual([403, '']);
   });
 
-  it.each<[string, () => Lies]>([
-    ['another audience', () => ({ claims: { aud: 'another-client' } })],
-    ['another nonce', () => ({ claims: { nonce: 'of another sign-in' } })],
-    ['no nonce', () => ({ claims: { nonce: undefined } })],
-    ['another issuer', () => ({ claims: { iss: 'https://evil.example' } })],
-    ['an expired token', () => ({ claims: { iat: now() - 7_200, exp: now() - 3_600 } })],
-    ['a token of tomorrow', () => ({ claims: { nbf: now() + 86_400 } })],
-    ['a key that it does not publish', () => ({ key: other.privateKey })],
-  ])('does not believe %s', async (_what, lies) => {
-    const { answer, cookie } = await signIn(lies);
+  it.each<[string, () => Lies, string]>([
+    ['another audience', () => ({ claims: { aud: 'another-client' } }), 'another program'],
+    ['one audience too many', () => ({ claims: { aud: ['docferry', 'another-client'] } }), 'another program'],
+    ['another authorized party', () => ({ claims: { azp: 'another-client' } }), 'another program'],
+    ['another nonce', () => ({ claims: { nonce: 'of another sign-in' } }), 'another sign-in'],
+    ['no nonce', () => ({ claims: { nonce: undefined } }), '(nonce)'],
+    ['another issuer', () => ({ claims: { iss: 'https://evil.example' } }), 'another issuer'],
+    ['an expired token', () => ({ claims: { iat: now() - 7_200, exp: now() - 3_600 } }), 'clocks'],
+    ['a token without an end', () => ({ claims: { exp: undefined } }), '(exp)'],
+    ['a token not yet valid', () => ({ claims: { nbf: now() + 86_400 } }), 'clocks'],
+    ['a token issued tomorrow', () => ({ claims: { iat: now() + 86_400, exp: now() + 90_000 } }), 'clocks'],
+    ['a token issued yesterday', () => ({ claims: { iat: now() - 86_400, exp: now() + 90_000 } }), 'clocks'],
+    ['a token that says not when', () => ({ claims: { iat: undefined } }), '(iat)'],
+    ['nobody', () => ({ claims: { sub: undefined } }), '(sub)'],
+    ['a key that it does not publish', () => ({ key: other.privateKey }), 'signature'],
+    ['a token without a signature', () => ({ header: { alg: 'none' }, signature: '' }), 'signature'],
+    ['a token signed with what everybody knows', () => ({ header: { alg: 'HS256' } }), 'signature'],
+    ['a token changed after it was signed', () => ({ changed: { sub: 'admin' } }), 'signature'],
+  ])('does not believe %s, and says why', async (_what, lies, why) => {
+    const { answer, cookie, port } = await signIn(lies);
     expect([answer.status, cookie]).toEqual([401, '']);
-    expect(answer.text).toContain('could not be believed');
+    expect(answer.text).toContain('could not be believed, so nobody was signed in');
+    expect(answer.text).toContain(why);
+    expect(answer.text).toContain('href="/oidc/start"');
+    expect(await ask({ port }, '/')).toMatchObject({ status: 401 });
+  });
+
+  it.each([
+    ['refuses', new URLSearchParams({ error: 'access_denied', error_description: '<b>no</b>' }), 'access_denied'],
+    ['says something odd', new URLSearchParams({ error: '<script>alert(1)</script>' }), 'an error'],
+  ])('signs nobody in when the provider %s', async (_what, told, shown) => {
+    const { answer, cookie } = await signIn(() => ({}), {
+      change: (query) => new URLSearchParams({ ...Object.fromEntries(told), state: query.get('state') ?? '' }),
+    });
+    expect([answer.status, cookie]).toEqual([401, '']);
+    expect(answer.text).toContain(`did not sign you in: ${shown}`);
+    expect(answer.text).not.toContain('<b>no');
+    expect(answer.text).not.toContain('<script>alert');
   });
 
   it('takes no answer to a question that was not asked, nor one twice', async () => {

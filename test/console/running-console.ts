@@ -14,7 +14,7 @@ export interface Answer {
 export async function runningConsole(
   options: Partial<ConsoleOptions> = {},
 ): Promise<RunningConsole & { effects: Effects; links: string[] }> {
-  const effects: Effects = { calls: [] };
+  const effects: Effects = { calls: [], deeds: [] };
   const links: string[] = [];
   const running = await startConsole({
     setting: fakeSetting(effects),
@@ -62,7 +62,7 @@ export async function signIn(console: RunningConsole, link = console.signInUrl):
 
 /** Sends a form as a page of the console would. */
 export async function send(
-  console: RunningConsole,
+  console: { port: number },
   path: string,
   fields: Record<string, string> | URLSearchParams,
   { cookie, headers = {} }: { cookie: string; headers?: Record<string, string> },

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { NoSuchVersion } from '../../src/bundle/store/bundle-store.ts';
+import { explainFailure } from '../../src/cli/failures/explain-failure.ts';
 import { fakeSetting, hostile } from './fake-setting.ts';
 import { ask, formToken, runningConsole, send, signIn } from './running-console.ts';
 
@@ -201,7 +203,7 @@ describe('people who may only look', () => {
 
 describe('hostile text', () => {
   it('is text on every page, and turns nothing around', async () => {
-    const effects = { calls: [] };
+    const effects = { calls: [], deeds: [] };
     const console = await runningConsole({
       setting: fakeSetting(effects, { reason: hostile, domains: ['x"><b>.example'] }),
     });
@@ -245,6 +247,27 @@ describe('hostile text', () => {
     const long = await send(console, `${site}/hold`, { token, order: order(), reason: 'x'.repeat(501) }, { cookie });
     expect(long).toMatchObject({ status: 409, text: expect.stringContaining('longer than 500') });
     expect(console.effects.calls).toEqual([]);
+  });
+});
+
+describe('what has changed since the page was loaded', () => {
+  it('a version that retention removed: nothing starts, and the page says so', async () => {
+    const effects = { calls: [], deeds: [] };
+    const setting = fakeSetting(effects);
+    const openBundles = async () => ({
+      ...(await setting.openBundles()),
+      manifest: async (domain: string, version: string) => {
+        throw new NoSuchVersion(`${domain} has no version ${version}`);
+      },
+    });
+    const console = await runningConsole({ setting: { ...setting, explain: explainFailure, openBundles } });
+    const cookie = await signIn(console);
+    const fields = { token: await formToken(console, cookie), order: order(), version: 'v-old', sure: 'yes' };
+    const answer = await send(console, `${site}/rollback`, fields, { cookie });
+    expect(answer).toMatchObject({ status: 410, text: expect.stringContaining('That version is gone') });
+    expect(answer.text).toContain('v-old');
+    expect(answer.text).toContain(`href="${site}"`);
+    expect([effects.calls, effects.deeds]).toEqual([[], []]);
   });
 });
 

@@ -28,6 +28,29 @@ describe('sessions', () => {
     expect([sessions.find(first.cookie) === null, sessions.find(second.cookie)]).toEqual([false, null]);
   });
 
+  it('are counted by login, and end together when that is revoked', () => {
+    let now = 0;
+    const sessions = new Sessions(100, () => now);
+    const vera = { ...terminalIdentity, login: 'vera' };
+    const [first, other] = [sessions.begin(vera), sessions.begin(terminalIdentity)];
+    now = 10;
+    const second = sessions.begin(vera);
+    expect(sessions.logins()).toEqual([
+      { login: 'vera', sessions: 2, beganAt: 0, seenAt: 10 },
+      { login: 'terminal', sessions: 1, beganAt: 0, seenAt: 0 },
+    ]);
+    expect([sessions.revoke('vera'), sessions.revoke('vera'), sessions.revoke('nobody')]).toEqual([2, 0, 0]);
+    expect([first.session.ended.aborted, second.session.ended.aborted, other.session.ended.aborted]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect([sessions.isRevoked(first.cookie), sessions.isRevoked(other.cookie)]).toEqual([true, false]);
+    now = 101;
+    expect(sessions.logins()).toEqual([]);
+    expect(other.session.ended.aborted).toBe(true);
+  });
+
   it('have cookies and tokens that differ, and nothing for no cookie', () => {
     const sessions = new Sessions(1_000);
     const [a, b] = [sessions.begin(terminalIdentity), sessions.begin(terminalIdentity)];
@@ -37,7 +60,5 @@ describe('sessions', () => {
       null,
       null,
     ]);
-    sessions.endAll();
-    expect(sessions.find(a.cookie)).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 import BetterSqlite3 from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { ourTables } from '../../src/feedback/database/tables/our-tables.ts';
+import { isOurTable, ourTables } from '../../src/feedback/database/tables/our-tables.ts';
 import { moveFeedback } from '../../src/feedback/move/move-feedback.ts';
 import { openPostgresFeedbackStore } from '../../src/feedback/postgres-store.ts';
 import {
@@ -50,6 +50,15 @@ describe.skipIf(!hasPostgres())('a feedback store moved to PostgreSQL', () => {
     // A pass that was running goes on where it was.
     expect(await store.getPass('running')).toMatchObject({ outcome: 'running', pages: 1 });
     await store.upsertPage(page('running', [entry('new')], { from: { page: 1, cursor: 'c1', complete: false } }));
+    // The index is built anew.
+    const search = async () => await store.findEntries({ limit: 100 });
+    expect((await search()).index.complete).toBe(false);
+    while (!(await store.indexMore()).complete);
+    expect((await search()).index.complete).toBe(true);
+    const indexed = await target.rows('select project_id, id from search_entries order by 1, 2');
+    expect(indexed).toEqual(
+      await target.rows('select project_id, id from feedback where deleted_at is null order by 1, 2'),
+    );
     // The file is as it was.
     expect(await tablesOf(source.rows)).toEqual(before);
   });
@@ -147,5 +156,7 @@ it('knows every table that the migrations make', async () => {
   const ours = names
     .map(({ name }) => name)
     .filter((name) => !name.startsWith('kysely_') && !name.startsWith('sqlite_'));
-  expect(ours.sort()).toEqual([...ourTables].sort());
+  const moved = ours.filter((name) => !name.startsWith('search_'));
+  expect(moved.sort()).toEqual([...ourTables].sort());
+  expect(ours.filter(isOurTable).sort()).toEqual([...moved, 'search_entries', 'search_progress'].sort());
 });

@@ -20,6 +20,8 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'privacy/privacy.test.ts': () => import('./privacy/privacy.test.ts'),
   'figures/project-activity.test.ts': () => import('./figures/project-activity.test.ts'),
   'figures/read-report-figures.test.ts': () => import('./figures/read-report-figures.test.ts'),
+  'search/build-index.test.ts': () => import('./search/build-index.test.ts'),
+  'search/find-entries.test.ts': () => import('./search/find-entries.test.ts'),
   'several-writers.test.ts': () => import('./several-writers.test.ts'),
   'pass/slices.test.ts': () => import('./pass/slices.test.ts'),
   'pass/spare-reading.test.ts': () => import('./pass/spare-reading.test.ts'),

@@ -4,12 +4,14 @@ import { inBatches } from '../../client/in-batches.ts';
 import { type RunningWork, runningWork } from '../../client/running-work.ts';
 import { handoverFor } from '../../client/temporal-connection.ts';
 import type { ExportParameters } from '../../model/export/site-export.ts';
+import { cancelledRun, startedExport } from '../../model/own-deed.ts';
 import { exportWorkflowId } from '../../model/workflow-ids.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import type { ExitCode } from '../failures/exit-codes.ts';
 import type { BulkFlags } from '../input/bulk-flags.ts';
 import { senderOf } from '../input/sender.ts';
 import { askWorker } from '../temporal/ask-worker.ts';
+import { requireRunning } from '../temporal/running-workflow.ts';
 import { type Session, withTemporal } from '../temporal/session.ts';
 import { selectedInBulk } from './is-bulk.ts';
 import { runBulk } from './run-bulk.ts';
@@ -37,11 +39,11 @@ export async function startExports(
       items: sites,
       left: [],
       lineOf: (site) => `${site.domain}${running.has(idOf(site)) ? ' (already running)' : ''}`,
-      deed: { action: 'start-export', detailOf: () => ({}) },
       work: async (site) => {
         const start = () => startExport(client, taskQueue, { ...site, parameters, handover }, flags.onRunning);
-        const { handle, joined } = await askWorker(client, taskQueue, start);
-        return { workflowId: handle.workflowId, joined };
+        const { handle, joined, runId } = await askWorker(client, taskQueue, start);
+        const deeds = startedExport(site.org, site.domain, runId, parameters);
+        return { document: { workflowId: handle.workflowId, joined }, deeds };
       },
     });
   });
@@ -57,11 +59,12 @@ export async function cancelExports(context: CommandContext, flags: BulkFlags): 
       items: sites.filter((site) => running.has(idOf(site))),
       left: sites.filter((site) => !running.has(idOf(site))).map((item) => ({ item, why: 'no export runs' })),
       lineOf: ({ domain }) => domain,
-      deed: { action: 'cancel-export', detailOf: () => ({}) },
       work: async ({ org, domain }) => {
         const handle = exportHandle(client, org, domain);
+        const { runId } = await requireRunning(handle, `export of ${domain}`);
         await handle.cancel();
-        return { workflowId: handle.workflowId, cancelRequested: true };
+        const deeds = [cancelledRun({ kind: 'export', org, domain }, runId)];
+        return { document: { workflowId: handle.workflowId, cancelRequested: true }, deeds };
       },
     }),
   );
@@ -86,11 +89,10 @@ export async function approveExports(context: CommandContext, flags: BulkFlags):
       items: known.filter(({ version }) => version !== null),
       left: known.filter(({ version }) => version === null).map((item) => ({ item, why: 'no version waits' })),
       lineOf: ({ domain, version }) => (version === null ? domain : `${domain}  ${version}`),
-      deed: null,
       work: async ({ org, domain, version }) => {
         if (version === null) throw new Error('only versions of the plan are approved');
         await askWorker(client, taskQueue, () => approveExport(client, { org, domain, version }, sender));
-        return { decision: 'approved' };
+        return { document: { decision: 'approved' }, deeds: [] };
       },
     });
   });

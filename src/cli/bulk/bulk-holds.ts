@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { doneBy } from '../../model/own-deed.ts';
 import { openBundleStore } from '../../wiring/open-bundle-store.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import type { ExitCode } from '../failures/exit-codes.ts';
@@ -20,10 +22,10 @@ export async function holdSites(context: CommandContext, flags: BulkFlags, reaso
       why: item.held === null ? 'nothing is published' : `it is held at ${item.held}`,
     })),
     lineOf: ({ domain, current }) => (current === null ? domain : `${domain}  ${current}`),
-    deed: { action: 'hold', detailOf: ({ current: version }) => ({ version }) },
-    work: async ({ domain }) => {
+    work: async ({ org, domain }) => {
       const { version, since } = await store.holds.place(domain, { version: null, reason, at: new Date() });
-      return { held: version, since };
+      const deed = doneBy(randomUUID(), 'hold', { kind: 'export', org, domain }, { version });
+      return { document: { held: version, since }, deeds: [deed] };
     },
   });
 }
@@ -38,8 +40,12 @@ export async function releaseSites(context: CommandContext, flags: BulkFlags): P
     items: sites.filter(({ held }) => held !== null),
     left: sites.filter(({ held }) => held === null).map((item) => ({ item, why: 'it is not held' })),
     lineOf: ({ domain, held }) => (held === null ? domain : `${domain}  held at ${held}`),
-    deed: { action: 'release', detailOf: ({ held: version }) => ({ version }) },
-    work: async ({ domain }) => ({ held: null, released: await store.holds.release(domain) }),
+    work: async ({ org, domain }) => {
+      const released = await store.holds.release(domain);
+      const version = released?.version;
+      const deeds = released ? [doneBy(randomUUID(), 'release', { kind: 'export', org, domain }, { version })] : [];
+      return { document: { held: null, released }, deeds };
+    },
   });
 }
 

@@ -1,13 +1,15 @@
 import { type RunningWork, runningWork } from '../../client/running-work.ts';
-import { startSync, syncHandle } from '../../client/syncs.ts';
+import { startOrJoinSync, syncHandle } from '../../client/syncs.ts';
 import { handoverFor } from '../../client/temporal-connection.ts';
 import type { EntryStore } from '../../feedback/entry-store.ts';
+import { cancelledRun, startedPass } from '../../model/own-deed.ts';
 import { type PassKind, type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
 import { syncWorkflowId } from '../../model/workflow-ids.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import type { ExitCode } from '../failures/exit-codes.ts';
 import type { BulkFlags } from '../input/bulk-flags.ts';
 import { withFeedbackStore } from '../input/feedback-store-of.ts';
+import { requireRunning } from '../temporal/running-workflow.ts';
 import { type Session, withTemporal } from '../temporal/session.ts';
 import { selectedInBulk } from './is-bulk.ts';
 import { runBulk } from './run-bulk.ts';
@@ -40,11 +42,10 @@ export async function startSyncs(
       items,
       left: [],
       lineOf: (item) => `${lineOf(item)}${running.has(idOf(item)) ? ' (already running)' : ''}`,
-      deed: { action: 'start-pass', detailOf: ({ pass }) => ({ pass }) },
       work: async (item) => {
         const input = { ...item, class: 'on-demand' as const, ...dates, handover: handoverFor(config.temporal) };
-        const { workflowId } = await startSync(client, config.temporal.taskQueue, input);
-        return { workflowId, joined: running.has(workflowId) };
+        const { handle, joined, runId } = await startOrJoinSync(client, config.temporal.taskQueue, input);
+        return { document: { workflowId: handle.workflowId, joined }, deeds: startedPass(item, runId) };
       },
     });
   });
@@ -65,11 +66,12 @@ export async function cancelSyncs(
       items: passes.filter((pass) => running.has(idOf(pass))),
       left: [],
       lineOf,
-      deed: { action: 'cancel-pass', detailOf: ({ pass: kind }) => ({ pass: kind }) },
       work: async (pass) => {
         const handle = syncHandle(client, pass);
+        const { runId } = await requireRunning(handle, `${pass.pass} of ${pass.project}`);
         await handle.cancel();
-        return { workflowId: handle.workflowId, cancelRequested: true };
+        const deeds = [cancelledRun({ kind: 'sync', ...pass }, runId)];
+        return { document: { workflowId: handle.workflowId, cancelRequested: true }, deeds };
       },
     });
   });

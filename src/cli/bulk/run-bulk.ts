@@ -1,13 +1,13 @@
 import { inBatches } from '../../client/in-batches.ts';
 import type { Config } from '../../config/config.ts';
-import type { DeedAction } from '../../model/deed.ts';
+import type { OwnDeed } from '../../model/own-deed.ts';
 import { counted } from '../../model/quantities.ts';
 import type { CommandContext } from '../context.ts';
 import type { Failure } from '../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
 import { explainFailure } from '../failures/explain-failure.ts';
 import type { BulkFlags } from '../input/bulk-flags.ts';
-import { keepDeeds, type OwnDeed } from '../input/keep-deeds.ts';
+import { keepDeeds } from '../input/keep-deeds.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { indent } from '../terminal/text.ts';
 
@@ -33,13 +33,18 @@ export interface BulkPlan<Item extends BulkItem> {
   left: readonly { item: Item; why: string }[];
   /** An item in the plan, with what will be done to it. */
   lineOf(item: Item): string;
-  /** As what the audit keeps each; null where the workflow that is reached sees to that. */
-  deed: { action: DeedAction; detailOf(item: Item): object } | null;
-  /** Does it to one; returns what the document says of it besides the item. */
-  work(item: Item): Promise<object>;
+  /** Does it to one. */
+  work(item: Item): Promise<BulkAnswer>;
 }
 
-type Ended<Item> = { item: Item } & ({ answer: object; failure: null } | { answer: null; failure: Failure });
+export interface BulkAnswer {
+  /** What the document says of an item besides its names. */
+  document: object;
+  /** What the audit keeps; none where the workflow that is reached sees to that. */
+  deeds: readonly OwnDeed[];
+}
+
+type Ended<Item> = { item: Item } & ({ answer: BulkAnswer; failure: null } | { answer: null; failure: Failure });
 
 /**
  * Shows what will be done and asks, unless told not to; then does it to all, a few at a time, and prints one summary. What
@@ -52,7 +57,7 @@ export async function runBulk<Item extends BulkItem>(
   plan: BulkPlan<Item>,
 ): Promise<ExitCode> {
   const { output } = context;
-  const { kind, verb, done, items, left, lineOf, deed } = plan;
+  const { kind, verb, done, items, left, lineOf } = plan;
   const count = counted(items.length, kind.slice(0, -1));
   const lines = [
     ...items.map(lineOf),
@@ -66,14 +71,13 @@ export async function runBulk<Item extends BulkItem>(
   }
   const ended = await inBatches(items, atOnce, (item) => attempt(plan, item));
   const failed = ended.filter(({ failure }) => failure !== null);
-  const succeeded = ended.flatMap(({ item, failure }) => (failure === null ? [item] : []));
-  if (deed !== null)
-    await keepDeeds(
-      context,
-      config,
-      flags,
-      succeeded.map((item) => deedOf(item, deed)),
-    );
+  const deeds = ended.flatMap(({ answer }) => answer?.deeds ?? []);
+  await keepDeeds(
+    context,
+    config,
+    flags,
+    deeds.map((deed) => ({ ...deed, detail: { bulk: true, ...deed.detail } })),
+  );
   const document = {
     [kind]: ended.map(documentOf),
     left: left.map(({ item, why }) => ({ ...item, why })),
@@ -98,12 +102,7 @@ async function attempt<Item extends BulkItem>({ work }: BulkPlan<Item>, item: It
 }
 
 function documentOf<Item extends BulkItem>({ item, answer, failure }: Ended<Item>): object {
-  if (failure === null) return { ...item, ok: true, ...answer };
+  if (failure === null) return { ...item, ok: true, ...answer.document };
   const { code, message, hint } = failure;
   return { ...item, ok: false, error: { code, message, hint } };
-}
-
-function deedOf<Item extends BulkItem>(item: Item, { action, detailOf }: NonNullable<BulkPlan<Item>['deed']>): OwnDeed {
-  const { org, domain, project } = item;
-  return { action, org, subject: domain ?? project ?? null, detail: { bulk: true, ...detailOf(item) } };
 }

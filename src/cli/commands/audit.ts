@@ -1,5 +1,6 @@
 import type { DeedRecords } from '../../feedback/audit/deed-records.ts';
-import type { Deed } from '../../model/deed.ts';
+import type { Deed, DeedAction } from '../../model/deed.ts';
+import { detailText } from '../../model/own-deed.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
 import { withFeedbackStore } from '../input/feedback-store-of.ts';
@@ -9,6 +10,9 @@ import { printable, tableLines, timeText } from '../terminal/text.ts';
 
 interface AuditFlags extends HistoryFlags {
   match?: string;
+  org?: string;
+  action?: DeedAction;
+  who?: string;
 }
 
 /** Lists what people did by hand, from the store, newest first. */
@@ -24,13 +28,12 @@ export default async function showAudit(context: CommandContext, flags: AuditFla
 }
 
 /** One more than the limit, if there are so many. */
-async function matchingDeeds(store: DeedRecords, { match, ...flags }: AuditFlags): Promise<Deed[]> {
+async function matchingDeeds(store: DeedRecords, { match, org, action, who, ...flags }: AuditFlags): Promise<Deed[]> {
   const { limit, ...filter } = historyFilter(flags);
   const matches = matcherOf(match);
   const deeds: Deed[] = [];
-  for await (const deed of store.listDeeds(filter)) {
-    const { org, subject } = deed;
-    if (matches(org ?? '', subject ?? org ?? '')) deeds.push(deed);
+  for await (const deed of store.listDeeds({ ...filter, org, action, who })) {
+    if (matches(deed.org ?? '', deed.subject ?? deed.org ?? '')) deeds.push(deed);
     if (deeds.length === limit) break;
   }
   return deeds;
@@ -45,15 +48,8 @@ function deedsTable(deeds: readonly Deed[], columns: number): string {
       action,
       subject ?? org ?? 'everything',
       printable(reason ?? '', 200),
-      detailText(JSON.parse(detail)),
+      printable(detailText(detail)),
     ]),
     columns,
   );
-}
-
-/** `version 20261121T…, previous -`. */
-function detailText(detail: Record<string, unknown>): string {
-  return Object.entries(detail)
-    .map(([name, value]) => `${name} ${value ?? '-'}`)
-    .join(', ');
 }

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type SandboxFlag, sandboxFlags } from '../../../sandbox/options.ts';
+import { deedActions } from '../../model/deed.ts';
 import type { CallHandler } from '../call-handler.ts';
 import { buildId, deploymentName, duration, hostAndPort, listLimit, port } from '../input/flag-values.ts';
 import { addSelectionFlags } from '../input/selection-flags.ts';
@@ -14,7 +15,11 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--port <port>', 'port of Temporal', port('--port'), 7233)
     .option('--ui-port <port>', "port of Temporal's UI", port('--ui-port'), 8233)
     .option('--bundle-port <port>', 'port of the bundle server', port('--bundle-port'), 8090)
-    .option('--console-port <port>', 'port of the console, or off; a free one when that is taken', consolePort, 8088)
+    .option(
+      '--console-port <port>',
+      'port of the console, or off; default: 8088, or a free one if it is taken',
+      consolePort,
+    )
     .option('--sandbox-port <port>', "with --sandbox: port of the stand-in's interface", port('--sandbox-port'), 8787)
     .option('--storage-port <port>', 'with --sandbox: port of its storage', port('--storage-port'), 8788)
     .option('--db <file>', "Temporal's database", './data/temporal.db')
@@ -94,9 +99,12 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .action(call(() => import('./status/show-status.ts')));
   program
     .command('audit')
-    .description('List what people did by hand: approvals, rollbacks, holds, budgets, erasures, bulk commands')
+    .description('List what people did by hand: starts, approvals, rollbacks, holds, budgets, schedules, erasures')
     .option('--since <duration>', 'only what was done within this, e.g. 7d', duration('--since'))
     .option('--match <glob>', "only what was done to these, e.g. 'docs*.acme.example', 'acme/*' or 'acme'")
+    .option('--org <org>', 'only what was done to this organization')
+    .addOption(new Option('--action <action>', 'only deeds of this kind').choices(deedActions))
+    .option('--who <name>', 'only what was done by a name that contains this')
     .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
     .addHelpText(
       'after',

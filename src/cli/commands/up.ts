@@ -24,7 +24,7 @@ interface UpFlags {
   port: number;
   uiPort: number;
   bundlePort: number;
-  consolePort: number | 'off';
+  consolePort?: number | 'off';
   sandboxPort: number;
   storagePort: number;
   db: string;
@@ -116,24 +116,29 @@ async function startServer(
   return server;
 }
 
+const usualPort = 8088;
+
 /** The console is an extra: whatever is wrong with it stops nothing. */
 async function startConsole(
   { output }: CommandContext,
   parts: RunningParts,
   config: Config,
-  port: number | 'off',
+  wanted: number | 'off' | undefined,
   temporalUi: string | null,
 ): Promise<string | null> {
-  if (port === 'off') return null;
+  if (wanted === 'off') return null;
   try {
-    const { startConsoleSomewhere } = await import('../processes/console-part.ts');
+    const { startConsolePart, startConsoleSomewhere } = await import('../processes/console-part.ts');
     const onNewLink = (link: string) => output.note(`to sign in to the console once more: ${link}`);
-    const place = { host: '127.0.0.1', port, temporalUi, onNewLink };
-    const { console, part } = await startConsoleSomewhere(config, place);
+    const place = { host: '127.0.0.1', port: wanted ?? usualPort, temporalUi, onNewLink };
+    // Another port than a person asked for would surprise them.
+    const start = wanted === undefined ? startConsoleSomewhere : startConsolePart;
+    const { console, part } = await start(config, place);
     parts.add(part);
     return console.signInUrl;
   } catch (error) {
-    output.warn(`the console does not run: ${explainFailure(error).message}`);
+    const { message, hint } = explainFailure(error);
+    output.warn(`the console does not run: ${message}${hint === null ? '' : `; ${hint}`}`);
     return null;
   }
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { SelectionFlags } from './selection-flags.ts';
-import { type SenderFlags, senderName } from './sender.ts';
+import type { SenderFlags } from './sender.ts';
 
 /** Flags of commands that take one name, or many by these. */
 export interface BulkFlags extends SelectionFlags, SenderFlags {
@@ -15,10 +15,4 @@ export function addBulkFlags(command: Command, what: string): Command {
     .option('--org <org>', `all ${what} of this organization`)
     .option('--match <glob>', `all ${what} whose name matches, e.g. 'docs*.acme.example' or 'acme/*'`)
     .option('--yes', 'with --all, --org or --match: do what is planned without asking');
-}
-
-/** Of commands whose deeds the audit keeps only when many are meant. */
-export function addBulkSenderFlag(command: Command): Command {
-  const when = 'with --all, --org or --match: who does this, for `docferry audit`; default: user@host';
-  return command.option('--as <name>', when, senderName);
 }

@@ -3,7 +3,6 @@ import { connectClient, connectOptions, handoverFor } from '../../client/tempora
 import type { Config, ConsoleConfig } from '../../config/config.ts';
 import { ConsolePortTaken, type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
-import { findFreePort } from '../../embedded/ports.ts';
 import { openFeedbackStore } from '../../feedback/open-feedback-store.ts';
 import { lastGrantOf, tracesRead } from '../../model/budget/window/earlier-ledger.ts';
 import { feedbackPrivacy } from '../../wiring/feedback-privacy.ts';
@@ -51,7 +50,7 @@ export async function startConsoleSomewhere(
     return await startConsolePart(config, place);
   } catch (error) {
     if (!(error instanceof ConsolePortTaken)) throw error;
-    return startConsolePart(config, { ...place, port: await findFreePort() });
+    return startConsolePart(config, { ...place, port: 0 });
   }
 }
 

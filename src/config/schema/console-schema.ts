@@ -45,6 +45,10 @@ export const consoleSchema = z.strictObject({
     .prefault('8h')
     .describe('A session ends after this long without a request.'),
   url: address()
+    .refine(
+      (text) => !URL.canParse(text) || new URL(text).pathname === '/',
+      'expected an address without a path: the console needs a name of its own, such as https://docferry.acme.example',
+    )
     .optional()
     .describe('Address by which browsers reach it through a proxy. Absent: the address it listens on.'),
   temporalUi: address().optional().describe('Address of the Temporal UI, for links.'),

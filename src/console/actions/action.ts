@@ -2,8 +2,10 @@ import type { ConsoleReader } from '../readings/console-reader.ts';
 
 /** A form that was sent. */
 export interface Order {
-  /** Unique to the form, however often it is sent. */
+  /** Unique to the form, however often it is sent. The browser could choose it. */
   id: string;
+  /** Unique to this time that the form is followed; made here, so that nobody can keep a deed out of the audit by it. */
+  request: string;
   form: URLSearchParams;
   /** Who sent it. */
   login: string;

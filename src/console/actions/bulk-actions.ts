@@ -2,10 +2,12 @@ import { approveExport } from '../../client/decide-approval.ts';
 import { startExport } from '../../client/exports.ts';
 import { inBatches } from '../../client/in-batches.ts';
 import { pauseSchedule } from '../../client/schedules/schedule-commands.ts';
+import { doneBy, type OwnDeed, startedExport } from '../../model/own-deed.ts';
 import { type ScheduleTarget, scheduleId, workflowIdOf } from '../../model/schedule/schedule-target.ts';
 import { readingKinds } from '../../model/sync/pass-kind.ts';
 import type { ConsoleReader, KnownProject, KnownSite } from '../readings/console-reader.ts';
 import type { Order } from './action.ts';
+import { audited } from './audited.ts';
 import { ConsoleFailure } from './console-failure.ts';
 import { syncNow } from './project-actions.ts';
 import { waitingVersion } from './site-actions.ts';
@@ -88,22 +90,30 @@ export async function runBulk(
 ): Promise<string> {
   const client = await reader.connections.temporal();
   const { taskQueue, handover, askWorker, explain } = reader.setting;
-  const work = async (one: Selected & { version: string | null }): Promise<void> => {
+  const deeds: OwnDeed[] = [];
+  const keep = (...done: OwnDeed[]) =>
+    deeds.push(...done.map((deed) => ({ ...deed, detail: { bulk: true, ...deed.detail } })));
+  const work = async (one: Selected & { version: string | null }): Promise<unknown> => {
     if (verb === 'pause') {
       const note = `paused in the console by ${order.login}`;
-      const ids = targetsOf(one).map((target) => scheduleId(taskQueue, target));
-      await inBatches(ids, atOnce, (id) => pauseSchedule(client, id, note).catch(unlessThereIsNone));
-    } else if (one.kind === 'project') {
-      await syncNow(reader, one.project, '');
-    } else if (verb === 'start') {
-      const { org, domain } = one.site;
-      await askWorker(client, () => startExport(client, taskQueue, { org, domain, parameters: {}, handover }, 'join'));
-    } else {
-      const { org, domain } = one.site;
-      if (one.version === null) throw new ConsoleFailure('Incomplete', 'the form names no version');
-      const asked = { org, domain, version: one.version };
-      await askWorker(client, () => approveExport(client, asked, { who: order.login }, `${order.id}:${domain}`));
+      return inBatches(targetsOf(one), atOnce, (target) =>
+        pauseSchedule(client, scheduleId(taskQueue, target), note).then(
+          () => keep(doneBy(order.request, 'schedule-pause', target)),
+          unlessThereIsNone,
+        ),
+      );
     }
+    if (one.kind === 'project') return keep(...(await syncNow(reader, one.project, '')).deeds);
+    const { org, domain } = one.site;
+    if (verb === 'start') {
+      const input = { org, domain, parameters: {}, handover };
+      const { runId } = await askWorker(client, () => startExport(client, taskQueue, input, 'join'));
+      return keep(...startedExport(org, domain, runId, {}));
+    }
+    if (one.version === null) throw new ConsoleFailure('Incomplete', 'the form names no version');
+    const asked = { org, domain, version: one.version };
+    // The export keeps it.
+    return askWorker(client, () => approveExport(client, asked, { who: order.login }, `${order.id}:${domain}`));
   };
   const failures = await inBatches(selected, atOnce, async (one) => {
     try {
@@ -115,7 +125,8 @@ export async function runBulk(
   });
   const failed = failures.flat();
   const done = `${doneWords[verb]} ${selected.length - failed.length} of ${selected.length}.`;
-  return failed.length === 0 ? done : `${done} Failed: ${failed.slice(0, 20).join('; ')}`;
+  const said = failed.length === 0 ? done : `${done} Failed: ${failed.slice(0, 20).join('; ')}`;
+  return audited(reader, order, deeds, said);
 }
 
 const doneWords: Readonly<Record<BulkVerb, string>> = { start: 'Started', approve: 'Approved', pause: 'Paused' };

@@ -1,8 +1,9 @@
-import { startSync } from '../../client/syncs.ts';
+import { startOrJoinSync } from '../../client/syncs.ts';
+import { type OwnDeed, startedPass } from '../../model/own-deed.ts';
 import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
-import { syncWorkflowId } from '../../model/workflow-ids.ts';
 import type { ConsoleReader, KnownProject } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
+import { audited } from './audited.ts';
 import { ConsoleFailure, required } from './console-failure.ts';
 import { cancelRun } from './site-actions.ts';
 
@@ -11,28 +12,37 @@ export const projectActions: Readonly<Record<string, Action<KnownProject>>> = {
   sync: {
     label: 'Sync now',
     question: null,
-    run: (reader, project, { form }) => syncNow(reader, project, form.get('pass') ?? ''),
+    async run(reader, project, order) {
+      const { pass, deeds } = await syncNow(reader, project, order.form.get('pass') ?? '');
+      return audited(reader, order, deeds, `The ${pass} of ${project.project} runs.`);
+    },
   },
   cancel: {
     label: 'Cancel the pass',
     question: ({ project }, form) =>
       `The running ${form.get('pass') ?? 'pass'} of ${project} ends; what it has stored stays.`,
-    async run(reader, { org, project }, { form }) {
-      const pass = passOf(required(form, 'pass'));
-      await cancelRun(reader, syncWorkflowId(org, project, pass), required(form, 'run'), `${pass} of ${project}`);
-      return `Cancelling the ${pass} of ${project}.`;
+    async run(reader, { org, project }, order) {
+      const pass = passOf(required(order.form, 'pass'));
+      const target = { kind: 'sync' as const, org, project, pass };
+      const deed = await cancelRun(reader, target, required(order.form, 'run'), `${pass} of ${project}`);
+      return audited(reader, order, [deed], `Cancelling the ${pass} of ${project}.`);
     },
   },
 };
 
 /** Starts a pass, or joins the running one; without a kind a sweep if there has been none, else an incremental one. */
-export async function syncNow(reader: ConsoleReader, { org, project }: KnownProject, kind: string): Promise<string> {
+export async function syncNow(
+  reader: ConsoleReader,
+  { org, project }: KnownProject,
+  kind: string,
+): Promise<{ pass: ReadingKind; deeds: OwnDeed[] }> {
   const { taskQueue, handover } = reader.setting;
   const pass = kind === '' ? await usualPass(reader, org, project) : passOf(kind);
   if (pass === 'verify') throw new ConsoleFailure('InvalidInput', 'passes of kind verify start by themselves');
   const client = await reader.connections.temporal();
-  await startSync(client, taskQueue, { org, project, pass, class: 'on-demand', handover });
-  return `The ${pass} of ${project} runs.`;
+  const input = { org, project, pass, class: 'on-demand' as const, handover };
+  const { runId } = await startOrJoinSync(client, taskQueue, input);
+  return { pass, deeds: startedPass(input, runId) };
 }
 
 async function usualPass(reader: ConsoleReader, org: string, project: string): Promise<'incremental' | 'sweep'> {

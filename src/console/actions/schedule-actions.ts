@@ -1,7 +1,9 @@
 import { pauseSchedule, resumeSchedule, triggerSchedule } from '../../client/schedules/schedule-commands.ts';
+import { doneBy } from '../../model/own-deed.ts';
 import { type ScheduleTarget, scheduleId, targetName } from '../../model/schedule/schedule-target.ts';
 import type { ConsoleReader } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
+import { audited } from './audited.ts';
 
 const idOf = (reader: ConsoleReader, target: ScheduleTarget): string => scheduleId(reader.setting.taskQueue, target);
 
@@ -10,35 +12,37 @@ export const scheduleActions: Readonly<Record<string, Action<ScheduleTarget>>> =
   pause: {
     label: 'Pause',
     question: null,
-    async run(reader, target, { login }) {
+    async run(reader, target, order) {
       await pauseSchedule(
         await reader.connections.temporal(),
         idOf(reader, target),
-        `paused in the console by ${login}`,
+        `paused in the console by ${order.login}`,
       );
-      return `The schedule of ${targetName(target)} is paused; what runs goes on.`;
+      const done = `The schedule of ${targetName(target)} is paused; what runs goes on.`;
+      return audited(reader, order, [doneBy(order.request, 'schedule-pause', target)], done);
     },
   },
   resume: {
     label: 'Resume',
     question: null,
-    async run(reader, target, { login }) {
+    async run(reader, target, order) {
       await resumeSchedule(
         await reader.connections.temporal(),
         idOf(reader, target),
-        `resumed in the console by ${login}`,
+        `resumed in the console by ${order.login}`,
       );
-      return `The schedule of ${targetName(target)} is on again.`;
+      const done = `The schedule of ${targetName(target)} is on again.`;
+      return audited(reader, order, [doneBy(order.request, 'schedule-resume', target)], done);
     },
   },
   trigger: {
     label: 'Start now',
     question: null,
-    async run(reader, target) {
+    async run(reader, target, order) {
       const { alreadyRunning } = await triggerSchedule(await reader.connections.temporal(), idOf(reader, target));
-      return alreadyRunning
-        ? `A scheduled run of ${targetName(target)} is already running.`
-        : `${targetName(target)} has started.`;
+      if (alreadyRunning) return `A scheduled run of ${targetName(target)} is already running.`;
+      const deed = doneBy(order.request, 'schedule-trigger', target);
+      return audited(reader, order, [deed], `${targetName(target)} has started.`);
     },
   },
 };

@@ -1,42 +1,50 @@
+import type { Client } from '@temporalio/client';
 import { approveExport, rejectExport } from '../../client/decide-approval.ts';
 import { exportHandle, exportState, pollNow, startExport } from '../../client/exports.ts';
 import { startRollback } from '../../client/start-rollback.ts';
 import { longestReason } from '../../model/export/site-export.ts';
-import { exportWorkflowId } from '../../model/workflow-ids.ts';
+import { cancelledRun, doneBy, type OwnDeed, startedExport } from '../../model/own-deed.ts';
+import { type ScheduleTarget, workflowIdOf } from '../../model/schedule/schedule-target.ts';
 import type { ConsoleReader, KnownSite } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
+import { audited } from './audited.ts';
 import { ConsoleFailure, reasonIn, required } from './console-failure.ts';
+import { decide } from './not-waiting.ts';
 
 /** What can be done with a site, by the last part of the address. Each does what the command of its name does. */
 export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
   start: {
     label: 'Start an export',
     question: null,
-    async run(reader, { org, domain }, { form }) {
+    async run(reader, { org, domain }, order) {
       const { taskQueue, handover, askWorker } = reader.setting;
       const client = await reader.connections.temporal();
+      const { form } = order;
       const parameters = form.get('force') === 'yes' ? { force: true } : {};
       const input = { org, domain, parameters, handover };
-      const { joined } = await askWorker(client, () => startExport(client, taskQueue, input, 'join'));
-      return joined ? `An export of ${domain} is already running.` : `The export of ${domain} has started.`;
+      const { runId } = await askWorker(client, () => startExport(client, taskQueue, input, 'join'));
+      if (runId === null) return `An export of ${domain} is already running.`;
+      const deeds = startedExport(org, domain, runId, parameters);
+      return audited(reader, order, deeds, `The export of ${domain} has started.`);
     },
   },
   'poll-now': {
     label: 'Poll now',
     question: null,
-    async run(reader, { org, domain }) {
+    async run(reader, site, order) {
+      const { org, domain } = site;
       const client = await reader.connections.temporal();
       await reader.setting.askWorker(client, () => pollNow(client, org, domain));
-      return `The service is asked about ${domain} now.`;
+      const deed = doneBy(order.request, 'poll-now', exportOf(site));
+      return audited(reader, order, [deed], `The service is asked about ${domain} now.`);
     },
   },
   approve: {
     label: 'Approve',
     question: null,
-    async run(reader, { org, domain }, { id, form, login }) {
-      const client = await reader.connections.temporal();
-      const asked = { org, domain, version: required(form, 'version') };
-      const { version } = await reader.setting.askWorker(client, () =>
+    async run(reader, site, { id, form, login }) {
+      const asked = { ...idsOf(site), version: required(form, 'version') };
+      const { version } = await decided(reader, site, asked.version, (client) =>
         approveExport(client, asked, { who: login }, id),
       );
       return `Approved: ${version} goes into service.`;
@@ -45,11 +53,12 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
   reject: {
     label: 'Reject',
     question: ({ domain }, form) => `${form.get('version') ?? 'The version'} of ${domain} will be removed for good.`,
-    async run(reader, { org, domain }, { id, form, login }) {
-      const client = await reader.connections.temporal();
+    async run(reader, site, { id, form, login }) {
       const reason = reasonIn(form, longestReason) ?? '';
-      const asked = { org, domain, reason, version: required(form, 'version') };
-      const { version } = await reader.setting.askWorker(client, () => rejectExport(client, asked, { who: login }, id));
+      const asked = { ...idsOf(site), reason, version: required(form, 'version') };
+      const { version } = await decided(reader, site, asked.version, (client) =>
+        rejectExport(client, asked, { who: login }, id),
+      );
       return `Rejected: ${version} is removed.`;
     },
   },
@@ -57,7 +66,7 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
     label: 'Roll back',
     question: ({ domain }, form) =>
       `${form.get('version') ?? 'The version'} of ${domain} goes into service, and the site is held there until it is released.`,
-    async run(reader, { org, domain }, { form }) {
+    async run(reader, { org, domain }, { form, login }) {
       const version = required(form, 'version');
       const store = await reader.connections.bundles();
       const requireVersion = async () => {
@@ -66,7 +75,7 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
       await requireVersion();
       const { taskQueue, handover, askWorker } = reader.setting;
       const client = await reader.connections.temporal();
-      const input = { org, domain, version, reason: reasonIn(form, longestReason), handover };
+      const input = { org, domain, version, reason: reasonIn(form, longestReason), who: login, handover };
       const { joined } = await startRollback(client, taskQueue, input, {
         onRunning: 'refuse',
         beforeCancel: requireVersion,
@@ -78,17 +87,20 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
   hold: {
     label: 'Hold',
     question: null,
-    async run(reader, { domain }, { form }) {
+    async run(reader, site, order) {
+      const { domain } = site;
+      const reason = reasonIn(order.form, longestReason);
       const store = await reader.connections.bundles();
-      const reason = reasonIn(form, longestReason);
       const { version } = await store.holds.place(domain, { version: null, reason, at: new Date() });
-      return `${domain} is held at ${version}.`;
+      const deed = doneBy(order.request, 'hold', exportOf(site), { version });
+      return audited(reader, order, [deed], `${domain} is held at ${version}.`);
     },
   },
   release: {
     label: 'Release',
     question: null,
-    async run(reader, { domain }) {
+    async run(reader, site, order) {
+      const { domain } = site;
       const store = await reader.connections.bundles();
       const released = await store.holds.release(domain);
       if (released === null) throw new ConsoleFailure('NotHeld', `${domain} is not held any more`);
@@ -96,27 +108,51 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
         released.waiting === null
           ? 'The next export decides what is in service.'
           : `${released.waiting} waited: start an export to put what is new into service.`;
-      return `${domain} is no longer held at ${released.version}. ${next}`;
+      const deed = doneBy(order.request, 'release', exportOf(site), { version: released.version });
+      return audited(reader, order, [deed], `${domain} is no longer held at ${released.version}. ${next}`);
     },
   },
   cancel: {
     label: 'Cancel the export',
     question: ({ domain }) => `The running export of ${domain} ends; what is in service stays.`,
-    async run(reader, { org, domain }, { form }) {
-      await cancelRun(reader, exportWorkflowId(org, domain), required(form, 'run'), `export of ${domain}`);
-      return `Cancelling the export of ${domain}.`;
+    async run(reader, site, order) {
+      const { domain } = site;
+      const deed = await cancelRun(reader, exportOf(site), required(order.form, 'run'), `export of ${domain}`);
+      return audited(reader, order, [deed], `Cancelling the export of ${domain}.`);
     },
   },
 };
 
 /** Cancels the run that the page showed, and no later one. */
-export async function cancelRun(reader: ConsoleReader, workflowId: string, runId: string, what: string): Promise<void> {
+export async function cancelRun(
+  reader: ConsoleReader,
+  target: ScheduleTarget,
+  runId: string,
+  what: string,
+): Promise<OwnDeed> {
   const client = await reader.connections.temporal();
-  const handle = client.workflow.getHandle(workflowId, runId);
+  const handle = client.workflow.getHandle(workflowIdOf(target), runId);
   const { status } = await handle.describe();
   if (status.name !== 'RUNNING') throw new ConsoleFailure('NotRunning', `this ${what} has already ended`);
   await handle.cancel();
+  return cancelledRun(target, runId);
 }
+
+async function decided<Answer>(
+  reader: ConsoleReader,
+  site: KnownSite,
+  version: string,
+  ask: (client: Client) => Promise<Answer>,
+): Promise<Answer> {
+  const client = await reader.connections.temporal();
+  return decide(reader, site, version, {
+    ask: () => reader.setting.askWorker(client, () => ask(client)),
+    waits: async () => (await waitingVersion(reader, site)) === version,
+  });
+}
+
+const idsOf = ({ org, domain }: KnownSite) => ({ org, domain });
+const exportOf = ({ org, domain }: KnownSite): ScheduleTarget => ({ kind: 'export', org, domain });
 
 /** The version that waits at a site; null when none does. */
 export async function waitingVersion(reader: ConsoleReader, { org, domain }: KnownSite): Promise<string | null> {

@@ -2,6 +2,7 @@ import * as openid from 'openid-client';
 import { isLoopback } from '../../model/loopback.ts';
 import { type Identity, identityOf, type Roles } from '../security/identity.ts';
 import { newToken } from '../security/sessions.ts';
+import { UnbelievedClaim } from './why-not-believed.ts';
 
 /** An OpenID provider (configuration `console.oidc`). */
 export interface OpenIdSetting {
@@ -21,6 +22,7 @@ interface Flow {
 
 const flowMs = 10 * 60_000;
 const mostFlows = 1_000;
+const mostClockSkewSeconds = 300;
 
 /** Signs people in at an OpenID provider: authorization code with PKCE, state and nonce. */
 export class OpenIdSignIn {
@@ -78,6 +80,9 @@ export class OpenIdSignIn {
     });
     const claims = tokens.claims();
     if (claims === undefined) return null;
+    if (claims.azp !== undefined && claims.azp !== this.#setting.clientId) throw new UnbelievedClaim('azp');
+    // It was asked for a moment ago.
+    if (Math.abs(Date.now() / 1_000 - claims.iat) > mostClockSkewSeconds) throw new UnbelievedClaim('iat');
     const asked = configuration.serverMetadata().userinfo_endpoint !== undefined;
     const info = asked ? await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
     return this.#identityOf({ ...claims, ...info });

@@ -20,6 +20,7 @@ const parts = [
   ['/', 'Overview'],
   ['/schedules', 'Schedules'],
   ['/budget', 'Budget'],
+  ['/audit', 'Audit'],
 ] as const;
 
 /** A whole page around its content. */
@@ -81,9 +82,9 @@ function Navigation({ viewer, at }: { viewer: Viewer; at: string | undefined }) 
         </ul>
       </nav>
       <form class="who" method="post" action="/sign-out">
-        <span>
+        <a href="/sessions" aria-current={at === '/sessions' ? 'page' : undefined}>
           <bdi>{visible(viewer.login)}</bdi>
-        </span>
+        </a>
         <input type="hidden" name="token" value={viewer.formToken} />
         <button type="submit" class="small">
           Sign out

@@ -7,6 +7,9 @@ import { untouchedView } from '../../model/budget/window/untouched-view.ts';
 import { gatherFacts, readLive, type Trouble, type Unavailable } from '../../overview/gather-facts.ts';
 import type { Facts, Selection } from '../../overview/status-lines.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
+import { remember } from '../security/sessions.ts';
+import { type AuditFacts, readAudit } from './audit-facts.ts';
+import type { AuditQuery } from './audit-query.ts';
 import { Connections } from './connections.ts';
 import { type ProjectFacts, readProject } from './project-facts.ts';
 import { type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
@@ -48,6 +51,7 @@ export class ConsoleReader {
   readonly #sites: ReadonlyMap<string, KnownSite>;
   readonly #projects: ReadonlyMap<string, KnownProject>;
   readonly #siteReadings = new Map<string, SharedReading<SiteFacts>>();
+  readonly #auditReadings = new Map<string, SharedReading<AuditFacts>>();
   readonly #projectReadings = new Map<string, SharedReading<ProjectFacts>>();
 
   constructor(setting: ConsoleSetting, times: ReadingTimes = usualTimes) {
@@ -94,9 +98,19 @@ export class ConsoleReader {
     );
   }
 
+  /** A page of the audit; few are kept, since there are as many as people can ask for. */
+  audit(query: AuditQuery): SharedReading<AuditFacts> {
+    const key = JSON.stringify(query);
+    const make = () => new SharedReading(() => readAudit(this.connections, query), this.#times);
+    const reading = this.#auditReadings.get(key) ?? make();
+    remember(this.#auditReadings, key, reading);
+    return reading;
+  }
+
   /** Something was done: the next page reads anew. */
   forget(): void {
-    const all = [this.overview, this.budgets, ...this.#siteReadings.values(), ...this.#projectReadings.values()];
+    const maps = [this.#siteReadings, this.#projectReadings, this.#auditReadings];
+    const all = [this.overview, this.budgets, ...maps.flatMap((map) => [...map.values()])];
     for (const reading of all) reading.forget();
   }
 

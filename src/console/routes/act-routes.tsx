@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import { targetOfWorkflowId } from '../../model/schedule/schedule-target.ts';
 import type { Action, Order } from '../actions/action.ts';
@@ -7,10 +8,13 @@ import { ConsoleFailure } from '../actions/console-failure.ts';
 import { doOnce } from '../actions/do-once.ts';
 import { projectActions } from '../actions/project-actions.ts';
 import { scheduleActions } from '../actions/schedule-actions.ts';
+import { sessionActions } from '../actions/session-actions.ts';
 import { siteActions } from '../actions/site-actions.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv } from '../app-context.ts';
+import { KeptFormPage } from '../pages/kept-form-page.tsx';
 import { BulkQuestionPage, MessagePage, QuestionPage } from '../pages/message-page.tsx';
 import { projectAddress, siteAddress } from '../pages/parts.tsx';
+import { SessionsPage } from '../pages/sessions-page.tsx';
 import { remember, sameSecret } from '../security/sessions.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
@@ -36,6 +40,15 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const target = targetOfWorkflowId(c.get('form').get('schedule') ?? '');
     return act(c, app, actionOf(scheduleActions, c.req.param('verb')), target, '/schedules');
   });
+  hono.get('/sessions', (c) => {
+    const viewer = viewerIn(c, app);
+    const logins = app.sessions.logins().filter(({ login }) => viewer.mayAct || login === viewer.login);
+    return page(c, <SessionsPage viewer={viewer} logins={logins} />);
+  });
+  const sessionVerbs = sessionActions(app.sessions);
+  hono.post('/sessions/:verb', (c) =>
+    act(c, app, actionOf(sessionVerbs, c.req.param('verb')), c.get('form').get('login'), '/sessions'),
+  );
   hono.post('/bulk', (c) =>
     orFailure(c, app, '/', async () => {
       const form = c.get('form');
@@ -59,16 +72,14 @@ export function refusedAct(c: ConsoleContext, app: ConsoleApp): Response | Promi
   const { session } = c.get('signedIn');
   const viewer = viewerIn(c, app);
   const links = [['/', 'Overview'] as const];
-  if (!sameSecret(c.get('form').get('token') ?? '', session.formToken)) {
-    const message = 'This form belongs to a session that has ended. Nothing was done.';
-    const hint = 'Load the page again, and do it once more.';
-    return page(
-      c,
-      <MessagePage title="An old form" message={message} hint={hint} viewer={viewer} links={links} />,
-      403,
-    );
+  if (viewer.whyNot === null) {
+    const form = c.get('form');
+    if (sameSecret(form.get('token') ?? '', session.formToken)) return null;
+    // It came from a page of the console: that was looked at before.
+    const message = 'This form is of a session that has ended. Nothing was done.';
+    const shown = { title: 'Once more?', message, hint: `You are ${viewer.login} now. This is what was sent:` };
+    return page(c, <KeptFormPage {...shown} viewer={viewer} form={form} action={c.req.path} label="Do it now" />, 403);
   }
-  if (viewer.whyNot === null) return null;
   const message = `Nothing was done. ${viewer.whyNot}`;
   return page(c, <MessagePage title="Not allowed" message={message} viewer={viewer} links={links} />, 403);
 }
@@ -97,7 +108,9 @@ async function done(c: ConsoleContext, app: ConsoleApp, back: string, work: (ord
   const form = c.get('form');
   const id = form.get('order') ?? '';
   if (!/^[0-9a-f-]{36}$/.test(id)) throw new ConsoleFailure('Incomplete', 'the form came without its number');
-  const note = await doOnce(session, id, () => work({ id, form, login: session.identity.login }));
+  const note = await doOnce(session, id, () =>
+    work({ id, request: randomUUID(), form, login: session.identity.login }),
+  );
   remember(session.notes, id, note);
   app.reader.forget();
   return c.redirect(`${back}?done=${id}`, 303);

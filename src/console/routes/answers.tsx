@@ -39,8 +39,10 @@ const titles: Readonly<Record<string, readonly [string, ContentfulStatusCode]>> 
   FeedbackStoreUnavailable: ['The feedback store is away', 503],
   StoreUnreachable: ['The bundle store is away', 503],
   StoreRefused: ['The bundle store refused', 503],
+  BadQuery: ['Not understood', 400],
   NoSuchVersion: ['That version is gone', 410],
   NotRunning: ['Nothing runs any more', 409],
+  Decided: ['Already decided', 409],
   NotHeld: ['Not held any more', 409],
   ExportRunning: ['An export is running', 409],
 };

@@ -15,7 +15,7 @@ export function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   const streams = new Map<string, number>();
   let all = 0;
   hono.get('/events', (c) => {
-    const { cookie } = c.get('signedIn');
+    const { cookie, session } = c.get('signedIn');
     const reading = readingOf(c, app);
     if (reading === null) return c.body(null, 204);
     const own = streams.get(cookie) ?? 0;
@@ -23,11 +23,15 @@ export function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     if (all >= mostStreams || own >= mostStreamsPerSession) return c.body(null, 204);
     all += 1;
     streams.set(cookie, own + 1);
+    // Proxies such as nginx would hold events back otherwise.
+    c.header('X-Accel-Buffering', 'no');
     return streamSSE(c, async (stream) => {
       const ended = new AbortController();
       const end = () => ended.abort();
       stream.onAbort(end);
-      app.closing.addEventListener('abort', end, { once: true });
+      const endings = [app.closing, session.ended];
+      for (const ending of endings) ending.addEventListener('abort', end, { once: true });
+      if (session.ended.aborted) end();
       const stopListening = reading.listen(() => void stream.writeSSE({ event: 'change', data: '' }));
       const beat = setInterval(() => {
         if (app.sessions.lasts(cookie)) void stream.write(': \n\n');
@@ -40,7 +44,7 @@ export function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       });
       clearInterval(beat);
       stopListening();
-      app.closing.removeEventListener('abort', end);
+      for (const ending of endings) ending.removeEventListener('abort', end);
       all -= 1;
       const left = (streams.get(cookie) ?? 1) - 1;
       if (left === 0) streams.delete(cookie);

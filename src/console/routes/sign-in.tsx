@@ -1,6 +1,8 @@
 import type { Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv, SignedIn } from '../app-context.ts';
+import { whyNotBelieved } from '../identity/why-not-believed.ts';
+import { KeptFormPage } from '../pages/kept-form-page.tsx';
 import { MessagePage } from '../pages/message-page.tsx';
 import { SignedInPage } from '../pages/signed-in-page.tsx';
 import { type Identity, terminalIdentity } from '../security/identity.ts';
@@ -22,8 +24,10 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   hono.post('/sign-out', (c) => {
     const cookie = getCookie(c, app.cookieName);
     const session = sessions.find(cookie);
-    if (session !== null && sameSecret(c.get('form').get('token') ?? '', session.formToken)) {
-      sessions.end(cookie);
+    const form = c.get('form');
+    if (session !== null && sameSecret(form.get('token') ?? '', session.formToken)) {
+      if (form.get('everywhere') === 'yes') sessions.revoke(session.identity.login);
+      else sessions.end(cookie);
       deleteCookie(c, app.cookieName, { path: '/', secure: app.known.secure });
     }
     const message = 'You are signed out.';
@@ -49,8 +53,9 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
       if (identity === null) return refused(c, app, 'This did not begin here, or took too long. Sign in once more.');
       if (identity === 'refused') return notLetIn(c);
       return begin(c, app, identity);
-    } catch {
-      return refused(c, app, "The provider's answer could not be believed, so nobody was signed in.");
+    } catch (error) {
+      const { message, status } = whyNotBelieved(error);
+      return refused(c, app, message, status);
     }
   });
 }
@@ -59,6 +64,10 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
 export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Response | Promise<Response> {
   const { proxy, sessions } = app;
   const cookie = getCookie(c, app.cookieName);
+  if (sessions.isRevoked(cookie)) {
+    deleteCookie(c, app.cookieName, { path: '/', secure: app.known.secure });
+    return c.req.method === 'POST' ? keptForm(c, app) : refused(c, app, 'Your session was ended.');
+  }
   // A page left open must not keep a session alive.
   const byScript = c.req.path === '/events' || c.req.header('x-docferry-live') !== undefined;
   const session = sessions.find(cookie, byScript ? 'script' : 'person');
@@ -75,9 +84,7 @@ export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Respons
     }
   }
   if (session !== null && cookie !== undefined) return { session, cookie };
-  if (c.req.method === 'POST') {
-    return refused(c, app, 'Your session has ended. Nothing was done: sign in, and do it once more.');
-  }
+  if (c.req.method === 'POST') return keptForm(c, app);
   return refused(c, app, cookie === undefined ? 'You are not signed in.' : 'Your session has ended.');
 }
 
@@ -98,6 +105,21 @@ function keep(c: ConsoleContext, { sessions, cookieName, known }: ConsoleApp, id
 function refused(c: ConsoleContext, app: ConsoleApp, message: string, status: 401 | 503 = 401) {
   const links = linksOf(app);
   return page(c, <MessagePage title="Sign in" message={message} hint={howToSignIn(app)} links={links} />, status);
+}
+
+/** What was typed is not lost: the page that says so can be sent again. */
+function keptForm(c: ConsoleContext, app: ConsoleApp) {
+  const shown = {
+    title: 'Sign in',
+    message: 'Your session has ended. Nothing was done, and what you sent is kept on this page.',
+    hint: `${howToSignIn(app)} Do that in another tab; then send it again from here.`,
+    links: linksOf(app),
+    form: c.get('form'),
+    // Two slashes would lead to another site.
+    action: c.req.path.replace(/^\/+/, '/'),
+    label: 'Send it again',
+  };
+  return page(c, <KeptFormPage {...shown} viewer={null} />, 401);
 }
 
 function notLetIn(c: ConsoleContext) {

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { Identity } from './identity.ts';
 
 /** What the console remembers of somebody who is signed in. */
@@ -10,10 +11,23 @@ export interface Session {
   done: Map<string, Promise<string>>;
   /** What to tell on the next page. */
   notes: Map<string, string>;
+  /** Aborted when the session ends, however it ends but by idleness, which nobody notices by itself. */
+  ended: AbortSignal;
+}
+
+/** The sessions of a login. */
+export interface SignedInLogin {
+  login: string;
+  sessions: number;
+  /** When the first began and when the last was used, in milliseconds since the epoch. */
+  beganAt: number;
+  seenAt: number;
 }
 
 interface Kept {
   session: Session;
+  ending: AbortController;
+  beganAt: number;
   seenAt: number;
 }
 
@@ -24,7 +38,9 @@ const mostRemembered = 100;
 export class Sessions {
   readonly #idleMs: number;
   readonly #now: () => number;
+  /** The one used last is the last. */
   readonly #kept = new Map<string, Kept>();
+  readonly #revoked = new Set<string>();
 
   constructor(idleMs: number, now: () => number = Date.now) {
     this.#idleMs = idleMs;
@@ -35,10 +51,13 @@ export class Sessions {
   begin(identity: Identity): { cookie: string; session: Session } {
     this.#removeIdle();
     const [longestUnused] = this.#kept.keys();
-    if (this.#kept.size >= mostSessions && longestUnused !== undefined) this.#kept.delete(longestUnused);
+    if (this.#kept.size >= mostSessions && longestUnused !== undefined) this.#remove(longestUnused);
     const cookie = newToken();
-    const session = { identity, formToken: newToken(), done: new Map(), notes: new Map() };
-    this.#kept.set(keyOf(cookie), { session, seenAt: this.#now() });
+    const ending = new AbortController();
+    // As many as there are streams of events.
+    setMaxListeners(0, ending.signal);
+    const session = { identity, formToken: newToken(), done: new Map(), notes: new Map(), ended: ending.signal };
+    this.#kept.set(keyOf(cookie), { session, ending, beganAt: this.#now(), seenAt: this.#now() });
     return { cookie, session };
   }
 
@@ -51,11 +70,10 @@ export class Sessions {
     const kept = this.#kept.get(key);
     if (kept === undefined) return null;
     if (this.#now() - kept.seenAt > this.#idleMs) {
-      this.#kept.delete(key);
+      this.#remove(key);
       return null;
     }
     if (by === 'person') {
-      // The one used last is the last.
       this.#kept.delete(key);
       this.#kept.set(key, { ...kept, seenAt: this.#now() });
     }
@@ -69,19 +87,56 @@ export class Sessions {
   }
 
   end(cookie: string | undefined): void {
-    if (cookie !== undefined) this.#kept.delete(keyOf(cookie));
+    if (cookie !== undefined) this.#remove(keyOf(cookie));
   }
 
-  /** Ends all: everybody has to sign in again. */
-  endAll(): void {
-    this.#kept.clear();
+  /** Ends all sessions of a login, and returns how many there were. Their cookies are known as revoked. */
+  revoke(login: string): number {
+    const found = [...this.#kept].filter(([, { session }]) => session.identity.login === login);
+    for (const [key] of found) {
+      this.#remove(key);
+      this.#revoked.add(key);
+    }
+    for (const oldest of this.#revoked) {
+      if (this.#revoked.size <= mostSessions) break;
+      this.#revoked.delete(oldest);
+    }
+    return found.length;
+  }
+
+  /** Whether a cookie is that of a revoked session: a proxy's word must not bring it back to life unnoticed. */
+  isRevoked(cookie: string | undefined): boolean {
+    return cookie !== undefined && this.#revoked.has(keyOf(cookie));
+  }
+
+  /** Who is signed in, those seen last first. */
+  logins(): SignedInLogin[] {
+    this.#removeIdle();
+    const logins = new Map<string, SignedInLogin>();
+    for (const { session, beganAt, seenAt } of this.#kept.values()) {
+      const { login } = session.identity;
+      const before = logins.get(login);
+      logins.set(login, {
+        login,
+        sessions: (before?.sessions ?? 0) + 1,
+        beganAt: Math.min(before?.beganAt ?? beganAt, beganAt),
+        seenAt: Math.max(before?.seenAt ?? seenAt, seenAt),
+      });
+    }
+    return [...logins.values()].sort((a, b) => b.seenAt - a.seenAt);
   }
 
   #removeIdle(): void {
     for (const [key, { seenAt }] of this.#kept) {
       if (this.#now() - seenAt <= this.#idleMs) return;
-      this.#kept.delete(key);
+      this.#remove(key);
     }
+  }
+
+  #remove(key: string): void {
+    const kept = this.#kept.get(key);
+    this.#kept.delete(key);
+    kept?.ending.abort();
   }
 }
 

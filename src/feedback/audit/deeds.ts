@@ -1,9 +1,11 @@
-import type { Kysely, Selectable, Transaction } from 'kysely';
+import { type Kysely, type RawBuilder, type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
 import type { Deed } from '../../model/deed.ts';
 import { batchesOf, rowsPerStatement } from '../database/batches.ts';
+import { isPostgres } from '../database/postgres/is-postgres.ts';
 import { columnsOf, fieldsOf } from '../database/row-fields.ts';
 import { storedText, storedTextOrNull } from '../database/tables/stored-text.ts';
 import type { AuditTable, FeedbackDatabase } from '../database/tables/tables.ts';
+import type { DeedFilter, DeedPlace } from './deed-records.ts';
 
 /** Inserts deeds; those that are there already stay as they are, so that a step may run twice. */
 export async function recordDeeds(db: Transaction<FeedbackDatabase>, deeds: readonly Deed[]): Promise<void> {
@@ -19,14 +21,19 @@ export async function recordDeeds(db: Transaction<FeedbackDatabase>, deeds: read
 /** Newest first, read as they are wanted. */
 export async function* listDeeds(
   db: Kysely<FeedbackDatabase>,
-  { since }: { since?: string },
+  { since, org, action, subject, named, who, after }: DeedFilter,
 ): AsyncGenerator<Deed, void, undefined> {
-  let last: Deed | undefined;
+  let last: DeedPlace | undefined = after;
   do {
     const rows: Selectable<AuditTable>[] = await db
       .selectFrom('audit')
       .selectAll()
       .$if(since !== undefined, (query) => query.where('at', '>=', since ?? ''))
+      .$if(org !== undefined, (query) => query.where('org_id', '=', org ?? ''))
+      .$if(action !== undefined, (query) => query.where('action', '=', action ?? 'approve'))
+      .$if(subject !== undefined, (query) => query.where('subject', '=', subject ?? ''))
+      .$if(named !== undefined, (query) => query.where(contains(db, 'subject', named)))
+      .$if(who !== undefined, (query) => query.where(contains(db, 'who', who)))
       .$if(last !== undefined, (query) =>
         query.where(({ eb, refTuple, tuple }) =>
           eb(refTuple('at', 'deed_id'), '<', tuple(last?.at ?? '', last?.deedId ?? '')),
@@ -40,6 +47,11 @@ export async function* listDeeds(
     yield* deeds;
     last = deeds.length < rowsPerStatement ? undefined : deeds.at(-1);
   } while (last !== undefined);
+}
+
+function contains(db: Kysely<FeedbackDatabase>, column: 'subject' | 'who', part = ''): RawBuilder<SqlBool> {
+  const pattern = `%${storedText(part).replaceAll(/[\\%_]/g, '\\$&')}%`;
+  return sql<SqlBool>`${sql.ref(column)} ${sql.raw(isPostgres(db) ? 'ilike' : 'like')} ${pattern} escape '\\'`;
 }
 
 function rowOf({ org, ...deed }: Deed): AuditTable {

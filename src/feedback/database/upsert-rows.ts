@@ -1,7 +1,11 @@
 import type { Transaction } from 'kysely';
+import { indexRows } from '../search/entry-index.ts';
 import type { FeedbackDatabase, FeedbackTable } from './tables/tables.ts';
 
-/** Inserts rows, or replaces those of the same key except for `first_seen_at`. At most `rowsPerStatement`. */
+/**
+ * Inserts rows of one project, or replaces those of the same key except for `first_seen_at`, in the index of their words
+ * too. At most `rowsPerStatement`.
+ */
 export async function upsertRows(db: Transaction<FeedbackDatabase>, rows: readonly FeedbackTable[]): Promise<void> {
   if (rows.length === 0) return;
   await db
@@ -27,4 +31,5 @@ export async function upsertRows(db: Transaction<FeedbackDatabase>, rows: readon
       })),
     )
     .execute();
+  await indexRows(db, rows);
 }

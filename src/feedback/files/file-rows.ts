@@ -76,7 +76,8 @@ function matching(db: Db, { org, project, sources, statuses, includeDeleted }: R
     .$if(!includeDeleted, (rows) => rows.where('deleted_at', 'is', null));
 }
 
-function recordOf(row: FeedbackTable): FeedbackRecord {
+/** A stored row as it is exported. */
+export function recordOf(row: FeedbackTable): FeedbackRecord {
   return {
     ...row,
     helpful: row.helpful === null ? null : row.helpful === 1,

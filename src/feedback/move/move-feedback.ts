@@ -55,6 +55,8 @@ export async function moveFeedback(
           moved.push(result);
           onTable(result);
         }
+        // A worker builds the index of the search from the rows.
+        await trx.updateTable('search_progress').set({ complete: 0 }).execute();
         await succeed(trx, 'moved', new Date());
         return moved;
       }),

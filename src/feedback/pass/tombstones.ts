@@ -3,6 +3,7 @@ import type { SliceFindings } from '../../model/sync/slice-findings.ts';
 import { batchesOf } from '../database/batches.ts';
 import { liveEntries } from '../database/stored-entries.ts';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import { unindexRows } from '../search/entry-index.ts';
 import type { PassRow } from './pass-store.ts';
 import { cameWithoutId } from './unreadable-entries.ts';
 
@@ -36,6 +37,7 @@ export async function tombstone(
       .where('project_id', '=', project)
       .where('id', 'in', batch)
       .execute();
+    await unindexRows(db, project, batch);
     await db
       .insertInto('feedback_changes')
       .values(batch.map((id) => ({ project_id: project, id, field: 'deleted_at', old: null, new: at, seen_at: at })))

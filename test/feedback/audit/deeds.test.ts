@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { DeedFilter } from '../../../src/feedback/audit/deed-records.ts';
 import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
 import type { Deed } from '../../../src/model/deed.ts';
 import { temporaryStore } from '../../tools/feedback/temporary-store.ts';
@@ -55,9 +56,39 @@ describe('the audit (X7)', () => {
     expect(await listed(at.store, '2026-11-21T08:00:00.171Z')).toHaveLength(3);
   });
 
+  it('is narrowed down by organization, kind, names and parts of names, and goes on after a deed', async () => {
+    await using at = await temporaryStore();
+    const others = [
+      { ...approval, deedId: '2', org: 'other', subject: 'prj_1', action: 'erase' as const },
+      { ...approval, deedId: '3', who: 'Bert 100%' },
+      { ...approval, deedId: '4', subject: null, org: null, who: 'a\\b' },
+    ];
+    await at.store.recordDeeds([approval, ...others]);
+    const found = async (filter: DeedFilter) => {
+      const ids: string[] = [];
+      for await (const { deedId } of at.store.listDeeds(filter)) ids.push(deedId);
+      return ids;
+    };
+    expect(await found({})).toEqual(['run-1/update-1', '4', '3', '2']);
+    expect(await found({ org: 'other' })).toEqual(['2']);
+    expect(await found({ action: 'erase' })).toEqual(['2']);
+    expect(await found({ subject: 'prj_1' })).toEqual(['2']);
+    expect(await found({ subject: 'prj' })).toEqual([]);
+    expect(await found({ named: 'PRJ' })).toEqual(['2']);
+    expect(await found({ named: 'prj%1' })).toEqual([]);
+    expect(await found({ who: 'bert' })).toEqual(['3']);
+    expect(await found({ who: '0%' })).toEqual(['3']);
+    expect(await found({ who: 'a\\b' })).toEqual(['4']);
+    expect(await found({ after: { at: approval.at, deedId: '4' } })).toEqual(['3', '2']);
+    expect(await found({ org: 'acme', after: { at: approval.at, deedId: '4' } })).toEqual(['3']);
+  });
+
   it('begins in a store that was made before there was an audit', async () => {
     await using at = await temporaryStore();
-    await at.run(`drop table notices; drop table audit; delete from kysely_migration where name >= '0003'`);
+    const since = ['search_words', 'search_entries', 'search_progress', 'notices', 'audit'];
+    await at.run(
+      `${since.map((table) => `drop table if exists ${table};`).join(' ')} delete from kysely_migration where name >= '0003'`,
+    );
     const later = await at.open();
     await later.recordDeeds([approval]);
     expect(await listed(later)).toEqual([approval]);

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { NoSuchVersion } from '../../../bundle/store/bundle-store.ts';
+import { doneBy } from '../../../model/own-deed.ts';
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
 import { holdSites } from '../../bulk/bulk-holds.ts';
 import { isBulk } from '../../bulk/is-bulk.ts';
@@ -25,7 +27,7 @@ export default async function holdSite(
     const hint = 'hold it where the store of the workers is, once something is published';
     throw noSuchThing('NoSuchVersion', `${error.message} in ${store.place}`, hint);
   });
-  const deed = { action: 'hold' as const, org, subject: domain, detail: { version: hold.version } };
+  const deed = doneBy(randomUUID(), 'hold', { kind: 'export', org, domain }, { version: hold.version });
   await keepDeeds(context, config, flags, [deed]);
   const text = `${domain} is held at ${hold.version}; \`docferry export release ${domain}\` ends that`;
   context.output.result({ domain, held: hold.version, hold }, text);

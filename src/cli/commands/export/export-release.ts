@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { doneBy } from '../../../model/own-deed.ts';
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
 import { releaseSites } from '../../bulk/bulk-holds.ts';
 import { isBulk } from '../../bulk/is-bulk.ts';
@@ -22,7 +24,7 @@ export default async function releaseSite(
   if (released === null) {
     throw noSuchThing('NotHeld', `${domain} is not held in ${store.place}`, 'see `docferry export versions`');
   }
-  const deed = { action: 'release' as const, org, subject: domain, detail: { version: released.version } };
+  const deed = doneBy(randomUUID(), 'release', { kind: 'export', org, domain }, { version: released.version });
   await keepDeeds(context, config, flags, [deed]);
   const next =
     released.waiting === null

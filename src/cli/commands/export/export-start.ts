@@ -1,12 +1,14 @@
 import { exportState, startExport } from '../../../client/exports.ts';
 import { handoverFor } from '../../../client/temporal-connection.ts';
 import type { ExportParameters, ExportState } from '../../../model/export/site-export.ts';
+import { startedExport } from '../../../model/own-deed.ts';
 import { startExports } from '../../bulk/bulk-exports.ts';
 import { isBulk, refuseInBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { keepDeeds } from '../../input/keep-deeds.ts';
 import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
 import { refusedKey } from '../../temporal/refused-key.ts';
@@ -43,16 +45,14 @@ export default async function startOrJoinExport(
     const { taskQueue } = config.temporal;
     // Only its worker knows whether a running one has the same parameters.
     const start = () => startExport(client, taskQueue, input, flags.onRunning);
-    const { handle, joined } = await askWorker(client, taskQueue, start);
+    const { handle, joined, runId } = await askWorker(client, taskQueue, start);
+    await keepDeeds(context, config, flags, startedExport(org, domain, runId, input.parameters));
     const { workflowId } = handle;
     if (joined) output.note(`joined the export of ${domain} that is already running`);
     if (!flags.wait) {
-      const { runId } = await handle.describe();
+      const document = { workflowId, runId: runId ?? (await handle.describe()).runId, org, domain, joined };
       const follow = `follow it with \`docferry export watch ${domain}\``;
-      output.result(
-        { workflowId, runId, org, domain, joined },
-        `${joined ? 'running' : 'started'}: ${workflowId}\n${follow}`,
-      );
+      output.result(document, `${joined ? 'running' : 'started'}: ${workflowId}\n${follow}`);
       return exitCodes.done;
     }
     const read = () => exportState(client, org, domain);

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { runOutcomes } from '../../../model/export/export-outcome.ts';
 import type { CallHandler } from '../../call-handler.ts';
-import { addBulkFlags, addBulkSenderFlag } from '../../input/bulk-flags.ts';
+import { addBulkFlags } from '../../input/bulk-flags.ts';
 import { duration, listLimit, reason } from '../../input/flag-values.ts';
 import { addSenderFlag, addSenderFlags } from '../../input/sender.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
@@ -15,7 +15,7 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     exports.command(name).description(description).argument('<domain>', 'domain of a configured site');
 
   const start = sitesCommand('start', 'Export a site: start a job, download and verify the bundle, publish, roll out');
-  addBulkSenderFlag(addBulkFlags(addWaitFlags(start), 'sites'))
+  addSenderFlag(addBulkFlags(addWaitFlags(start), 'sites'))
     .option('--site-version <label>', 'label of the export; default: the latest published content')
     .option('--path <path...>', 'export only these pages; the result does not become current')
     .option('--promote', 'let an export limited by --path become current anyway')
@@ -26,13 +26,13 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     call(() => import('./export-status.ts')),
   );
   const cancel = sitesCommand('cancel', 'Cancel the running export of a site; what it downloaded is removed');
-  addBulkSenderFlag(addBulkFlags(cancel, 'sites')).action(call(() => import('./export-cancel.ts')));
+  addSenderFlag(addBulkFlags(cancel, 'sites')).action(call(() => import('./export-cancel.ts')));
   siteCommand('history', 'List all exports and rollbacks of a site that the store knows, with durations and reasons')
     .addOption(new Option('--outcome <outcome>', 'only runs that ended so').choices(runOutcomes))
     .option('--since <duration>', 'only runs that began within this, e.g. 7d', duration('--since'))
     .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
     .action(call(() => import('./export-history.ts')));
-  siteCommand('poll-now', 'Ask for the state of the running job now instead of at the next poll').action(
+  addSenderFlag(siteCommand('poll-now', 'Ask for the state of the running job now instead of at the next poll')).action(
     call(() => import('./export-poll-now.ts')),
   );
   siteCommand('versions', 'List the published versions of a site, newest first').action(

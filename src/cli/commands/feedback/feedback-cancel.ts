@@ -1,4 +1,5 @@
 import { syncHandle } from '../../../client/syncs.ts';
+import { cancelledRun } from '../../../model/own-deed.ts';
 import type { ReadingKind } from '../../../model/sync/pass-kind.ts';
 import { cancelSyncs } from '../../bulk/bulk-syncs.ts';
 import { isBulk } from '../../bulk/is-bulk.ts';
@@ -7,6 +8,7 @@ import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findProject } from '../../input/find-configured.ts';
+import { keepDeeds } from '../../input/keep-deeds.ts';
 import { requireRunning } from '../../temporal/running-workflow.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import { projectTitle } from '../../terminal/text.ts';
@@ -25,6 +27,8 @@ export default async function cancelPass(
     const handle = syncHandle(client, { org, project: project.id, pass });
     const { runId } = await requireRunning(handle, `${pass} of ${project.id}`);
     await handle.cancel();
+    const target = { kind: 'sync' as const, org, project: project.id, pass };
+    await keepDeeds(context, config, flags, [cancelledRun(target, runId)]);
     const document = { workflowId: handle.workflowId, runId, org, project: project.id, pass, cancelRequested: true };
     context.output.result(
       document,

@@ -2,12 +2,15 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
 import { passOutcomes, readingKinds } from '../../../model/sync/pass-kind.ts';
 import type { CallHandler } from '../../call-handler.ts';
-import { addBulkFlags, addBulkSenderFlag } from '../../input/bulk-flags.ts';
+import { addBulkFlags } from '../../input/bulk-flags.ts';
 import { duration, listLimit } from '../../input/flag-values.ts';
+import { addSelectionFlags } from '../../input/selection-flags.ts';
 import { addSenderFlag } from '../../input/sender.ts';
 import { addWaitFlags } from '../../input/wait-options.ts';
 
 const project = 'id or name of a configured project, or org/project';
+
+const answers = ['yes', 'no', 'none'];
 
 /** Every comment is in the page, so that it can be filtered: more would make it slow to open. */
 const mostComments = 5_000;
@@ -28,7 +31,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .option('--from <date>', 'only entries from this ISO 8601 date or date-time on')
     .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
     .option('--plan', 'only show what would be read and how many requests that takes; nothing is asked or started');
-  addBulkSenderFlag(addBulkFlags(addWaitFlags(sync), 'projects')).action(call(() => import('./feedback-sync.ts')));
+  addSenderFlag(addBulkFlags(addWaitFlags(sync), 'projects')).action(call(() => import('./feedback-sync.ts')));
   feedback
     .command('status')
     .description('Show what is stored of the projects, what runs, and how the last passes ended')
@@ -42,7 +45,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
       .addOption(new Option('--pass <kind>', 'which pass; of many projects all by default').choices(readingKinds)),
     'projects',
   );
-  addBulkSenderFlag(cancel).action(call(() => import('./feedback-cancel.ts')));
+  addSenderFlag(cancel).action(call(() => import('./feedback-cancel.ts')));
   feedback
     .command('history')
     .description('List all passes of a project that the store knows, newest first, with durations and reasons')
@@ -74,6 +77,35 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .description('Count the stored feedback: sources, statuses, months, pages that did not help')
     .argument('[project]', `${project}; default: all`)
     .action(call(() => import('./feedback-stats.ts')));
+  const search = feedback
+    .command('search')
+    .description('Find stored feedback by what people wrote in comments and code, newest first')
+    .argument('[words...]', 'all must occur; without any, all entries that the options leave')
+    .option('--project <project>', `only this one: ${project}`);
+  addSelectionFlags(search, 'projects')
+    .option('--source <list>', anyOf(knownSources))
+    .option('--status <list>', anyOf(knownStatuses))
+    .addOption(new Option('--helpful <answer>', 'whether the page helped; none: nobody was asked').choices(answers))
+    .option('--document <page>', 'only about this page, by path or address')
+    .option('--since <when>', 'created from this ISO 8601 date or date-time on, or within e.g. 30d')
+    .option('--until <when>', 'created before this')
+    .option('--new-since <when>', 'only entries first seen after this')
+    .option(
+      '--limit <n>',
+      'how many to show, 20 by default, at most 200; with --format all by default',
+      listLimit('--limit'),
+    )
+    .option('--after <place>', 'go on behind the `after` of an earlier answer')
+    .option('--by-document', 'count the newest 10,000 hits by page instead')
+    .addOption(new Option('--format <format>', 'write whole records to stdout').choices(['csv', 'jsonl']))
+    .option('--formula-safe', 'CSV: put an apostrophe before what a spreadsheet would run as a formula')
+    .option('--contacts', 'show contacts and, in records, unknown fields')
+    .addHelpText(
+      'after',
+      '\nCase and accents do not matter. Words side by side: \'"two words"\'. A beginning: confi\\*. Chinese, Japanese, Korean' +
+        '\nand Thai are found without blanks. Other signs mean nothing: foo_bar() finds foo and bar side by side.',
+    )
+    .action(call(() => import('./feedback-search-command.ts')));
   withDates(
     feedback
       .command('report')

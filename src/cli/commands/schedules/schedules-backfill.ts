@@ -5,10 +5,11 @@ import type { CommandContext } from '../../context.ts';
 import { usageFailure } from '../../failures/cli-failure.ts';
 import type { ExitCode } from '../../failures/exit-codes.ts';
 import { dateRange } from '../../input/date-range.ts';
+import type { SenderFlags } from '../../input/sender.ts';
 import { isoTime } from '../../terminal/text.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 
-interface BackfillFlags {
+interface BackfillFlags extends SenderFlags {
   from: string;
   to: string;
   all?: boolean;
@@ -23,15 +24,21 @@ export default async function backfillSchedules(
   flags: BackfillFlags,
 ): Promise<ExitCode> {
   const { from, to } = boundsOf(flags);
-  return withSchedules(context, wordsOr(words, flags.all), async (client, { id, target }) => {
-    const times = await scheduledTimes(client, id, from, to);
-    if (times.length > mostRuns) {
-      throw usageFailure(`${targetName(target)} was scheduled ${times.length} times then`, 'choose a shorter period');
-    }
-    if (times.length > 0) await backfillSchedule(client, id, from, to);
-    const line = times.length === 0 ? 'nothing was scheduled then' : `${times.length} runs, one after the other`;
-    return { document: { runs: times.map((time) => isoTime(time)) }, line: `${targetName(target)}: ${line}` };
-  });
+  return withSchedules(
+    context,
+    wordsOr(words, flags.all),
+    { ...flags, action: 'schedule-backfill' },
+    async (client, { id, target }) => {
+      const times = await scheduledTimes(client, id, from, to);
+      if (times.length > mostRuns) {
+        throw usageFailure(`${targetName(target)} was scheduled ${times.length} times then`, 'choose a shorter period');
+      }
+      if (times.length > 0) await backfillSchedule(client, id, from, to);
+      const line = times.length === 0 ? 'nothing was scheduled then' : `${times.length} runs, one after the other`;
+      const detail = times.length === 0 ? null : { from: isoTime(from), to: isoTime(to), runs: times.length };
+      return { document: { runs: times.map((time) => isoTime(time)) }, detail, line: `${targetName(target)}: ${line}` };
+    },
+  );
 }
 
 function boundsOf({ from, to }: BackfillFlags): { from: number; to: number } {

@@ -1,7 +1,9 @@
 import { pauseSchedule, resumeSchedule } from '../../../client/schedules/schedule-commands.ts';
+import { longestReason } from '../../../model/export/site-export.ts';
 import { targetName } from '../../../model/schedule/schedule-target.ts';
 import type { CommandContext } from '../../context.ts';
 import type { ExitCode } from '../../failures/exit-codes.ts';
+import type { SenderFlags } from '../../input/sender.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 
 const kinds = {
@@ -13,11 +15,12 @@ export default async function pauseOrResumeSchedules(
   context: CommandContext,
   kind: keyof typeof kinds,
   words: string[],
-  { note, all }: { note: string; all?: boolean },
+  { note, all, ...sender }: { note: string; all?: boolean } & SenderFlags,
 ): Promise<ExitCode> {
   const { work, paused, done } = kinds[kind];
-  return withSchedules(context, wordsOr(words, all), async (client, { id, target }) => {
+  const deed = { ...sender, action: `schedule-${kind}` as const, reason: note.trim().slice(0, longestReason) || null };
+  return withSchedules(context, wordsOr(words, all), deed, async (client, { id, target }) => {
     await work(client, id, note);
-    return { document: { paused }, line: `${done} ${targetName(target)}` };
+    return { document: { paused }, detail: {}, line: `${done} ${targetName(target)}` };
   });
 }

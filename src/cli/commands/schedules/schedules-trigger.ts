@@ -2,21 +2,28 @@ import { triggerSchedule } from '../../../client/schedules/schedule-commands.ts'
 import { type ScheduleTarget, targetName } from '../../../model/schedule/schedule-target.ts';
 import type { CommandContext } from '../../context.ts';
 import type { ExitCode } from '../../failures/exit-codes.ts';
+import type { SenderFlags } from '../../input/sender.ts';
 import { withSchedules, wordsOr } from './with-schedules.ts';
 
 export default async function triggerSchedules(
   context: CommandContext,
   words: string[],
-  { all }: { all?: boolean },
+  { all, ...sender }: { all?: boolean } & SenderFlags,
 ): Promise<ExitCode> {
-  return withSchedules(context, wordsOr(words, all), async (client, { id, target }) => {
-    const { alreadyRunning } = await triggerSchedule(client, id);
-    const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
-    return {
-      document: { alreadyRunning },
-      line: `${targetName(target)}: ${what}; follow it with \`${follow(target)}\``,
-    };
-  });
+  return withSchedules(
+    context,
+    wordsOr(words, all),
+    { ...sender, action: 'schedule-trigger' },
+    async (client, { id, target }) => {
+      const { alreadyRunning } = await triggerSchedule(client, id);
+      const what = alreadyRunning ? 'a scheduled run was already running' : 'triggered';
+      return {
+        document: { alreadyRunning },
+        detail: alreadyRunning ? null : {},
+        line: `${targetName(target)}: ${what}; follow it with \`${follow(target)}\``,
+      };
+    },
+  );
 }
 
 function follow(target: ScheduleTarget): string {

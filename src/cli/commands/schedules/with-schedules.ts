@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { inBatches } from '../../../client/in-batches.ts';
 import {
@@ -6,10 +7,13 @@ import {
   type NamedSchedule,
   namedSchedules,
 } from '../../../client/schedules/owned-schedules.ts';
+import { doneBy, type OwnDeed } from '../../../model/own-deed.ts';
 import { desiredSchedules } from '../../../model/schedule/desired-schedules.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { keepDeeds } from '../../input/keep-deeds.ts';
+import type { SenderFlags } from '../../input/sender.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import { theOnlyMatch, wantedSchedules } from './find-schedules.ts';
 
@@ -17,6 +21,8 @@ import { theOnlyMatch, wantedSchedules } from './find-schedules.ts';
 export interface ScheduleAnswer {
   document: object;
   line: string;
+  /** What the audit says of it besides its names; null when nothing took effect. */
+  detail: object | null;
 }
 
 /** The words of a command line, `all` for `--all`. Throws a usage failure unless exactly one of them is given. */
@@ -25,10 +31,11 @@ export function wordsOr(words: readonly string[], all = false): readonly string[
   throw usageFailure(all ? 'name schedules, or give --all, not both' : 'name schedules, or give --all');
 }
 
-/** Does the work with each schedule that the words name, and prints `{schedules: [{id, …}]}`. */
+/** Does the work with each schedule that the words name, keeps it in the audit, and prints `{schedules: [{id, …}]}`. */
 export async function withSchedules(
   context: CommandContext,
   words: readonly string[],
+  { action, ...sender }: SenderFlags & { action: `schedule-${'pause' | 'resume' | 'trigger' | 'backfill'}` },
   work: (client: Client, schedule: NamedSchedule) => Promise<ScheduleAnswer>,
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
@@ -37,10 +44,17 @@ export async function withSchedules(
     const configured = desiredSchedules(taskQueue, config.organizations).map(({ id }) => id);
     const known = await namedSchedules(client, taskQueue, configured);
     const chosen = await chosenSchedules(client, known, words);
-    const answers = await inBatches(chosen, callsAtOnce, async (schedule) => ({
-      id: schedule.id,
-      ...(await work(client, schedule)),
-    }));
+    const deeds: OwnDeed[] = [];
+    const doOne = async (schedule: NamedSchedule) => {
+      const answer = await work(client, schedule);
+      const { detail } = answer;
+      if (detail !== null) deeds.push(doneBy(randomUUID(), action, schedule.target, detail));
+      return { id: schedule.id, ...answer };
+    };
+    // What was done before a failure is kept too.
+    const answers = await inBatches(chosen, callsAtOnce, doOne).finally(() =>
+      keepDeeds(context, config, sender, deeds),
+    );
     const schedules = answers.map(({ id, document }) => ({ id, ...document }));
     const lines = answers.map(({ line }) => line).join('\n');
     context.output.result({ schedules }, lines === '' ? 'there are no schedules' : lines);

@@ -3,6 +3,7 @@ import { auditTable } from './audit-table.ts';
 import { firstTables } from './first-tables.ts';
 import { noticesTable } from './notices-table.ts';
 import { retiredIdentities } from './retired-identities.ts';
+import { searchTables } from './search-tables.ts';
 import type { FeedbackDatabase } from './tables.ts';
 
 /** Where the query builder's migrator records the migrations it has applied. */
@@ -14,6 +15,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0002-retired-identities': retiredIdentities,
   '0003-audit': auditTable,
   '0004-notices': noticesTable,
+  '0005-search': searchTables,
 };
 
 /** What is in a database before it is migrated. `behind`: our tables, without a migration of this version. */

@@ -204,6 +204,32 @@ export interface NoticesTable {
   changed_at: string;
 }
 
+/** The words of an entry, under its place in the order of answers (`index-place.ts`). */
+export interface SearchEntriesTable {
+  /** A `bigint` column: PostgreSQL hands it out as text. */
+  place: number | string;
+  project_id: string;
+  id: string;
+  /** A `bigint` column. */
+  first_seen_ms: number | string;
+  /** A `tsvector` on PostgreSQL. */
+  words: string;
+}
+
+/** One row: how far the index has been built over entries from before it. */
+export interface SearchProgressTable {
+  only_row: number;
+  /** Key of the last entry that the builder has passed. */
+  project_id: string;
+  id: string;
+  passed: number;
+  /** Counted when the building began; 0 before. */
+  entries: number;
+  complete: number;
+  /** When PostgreSQL's index was last made anew without words of removed entries. */
+  cleaned_at: string | null;
+}
+
 export interface FeedbackDatabase {
   audit: AuditTable;
   feedback: FeedbackTable;
@@ -220,4 +246,6 @@ export interface FeedbackDatabase {
   store_key: StoreKeyTable;
   erasures: ErasuresTable;
   notices: NoticesTable;
+  search_entries: SearchEntriesTable;
+  search_progress: SearchProgressTable;
 }

@@ -1,0 +1,41 @@
+import type { DeedRecords } from '../../feedback/audit/deed-records.ts';
+import type { Deed } from '../../model/deed.ts';
+import type { ConsoleReader, KnownSite } from '../readings/console-reader.ts';
+import { ConsoleFailure } from './console-failure.ts';
+
+/**
+ * Decides about a version. When it does not wait any more, because somebody else has decided or its time is over, throws a
+ * failure that says so and, if the audit knows, who it was.
+ */
+export async function decide<Answer>(
+  reader: ConsoleReader,
+  site: KnownSite,
+  version: string,
+  { ask, waits }: { ask(): Promise<Answer>; waits(): Promise<boolean> },
+): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    const { code } = reader.setting.explain(error);
+    if ((code !== 'NotRunning' && code !== 'InvalidInput') || (await waits())) throw error;
+    const earlier = await decisionOn(await reader.connections.feedback(), site, version).catch(() => null);
+    const what = `${version} of ${site.domain}`;
+    const message =
+      earlier === null
+        ? `${what} does not wait for approval any more`
+        : `${earlier.who} has ${earlier.action === 'approve' ? 'approved' : 'rejected'} ${what} at ${earlier.at}`;
+    throw new ConsoleFailure(
+      'Decided',
+      `${message}. Nothing was done`,
+      'The page of the site shows what is in service.',
+    );
+  }
+}
+
+async function decisionOn(store: DeedRecords, { org, domain }: KnownSite, version: string): Promise<Deed | null> {
+  for await (const deed of store.listDeeds({ org, subject: domain })) {
+    const isDecision = deed.action === 'approve' || deed.action === 'reject';
+    if (isDecision && JSON.parse(deed.detail).version === version) return deed;
+  }
+  return null;
+}

@@ -1,0 +1,72 @@
+import type { DeedFilter, DeedPlace } from '../../feedback/audit/deed-records.ts';
+import { type DeedAction, deedActions } from '../../model/deed.ts';
+import { ConsoleFailure } from '../actions/console-failure.ts';
+
+/** What the address of the audit asks for; an empty text asks for nothing. */
+export interface AuditQuery {
+  since: keyof typeof spans | '';
+  org: string;
+  /** A part of the name of a site or project. */
+  name: string;
+  action: DeedAction | '';
+  /** A part of the name of the person. */
+  who: string;
+  /** Where the page before ended. */
+  after: DeedPlace | null;
+}
+
+const dayMs = 86_400_000;
+const spans = { '1d': dayMs, '7d': 7 * dayMs, '30d': 30 * dayMs, '365d': 365 * dayMs };
+const longestText = 300;
+
+/** What the field of the page offers. */
+export const sinceTexts = { '1d': 'a day', '7d': 'a week', '30d': '30 days', '365d': 'a year' } as const;
+
+/** Reads an address. Throws `ConsoleFailure` for what makes no sense, naming the field. */
+export function auditQuery(parameters: URLSearchParams): AuditQuery {
+  const text = (field: string): string => {
+    const value = (parameters.get(field) ?? '').trim();
+    return value.length <= longestText ? value : refuse(field, `is longer than ${longestText} characters`);
+  };
+  const oneOf = <Name extends string>(field: string, names: readonly Name[]): Name | '' => {
+    const value = text(field);
+    return names.find((name) => name === value) ?? (value === '' ? '' : refuse(field, `must be ${names.join(', ')}`));
+  };
+  return {
+    since: oneOf('since', Object.keys(spans) as (keyof typeof spans)[]),
+    org: text('org'),
+    name: text('name'),
+    action: oneOf('action', deedActions),
+    who: text('who'),
+    after: placeIn(text('after')),
+  };
+}
+
+/** The address of what is asked for. */
+export function auditAddress({ after, ...asked }: AuditQuery): string {
+  const place = after === null ? '' : `${after.at} ${after.deedId}`;
+  const fields = Object.entries({ ...asked, after: place }).filter(([, value]) => value !== '');
+  return fields.length === 0 ? '/audit' : `/audit?${new URLSearchParams(fields)}`;
+}
+
+/** What the store is asked, at a moment in milliseconds. */
+export function auditFilter({ since, org, name, action, who, after }: AuditQuery, now: number): DeedFilter {
+  return {
+    since: since === '' ? undefined : new Date(now - spans[since]).toISOString(),
+    org: org || undefined,
+    named: name || undefined,
+    action: action || undefined,
+    who: who || undefined,
+    after: after ?? undefined,
+  };
+}
+
+function placeIn(text: string): DeedPlace | null {
+  if (text === '') return null;
+  const [, at, deedId] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (.+)$/u.exec(text) ?? [];
+  return at === undefined || deedId === undefined ? refuse('after', 'is no place of the list') : { at, deedId };
+}
+
+function refuse(field: string, problem: string): never {
+  throw new ConsoleFailure('BadQuery', `"${field}" ${problem}`, 'Begin with the whole list.');
+}

@@ -1,0 +1,159 @@
+import type { FeedbackRecord } from '../files/feedback-record.ts';
+
+/**
+ * What to look for. Every field narrows; without any, all entries. Entries that the service no longer has are not
+ * found.
+ */
+export interface EntrySelection {
+  /**
+   * What people wrote in comments and code: every word must occur, whatever its case and accents. `"two words"` side by
+   * side, `confi*` by its beginning. Chinese, Japanese, Korean and Thai are found without blanks. Everything else is taken
+   * literally; a text without a letter, digit or emoji is refused (`SearchRefused`).
+   */
+  words?: string;
+  org?: string;
+  /** Any of these. */
+  projects?: readonly string[];
+  /** Any of these. */
+  sources?: readonly string[];
+  /** Any of these. */
+  statuses?: readonly string[];
+  /** Whether the page helped; `none`: nobody was asked. */
+  helpful?: 'yes' | 'no' | 'none';
+  /** A page by path or address, compared as `documentKey` does. */
+  document?: string;
+  /** Bounds of `created_at_utc`, UTC ISO 8601, to the second. With either, entries without a date are left out. */
+  since?: string;
+  /** Exclusive. */
+  until?: string;
+  /** Only entries first seen after this moment, UTC ISO 8601: "new since my last visit". */
+  firstSeenAfter?: string;
+}
+
+export interface SearchQuery extends EntrySelection {
+  /** At most this many entries or documents, 1 to 200. */
+  limit: number;
+  /** `after` of the page before, for the same selection. */
+  after?: string;
+  /** Without it `contact` is null in every entry. */
+  contacts?: boolean;
+}
+
+/** Part of a text, with what was found in it. */
+export interface FoundText {
+  /** As stored; at most 1,000 characters, around what was found first. */
+  text: string;
+  /** Where `text` begins in the whole, in UTF-16 units. */
+  from: number;
+  /** Of the whole, in UTF-16 units. */
+  length: number;
+  /** Start and end, in UTF-16 units of `text`, in order and apart. */
+  marks: readonly (readonly [start: number, end: number])[];
+}
+
+export interface FoundEntry {
+  org: string;
+  project: string;
+  id: string;
+  source: string;
+  status: string;
+  helpful: boolean | null;
+  /** As sent. */
+  path: string;
+  /** What paths of the same page have in common: `documentKey`. */
+  document: string;
+  /** UTC ISO 8601; null where there is none that can be understood. */
+  createdAt: string | null;
+  firstSeenAt: string;
+  comment: FoundText | null;
+  code: FoundText | null;
+  filename: string | null;
+  lang: string | null;
+  contact: string | null;
+}
+
+/** How many there are: exact, or more than that: above 1,000 entries, and 10,000 counted by document, nothing is counted. */
+export interface FoundTotal {
+  count: number;
+  isExact: boolean;
+}
+
+/** How far the index is. New entries are in it at once; those of a store from before it are added in the background. */
+export interface IndexProgress {
+  complete: boolean;
+  /** Entries of the store that the builder has passed, in per cent, rounded down; 100 when complete. */
+  percent: number;
+}
+
+export interface SearchAnswer {
+  /** The newest first by `createdAt`; those without a date last, by when they were first seen. */
+  entries: readonly FoundEntry[];
+  total: FoundTotal;
+  /** For the next page; null after the last one. */
+  after: string | null;
+  index: IndexProgress;
+}
+
+/** The hits of one page of the documentation. */
+export interface FoundDocument {
+  org: string;
+  project: string;
+  document: string;
+  entries: number;
+  /** Of those that were asked. */
+  helpful: { yes: number; no: number };
+  /** `createdAt` of the latest; null when none has a date. */
+  latest: string | null;
+}
+
+export interface DocumentAnswer {
+  /** Most entries first. */
+  documents: readonly FoundDocument[];
+  /** Entries looked at, the newest first. Not exact: there were more, which no document counts. */
+  total: FoundTotal;
+  /** Documents that `limit` left out. */
+  more: number;
+  index: IndexProgress;
+}
+
+/** One entry whole, also one that the service no longer has. */
+export interface EntryDetail extends Omit<FoundEntry, 'comment' | 'code'> {
+  comment: string | null;
+  code: string | null;
+  /** As sent. */
+  createdAtAsSent: string | null;
+  lastSeenAt: string;
+  deletedAt: string | null;
+  /** Observed changes, the oldest first. */
+  changes: readonly { field: string; old: string | null; new: string | null; seenAt: string }[];
+}
+
+/** Finds what people wrote. Every text of an answer is as stored: escape it before showing it. */
+export interface FeedbackSearch {
+  /** Throws `SearchRefused`. */
+  findEntries(query: SearchQuery): Promise<SearchAnswer>;
+  /** Counts the newest 10,000 hits by document; `after` and `contacts` mean nothing here. Throws `SearchRefused`. */
+  findDocuments(query: SearchQuery): Promise<DocumentAnswer>;
+  /** Every hit as a whole record, in the order of `findEntries`. Without `contacts`, `contact` is null and `extra` empty. */
+  findRecords(selection: EntrySelection & { contacts?: boolean }): AsyncIterable<FeedbackRecord>;
+  /** One entry with its history; null when there is none. */
+  entryDetail(project: string, id: string, how?: { contacts?: boolean }): Promise<EntryDetail | null>;
+  /**
+   * Adds the next entries that are not in the index yet, at most `rowsPerStatement`, in one transaction. Safe to repeat
+   * and to run in several processes at once.
+   */
+  indexMore(): Promise<IndexProgress>;
+}
+
+/** What cannot be searched for. Names the field and the fix. */
+export class SearchRefused extends Error {
+  override readonly name = 'SearchRefused';
+  readonly field: 'words' | 'since' | 'until' | 'firstSeenAfter' | 'limit' | 'after';
+  readonly hint: string;
+
+  constructor(field: SearchRefused['field'], problem: string, hint: string) {
+    super(problem);
+    this.field = field;
+    this.hint = hint;
+  }
+}

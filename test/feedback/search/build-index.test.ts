@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { completeIndex } from '../../../src/feedback/search/complete-index.ts';
+import { entry, type TemporaryStore, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
+
+/** A store as it was before the index. */
+async function olderStore(entries: number): Promise<TemporaryStore> {
+  const db = await temporaryStore();
+  await wholePass(
+    db.store,
+    'p',
+    Array.from({ length: entries }, (_, n) => entry(`${n}`, { comment: n % 2 === 0 ? 'even' : 'odd' })),
+  );
+  await wholePass(db.store, 'q', [entry('0', { comment: 'even' })], { project: 'prj_2' });
+  const tables = ['search_words', 'search_entries', 'search_progress'];
+  await db.run(`${tables.map((name) => `drop table if exists ${name};`).join(' ')}
+    delete from kysely_migration where name >= '0005'`);
+  return db;
+}
+
+const count = async ({ rows }: TemporaryStore): Promise<number> =>
+  Number((await rows('select count(*) as n from search_entries'))[0]?.n);
+
+describe('the index of a store from before it', () => {
+  it('grows step by step, in any process, and says how far it is', async () => {
+    await using db = await olderStore(1_200);
+    const [one, other] = [await db.open(), await db.open()];
+    expect(await count(db)).toBe(0);
+    expect(await one.findEntries({ words: 'even', limit: 1 })).toMatchObject({
+      entries: [],
+      index: { complete: false, percent: 0 },
+    });
+    expect(await one.indexMore()).toEqual({ complete: false, percent: 41 });
+    expect(await other.indexMore()).toEqual({ complete: false, percent: 83 });
+    expect((await one.findEntries({ words: 'even', limit: 1 })).total.count).toBeGreaterThan(400);
+    await Promise.all([one.indexMore(), other.indexMore()]);
+    while (!(await one.indexMore()).complete);
+    expect(await count(db)).toBe(1_201);
+    const { total, index } = await one.findEntries({ words: 'even', limit: 1 });
+    expect({ total, index }).toEqual({
+      total: { count: 601, isExact: true },
+      index: { complete: true, percent: 100 },
+    });
+  });
+
+  it('takes what passes bring meanwhile, and what they take away', async () => {
+    await using db = await olderStore(600);
+    const store = await db.open();
+    await wholePass(store, 'r', [entry('0', { comment: 'changed' }), entry('new', { comment: 'even' })]);
+    expect(await count(db)).toBe(2);
+    while (!(await store.indexMore()).complete);
+    expect(await count(db)).toBe(602);
+    expect((await store.findEntries({ words: 'even', limit: 1 })).total.count).toBe(301);
+    expect((await store.findEntries({ words: 'changed', limit: 1 })).total.count).toBe(1);
+  });
+
+  it('is completed by a worker, also after a step that failed', async () => {
+    await using db = await olderStore(600);
+    const store = await db.open();
+    const failures: unknown[] = [];
+    let calls = 0;
+    const flaky = {
+      indexMore: async () => {
+        calls += 1;
+        if (calls === 2) throw new Error('away');
+        return await store.indexMore();
+      },
+    };
+    await completeIndex({ store: flaky, onFailure: (error) => failures.push(error), stopped: () => false }, 1);
+    expect(failures).toHaveLength(1);
+    expect(await count(db)).toBe(601);
+  });
+
+  it('is complete from the start where there is nothing', async () => {
+    await using db = await temporaryStore();
+    expect(await db.store.indexMore()).toEqual({ complete: true, percent: 100 });
+  });
+});

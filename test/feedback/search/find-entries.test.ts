@@ -1,0 +1,315 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { EntrySelection } from '../../../src/feedback/search/feedback-search.ts';
+import { marksIn } from '../../../src/feedback/search/found-text.ts';
+import { searchPhrases } from '../../../src/feedback/search/search-phrases.ts';
+import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
+import {
+  begin,
+  entry,
+  page,
+  type TemporaryStore,
+  temporaryStore,
+  wholePass,
+} from '../../tools/feedback/temporary-store.ts';
+
+const corpus: Record<string, Partial<FeedbackEntry>> = {
+  english: { comment: 'The "second" example fails NEAR the end; it doesn\'t work.' },
+  german: { comment: 'Die Größe der Tabelle für Österreich stimmt nicht, Straße auch nicht.' },
+  chinese: { comment: '找不到页面，搜索结果不正确。' },
+  japanese: { comment: '検索結果のページが見つかりません。ｶﾞｲﾄﾞの例が欲しいです。' },
+  korean: { comment: '검색을 했지만 결과가 없습니다.' },
+  thai: { comment: 'ไม่พบหน้าเอกสาร' },
+  code: { comment: null, code: "const a = foo_bar(x->y); // v2.1 SELECT * FROM 'pages'" },
+  emoji: { comment: 'Very helpful 👍🏽, thank you! 🇩🇪' },
+  accents: { comment: 'Le résumé est confus; e\u0301te\u0301 İstanbul ΟΔΟΣ' },
+  zero: { comment: 'before\u0000after lone \uD800 surrogate' },
+  both: { comment: 'ends with one', code: 'two begins' },
+  long: { comment: `${'filler '.repeat(9_000)}needle ${'same '.repeat(400)}last` },
+};
+
+/** What each search finds, in any order. */
+const searches: Record<string, string[]> = {
+  second: ['english'],
+  '"second example"': ['english'],
+  '"example second"': [],
+  'example SECOND': ['english'],
+  NEAR: ['english'],
+  'second NEAR end': ['english'],
+  'second OR example': [],
+  "doesn't": ['english'],
+  exam: [],
+  'exam*': ['english'],
+  '"second exam"*': ['english'],
+  '* second': ['english'],
+  größe: ['german'],
+  GROESSE: [],
+  grosse: ['german'],
+  strasse: ['german'],
+  osterreich: ['german'],
+  搜索: ['chinese'],
+  结果: ['chinese'],
+  結果: ['japanese'],
+  果: ['chinese', 'japanese'],
+  搜果: [],
+  検索結果: ['japanese'],
+  ガイド: ['japanese'],
+  ません: ['japanese'],
+  '検索 ページ': ['japanese'],
+  검색: ['korean'],
+  결과: ['korean'],
+  เอกสาร: ['thai'],
+  'foo_bar()': ['code'],
+  'foo bar': ['code'],
+  bar_foo: [],
+  'v2.1': ['code'],
+  'SELECT * FROM': ['code'],
+  'x->y': ['code'],
+  '👍': ['emoji'],
+  '👎': [],
+  '🇩🇪': ['emoji'],
+  resume: ['accents'],
+  été: ['accents'],
+  istanbul: ['accents'],
+  οδος: ['accents'],
+  after: ['zero'],
+  'lone surrogate': ['zero'],
+  'one two': ['both'],
+  '"one two"': [],
+  needle: ['long'],
+  '"needle same"': ['long'],
+  last: ['long'],
+  'words : second': [],
+  '=p': [],
+  "'); drop table feedback; --": [],
+  '\\ second': ['english'],
+  '^second +example': ['english'],
+};
+
+async function stored(entries = Object.entries(corpus)): Promise<TemporaryStore> {
+  const db = await temporaryStore();
+  await wholePass(
+    db.store,
+    'p',
+    entries.map(([id, over]) => entry(id, over)),
+  );
+  return db;
+}
+
+async function idsOf({ store }: TemporaryStore, selection: EntrySelection): Promise<string[]> {
+  const { entries, total } = await store.findEntries({ ...selection, limit: 200 });
+  expect(total).toEqual({ count: entries.length, isExact: true });
+  return entries.map(({ id }) => id).sort();
+}
+
+describe('a search', () => {
+  it('finds the same in every language and with every sign, on both databases', async () => {
+    await using db = await stored();
+    const found: Record<string, string[]> = {};
+    for (const words of Object.keys(searches))
+      found[words] = await idsOf(db, { words }).catch((error) => [String(error)]);
+    expect(found).toEqual(searches);
+  });
+
+  it('finds exactly what has the phrases, whatever the texts are', async () => {
+    const word = fc.constantFrom(
+      'a',
+      'ab',
+      'Ä',
+      'ss',
+      'ß',
+      '検',
+      '索',
+      '検索',
+      '果',
+      '👍',
+      '1',
+      '_',
+      '"',
+      '*',
+      "'",
+      ':',
+      '\\',
+      ' ',
+      '가',
+      'é',
+    );
+    const text = fc.array(word, { minLength: 1, maxLength: 8 }).map((words) => words.join(''));
+    await using db = await temporaryStore();
+    let pass = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 6 }), text, async (texts, words) => {
+        pass += 1;
+        await wholePass(db.store, `p${pass}`, [
+          ...texts.map((comment, n) => entry(`${n}`, { comment })),
+          ...Array.from({ length: 6 - texts.length }, (_, n) => entry(`${n + texts.length}`, { comment: null })),
+        ]);
+        const phrases = phrasesOrNone(words);
+        if (phrases.length === 0) {
+          await expect(db.store.findEntries({ words, limit: 10 })).rejects.toThrow();
+          return;
+        }
+        const expected = texts.flatMap((comment, n) =>
+          phrases.every((phrase) => marksIn(comment, [phrase]).length > 0) ? [`${n}`] : [],
+        );
+        expect(await idsOf(db, { words })).toEqual(expected);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is narrowed down by every field, with and without words', async () => {
+    await using db = await temporaryStore();
+    await wholePass(db.store, 'p', [
+      entry('a', {
+        comment: 'slow',
+        source: 'agent',
+        status: 'pending',
+        helpful: true,
+        path: 'https://d.example/x/?q#f',
+      }),
+      entry('b', { comment: 'slow', source: 'contextual', status: 'resolved', helpful: false, path: '/x' }),
+      entry('c', { comment: 'slow', createdAt: null, path: '/y' }),
+    ]);
+    await wholePass(db.store, 'q', [entry('d', { comment: 'slow', createdAt: '2026-01-01T00:00:00Z' })], {
+      org: 'beta',
+      project: 'prj_2',
+    });
+    const cases: [EntrySelection, string[]][] = [
+      [{ org: 'beta' }, ['d']],
+      [{ projects: ['prj_1'] }, ['a', 'b', 'c']],
+      [{ projects: [] }, []],
+      [{ projects: ['prj_1', 'prj_2', "o'; --"] }, ['a', 'b', 'c', 'd']],
+      [{ sources: ['agent', 'contextual'] }, ['a', 'b']],
+      [{ statuses: ['resolved'] }, ['b']],
+      [{ helpful: 'yes' }, ['a']],
+      [{ helpful: 'no', statuses: ['resolved'] }, ['b']],
+      [{ helpful: 'none' }, ['c', 'd']],
+      [{ document: 'https://other.example/x#y' }, ['a', 'b']],
+      [{ since: '2026-11-20T10:00:00Z' }, ['a', 'b']],
+      [{ until: '2026-11-20T10:00:00Z' }, ['d']],
+      [{ since: '2026-01-01T00:00:00Z', until: '2026-11-20T10:00:01Z' }, ['a', 'b', 'd']],
+      [{ firstSeenAfter: '2026-11-21T08:00:00.999Z' }, ['a', 'b', 'c', 'd']],
+      [{ firstSeenAfter: '2026-11-21T08:00:01Z' }, []],
+    ];
+    for (const [selection, ids] of cases) {
+      expect([selection, await idsOf(db, selection)]).toEqual([selection, ids]);
+      expect([selection, await idsOf(db, { ...selection, words: 'slow' })]).toEqual([selection, ids]);
+      expect(await idsOf(db, { ...selection, words: 'fast' })).toEqual([]);
+    }
+  });
+
+  it('goes through all hits page by page, the newest first and those without a date last', async () => {
+    await using db = await temporaryStore();
+    const dates = [
+      '2026-11-20T10:00:00Z',
+      '2026-11-20T10:00:00Z',
+      '2025-01-01',
+      null,
+      '1969-07-20T00:00:00Z',
+      '9999-01-01',
+    ];
+    const many = Array.from({ length: 60 }, (_, n) =>
+      entry(`${n}`, { comment: 'word', createdAt: dates[n % 6] ?? null }),
+    );
+    await wholePass(db.store, 'p', many);
+    const seen: (string | null)[] = [];
+    const ids = new Set<string>();
+    for (let after: string | null = ''; after !== null; ) {
+      const answer = await db.store.findEntries({ words: 'word', limit: 7, ...(after !== '' && { after }) });
+      for (const { id, createdAt } of answer.entries) {
+        ids.add(id);
+        seen.push(createdAt);
+      }
+      expect(answer.total).toEqual({ count: 60, isExact: true });
+      after = answer.after;
+    }
+    expect(ids.size).toBe(60);
+    expect(seen).toEqual(seen.toSorted((a, b) => ((a ?? '') < (b ?? '') ? 1 : (a ?? '') > (b ?? '') ? -1 : 0)));
+    const records: string[] = [];
+    for await (const { id } of db.store.findRecords({ words: 'word' })) records.push(id);
+    expect(new Set(records)).toEqual(ids);
+  });
+
+  it('refuses what it cannot look for, naming the field', async () => {
+    await using db = await stored([]);
+    const refused = async (query: object) =>
+      await db.store.findEntries({ limit: 1, ...query }).then(
+        () => 'found',
+        (error) => error.field,
+      );
+    for (const words of ['"""', '', ' ', '()', '* *', 'a*', 'x'.repeat(10_000_000)]) {
+      expect(await refused({ words })).toBe('words');
+    }
+    expect(await refused({ since: 'yesterday' })).toBe('since');
+    expect(await refused({ limit: 0 })).toBe('limit');
+    expect(await refused({ limit: 201 })).toBe('limit');
+    expect(await refused({ after: "1' or 1" })).toBe('after');
+  });
+
+  it('shows contacts and unknown fields only where they are asked for', async () => {
+    await using db = await stored([['a', { comment: 'word', contact: 'jane@mail.example', extra: { phone: '1' } }]]);
+    const { store } = db;
+    const contacts = async (with_: object) => [
+      (await store.findEntries({ words: 'word', limit: 1, ...with_ })).entries[0]?.contact,
+      (await store.entryDetail('prj_1', 'a', with_))?.contact,
+    ];
+    expect(await contacts({})).toEqual([null, null]);
+    expect(await contacts({ contacts: true })).toEqual(['jane@mail.example', 'jane@mail.example']);
+    for await (const record of store.findRecords({})) expect(record).toMatchObject({ contact: null, extra: {} });
+    for await (const record of store.findRecords({ contacts: true })) {
+      expect(record).toMatchObject({ contact: 'jane@mail.example', extra: { phone: '1' } });
+    }
+  });
+
+  it('follows every change of an entry', async () => {
+    await using db = await stored([['a', { comment: 'first words' }]]);
+    const { store } = db;
+    await wholePass(store, 'q', [entry('a', { comment: 'other text', status: 'resolved' })]);
+    expect(await idsOf(db, { words: 'first' })).toEqual([]);
+    expect(await idsOf(db, { words: 'other', statuses: ['resolved'] })).toEqual(['a']);
+    expect(await idsOf(db, { statuses: ['pending'] })).toEqual([]);
+    expect((await store.entryDetail('prj_1', 'a'))?.changes).toMatchObject([
+      { field: 'status', old: 'pending', new: 'resolved' },
+    ]);
+    expect(await store.entryDetail('prj_1', 'b')).toBeNull();
+    expect(await store.entryDetail('prj_2', 'a')).toBeNull();
+  });
+
+  it('counts by document', async () => {
+    await using db = await temporaryStore();
+    await begin(db.store, 'p');
+    const on = (id: string, path: string, over = {}) => entry(id, { comment: 'word', path, ...over });
+    await db.store.upsertPage(
+      page('p', [
+        on('a', '/x', { helpful: true }),
+        on('b', '/x/?q', { helpful: false, createdAt: '2026-11-21T00:00:00Z' }),
+        on('c', '/y', { helpful: false }),
+        on('d', '/z', { comment: 'else' }),
+      ]),
+    );
+    expect(await db.store.findDocuments({ words: 'word', limit: 1 })).toEqual({
+      documents: [
+        {
+          org: 'acme',
+          project: 'prj_1',
+          document: '/x',
+          entries: 2,
+          helpful: { yes: 1, no: 1 },
+          latest: '2026-11-21T00:00:00.000Z',
+        },
+      ],
+      total: { count: 3, isExact: true },
+      more: 1,
+      index: { complete: true, percent: 100 },
+    });
+  });
+});
+
+function phrasesOrNone(words: string) {
+  try {
+    return searchPhrases(words);
+  } catch {
+    return [];
+  }
+}
