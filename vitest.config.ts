@@ -15,7 +15,6 @@ const onServers = [
   'test/bundle/store/**/*.test.ts',
   'test/feedback/*postgres*.test.ts',
   'test/lint/**/*.test.ts',
-  'test/bundle/archive/real-writers.test.ts',
   'test/activities/{bundle-versions,spare-reading}.test.ts',
   'test/e2e/story.test.ts',
 ];
@@ -57,7 +56,7 @@ export default defineConfig({
           exclude: named,
           globalSetup,
           // They wait for other processes much of the time.
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },
       },

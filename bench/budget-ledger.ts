@@ -39,7 +39,7 @@ export class Ledger {
     this.#holdMs = settings.windowMs + Math.max(20, Math.ceil(settings.windowMs / 10_000));
   }
 
-  /** Slots that were ever held until their end: used permits, and all permits of leases nobody reported. */
+  /** Slots that were ever held until their end: used permits, and all permits of leases no holder reported. */
   get slots(): number {
     return this.#leases.reduce((sum, { id, permits }) => sum + (this.#reports.get(id)?.arrived.length ?? permits), 0);
   }

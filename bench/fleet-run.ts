@@ -44,7 +44,7 @@ export async function runFleet(
     const before = await stage.usage();
     const type = workflowTypes[program][load];
     const started = await start(stage, load, program, size);
-    await untilEnded(stage, type);
+    await untilEnded(stage, type, started);
     const after = await stage.usage();
     const histories = await fleetHistories(stage.client, type);
     if (histories.completed !== started) {
@@ -105,13 +105,16 @@ async function start(stage: FleetStage, load: Load, program: Program, size: Flee
   return projects.length;
 }
 
-async function untilEnded(stage: FleetStage, workflowType: string): Promise<void> {
+/** By what has ended: what was started a moment ago may not be listed as running yet. */
+async function untilEnded(stage: FleetStage, workflowType: string, started: number): Promise<void> {
   const giveUpAt = Date.now() + longestRunMs;
-  const query = `WorkflowType = "${workflowType}" AND ExecutionStatus = "Running"`;
+  const ended = '"Completed", "Failed", "Canceled", "Terminated", "TimedOut"';
+  const query = `WorkflowType = "${workflowType}" AND ExecutionStatus IN (${ended})`;
   for (;;) {
     await sleep(1_000);
     const { count } = await stage.client.workflow.count(query);
-    if (count === 0) return;
-    if (Date.now() > giveUpAt) throw new Error(`${count} have not ended:\n${stage.said().slice(-4_000)}`);
+    if (count >= started) return;
+    const open = started - count;
+    if (Date.now() > giveUpAt) throw new Error(`${open} have not ended:\n${stage.said().slice(-4_000)}`);
   }
 }

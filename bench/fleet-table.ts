@@ -11,7 +11,7 @@ export function fleetParts(command: string, size: FleetSize, runs: readonly Flee
     const ofLoad = runs.filter((run) => run.load === load);
     if (ofLoad.length === 0) continue;
     const made = `\`${command}\`, ${new Date().toISOString().slice(0, 10)}; ${machineFacts()}.`;
-    parts.set(titleOf(load, size), [made, '', ...tableOf(ofLoad)].join('\n'));
+    parts.set(titleOf(load, size), [made, '', ...tableOf(ofLoad), '', shortly(load, ofLoad)].join('\n'));
   }
   return parts;
 }
@@ -37,6 +37,33 @@ export function partsOf(page: string): Map<string, string> {
       return [title, lines.join('\n').trim()];
     }),
   );
+}
+
+const shortMark = 'In short: ';
+
+/** One worker of docferry beside one of *bare*, as the row of bench/README.md says it. */
+function shortly(load: Load, runs: readonly FleetRun[]): string {
+  const ofProgram = (name: string) => runs.find(({ program, workers }) => program === name && workers === 1);
+  const [ours, bare] = [ofProgram('docferry'), ofProgram('bare')];
+  if (!ours || !bare) return '';
+  const ratio = (ours.histories.seconds / bare.histories.seconds).toFixed(2);
+  const spent = ({ usage, histories }: FleetRun) =>
+    [usage.workers, usage.temporal].map((seconds) => ((seconds * 1_000) / histories.runs).toFixed(0)).join(' + ');
+  return (
+    `${shortMark}${ours.histories.runs} ${load === 'exports' ? 'exports' : 'sweeps'} ${ratio} ` +
+    `(${spent(ours)} ms of processor each, worker and Temporal, against ${spent(bare)}), ` +
+    `${(ours.usage.peak / megabyte).toFixed(0)} MiB, ${ours.histories.timedOutTasks} time-outs`
+  );
+}
+
+/** bench/README.md with what the parts of these sizes say in short; as it was when they say nothing. */
+export function withMeasuredFleet(readme: string, parts: ReadonlyMap<string, string>, size: FleetSize): string {
+  const said = (['exports', 'syncs'] as const).flatMap((load) => {
+    const [, text] = new RegExp(`^${shortMark}(.+)$`, 'm').exec(parts.get(titleOf(load, size)) ?? '') ?? [];
+    return text === undefined ? [] : [text];
+  });
+  if (said.length === 0) return readme;
+  return readme.replace(/^(\| fleet \|[^|]*\|)[^|]*\|/m, (_row, before: string) => `${before} ${said.join('; ')} |`);
 }
 
 function titleOf(load: Load, { sites, projects, organizations, entries, jobSeconds }: FleetSize): string {

@@ -5,8 +5,8 @@ import { machineFacts } from './machine-facts.ts';
 import { type StatusSize, statusStage } from './status-stage.ts';
 
 /*
- * How long `docferry status` takes, whole command, with a bucket for the bundles: npm run bench:status [-- sites …]. Without
- * arguments it writes bench/results/status.md.
+ * How long `docferry status` and `feedback status` take, whole commands, with a bucket for the bundles: npm run bench:status
+ * [-- sites …]. Without arguments it writes bench/results/status.md.
  */
 
 const given = process.argv.slice(2).map(Number);
@@ -27,22 +27,26 @@ for (const sites of sizes) {
   const stage = await statusStage(size, (text) => void process.stderr.write(`${sites} sites: ${text}\n`));
   if (stage === null) throw new Error('there is no S3 server on this machine');
   try {
-    const timed = (...flags: string[]) => {
+    const timed = (...command: string[]) => {
       const began = performance.now();
-      const { status, stdout, stderr } = spawnSync(process.execPath, [starter, 'status', ...flags], {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [starter, ...command], {
         cwd: stage.folder,
         encoding: 'utf8',
         maxBuffer: 2 ** 26,
       });
-      if (status !== 0 || stderr !== '') throw new Error(`status failed: ${stderr}`);
+      if (status !== 0 || stderr !== '') throw new Error(`${command.join(' ')} failed: ${stderr}`);
       screen = stdout;
       return performance.now() - began;
     };
-    const times = Array.from({ length: looks }, () => timed('--json')).sort((a, b) => a - b);
-    const seconds = (ms = 0) => `${(ms / 1_000).toFixed(2)} s`;
-    timed('--failed');
+    const lookedAt = (...command: string[]) => {
+      const times = Array.from({ length: looks }, () => timed(...command, '--json')).sort((a, b) => a - b);
+      const seconds = (ms = 0) => `${(ms / 1_000).toFixed(2)} s`;
+      return `${seconds(times[Math.floor(looks / 2)])} | ${seconds(times.at(-1))}`;
+    };
+    const both = [lookedAt('status'), lookedAt('feedback', 'status')];
+    timed('status', '--failed');
     rows.push(
-      `| ${sites.toLocaleString('en')} | ${size.projects} | ${(sites * size.runsPerSite).toLocaleString('en')} | ${(size.projects * size.passesPerProject).toLocaleString('en')} | ${size.running} | ${seconds(times[Math.floor(looks / 2)])} | ${seconds(times.at(-1))} |`,
+      `| ${sites.toLocaleString('en')} | ${size.projects} | ${(sites * size.runsPerSite).toLocaleString('en')} | ${(size.projects * size.passesPerProject).toLocaleString('en')} | ${size.running} | ${both.join(' | ')} |`,
     );
   } finally {
     await stage.stop();
@@ -53,11 +57,11 @@ const page = `# \`docferry status\`
 
 \`npm run bench:status\`, ${machineFacts()}.
 
-The whole command, its own start included, ${looks} times: a Temporal dev server with a schedule for every site and project and
+Whole commands, their own start included, ${looks} times: a Temporal dev server with a schedule for every site and project and
 running exports, a SQLite file with a year of runs, bundles in an S3 server on this machine.
 
-| sites | projects | rows of runs | rows of passes | running | median | slowest |
-|---|---|---|---|---|---|---|
+| sites | projects | rows of runs | rows of passes | running | \`status\`: median | slowest | \`feedback status\`: median | slowest |
+|---|---|---|---|---|---|---|---|---|
 ${rows.join('\n')}
 
 The screen of \`status --failed\` at the largest size:

@@ -37,7 +37,7 @@ function changesPart(rows: readonly ChangesFigures[]): string[] {
     '',
     'Entries over 400 days, swept once; then changes of status (open to closed, closed to open, open to open) among the last',
     "30 days' entries and ten anywhere, and new entries. Requests by the log of the sandbox; a worker, Temporal's dev server",
-    'and the sandbox are processes of their own, and the budget never makes anybody wait. The plain scripts held everything',
+    'and the sandbox are processes of their own, and the budget never makes a pass wait. The plain scripts held everything',
     `before. Allowed to docferry: ${allowed.changesRequests} requests for 25,000 entries of which 3 % are open, and never more than everything again.`,
     '',
     '| entries | open | way | requests | changes seen | new seen |',

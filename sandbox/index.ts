@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,6 +48,8 @@ export interface Sandbox extends Operations {
 /** Starts the sandbox in this process. Rejects when an option is not acceptable or a port is taken. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const stopping = new AbortController();
+  // One listener for each request, download and job under way.
+  setMaxListeners(0, stopping.signal);
   const folder = await mkdtemp(join(tmpdir(), 'docferry-sandbox-'));
   const servers: ReturnType<typeof createStorageServer>[] = [];
   const stop = async (): Promise<void> => {

@@ -20,7 +20,7 @@ import { installationOf } from './feedback/store-lineage.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { watchSharedState } from './metrics/shared-state.ts';
 import { lastGrantOf, tracesRead } from './model/budget/window/earlier-ledger.ts';
-import { bulkQueueOf, type Handover, handoverTimes } from './model/temporal-settings.ts';
+import { bulkQueueOf, type Handover, handoverTimes, type WorkKind, workKinds } from './model/temporal-settings.ts';
 import { proxyFor } from './service/http/proxy.ts';
 import { activityMetrics } from './wiring/activity-metrics.ts';
 import { beginCounts } from './wiring/begin-counts.ts';
@@ -39,10 +39,6 @@ const builtBundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.u
 
 /** Short steps wait for the service, Temporal or the database: they need slots, but neither processors nor memory. */
 const shortStepsAtOnce = 400;
-
-/** Which work a worker takes: workflows and short steps, long and heavy steps, or both. */
-export const workKinds = ['short', 'bulk'] as const;
-export type WorkKind = (typeof workKinds)[number];
 
 export interface WorkerSettings {
   log: Logger;
@@ -162,11 +158,11 @@ async function createWorkers(
     namespace: client.options.namespace,
     activities,
     interceptors: { activity: [activityMetrics(metrics)] },
-    ...timesFor(handover),
     ...versioned(settings.version),
   };
   const workers: Worker[] = [];
-  for (const kind of kinds) workers.push(await Worker.create({ ...common, ...workOf(kind, config, settings) }));
+  for (const kind of kinds)
+    workers.push(await Worker.create({ ...common, ...timesFor(handover, kind), ...workOf(kind, config, settings) }));
   if (kinds.includes('short')) {
     // The budgets are workflows of this worker, so they take over the configuration once it runs.
     const stopped = () => workers.every((worker) => worker.getState() === 'STOPPED');
@@ -201,11 +197,11 @@ async function createWorkers(
 }
 
 /** Settings by which a dead worker's work moves on in time (docs/architecture.md). */
-function timesFor(handover: Handover) {
-  const { stickyTimeoutMs, heartbeatEveryMs } = handoverTimes(handover);
+function timesFor(handover: Handover, kind: WorkKind) {
+  const { stickyTimeoutMs, heartbeats } = handoverTimes(handover);
   return {
     stickyQueueScheduleToStartTimeout: stickyTimeoutMs,
-    maxHeartbeatThrottleInterval: heartbeatEveryMs,
+    maxHeartbeatThrottleInterval: heartbeats[kind].everyMs,
     shutdownGraceTime: '5s',
     shutdownForceTime: '15s',
   } satisfies Partial<WorkerOptions>;

@@ -92,7 +92,7 @@ describe('the histories of a namespace', () => {
       await expect.poll(scheduled, { timeout: minute }).toBe(1);
     });
     const id = exportWorkflowId(org, domain);
-    const found = await docferryJson(['replay', '--since', '5m', '--config', configFile]);
+    const found = await docferryJson(['replay', '--since', '5m', '--config', configFile], { ownProcess: true });
     expect(found).toMatchObject({
       exitCode: 1,
       document: {
@@ -108,14 +108,17 @@ describe('the histories of a namespace', () => {
       },
     });
     const args = ['replay', '--since', '5m', '--match', `*:${org}:*`, '--config', configFile];
-    const said = await docferry(args);
+    const said = await docferry(args, { ownProcess: true });
     expect(said.exitCode).toBe(1);
     expect(said.stdout).toMatch(/exportSite +1 +1 +1 does not replay/);
     expect(said.stdout).toContain(id);
     expect(said.stdout).toContain('Do not deploy it');
     expect(said.stderr).toBe('');
     args[4] = 'sync:*:nobody';
-    expect(await docferry(args)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('no workflow') });
+    expect(await docferry(args, { ownProcess: true })).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('no workflow'),
+    });
     await exportHandle(client, org, domain).terminate();
   });
 });

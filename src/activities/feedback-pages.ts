@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { log } from '@temporalio/activity';
 import { digestOfIds } from '../feedback/pass/page-digest.ts';
 import { type PageUpsert, type PassRow, StalePosition } from '../feedback/pass/pass-store.ts';
-import { maxLease, type PermitClass, type PermitWait } from '../model/budget/permits.ts';
-import { expectedDemand } from '../model/planning/expected-demand.ts';
+import type { PermitClass, PermitWait } from '../model/budget/permits.ts';
 import type { EntryCounts } from '../model/sync/entry-counts.ts';
 import { CannotResume, GapInDates, type PassSlice, RepeatedCursor } from '../model/sync/pass-slice.ts';
 import type { SyncState } from '../model/sync/sync.ts';
@@ -15,7 +14,8 @@ import { type ActivityDependencies, organizationOf, requireStore, spareUseOf } f
 import { withHeartbeats } from './heartbeats.ts';
 import { permanent } from './history-safe-failures.ts';
 import { BrokenPage, PageReader } from './page-reader.ts';
-import { requestLease, settleLease } from './request-lease.ts';
+import { settleLease } from './request-lease.ts';
+import { requestPassLease } from './request-pass-lease.ts';
 import { serviceFailure } from './service-failures.ts';
 
 /** Leases of one page each that one run takes. */
@@ -143,14 +143,6 @@ class FetchPagesRun {
     return this.#reload();
   }
 
-  /** Requests that schedules are going to need, by what their latest passes have cost. */
-  async #neededBySchedules(): Promise<number> {
-    const { windowMs, scheduled } = spareUseOf(this.#deps, this.#input.org);
-    const costs = await this.#deps.feedback.latestCosts(this.#input.org);
-    const demand = expectedDemand(scheduled, costs, { atMs: Date.now(), windowMs });
-    return Math.min(demand, Number.MAX_SAFE_INTEGER);
-  }
-
   /** Sends one request and stores what it brought. */
   async #sendRequest(lease: Lease, row: PassRow): Promise<PassRow> {
     const slice = this.#slice;
@@ -215,20 +207,8 @@ class FetchPagesRun {
     }
   }
 
-  async #requestLease(): Promise<Lease | PermitWait> {
-    const { org, project, class: kind } = this.#input;
-    const pass = { project, class: kind };
-    if (kind === 'verify') {
-      return requestLease(this.#deps.permits, org, { ...pass, wants: 1, leave: await this.#neededBySchedules() });
-    }
-    const expectedPages = this.#row?.expectedPages ?? null;
-    const read = this.#row?.pages ?? 0;
-    return requestLease(this.#deps.permits, org, {
-      ...pass,
-      wants: maxLease,
-      ...(this.#slice?.outcome === 'checking' ? { mayWait: false } : {}),
-      ...(expectedPages === null ? {} : { remaining: Math.max(1, expectedPages - read) }),
-    });
+  #requestLease(): Promise<Lease | PermitWait> {
+    return requestPassLease(this.#deps, this.#input, { row: this.#row, slice: this.#slice });
   }
 
   /** Stores a page; one that cannot be followed is requested once more, then only its rows are stored. */

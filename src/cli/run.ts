@@ -4,11 +4,30 @@ import type { CommandContext } from './context.ts';
 import { explainedFailure, type Failure, failureOf, usageFailure } from './failures/cli-failure.ts';
 import { exitCodes } from './failures/exit-codes.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
-import { Output } from './terminal/output.ts';
+import { Output, type OutputStream } from './terminal/output.ts';
 
-/** Runs one command line and returns its exit code; never rejects. Prints through `Output` only. */
-export async function runDocferry(argv: readonly string[]): Promise<number> {
+/** What a command line reads and prints on. */
+export interface Surroundings {
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  stdout: OutputStream;
+  stderr: OutputStream;
+}
+
+/** Runs the command line of this process and returns its exit code; never rejects. Prints through `Output` only. */
+export function runDocferry(argv: readonly string[]): Promise<number> {
   ignoreClosedPipes();
+  const { env, stdout, stderr } = process;
+  return runIn({ env, cwd: process.cwd(), stdout, stderr }, argv, reportUncaught);
+}
+
+/** As `runDocferry`, in these surroundings; `begin` is given the output before the command runs. */
+export async function runIn(
+  surroundings: Surroundings,
+  argv: readonly string[],
+  begin: (output: () => Output) => void = () => {},
+): Promise<number> {
+  const { env, cwd } = surroundings;
   let exitCode: number = exitCodes.done;
   let printed = '';
   const run = async (work: (context: CommandContext) => Promise<number>) => {
@@ -17,13 +36,13 @@ export async function runDocferry(argv: readonly string[]): Promise<number> {
   const program = createProgram(run, (text) => {
     printed += text;
   });
-  const output = lazily(() => outputOf(program.opts<GlobalFlags>()));
-  reportUncaught(output);
+  const output = lazily(() => outputOf(program.opts<GlobalFlags>(), surroundings));
+  begin(output);
   const context = (): CommandContext => ({
     output: output(),
     configFile: program.opts<GlobalFlags>().config,
-    env: process.env,
-    cwd: process.cwd(),
+    env,
+    cwd,
   });
   try {
     await program.parseAsync(argv, { from: 'user' });
@@ -32,11 +51,11 @@ export async function runDocferry(argv: readonly string[]): Promise<number> {
     if (error instanceof CommanderError && error.exitCode === 0) {
       const text = printed.trimEnd();
       // The version is printed while the flags are still being read.
-      const plain = outputOf({ ...program.opts<GlobalFlags>(), json: argv.includes('--json') });
+      const plain = outputOf({ ...program.opts<GlobalFlags>(), json: argv.includes('--json') }, surroundings);
       plain.result(error.code === 'commander.version' ? { version: text } : { help: text }, text);
       return exitCodes.done;
     }
-    if (!(error instanceof CommanderError)) return reportFailure(output(), error);
+    if (!(error instanceof CommanderError)) return reportFailure(output(), error, env);
     // A command without its subcommand shows its help; scripts need no page of text.
     if (error.code === 'commander.help') output().help(printed);
     const complaint = usageOf(error);
@@ -45,21 +64,20 @@ export async function runDocferry(argv: readonly string[]): Promise<number> {
   }
 }
 
-function outputOf({ json, quiet, color }: GlobalFlags): Output {
-  const { env, stdout, stderr } = process;
+function outputOf({ json, quiet, color }: GlobalFlags, { env, stdout, stderr }: Surroundings): Output {
   return new Output({ json: json === true, quiet: quiet === true, color, env, stdout, stderr });
 }
 
-async function reportFailure(output: Output, error: unknown): Promise<number> {
+async function reportFailure(output: Output, error: unknown, env: NodeJS.ProcessEnv): Promise<number> {
   const failure = await explain(error);
-  const debug = process.env.DOCFERRY_DEBUG === '1' && error instanceof Error;
+  const debug = env.DOCFERRY_DEBUG === '1' && error instanceof Error;
   output.failure(failure, debug ? (error.stack ?? null) : null);
   return failure.exitCode;
 }
 
 /** Errors that a library throws outside of any call end the process with one message, not with a page of stack. */
 function reportUncaught(output: () => Output): void {
-  const end = async (error: unknown) => process.exit(await reportFailure(output(), error));
+  const end = async (error: unknown) => process.exit(await reportFailure(output(), error, process.env));
   process.on('uncaughtException', (error) => void end(error));
   process.on('unhandledRejection', (error) => void end(error));
 }

@@ -23,10 +23,10 @@ export async function bundleNow(
 }
 
 /** Another version of the activity may have written the details, so they are checked. */
-function readDetails(details: unknown, at: number): { phase?: 'verifying'; download?: Transfer } {
+function readDetails(details: unknown, at: number): { phase?: 'verifying' | 'publishing'; download?: Transfer } {
   if (typeof details !== 'object' || details === null) return {};
   const { phase, offset, total, bytesPerSecond }: Record<string, unknown> = { ...details };
-  if (phase === 'verifying') return { phase };
+  if (phase === 'verifying' || phase === 'publishing') return { phase };
   const known = (value: unknown) => (typeof value === 'number' && value > 0 ? value : null);
   const bytes = known(offset);
   if (bytes === null) return {};

@@ -1,10 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
-import { isIPv6 } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { ExplainedError } from '../model/explained-error.ts';
+import { listen, requestLimits, stopListening } from '../http-server.ts';
 import type { ConsoleApp, ConsoleEnv } from './app-context.ts';
 import type { ConsoleOptions } from './console-options.ts';
 import { OpenIdSignIn } from './identity/openid.ts';
@@ -27,34 +26,17 @@ export interface RunningConsole {
   /** Where browsers find it. */
   url: string;
   port: number;
-  /** The address that signs in whoever opens it first. */
+  /** The address that signs in the person who opens it first. */
   signInUrl: string;
   /** Paths that take forms, as patterns: what must be guarded. */
   takesForms: readonly string[];
   stop(): Promise<void>;
 }
 
-/** Another program uses the port. */
-export class ConsolePortTaken extends ExplainedError {
-  override readonly name = 'ConsolePortTaken';
-  readonly code = 'PortTaken';
-  readonly hint = 'stop what listens there, or choose another with --port or --console-port';
-
-  constructor(host: string, port: number) {
-    super(`port ${port} on ${host} is taken`);
-  }
-}
-
 const longestForm = 512 * 1024;
 const connections = 1_024;
-const requestLimits = {
-  maxHeaderSize: 16 * 1024,
-  headersTimeout: 10_000,
-  requestTimeout: 15_000,
-  connectionsCheckingInterval: 1_000,
-};
 
-/** Serves the console until it is stopped. Throws `ConsolePortTaken`. */
+/** Serves the console until it is stopped. Throws `PortTaken`. */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const closing = new AbortController();
   // As many as there are streams of events.
@@ -69,9 +51,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     serverOptions: requestLimits,
   }) as Server;
   server.maxConnections = connections;
-  const port = await listen(server, host, options.port);
-  const local = `http://${isIPv6(host) ? `[${host}]` : host === '0.0.0.0' ? 'localhost' : host}:${port}`;
-  const address = url ?? local;
+  const { port, url: local } = await listen(server, { host, port: options.port, flag: '--port or --console-port' });
+  const address = url ?? local.replace('//0.0.0.0:', '//localhost:');
   const known = knownHosts({ host, port, url });
   const app: ConsoleApp = {
     options,
@@ -93,9 +74,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     takesForms: hono.routes.flatMap(({ method, path }) => (method === 'POST' ? [path] : [])),
     async stop() {
       closing.abort();
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      await stopListening(server, 0);
       await reader.connections.close();
     },
   };
@@ -139,16 +118,4 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
   hono.notFound((c) => notFound(c, app));
   hono.onError((error, c) => failurePage(c, app, error, '/'));
   return hono;
-}
-
-function listen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new ConsolePortTaken(host, port) : error);
-    });
-    server.listen(port, host, () => {
-      const address = server.address();
-      resolve(address !== null && typeof address === 'object' ? address.port : port);
-    });
-  });
 }

@@ -7,6 +7,7 @@ import type { FeedbackStore } from './feedback-store.ts';
 import { feedbackStats } from './figures/count-feedback.ts';
 import { latestCosts, projectActivity } from './figures/project-activity.ts';
 import { reportFigures } from './figures/read-report-figures.ts';
+import { storedProjects } from './figures/stored-projects.ts';
 import { countUndated, entryRecords } from './files/file-rows.ts';
 import { lastExports, openNotices, turnNotice } from './notices/notices.ts';
 import { cutSlice, endCheck } from './pass/advance-pass.ts';
@@ -27,7 +28,7 @@ import { upsertPage } from './pass/upsert-page.ts';
 import { verifiedRanges, verifiedUpTo } from './pass/verified-dates.ts';
 import { eraseContact } from './privacy/erase-contact.ts';
 import type { Privacy } from './privacy/privacy.ts';
-import { applyPrivacy, countUntreated, expire, personalSince } from './privacy/treat-stored-rows.ts';
+import { applyPrivacy, countUntreated, expire } from './privacy/treat-stored-rows.ts';
 import { jobDurations, listExportRuns, recordExportRun } from './runs/export-runs.ts';
 import { latestRecords } from './runs/latest-records.ts';
 import { indexMore } from './search/build-index.ts';
@@ -75,6 +76,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     countEntries: (org, project) => countEntries(db, org, project),
     entryRecords: (filter) => entryRecords(db, filter),
     countUndated: (filter) => countUndated(db, filter),
+    storedProjects: (projects, passes) => storedProjects(db, projects, passes),
     stats: (org, project) => feedbackStats(db, org, project),
     reportFigures: (query) => reportFigures(db, query),
     latestCosts: (org) => latestCosts(db, org),
@@ -108,7 +110,6 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
       return treated;
     },
     countUntreated: (at) => countUntreated(db, privacy, at),
-    personalSince: (project) => personalSince(db, project),
     checkWritable: () => write(writeAndRemoveRow),
     close: () => db.destroy(),
   };

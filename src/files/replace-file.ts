@@ -29,7 +29,7 @@ export async function replaceFile(
   const temp = tempName(file);
   let bytes: number;
   try {
-    // Until its mode is set, nobody else may read what replaces a private file.
+    // Until its mode is set, no other user may read what replaces a private file.
     const handle = await open(temp, 'wx', keep ? 0o600 : 0o666);
     try {
       await writeFile(handle, content);

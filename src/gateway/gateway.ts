@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { isIPv6 } from 'node:net';
-import { ExplainedError } from '../model/explained-error.ts';
+import { createServer } from 'node:http';
+import { listen, requestLimits, stopListening } from '../http-server.ts';
 import type { PermitSource } from '../permits/ask-for-lease.ts';
 import type { AnalyticsAccess } from '../service/analytics-access.ts';
 import { ClientTokens } from './client-tokens.ts';
@@ -41,28 +40,9 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** Another program uses the port. */
-export class GatewayPortTaken extends ExplainedError {
-  override readonly name = 'GatewayPortTaken';
-  readonly code = 'PortTaken';
-  readonly hint = 'choose another with --port';
-
-  constructor(host: string, port: number) {
-    super(`port ${port} on ${host} is taken: stop what listens there or choose another port`);
-  }
-}
-
-/** A request must arrive within seconds: it has no body. */
-const requestLimits = {
-  maxHeaderSize: 16 * 1024,
-  headersTimeout: 10_000,
-  requestTimeout: 15_000,
-  connectionsCheckingInterval: 1_000,
-};
-
 /**
  * Serves the analytics area of the service to other programs of the organizations: each request waits for a permit of the
- * budget and goes out with the organization's key (B6). Throws `GatewayPortTaken`.
+ * budget and goes out with the organization's key (B6). Throws `PortTaken`.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host = '127.0.0.1', connections = 1_024, mostWaiting = 256, idleMs = 60_000, log } = options;
@@ -86,32 +66,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const server = createServer(requestLimits, (request, response) => {
     if (closing.signal.aborted) response.shouldKeepAlive = false;
-    response.once('close', () => closing.signal.aborted && server.closeIdleConnections());
     void handler.answer(request, response);
   });
   server.maxConnections = connections;
-  const port = await listen(server, host, options.port);
+  const { port, url } = await listen(server, { host, port: options.port });
   return {
-    url: `http://${isIPv6(host) ? `[${host}]` : host}:${port}`,
+    url,
     port,
     async stop() {
-      const closed = new Promise((resolve) => server.close(resolve));
+      const stopped = stopListening(server);
       closing.abort();
-      server.closeIdleConnections();
-      await closed;
+      await stopped;
       await Promise.all([...organizations.values()].map(({ queue }) => queue.idle()));
     },
   };
-}
-
-function listen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new GatewayPortTaken(host, port) : error);
-    });
-    server.listen(port, host, () => {
-      const address = server.address();
-      resolve(address !== null && typeof address === 'object' ? address.port : port);
-    });
-  });
 }

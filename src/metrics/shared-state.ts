@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WindowView } from '../model/budget/permits.ts';
 import type { Metrics } from './metrics.ts';
@@ -15,11 +16,14 @@ export interface SharedState {
 const readEveryMs = 15_000;
 /** A budget may be about to start, a store to come back. */
 const retryMs = 3_000;
+/** Organizations read at a time: a budget that does not answer holds up only one of them. */
+const atOnce = 8;
 
 const blockReasons = ['throttled', 'unauthorized', 'paused'] as const;
 
 /**
- * Reads the shared state again and again into gauges, one organization after the other. While something cannot be read,
+ * Reads the shared state again and again into gauges, a few organizations at a time and spread over the interval, so that a
+ * thousand budgets are not asked all at once; nobody who reads the gauges waits for them. While something cannot be read,
  * its gauges stay, and `docferry_shared_state_read_timestamp_seconds` stands still.
  *
  * @returns ends the reading
@@ -27,33 +31,49 @@ const blockReasons = ['throttled', 'unauthorized', 'paused'] as const;
 export function watchSharedState(state: SharedState, metrics: Metrics, everyMs = readEveryMs): () => Promise<void> {
   const ending = new AbortController();
   const { signal } = ending;
+  const { organizations } = state;
+  const lanes = Math.min(atOnce, organizations.length);
+  setMaxListeners(lanes, signal);
   /** By organization and project, in milliseconds. */
   const verified = new Map<string, number>();
   const began = Date.now() / 1_000;
-  for (const { id: org } of state.organizations) {
+  for (const { id: org } of organizations) {
     metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, began);
   }
-  const watch = async () => {
-    while (!signal.aborted) {
+  // All at once first, then each at its own moment of the interval.
+  const waiting = organizations.map((organization, place) => ({
+    organization,
+    dueAt: 0,
+    restMs: (everyMs * (place + 1)) / organizations.length,
+  }));
+  const lane = async () => {
+    for (;;) {
+      const next = takeEarliest(waiting);
+      await sleep(Math.max(0, next.dueAt - performance.now()), undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
       const since = performance.now();
-      let allRead = true;
-      for (const organization of state.organizations) {
-        if (signal.aborted) return;
-        const labels = { org: organization.id };
-        const read = await readOrganization(state, organization, verified, metrics).catch(() => false);
-        if (read) metrics.set('docferry_shared_state_read_timestamp_seconds', labels, Date.now() / 1_000);
-        allRead &&= read;
-        showFreshness(organization, verified, metrics);
-      }
-      const restMs = Math.max(0, everyMs - (performance.now() - since));
-      await sleep(allRead ? restMs : Math.min(restMs, retryMs), undefined, { signal }).catch(() => {});
+      const { id: org } = next.organization;
+      const isRead = await readOrganization(state, next.organization, verified, metrics).catch(() => false);
+      if (isRead) metrics.set('docferry_shared_state_read_timestamp_seconds', { org }, Date.now() / 1_000);
+      showFreshness(next.organization, verified, metrics);
+      waiting.push({
+        organization: next.organization,
+        dueAt: since + (isRead ? next.restMs : Math.min(everyMs, retryMs)),
+        restMs: isRead ? everyMs : next.restMs,
+      });
     }
   };
-  const watching = watch();
+  const reading = Promise.all(Array.from({ length: lanes }, lane));
   return async () => {
     ending.abort();
-    await watching;
+    await reading;
   };
+}
+
+/** Of at least one. */
+function takeEarliest<Item extends { dueAt: number }>(items: Item[]): Item {
+  const earliest = items.reduce((least, { dueAt }, place) => (dueAt < (items[least]?.dueAt ?? 0) ? place : least), 0);
+  return items.splice(earliest, 1)[0] as Item;
 }
 
 async function readOrganization(

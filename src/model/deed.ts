@@ -46,7 +46,7 @@ export interface Deed {
   workflowId: string | null;
 }
 
-/** Who does something and why, as the one who sends it says: nobody checks it. */
+/** Who does something and why, as its sender says, unchecked. */
 export interface Sender {
   who?: string;
   reason?: string | null;

@@ -5,6 +5,10 @@
 export const handovers = ['quick', 'steady'] as const;
 export type Handover = (typeof handovers)[number];
 
+/** Work of workflows and short steps, and long and heavy steps: each has a task queue. */
+export const workKinds = ['short', 'bulk'] as const;
+export type WorkKind = (typeof workKinds)[number];
+
 /** Part of the input of workflows, so that workers, schedules and commands agree. */
 export interface WithHandover {
   /** Absent: `quick`. */
@@ -14,25 +18,34 @@ export interface WithHandover {
 export interface HandoverTimes {
   /** A dead worker's workflow task moves on after this, so every workflow must replay well within it; null: the server's. */
   workflowTaskTimeoutMs: number | null;
-  /** A running step without a sign of life for so long runs again elsewhere. */
-  heartbeatTimeoutMs: number;
-  /** Heartbeats in between are not sent. */
-  heartbeatEveryMs: number;
+  heartbeats: Record<WorkKind, HeartbeatTimes>;
   /** A worker that keeps a workflow in memory must take its next task within this, else any worker may. */
   stickyTimeoutMs: number;
+}
+
+export interface HeartbeatTimes {
+  /** A running step without a sign of life for so long runs again elsewhere. */
+  timeoutMs: number;
+  /** Heartbeats in between are not sent. */
+  everyMs: number;
 }
 
 const times: Record<Handover, HandoverTimes> = {
   quick: {
     workflowTaskTimeoutMs: 2_000,
-    heartbeatTimeoutMs: 3_000,
-    heartbeatEveryMs: 2_000,
+    heartbeats: {
+      short: { timeoutMs: 3_000, everyMs: 2_000 },
+      // Hundreds of downloads may run at a time, and Temporal writes each heartbeat to its database.
+      bulk: { timeoutMs: 6_000, everyMs: 4_000 },
+    },
     stickyTimeoutMs: 1_000,
   },
   steady: {
     workflowTaskTimeoutMs: null,
-    heartbeatTimeoutMs: 30_000,
-    heartbeatEveryMs: 10_000,
+    heartbeats: {
+      short: { timeoutMs: 30_000, everyMs: 10_000 },
+      bulk: { timeoutMs: 30_000, everyMs: 10_000 },
+    },
     stickyTimeoutMs: 10_000,
   },
 };

@@ -12,7 +12,7 @@ const watched = <Options extends ActivityOptions>(options: Options) => ({
   ...options,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED' as const,
   get heartbeatTimeout() {
-    return handoverTimes(runHandover()).heartbeatTimeoutMs;
+    return handoverTimes(runHandover()).heartbeats.short.timeoutMs;
   },
 });
 
@@ -21,7 +21,7 @@ const heavy = <Options extends ActivityOptions>(options: Options) => ({
   ...options,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED' as const,
   get heartbeatTimeout() {
-    return handoverTimes(runHandover()).heartbeatTimeoutMs;
+    return handoverTimes(runHandover()).heartbeats.bulk.timeoutMs;
   },
   get taskQueue() {
     return bulkQueueOf(workflowInfo().taskQueue);

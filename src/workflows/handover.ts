@@ -1,12 +1,14 @@
 import { type Handover, handoverIn, type WithHandover } from '../model/temporal-settings.ts';
 
-// Temporal gives every run its own instance of this module.
-let followed: Handover = 'quick';
+declare global {
+  /** Temporal gives every run its own globals; modules are shared by all runs of a worker. */
+  var docferryHandover: Handover | undefined;
+}
 
 /** Called first by a workflow whose input says how its steps are watched. */
 export function followHandover(input: WithHandover): void {
-  followed = handoverIn(input);
+  globalThis.docferryHandover = handoverIn(input);
 }
 
 /** The handover of this run. */
-export const runHandover = (): Handover => followed;
+export const runHandover = (): Handover => globalThis.docferryHandover ?? 'quick';

@@ -44,7 +44,8 @@ it(`${downloads} downloads that trickle delay nobody else`, async () => {
   const begin = async (domain: string) =>
     (await startExport(client, taskQueue, { org: 'acme', domain, parameters: {} }, 'join')).handle;
   const downloading = () => scene.sandbox.log().filter((entry) => entry.kind === 'storage').length;
-  const waiting = { timeout: 200_000, interval: 50 };
+  // Each look is a query that the worker answers: more of them would be a load of their own.
+  const waiting = { timeout: 200_000, interval: 250 };
   const late: Record<string, number[]> = { sync: [], start: [], poll: [] };
   try {
     await Promise.all(slow.map(begin));

@@ -107,9 +107,21 @@ export function fakeSetting(
       projects: [],
     }),
     listExportRuns: async () => [run],
-    countEntries: async () => ({ entries: 1, rejects: 0, tombstones: 0 }),
-    watermark: async () => null,
-    verifiedUpTo: async () => null,
+    storedProjects: async () => [
+      {
+        org: 'acme',
+        project: 'prj_1',
+        entries: 1,
+        rejects: 0,
+        tombstones: 0,
+        watermark: null,
+        everSwept: true,
+        personalSince: null,
+        verifiedUpTo: null,
+        verified: { ranges: [], undated: null },
+        passes: [],
+      },
+    ],
     everSwept: async () => true,
     recordDeeds: async (deeds: Deed[]) => {
       effects.deeds.push(...deeds);

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -135,6 +136,11 @@ describe('the gateway between foreign programs and passes (B1, B6)', () => {
     for (const status of [...curl.statuses(), ...python.statuses(), ...answered]) {
       expect([0, 200, 429]).toContain(Number(status));
     }
+    const library = spawnSync('python3', ['-c', 'import requests']).status === 0 ? 'requests' : 'urllib';
+    const figures = projects.map(({ id }) => `${id} ${sent(id)} (at most ${most(id)})`).join(', ');
+    process.stderr.write(
+      `  requests in ${(4 * windowMs) / 1_000} s, at most ${scene.sandbox.maxInAnyWindow('acme')} of 20 in any ${windowMs / 1_000} s: ${figures}; Python by ${library}\n`,
+    );
     expect(names).toContain('gateway:python');
     const { document } = await docferryJson(['budget', 'show', org, '--config', scene.configFile]);
     expect(document).toMatchObject({

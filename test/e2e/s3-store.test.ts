@@ -38,6 +38,8 @@ async function keys(): Promise<string[]> {
 /** The command line on a machine with the bucket's credentials. */
 const docferry = (...args: string[]) =>
   docferryJson([...args, '--config', scene.configFile], {
+    // The AWS client reads the variables of its process.
+    ownProcess: true,
     env: {
       AWS_ACCESS_KEY_ID: s3.accessKeyId,
       AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,

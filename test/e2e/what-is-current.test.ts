@@ -43,6 +43,8 @@ async function exportSite(parameters: ExportParameters = {}): Promise<ExportResu
 /** The command line, where the store is. */
 const docferry = (...args: string[]) =>
   docferryJson([...args, '--config', scene.configFile], {
+    // The AWS client reads the variables of its process.
+    ownProcess: s3 !== null,
     env: s3
       ? {
           AWS_ACCESS_KEY_ID: s3.accessKeyId,

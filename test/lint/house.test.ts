@@ -25,47 +25,53 @@ const arrows = [resolve('node_modules/.bin/depcruise'), 'src', 'sandbox', '-T', 
 const citations = [process.execPath, resolve('scripts/check-citations.mjs')];
 const linter = [resolve('node_modules/.bin/biome'), 'lint', '--error-on-warnings', '--colors=off', 'src'];
 
-/** One file that imports another which exists; `sandbox` is there since the check names it. */
-const importing = (from: string, specifier: string, to?: string) => ({
-  'sandbox/index.ts': 'export const sandbox = 1;\n',
-  [from]: `import { x } from '${specifier}';\nexport const y = x;\n`,
-  ...(to === undefined ? {} : { [to]: 'export const x = 1;\n' }),
-});
+type Import = readonly [from: string, specifier: string, to?: string];
+
+/** Which of these imports the check refuses, by one run over files that each have one of them. */
+function refused(imports: readonly Import[]): readonly Import[] {
+  const importer = (from: string, index: number) => from.replace('/y.ts', `/y${index}.ts`);
+  const files = imports.flatMap(([from, specifier, to], index) => [
+    [importer(from, index), `import { x } from '${specifier}';\nexport const y = x;\n`],
+    ...(to === undefined ? [] : [[to, 'export const x = 1;\n']]),
+  ]);
+  // `sandbox` is there since the check names it.
+  const all = { 'sandbox/index.ts': 'export const sandbox = 1;\n', ...Object.fromEntries(files) };
+  const { output } = check(arrows, all);
+  return imports.filter(([from], index) => output.includes(`: ${importer(from, index)} \u2192 `));
+}
+
+const forbidden: readonly Import[] = [
+  ['src/model/a/y.ts', '../../service/x.ts', 'src/service/x.ts'],
+  ['src/model/y.ts', 'node:fs'],
+  ['src/model/y.ts', '@temporalio/workflow'],
+  ['src/model/y.ts', 'echarts/core'],
+  ['src/workflows/y.ts', 'node:fs'],
+  ['src/workflows/y.ts', 'axios'],
+  ['src/workflows/y.ts', '../feedback/x.ts', 'src/feedback/x.ts'],
+  ['src/workflows/y.ts', '../webhooks/x.ts', 'src/webhooks/x.ts'],
+  ['src/service/y.ts', '../bundle/x.ts', 'src/bundle/x.ts'],
+  ['src/bundle/store/y.ts', '@temporalio/common'],
+  ['src/webhooks/y.ts', '../service/x.ts', 'src/service/x.ts'],
+  ['src/activities/y.ts', '../cli/x.ts', 'src/cli/x.ts'],
+  ['src/feedback/y.ts', '../report/x.ts', 'src/report/x.ts'],
+  ['src/report/y.ts', '../feedback/x.ts', 'src/feedback/x.ts'],
+  ['src/cli/commands/y.ts', '../../service/x.ts', 'src/service/x.ts'],
+  ['src/client/y.ts', '../cli/x.ts', 'src/cli/x.ts'],
+  ['sandbox/y.ts', '../src/model/x.ts', 'src/model/x.ts'],
+  ['src/bundle/y.ts', './nowhere.ts'],
+];
+
+const allowed: readonly Import[] = [
+  ['src/activities/y.ts', '../service/x.ts', 'src/service/x.ts'],
+  ['src/cli/y.ts', '../client/x.ts', 'src/client/x.ts'],
+  ['src/report/y.ts', '../model/x.ts', 'src/model/x.ts'],
+  ['src/bundle/download/y.ts', '../archive/x.ts', 'src/bundle/archive/x.ts'],
+  ['src/workflows/y.ts', '@temporalio/workflow'],
+];
 
 describe('arrows between the rooms of src', () => {
-  it.each([
-    ['src/model/a/y.ts', '../../service/x.ts', 'src/service/x.ts'],
-    ['src/model/y.ts', 'node:fs', undefined],
-    ['src/model/y.ts', '@temporalio/workflow', undefined],
-    ['src/model/y.ts', 'echarts/core', undefined],
-    ['src/workflows/y.ts', 'node:fs', undefined],
-    ['src/workflows/y.ts', 'axios', undefined],
-    ['src/workflows/y.ts', '../feedback/x.ts', 'src/feedback/x.ts'],
-    ['src/workflows/y.ts', '../webhooks/x.ts', 'src/webhooks/x.ts'],
-    ['src/service/y.ts', '../bundle/x.ts', 'src/bundle/x.ts'],
-    ['src/bundle/store/y.ts', '@temporalio/common', undefined],
-    ['src/webhooks/y.ts', '../service/x.ts', 'src/service/x.ts'],
-    ['src/activities/y.ts', '../cli/x.ts', 'src/cli/x.ts'],
-    ['src/feedback/y.ts', '../report/x.ts', 'src/report/x.ts'],
-    ['src/report/y.ts', '../feedback/x.ts', 'src/feedback/x.ts'],
-    ['src/cli/commands/y.ts', '../../service/x.ts', 'src/service/x.ts'],
-    ['src/client/y.ts', '../cli/x.ts', 'src/cli/x.ts'],
-    ['sandbox/y.ts', '../src/model/x.ts', 'src/model/x.ts'],
-    ['src/bundle/y.ts', './x.ts', undefined],
-  ])('are refused from %s to %s', (from, specifier, to) => {
-    const { ok, output } = check(arrows, importing(from, specifier, to));
-    expect(output).toContain('error');
-    expect(ok).toBe(false);
-  });
-
-  it.each([
-    ['src/activities/y.ts', '../service/x.ts', 'src/service/x.ts'],
-    ['src/cli/y.ts', '../client/x.ts', 'src/client/x.ts'],
-    ['src/report/y.ts', '../model/x.ts', 'src/model/x.ts'],
-    ['src/bundle/download/y.ts', '../archive/x.ts', 'src/bundle/archive/x.ts'],
-    ['src/workflows/y.ts', '@temporalio/workflow', undefined],
-  ])('are allowed from %s to %s', (from, specifier, to) => {
-    expect(check(arrows, importing(from, specifier, to))).toMatchObject({ ok: true });
+  it('are refused and allowed as the list says', () => {
+    expect(refused([...forbidden, ...allowed])).toEqual(forbidden);
   });
 
   it('are refused where they make a circle, by types too', () => {

@@ -66,4 +66,41 @@ describe('watchSharedState', () => {
     broken = false;
     await expect.poll(readAt).toBeGreaterThan(stood);
   });
+
+  it('reads a thousand organizations a few at a time, past those that do not answer, and asks only these again', async () => {
+    const { metrics, values } = recordedMetrics();
+    const window = await sharedState().readWindow('acme');
+    const organizations = Array.from({ length: 1_000 }, (_, place) => ({ id: `org-${place}`, projects: [] }));
+    const silent = new Set(organizations.slice(0, 7).map(({ id }) => id));
+    const asked = new Map<string, number>();
+    let [underWay, most, answer] = [0, 0, () => {}];
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const state: SharedState = {
+      organizations,
+      readVerified: async () => null,
+      async readWindow(org) {
+        asked.set(org, (asked.get(org) ?? 0) + 1);
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await (silent.has(org) ? answered : Promise.resolve());
+        underWay -= 1;
+        if (silent.has(org)) throw new Error('no worker answers');
+        return window;
+      },
+    };
+    const stop = watchSharedState(state, metrics, 3_600_000);
+    end = () => {
+      answer();
+      return stop();
+    };
+    const used = (org: string) => values.get(`docferry_budget_used{org="${org}"}`);
+    await expect.poll(() => organizations.filter(({ id }) => used(id) === 1).length).toBe(993);
+    expect(most).toBe(8);
+    expect([...silent].flatMap((org) => used(org) ?? [])).toEqual([]);
+    answer();
+    await expect.poll(() => [...silent].every((org) => (asked.get(org) ?? 0) > 1)).toBe(true);
+    expect(asked.get('org-7')).toBe(1);
+  });
 });

@@ -104,7 +104,10 @@ describe('the lines of status', () => {
       held: 1,
       idle: 2,
     });
-    const text = statusText({ sites, projects, totals }, Date.parse('2026-11-22T00:00:00Z'), createColors(false));
+    const text = statusText({ sites, projects, totals }, Date.parse('2026-11-22T00:00:00Z'), {
+      paint: createColors(false),
+      columns: Number.POSITIVE_INFINITY,
+    });
     expect(text.split('\n').filter((line) => line.includes('failing since'))).toEqual([
       expect.stringMatching(/^e +idle +failed +2026-11-21 06:00 +2026-11-22 06:00 +- +failing since 2026-11-20 06:00$/),
       expect.stringMatching(/^r +idle .* failing since 2026-11-19 06:00$/),

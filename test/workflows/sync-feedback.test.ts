@@ -193,7 +193,7 @@ describe('syncFeedback', () => {
   });
 
   it('continues as new when its history grows long, and keeps counting, also what a page has cost', async () => {
-    const legs = 600;
+    const legs = 520;
     const tries: number[] = [];
     const { activities, finished } = passActivities((call, input) => {
       tries.push(input.tries);

@@ -15,22 +15,19 @@ export interface PublishInput extends StoredVersion {
   awaitsApproval: boolean;
 }
 
+/** Where a published version is, and the version at which a person holds the site. */
+export interface PublishedAt {
+  url: string;
+  heldAt: string | null;
+}
+
 export const createBundleActivities = (deps: ActivityDependencies) => ({
   /**
    * Makes the staged archive a version and, if asked, the current one, unless the site is held (`heldAt`) or a person
    * decides first. Safe to repeat.
    */
-  async publishVersion(input: PublishInput): Promise<{ url: string; heldAt: string | null }> {
-    const { bundles } = deps;
-    const { domain, version, promote, awaitsApproval } = input;
-    return versionStep(deps, input, async (signal) => {
-      const manifest = await bundles.publish(input.stageId, version, input.seal, { signal });
-      const promotion = () => (promote ? promoteUnlessHeld(bundles, domain, version, promote) : null);
-      const hold = await (awaitsApproval ? bundles.holds.noteWaiting(domain, version) : promotion());
-      // A version that may still be rejected pushes out no older one.
-      if (!awaitsApproval || hold) await removeOldVersions(deps, domain);
-      return { url: bundles.urlOf(domain, manifest), heldAt: hold?.version ?? null };
-    });
+  async publishVersion(input: PublishInput): Promise<PublishedAt> {
+    return versionStep(deps, input, (signal) => publishStaged(deps, input, signal));
   },
 
   /** Removes a download that will not be published. Safe to repeat. */
@@ -43,6 +40,22 @@ export const createBundleActivities = (deps: ActivityDependencies) => ({
     }
   },
 });
+
+/** What `publishVersion` does. Throws what the store throws, and `PointerMoved`. */
+export async function publishStaged(
+  deps: ActivityDependencies,
+  input: Omit<PublishInput, 'org' | 'storeId'>,
+  signal: AbortSignal,
+): Promise<PublishedAt> {
+  const { bundles } = deps;
+  const { domain, version, promote, awaitsApproval } = input;
+  const manifest = await bundles.publish(input.stageId, version, input.seal, { signal });
+  const promotion = () => (promote ? promoteUnlessHeld(bundles, domain, version, promote) : null);
+  const hold = await (awaitsApproval ? bundles.holds.noteWaiting(domain, version) : promotion());
+  // A version that may still be rejected pushes out no older one.
+  if (!awaitsApproval || hold) await removeOldVersions(deps, domain);
+  return { url: bundles.urlOf(domain, manifest), heldAt: hold?.version ?? null };
+}
 
 /** Removes versions beyond the number to keep. A failure is only logged: the next export tries again. */
 export async function removeOldVersions(

@@ -9,10 +9,12 @@ import type { VerificationReport } from '../../bundle/verification/verification-
 import { verifyInThread } from '../../bundle/verification/verify-in-thread.ts';
 import type { ArchiveFacts, Reason } from '../../model/export/archive-facts.ts';
 import { versionWithContent } from '../../model/export/site-export.ts';
+import { versionName } from '../../model/export/version-name.ts';
 import { type ActivityDependencies, requireStore, type Site, siteOf } from '../dependencies.ts';
 import { earlierDetails, withHeartbeats } from '../heartbeats.ts';
 import { transient } from '../history-safe-failures.ts';
-import { bundleFailure } from './bundle-failures.ts';
+import { bundleFailure, publishFailure } from './bundle-failures.ts';
+import { type PublishedAt, publishStaged } from './bundle-versions.ts';
 import { type FetchDetails, fetchArchive, noFetchYet } from './fetch-archive.ts';
 import { describeKept, type KeptVersion } from './kept-version.ts';
 
@@ -25,6 +27,8 @@ export interface FetchBundleInput {
   stageId: string;
   /** Publish even if nothing changed. */
   force: boolean;
+  /** Publishes new content at once, under the name of that moment; absent or null when a person approves it first. */
+  publish?: { namedAt: number; promote: boolean } | null;
 }
 
 export type FetchBundleResult = {
@@ -44,6 +48,8 @@ export type FetchBundleResult = {
       heldAt: string | null;
       /** The version that has this content already; null for new content, which is staged for publication. */
       kept: KeptVersion | null;
+      /** New content that was published at once; null when that failed and another step tries again, absent if not asked. */
+      published?: PublishedAt | null;
     }
   | { ok: false; reasons: Reason[] }
 );
@@ -58,7 +64,8 @@ const announceAfterMs = 5_000;
 export const createFetchActivities = (deps: ActivityDependencies) => ({
   /**
    * Asks for a link, downloads the archive to the store's staging and verifies it. It is one activity, so that links
-   * stay out of the history and every attempt gets a fresh one (E3). A refused archive is a normal result.
+   * stay out of the history and every attempt gets a fresh one (E3). A refused archive is a normal result. New content
+   * is published in the same step if asked.
    */
   async fetchBundle(input: FetchBundleInput): Promise<FetchBundleResult> {
     requireStore('bundle', input.storeId, deps.bundles);
@@ -91,10 +98,11 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
           }
           const report = await renderIfAsked(file, verified, site, signal);
           logWarnings(report);
-          return {
-            linksRequested: details.linksRequested,
-            ...(await keepOrDiscard(deps, site, input, report, signal)),
-          };
+          const found = await keepOrDiscard(deps, site, input, report, signal);
+          const { linksRequested } = details;
+          if (!found.ok || found.kept !== null || !input.publish) return { linksRequested, ...found };
+          details.phase = 'publishing';
+          return { linksRequested, ...found, published: await publishedAtOnce(deps, input, found, signal) };
         } catch (error) {
           // Half a download would keep the disk full; the next attempt begins when there is room.
           if (error instanceof NoRoom) await deps.bundles.discardStaged(input.stageId);
@@ -170,7 +178,8 @@ async function keepOrDiscard(
   const { heldAt, waiting } = await holdOf(deps, input.domain, contentDigest);
   const found = { ok: true as const, pages, files, archive, contentDigest, seal: sealOf(staged), current, heldAt };
   const known = input.force ? null : versionWithContent({ contentDigest, current, waiting });
-  if (known !== null) {
+  // An earlier attempt may have published it already: publishing it again finishes that.
+  if (known !== null && known !== ownVersion(input, contentDigest)) {
     // Nothing changed, so nothing will be published (E6). Described first: another attempt needs the download.
     const kept = await describeKept(deps, site, { version: known, serving: heldAt ?? known });
     await deps.bundles.discardStaged(input.stageId);
@@ -178,6 +187,30 @@ async function keepOrDiscard(
   }
   await copySlots.use(signal, () => deps.bundles.saveStaged(input.stageId, staged, { signal }));
   return { ...found, kept: null };
+}
+
+/** The version that this step publishes; null when another step does. */
+const ownVersion = ({ publish }: FetchBundleInput, contentDigest: string): string | null =>
+  publish ? versionName(publish.namedAt, contentDigest) : null;
+
+/** Null when it cannot be published now: a step of its own tells why, and tries again. */
+async function publishedAtOnce(
+  deps: ActivityDependencies,
+  input: FetchBundleInput,
+  { contentDigest, seal, current }: { contentDigest: string; seal: string; current: Current | null },
+  signal: AbortSignal,
+): Promise<PublishedAt | null> {
+  const version = ownVersion(input, contentDigest);
+  if (version === null) return null;
+  const { domain, stageId } = input;
+  const promote = input.publish?.promote ? { expected: current, publishedAt: Date.now() } : null;
+  try {
+    return await publishStaged(deps, { domain, version, stageId, seal, promote, awaitsApproval: false }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    log.warn('the version is published by a step of its own', { failure: publishFailure(error, domain).message });
+    return null;
+  }
 }
 
 /**

@@ -8,7 +8,7 @@ import { subscribers } from './subscribers.ts';
 /** Who noticed something, and when. */
 export interface Noticing {
   org: string;
-  /** The same in every try of the step that noticed, and no other step's: whoever was first to notice tells. */
+  /** The same in every try of the step that noticed, and no other step's: the first to notice tells. */
   by: string;
   at: Date;
 }

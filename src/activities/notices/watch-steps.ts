@@ -3,6 +3,7 @@ import type { NoticeType } from '../../model/notice/notice.ts';
 import { changesSince, type Sight, watchedConditions } from '../../model/notice/watched.ts';
 import { type ActivityDependencies, type Organization, organizationOf } from '../dependencies.ts';
 import { notConfigured } from '../history-safe-failures.ts';
+import { heldSites } from './held-sites.ts';
 import { isGone } from './subscribers.ts';
 import { tell } from './tell.ts';
 
@@ -32,7 +33,7 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
   async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
     if (organization.webhooks.length === 0) {
-      throw notConfigured('InvalidInput', `nobody is to be told about ${org}: it has no webhooks`);
+      throw notConfigured('InvalidInput', `${org} has no webhooks: no receiver is to be told of it`);
     }
     const { workflowExecution, activityId, currentAttemptScheduledTimestampMs } = activityInfo();
     // By Temporal's clock: with a wrong one, everything would be late.
@@ -65,7 +66,8 @@ const lateMs = 3_600_000;
 
 type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'takenBack' | 'budget' | 'refusedRuns'>;
 
-async function look(deps: ActivityDependencies, { id: org, watch, sites }: Organization): Promise<Look> {
+async function look(deps: ActivityDependencies, organization: Organization): Promise<Look> {
+  const { id: org, watch, sites } = organization;
   const [projects, exported, holds, takenBack, view, count] = await Promise.all([
     Promise.all(
       [...watch.freshness].map(async ([project, limitMs]) => ({
@@ -75,14 +77,7 @@ async function look(deps: ActivityDependencies, { id: org, watch, sites }: Organ
       })),
     ),
     deps.notices.lastExports(org),
-    ifReadable('holds', async () => {
-      const found = [];
-      for (const { domain } of sites) {
-        const hold = await deps.bundles.holds.of(domain);
-        if (hold !== null) found.push({ domain, version: hold.version, since: hold.since, waiting: hold.waiting });
-      }
-      return found;
-    }),
+    ifReadable('holds', () => heldSites(deps, organization)),
     ifReadable('targets', () => takenBackTargets(deps, sites)),
     ifReadable('budget', () => deps.outlook.budget(org)),
     ifReadable('refused runs', () => deps.outlook.refusedRuns(org)),

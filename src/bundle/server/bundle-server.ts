@@ -1,9 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { ExplainedError } from '../../model/explained-error.ts';
+import { listen, requestLimits, stopListening } from '../../http-server.ts';
 import type { BundleStore, ByteRange } from '../store/bundle-store.ts';
 import { StoreUnreachable } from '../store/store-errors.ts';
 import { isStoreName } from '../store/store-names.ts';
@@ -40,32 +39,12 @@ export interface BundleServer {
   stop(): Promise<void>;
 }
 
-/** Another program uses the port. */
-export class PortTaken extends ExplainedError {
-  override readonly name = 'PortTaken';
-  readonly code = 'PortTaken';
-  readonly hint = 'choose another with --bundle-port';
-  readonly port: number;
-
-  constructor(host: string, port: number) {
-    super(`port ${port} on ${host} is taken: stop what listens there or choose another port`);
-    this.port = port;
-  }
-}
-
 const stopGraceMs = 2_000;
 /** Longer than any path of a published file. */
 const longestPath = 1_024;
 /** Connections allowed for each request answered at once: clients keep idle ones. */
 const connectionsPerReader = 4;
 const retryAfterS = 5;
-/** A request must arrive within seconds: it has no body. */
-const requestLimits = {
-  maxHeaderSize: 8 * 1024,
-  headersTimeout: 10_000,
-  requestTimeout: 15_000,
-  connectionsCheckingInterval: 1_000,
-};
 const publishedPath =
   /^\/([^/?]+)\/versions\/([^/?]+)\/(bundle\.tar\.gz|bundle\.tar|bundle\.zip|manifest\.json|manifest\.json\.minisig)(?:\?.*)?$/;
 
@@ -78,19 +57,21 @@ export async function startBundleServer(options: BundleServerOptions): Promise<B
   const { host = '127.0.0.1', readers = 256, readersPerAddress = 64, signal } = options;
   signal?.throwIfAborted();
   const handler = new RequestHandler(options, new ReaderSlots({ total: readers, perAddress: readersPerAddress }));
-  const server = createServer(requestLimits, (request, response) => handler.answer(request, response));
+  const server = createServer({ ...requestLimits, maxHeaderSize: 8 * 1024 }, (request, response) =>
+    handler.answer(request, response),
+  );
   limitConnections(server, {
     total: readers * connectionsPerReader,
     perAddress: readersPerAddress * connectionsPerReader,
   });
-  const port = await listen(server, host, options.port);
+  const { port, url } = await listen(server, { host, port: options.port, flag: '--bundle-port' });
   let stopping: Promise<void> | undefined;
   const stop = () => {
-    stopping ??= close(server);
+    stopping ??= stopListening(server, stopGraceMs);
     return stopping;
   };
   signal?.addEventListener('abort', () => void stop(), { once: true });
-  return { url: `http://${isIPv6(host) ? `[${host}]` : host}:${port}`, port, stop };
+  return { url, port, stop };
 }
 
 class RequestHandler {
@@ -188,24 +169,4 @@ function limitConnections(server: Server, limits: ConstructorParameters<typeof R
     if (release === null) socket.destroy();
     else socket.once('close', release);
   });
-}
-
-function listen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new PortTaken(host, port) : error);
-    });
-    server.listen(port, host, () => {
-      const address = server.address();
-      resolve(address !== null && typeof address === 'object' ? address.port : port);
-    });
-  });
-}
-
-async function close(server: Server): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), stopGraceMs);
-  await closed;
-  clearTimeout(timer);
 }

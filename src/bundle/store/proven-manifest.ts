@@ -10,7 +10,7 @@ type Manifests = Pick<BundleStore, 'manifest' | 'open' | 'verificationKeys'>;
 
 /**
  * The manifest of a version that is about to be used, once it is proved to be its own: site, version, content digest and,
- * where the store signs, the signature. Someone who can write to the store could have put another in its place. Throws
+ * where the store signs, the signature. Another writer of the store could have put another in its place. Throws
  * `NoSuchVersion`, `VersionDamaged`, `SigningKeyUnusable`.
  */
 export async function provenManifest(store: Manifests, domain: string, version: string): Promise<Manifest> {

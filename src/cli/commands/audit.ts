@@ -4,9 +4,10 @@ import { detailText } from '../../model/own-deed.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
 import { withFeedbackStore } from '../input/feedback-store-of.ts';
-import { type HistoryFlags, historyFilter, moreText } from '../input/history-flags.ts';
+import { type HistoryFlags, historyFilter } from '../input/history-flags.ts';
 import { matcherOf } from '../input/selection.ts';
-import { printable, tableLines, timeText } from '../terminal/text.ts';
+import { historyList } from '../terminal/history-list.ts';
+import { printable, timeText } from '../terminal/text.ts';
 
 interface AuditFlags extends HistoryFlags {
   match?: string;
@@ -19,11 +20,14 @@ interface AuditFlags extends HistoryFlags {
 export default async function showAudit(context: CommandContext, flags: AuditFlags): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const found = await withFeedbackStore(config, (store) => matchingDeeds(store, flags));
-  const more = found.length > flags.limit;
-  const deeds = found.slice(0, flags.limit);
-  const { columns } = context.output.surface;
-  const text = deeds.length === 0 ? 'the audit has no such deed' : deedsTable(deeds, columns) + moreText(more);
-  context.output.result({ deeds: deeds.map((deed) => ({ ...deed, detail: JSON.parse(deed.detail) })), more }, text);
+  const { rows, more, text } = historyList(found, {
+    limit: flags.limit,
+    columns: context.output.surface.columns,
+    none: 'the audit has no such deed',
+    headings: ['when (UTC)', 'who', 'did', 'to', 'why', 'with'],
+    cells: deedCells,
+  });
+  context.output.result({ deeds: rows.map((deed) => ({ ...deed, detail: JSON.parse(deed.detail) })), more }, text);
   return exitCodes.done;
 }
 
@@ -39,17 +43,7 @@ async function matchingDeeds(store: DeedRecords, { match, org, action, who, ...f
   return deeds;
 }
 
-function deedsTable(deeds: readonly Deed[], columns: number): string {
-  return tableLines(
-    ['when (UTC)', 'who', 'did', 'to', 'why', 'with'],
-    deeds.map(({ at, who, action, org, subject, reason, detail }) => [
-      timeText(at),
-      printable(who),
-      action,
-      subject ?? org ?? 'everything',
-      printable(reason ?? '', 200),
-      printable(detailText(detail)),
-    ]),
-    columns,
-  );
+function deedCells({ at, who, action, org, subject, reason, detail }: Deed): string[] {
+  const to = subject ?? org ?? 'everything';
+  return [timeText(at), printable(who), action, to, printable(reason ?? '', 200), printable(detailText(detail))];
 }

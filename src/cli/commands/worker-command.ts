@@ -1,4 +1,5 @@
-import type { WorkerSettings, WorkKind } from '../../worker.ts';
+import type { WorkKind } from '../../model/temporal-settings.ts';
+import type { WorkerSettings } from '../../worker.ts';
 import { type CommandContext, loadContextConfig } from '../context.ts';
 import { usageFailure } from '../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
@@ -47,7 +48,7 @@ function versionOf({ deployment, build }: WorkerFlags): Version | undefined {
   throw usageFailure('--deployment and --build go together: give both or neither');
 }
 
-/** Said at every start: a build that nobody makes current waits for work in silence. */
+/** Said at every start: a build that no operator makes current waits for work in silence. */
 function takeWorkText({ deploymentName, buildId }: Version, namespace: string): string {
   const command = `temporal worker deployment set-current-version --namespace ${namespace} --deployment-name ${deploymentName} --build-id ${buildId}`;
   return `this is build ${buildId} of ${deploymentName}; unless it is the current one, it takes no new work before:\n  ${command}`;

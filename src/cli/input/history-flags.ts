@@ -14,6 +14,3 @@ export function historyFilter<Outcome extends string>({ outcome, since, limit }:
     limit: limit + 1,
   };
 }
-
-/** Says that older ones are left out; nothing when none are. */
-export const moreText = (more: boolean): string => (more ? '\n… and older ones: raise --limit' : '');

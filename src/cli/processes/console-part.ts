@@ -1,9 +1,10 @@
 import { BudgetClient } from '../../client/budgets/budget.ts';
 import { connectClient, connectOptions, handoverFor } from '../../client/temporal-connection.ts';
 import type { Config, ConsoleConfig } from '../../config/config.ts';
-import { ConsolePortTaken, type RunningConsole, startConsole } from '../../console/console.tsx';
+import { type RunningConsole, startConsole } from '../../console/console.tsx';
 import type { ConsoleSetting } from '../../console/console-setting.ts';
 import { openFeedbackStore } from '../../feedback/open-feedback-store.ts';
+import { PortTaken } from '../../http-server.ts';
 import { lastGrantOf, tracesRead } from '../../model/budget/window/earlier-ledger.ts';
 import { feedbackPrivacy } from '../../wiring/feedback-privacy.ts';
 import { openBundleStore } from '../../wiring/open-bundle-store.ts';
@@ -20,7 +21,7 @@ interface ConsolePlace {
   onNewLink(url: string): void;
 }
 
-/** Starts the console. Throws `ConsolePortTaken`, and `ConfigError` when the provider's secret is missing. */
+/** Starts the console. Throws `PortTaken`, and `ConfigError` when the provider's secret is missing. */
 export async function startConsolePart(
   config: Config,
   { host, port, temporalUi, onNewLink }: ConsolePlace,
@@ -49,7 +50,7 @@ export async function startConsoleSomewhere(
   try {
     return await startConsolePart(config, place);
   } catch (error) {
-    if (!(error instanceof ConsolePortTaken)) throw error;
+    if (!(error instanceof PortTaken)) throw error;
     return startConsolePart(config, { ...place, port: 0 });
   }
 }

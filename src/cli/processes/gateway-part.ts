@@ -13,7 +13,7 @@ import { never, type Part } from './running-parts.ts';
 
 /**
  * Starts the gateway for the clients of the configuration; it logs to stderr. Throws `ConfigError` without clients,
- * `TemporalUnreachable`, or `GatewayPortTaken`.
+ * `TemporalUnreachable`, or `PortTaken`.
  */
 export async function startGatewayPart(
   config: Config,

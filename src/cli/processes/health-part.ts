@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { listen, stopListening } from '../../http-server.ts';
 import type { HostAndPort } from '../input/flag-values.ts';
 import { never, type Part } from './running-parts.ts';
 
@@ -14,14 +14,6 @@ export async function startHealthPart({ host, port }: HostAndPort, state: () => 
     const status = request.url !== '/healthz' ? 404 : now === 'RUNNING' ? 200 : 503;
     response.writeHead(status, headers).end(status === 404 ? '{}\n' : `${JSON.stringify({ state: now })}\n`);
   });
-  server.listen(port, host);
-  await once(server, 'listening');
-  return {
-    name: 'the health check',
-    ended: never,
-    async stop() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  await listen(server, { host, port });
+  return { name: 'the health check', ended: never, stop: () => stopListening(server, 0) };
 }

@@ -33,7 +33,7 @@ export function warnOfOtherBundlePort(output: Output, { store }: Config, bundleP
 export function warnOfOpenServer(output: Output, { store }: Config, host: string): void {
   if (isLoopback(host) || store.bundles.server.token !== null) return;
   output.warn(
-    `bundles are served at ${host} without a token: anyone who can reach this address can read them; set store.bundles.server.token`,
+    `bundles are served at ${host} without a token: every client that reaches this address can read them; set store.bundles.server.token`,
   );
 }
 

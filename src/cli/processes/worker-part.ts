@@ -1,8 +1,9 @@
 import { pino } from 'pino';
 import type { Config } from '../../config/config.ts';
 import { rotateLongLog } from '../../embedded/server-log.ts';
+import type { WorkKind } from '../../model/temporal-settings.ts';
 import { createLog } from '../../wiring/log.ts';
-import { startWorker, type WorkerSettings, type WorkKind } from '../../worker.ts';
+import { startWorker, type WorkerSettings } from '../../worker.ts';
 import { explainFailure } from '../failures/explain-failure.ts';
 import { keepHeapLean } from './lean-heap.ts';
 import type { Part } from './running-parts.ts';

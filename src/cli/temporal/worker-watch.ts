@@ -1,5 +1,7 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import { inBatches } from '../../client/in-batches.ts';
+import { callsAtOnce } from '../../client/schedules/owned-schedules.ts';
 import { bulkQueueOf } from '../../model/temporal-settings.ts';
 
 /** Temporal lists a poller for minutes after its worker died; a live one polls at least once a minute. */
@@ -79,10 +81,18 @@ export async function answerOrNull<Answer>(
   taskQueue: string,
   ask: () => Promise<Answer>,
 ): Promise<Answer | null> {
-  if ((await workerPolls(client, taskQueue)) === false) return null;
-  try {
-    return await client.withDeadline(Date.now() + 2 * answerWithinMs, ask);
-  } catch {
-    return null;
-  }
+  const [answer] = await answersOrNull(client, taskQueue, [null], ask);
+  return answer ?? null;
+}
+
+/** As `answerOrNull`, for many queries within the same time; whether a worker polls is asked once. */
+export async function answersOrNull<Item, Answer>(
+  client: Client,
+  taskQueue: string,
+  items: readonly Item[],
+  ask: (item: Item) => Promise<Answer>,
+): Promise<(Answer | null)[]> {
+  if (items.length === 0 || (await workerPolls(client, taskQueue)) === false) return items.map(() => null);
+  const endsAt = Date.now() + 2 * answerWithinMs;
+  return inBatches(items, callsAtOnce, (item) => client.withDeadline(endsAt, () => ask(item)).catch(() => null));
 }

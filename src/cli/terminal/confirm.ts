@@ -14,7 +14,7 @@ interface Question {
 }
 
 /**
- * Returns once a person has said yes, with `--yes` at once. Throws a usage failure where there is nobody to ask, and the
+ * Returns once a person has said yes, with `--yes` at once. Throws a usage failure where no person can be asked, and the
  * failure `Declined` after any other answer, Ctrl-C and the end of the input included.
  */
 export async function confirm(

@@ -8,18 +8,31 @@ export function factLines(facts: readonly (readonly [name: string, value: string
 
 /**
  * Rows under a header, columns padded to the widest cell as a terminal shows it; colours have no width. Where that is
- * wider than `columns`, each row becomes a block: its first cell, and a line for each other cell that holds something.
+ * wider than `columns`, those titled in `spare` are left out, the first of them first; where that is not enough, each row
+ * becomes a block: its first cell, and a line for each other cell that holds something.
  */
 export function tableLines(
   header: readonly string[],
   rows: readonly (readonly string[])[],
   columns = Number.POSITIVE_INFINITY,
+  spare: readonly string[] = [],
 ): string {
+  for (let left = 0; left <= spare.length; left += 1) {
+    const leftOut = spare.slice(0, left);
+    const shown = (cells: readonly string[]) => cells.filter((_, column) => !leftOut.includes(header[column] ?? ''));
+    const text = evenLines(shown(header), rows.map(shown), columns);
+    if (text !== null) return text;
+  }
+  return stackedLines(header, rows);
+}
+
+/** Null where it is wider than `columns`. */
+function evenLines(header: readonly string[], rows: readonly (readonly string[])[], columns: number): string | null {
   const widths = header.map((title, column) =>
     Math.max(stringWidth(title), ...rows.map((row) => stringWidth(row[column] ?? ''))),
   );
   const width = widths.reduce((sum, cell) => sum + cell + 2, -2);
-  if (width > columns && rows.length > 0) return stackedLines(header, rows);
+  if (width > columns && rows.length > 0) return null;
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell)))

@@ -43,7 +43,7 @@ const failedPrecondition = 9;
 
 /** The workflow has ten updates already, of other processes: they are answered soon. */
 const crowdedForMs = 60_000;
-/** Its last workflow task counts as failed, as when messages cross its continue-as-new; or nobody works for it. */
+/** Its last workflow task counts as failed, as when messages cross its continue-as-new; or it has no worker. */
 const betweenTasksForMs = 5_000;
 const pauseMs = 250;
 

@@ -63,7 +63,7 @@ export class OpenIdSignIn {
   }
 
   /**
-   * Who came back with this query: `refused` for somebody whom no role lets in, null when the browser did not begin here or
+   * Who came back with this query: `refused` for a person whom no role lets in, null when the browser did not begin here or
    * took too long. Throws when the provider's answer is not to be believed, or there is none.
    */
   async end(query: string, cookie: string | undefined): Promise<Identity | 'refused' | null> {

@@ -24,14 +24,14 @@ export class ProxyIdentity {
     this.#roles = roles;
   }
 
-  /** Whether a connection comes from the proxy: nobody else's headers are believed. */
+  /** Whether a connection comes from the proxy: no other client's headers are believed. */
   isFrom(address: string | undefined): boolean {
     if (address === undefined || !ipaddr.isValid(address)) return false;
     const from = ipaddr.process(address);
     return this.#ranges.some(([range, bits]) => from.kind() === range.kind() && from.match(range, bits));
   }
 
-  /** Whom the proxy's headers name: null for nobody, `refused` for somebody whom no role lets in. */
+  /** Whom the proxy's headers name: null for none, `refused` for a person whom no role lets in. */
   identityIn(header: (name: string) => string | undefined): Identity | 'refused' | null {
     const login = header(this.#setting.user)?.trim() ?? '';
     if (login === '') return null;

@@ -89,7 +89,7 @@ function Window({ viewer, org, view, now }: { viewer: Viewer; org: string; view:
 }
 
 function Askers({ view: { holders, waiters }, now }: { view: WindowView; now: number }) {
-  if (holders.length + waiters.length === 0) return <p class="quiet">Nobody holds or waits for requests.</p>;
+  if (holders.length + waiters.length === 0) return <p class="quiet">No pass or client holds or waits for requests.</p>;
   const rows = [
     ...holders.map((one) => ({ ...one, what: `holds ${one.permits}`, expectedAt: null })),
     ...waiters.map((one) => ({ ...one, what: 'waits' })),

@@ -7,7 +7,7 @@ import type { Viewer } from './viewer.ts';
 
 interface Layout {
   title: string;
-  /** Null before somebody is signed in. */
+  /** Null before the reader is signed in. */
   viewer: Viewer | null;
   /** Address of the page's own part of the navigation. */
   at?: string;

@@ -1,6 +1,6 @@
 /**
  * The only script. It writes moments in the reader's time zone, and while the server says that something has changed, it
- * loads the page again and replaces the parts that are marked, unless somebody is writing there. Without it every page is
+ * loads the page again and replaces the parts that are marked, unless the reader is writing there. Without it every page is
  * complete, as of when it was loaded.
  */
 export const liveScript = `'use strict';

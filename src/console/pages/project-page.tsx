@@ -1,9 +1,10 @@
+import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { forecastText } from '../../model/details-text.ts';
 import { counted, countText } from '../../model/quantities.ts';
 import type { SyncState } from '../../model/sync/sync.ts';
 import { visible } from '../../report/html.ts';
 import type { KnownProject } from '../readings/console-reader.ts';
-import type { ProjectFacts, StoredProject } from '../readings/project-facts.ts';
+import type { ProjectFacts } from '../readings/project-facts.ts';
 import { Page } from './layout.tsx';
 import { Act, Aged, Facts, Foreign, projectAddress, Troubles, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';

@@ -1,24 +1,11 @@
 import { syncHandle, syncState } from '../../client/syncs.ts';
-import type { EntryStore } from '../../feedback/entry-store.ts';
-import type { PassRow, PassStore } from '../../feedback/pass/pass-store.ts';
+import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
 import type { SyncState } from '../../model/sync/sync.ts';
 import type { Trouble } from '../../overview/gather-facts.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 import type { Connections } from './connections.ts';
 import { readerNoting } from './read-or-trouble.ts';
-
-/** What the feedback store has of a project. */
-export interface StoredProject {
-  entries: number;
-  rejects: number;
-  tombstones: number;
-  watermark: string | null;
-  verifiedUpTo: string | null;
-  everSwept: boolean;
-  /** Newest first. */
-  passes: PassRow[];
-}
 
 /** Everything on a project's page; null for a part that is away. */
 export interface ProjectFacts {
@@ -43,7 +30,10 @@ export async function readProject(
       );
       return passes.filter((pass) => pass !== null);
     }),
-    read(async () => readStored(await connections.feedback(), org, project)),
+    read(async () => {
+      const [stored] = await (await connections.feedback()).storedProjects([{ org, project }], shownPasses);
+      return stored ?? null;
+    }),
   ]);
   return { running, stored, troubles };
 }
@@ -63,14 +53,4 @@ async function readPass(
   if (described?.status.name !== 'RUNNING') return null;
   const state = await setting.askWorker(client, () => syncState(client, input)).catch(() => null);
   return { pass: input.pass, runId: described.runId, state };
-}
-
-async function readStored(store: PassStore & EntryStore, org: string, project: string): Promise<StoredProject> {
-  return {
-    ...(await store.countEntries(org, project)),
-    watermark: await store.watermark(org, project),
-    verifiedUpTo: await store.verifiedUpTo(org, project),
-    everSwept: await store.everSwept(org, project),
-    passes: await store.listPasses({ org, project, limit: shownPasses }),
-  };
 }

@@ -26,7 +26,7 @@ export class ReadingLate extends Error {
 }
 
 /**
- * One reading for everybody who looks. It is taken when somebody asks, not more often than it gets old, and never twice at
+ * One reading for all readers. It is taken when a page asks, not more often than it gets old, and never twice at
  * a time; while listeners are there, again and again.
  */
 export class SharedReading<Value> {

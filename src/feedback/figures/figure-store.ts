@@ -1,6 +1,9 @@
 import type { ProjectActivity } from '../../model/planning/observed-load.ts';
 import type { ReportFigures, ReportQuery } from '../../model/report/report-figures.ts';
 import type { ReadingKind } from '../../model/sync/pass-kind.ts';
+import type { VerifiedRange } from '../../model/sync/verified-ranges.ts';
+import type { ProjectKey } from '../database/stored-entries.ts';
+import type { PassRow } from '../pass/pass-store.ts';
 
 /** How many entries have a value in common. */
 export interface Count {
@@ -35,8 +38,28 @@ export interface LatestCost {
   requests: number;
 }
 
-/** Numbers about a project, counted by the database. */
+/** What is stored of a project, and how complete it is. */
+export interface StoredProject extends ProjectKey {
+  /** Those the service still has, as far as is known. */
+  entries: number;
+  rejects: number;
+  tombstones: number;
+  watermark: string | null;
+  everSwept: boolean;
+  /** The oldest date of an entry with something personal; null where no dated entry has any. */
+  personalSince: string | null;
+  /** As of when all entries were as at the service; null while that is not known of some. */
+  verifiedUpTo: string | null;
+  /** The same for each stretch of dates, and for entries without a date. */
+  verified: { ranges: VerifiedRange[]; undated: string | null };
+  /** Newest first. */
+  passes: PassRow[];
+}
+
+/** Numbers about projects, counted by the database. */
 export interface FigureStore {
+  /** What is stored of these projects, with as many of their newest passes each, in a few statements. */
+  storedProjects(projects: readonly ProjectKey[], passes: number): Promise<StoredProject[]>;
   stats(org: string, project: string): Promise<FeedbackStats>;
   /** What `feedback report` shows of a project, in one snapshot; nothing of contacts or code. */
   reportFigures(query: ReportQuery): Promise<ReportFigures>;

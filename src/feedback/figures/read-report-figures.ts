@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { ReportFigures, ReportQuery } from '../../model/report/report-figures.ts';
 import { timeAxis } from '../../model/report/time-axis.ts';
 import { openStatuses } from '../../model/sync/feedback-values.ts';
+import { openSnapshot } from '../database/open-snapshot.ts';
 import { countRows, liveEntries } from '../database/stored-entries.ts';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import { recentComments } from './report-comments.ts';
@@ -15,11 +16,7 @@ import { reportWaits } from './report-waits.ts';
  * there are, few rows reach this process.
  */
 export async function reportFigures(db: Kysely<FeedbackDatabase>, query: ReportQuery): Promise<ReportFigures> {
-  const snapshot = await db
-    .startTransaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute();
+  const snapshot = await openSnapshot(db);
   try {
     return await figures({ db: snapshot, query });
   } finally {

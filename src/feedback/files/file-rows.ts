@@ -1,4 +1,5 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely';
+import { openSnapshot } from '../database/open-snapshot.ts';
 import { preferIndexes } from '../database/query-plans.ts';
 import { countRows, storedEntries } from '../database/stored-entries.ts';
 import type { FeedbackDatabase, FeedbackTable } from '../database/tables/tables.ts';
@@ -17,11 +18,7 @@ const rowsPerQuery = 500;
  * there are.
  */
 export async function* entryRecords(db: Db, filter: RecordFilter): AsyncGenerator<FeedbackRecord, void, undefined> {
-  const snapshot = await db
-    .startTransaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute();
+  const snapshot = await openSnapshot(db);
   try {
     await preferIndexes(snapshot);
     yield* pages(datedRows(snapshot, filter), (rows, last) =>

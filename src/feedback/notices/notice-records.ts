@@ -1,6 +1,6 @@
 import type { NoticeType } from '../../model/notice/notice.ts';
 
-/** What holds or ends, as somebody has noticed it. */
+/** What holds or ends, as a step has noticed it. */
 export interface NoticeTurn {
   org: string;
   type: NoticeType;

@@ -1,8 +1,9 @@
-import type { Kysely, Transaction } from 'kysely';
+import type { Kysely, Selectable, Transaction } from 'kysely';
 import { leastVerified, markVerified, unverified, type VerifiedRange } from '../../model/sync/verified-ranges.ts';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
+export type VerifiedRow = Selectable<FeedbackDatabase['verified_ranges']>;
 
 /** As of when which dates of a project are complete; `undated` for the entries without a date. */
 export async function verifiedRanges(
@@ -17,6 +18,11 @@ export async function verifiedRanges(
     .where('project_id', '=', project)
     .orderBy('place')
     .execute();
+  return rangesOf(rows);
+}
+
+/** What the rows of a project say, in the order of their places. */
+export function rangesOf(rows: readonly VerifiedRow[]): { ranges: VerifiedRange[]; undated: string | null } {
   const dated = rows.filter((row) => row.undated === 0);
   return {
     ranges:

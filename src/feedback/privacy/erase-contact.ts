@@ -14,7 +14,7 @@ import { PersonalData, rejectNames, textsName } from './personal-data.ts';
 import { keepEverything, type Privacy } from './privacy.ts';
 import type { Erasure, ErasureRequest } from './privacy-store.ts';
 import { storeKey } from './store-key.ts';
-import { replaceReject, storedProjects } from './treat-stored-rows.ts';
+import { projectsWithData, replaceReject } from './treat-stored-rows.ts';
 
 type Trx = Transaction<FeedbackDatabase>;
 
@@ -57,7 +57,7 @@ export async function eraseContact(
   if (hasHashKey(privacy)) names.add(keyedHash(privacy.hashKey(), name));
   const person = { names, pattern: patternOf(name), storeKey: key };
   const projects: Erasure['projects'] = [];
-  for (const project of request.project === undefined ? await storedProjects(trx) : [request.project]) {
+  for (const project of request.project === undefined ? await projectsWithData(trx) : [request.project]) {
     const [entries, changes, rejects] = [
       await eraseEntries(trx, project, person),
       await eraseChanges(trx, project, person),

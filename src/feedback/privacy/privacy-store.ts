@@ -42,6 +42,4 @@ export interface PrivacyStore {
   expire(project: string, at: Date): Promise<Treated>;
   /** Counts the rows that are not yet as `privacy` asks for. */
   countUntreated(at: Date): Promise<Treated>;
-  /** The oldest date of an entry with something personal; null where no dated entry has any. */
-  personalSince(project: string): Promise<string | null>;
 }

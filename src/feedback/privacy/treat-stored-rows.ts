@@ -25,7 +25,7 @@ export type Write = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>;
 export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: Date): Promise<Treated> {
   const treated = { entries: 0, rejects: 0 };
   if (keepsAll(privacy)) return treated;
-  for (const project of await storedProjects(db)) {
+  for (const project of await projectsWithData(db)) {
     if (isRestricted(privacy)) treated.entries += await treatEntries(write, project, privacy, at);
     const old = await expire(write, project, privacy, at);
     treated.entries += old.entries;
@@ -60,7 +60,7 @@ export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promis
   const counted = { entries: 0, rejects: 0 };
   if (keepsAll(privacy)) return counted;
   const suspects = mayHaveToChange(privacy, retentionStart(privacy, at));
-  for (const project of await storedProjects(db)) {
+  for (const project of await projectsWithData(db)) {
     for (let last = ''; ; ) {
       const rows = await rowsOf(db, project).where(suspects).where('id', '>', last).orderBy('id').execute();
       counted.entries += rows.filter((row) => personal.stored(row) !== row).length;
@@ -73,19 +73,8 @@ export async function countUntreated(db: Db, privacy: Privacy, at: Date): Promis
   return counted;
 }
 
-/** The oldest date of an entry of the project with something personal; null where no dated entry has any. */
-export async function personalSince(db: Db, project: string): Promise<string | null> {
-  const { oldest } = await db
-    .selectFrom('feedback')
-    .select((row) => row.fn.min('created_at_utc').as('oldest'))
-    .where('project_id', '=', project)
-    .where(holdsPersonal)
-    .executeTakeFirstOrThrow();
-  return oldest;
-}
-
 /** Projects with anything stored, whether they are still configured or not. */
-export async function storedProjects(db: Db): Promise<string[]> {
+export async function projectsWithData(db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('feedback')
     .select('project_id')
@@ -96,7 +85,7 @@ export async function storedProjects(db: Db): Promise<string[]> {
 }
 
 /** The condition of the index `feedback_personal_by_date`: the same words in the same order. */
-function holdsPersonal({ eb }: Where) {
+export function holdsPersonal({ eb }: Where) {
   return eb.or([
     eb('contact', 'is not', null),
     eb('comment', 'is not', null),

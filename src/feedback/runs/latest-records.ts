@@ -1,13 +1,10 @@
 import { type Kysely, sql } from 'kysely';
 import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
-import { isPostgres } from '../database/postgres/is-postgres.ts';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
+import { wantedKeys } from '../database/wanted-keys.ts';
 import type { LatestRecords, ProjectKey, ProjectRecord, SiteKey, SiteRecord } from './run-records.ts';
 
 type Db = Kysely<FeedbackDatabase>;
-
-/** Keys a statement: three parameters each stay below what both databases allow (32,766 and 65,535). */
-const keysPerStatement = 8_000;
 
 /** How a refused archive differs from a version that a person or the time refused: by the rule of its first reason. */
 const notApproved = ['not-approved', 'approval-expired'].map((rule) => `{"reasons":[{"rule":"${rule}"%`);
@@ -17,22 +14,18 @@ export async function latestRecords(
   db: Db,
   { sites, projects }: { sites: readonly SiteKey[]; projects: readonly ProjectKey[] },
 ): Promise<LatestRecords> {
-  const passes = projects.flatMap(({ org, project }) =>
-    readingKinds.map((pass): [string, string, string] => [org, project, pass]),
-  );
-  const latest = await inPieces(passes, (keys) => latestPasses(db, keys));
+  const passes = projects.flatMap(({ org, project }) => readingKinds.map((pass) => [org, project, pass]));
+  const latest = projects.length === 0 ? [] : await latestPasses(db, passes);
   const verified = projects.length === 0 ? [] : await verifiedMoments(db);
+  const domains = sites.map(({ org, domain }) => [org, domain]);
   return {
-    sites: await inPieces(
-      sites.map(({ org, domain }): [string, string] => [org, domain]),
-      (keys) => latestRuns(db, keys),
-    ),
+    sites: sites.length === 0 ? [] : await latestRuns(db, domains),
     projects: projectRecords(projects, latest, verified),
   };
 }
 
 /** Of each site the newest run, and the first that failed since the last one that did not. */
-async function latestRuns(db: Db, keys: readonly [string, string][]): Promise<SiteRecord[]> {
+async function latestRuns(db: Db, keys: readonly string[][]): Promise<SiteRecord[]> {
   const [declined, expired] = notApproved;
   const bad = sql`(r.outcome in ('failed', 'rollout-failed')
     or (r.outcome = 'rejected' and r.detail not like ${declined} and r.detail not like ${expired}))`;
@@ -44,7 +37,7 @@ async function latestRuns(db: Db, keys: readonly [string, string][]): Promise<Si
     finished_at: string;
     failing_since: string | null;
   }>`
-    with wanted (org_id, domain) as (${wanted(db, keys, 2)}),
+    with wanted (org_id, domain) as (${wantedKeys(db, keys, 2)}),
     newest as (select w.org_id, w.domain,
       (select max(r.started_at) from export_runs r where ${same}) as started_at,
       (select r.started_at from export_runs r where ${same} and r.outcome <> 'cancelled' and not ${bad}
@@ -78,10 +71,10 @@ interface LatestPass {
 }
 
 /** Of each kind of pass of each project the newest that has ended, and since when that kind fails. */
-async function latestPasses(db: Db, keys: readonly [string, string, string][]): Promise<LatestPass[]> {
+async function latestPasses(db: Db, keys: readonly string[][]): Promise<LatestPass[]> {
   const same = sql`r.org_id = w.org_id and r.project_id = w.project_id and r.pass = w.pass`;
   const { rows } = await sql<LatestPass>`
-    with wanted (org_id, project_id, pass) as (${wanted(db, keys, 3)}),
+    with wanted (org_id, project_id, pass) as (${wantedKeys(db, keys, 3)}),
     newest as (select w.org_id, w.project_id, w.pass,
       (select r.started_at from sync_passes r where ${same} and r.finished_at is not null
         order by r.started_at desc limit 1) as started_at,
@@ -148,19 +141,3 @@ function projectRecords(
 }
 
 const keyOf = ({ org, project }: ProjectKey): string => JSON.stringify([org, project]);
-
-/** A table of the keys. PostgreSQL compares them with columns that are compared by their bytes (decisions/0032). */
-function wanted(db: Db, keys: readonly (readonly string[])[], columns: number) {
-  const rows = keys.map((key) => sql`(${sql.join(key)})`);
-  const order = isPostgres(db) ? ' collate "C"' : '';
-  const names = Array.from({ length: columns }, (_, index) => sql.raw(`column${index + 1}${order}`));
-  return sql`select ${sql.join(names)} from (values ${sql.join(rows)}) as given`;
-}
-
-async function inPieces<Key, Row>(keys: readonly Key[], read: (keys: Key[]) => Promise<Row[]>): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (let at = 0; at < keys.length; at += keysPerStatement) {
-    rows.push(...(await read(keys.slice(at, at + keysPerStatement))));
-  }
-  return rows;
-}

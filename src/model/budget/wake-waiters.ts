@@ -94,7 +94,8 @@ function outlook(state: WindowState): Outlook {
   // Not before a permit is certain, or who is woken for a lease that is still in use would ask in vain again and again.
   const releases = latestReleases(state);
   const capacity = capacityOf(state);
-  const hasFreeSlot = blockedUntil <= now && slotMoment(state, releases, capacity, 0) <= now;
+  // From then on the order matters: earlier no waiter is woken.
+  const orderMatters = max(blockedUntil, slotMoment(state, releases, capacity, 0) - horizonMs);
   const queue = new KeptSlots();
   let coming = waiters.filter((waiter) => waiter.expectedAt <= now && isAwaited(waiter, now)).length;
   let due = Number.POSITIVE_INFINITY;
@@ -107,7 +108,10 @@ function outlook(state: WindowState): Outlook {
       firstSpare ??= i;
       continue;
     }
-    const kept = queue.before(waiter, rankOf(waiter, rules));
+    const rank = rankOf(waiter, rules);
+    const risesAt = promotedAt(waiter, rules) ?? Number.POSITIVE_INFINITY;
+    const gains = queue.gainsByRising(rank, risesAt);
+    const kept = queue.before(waiter, rank, risesAt);
     const slot = slotMoment(state, releases, capacity, kept);
     const block = afterBlock(state, blockedUntil, queue.length - 1);
     const servable = max(block, slot - horizonMs);
@@ -119,7 +123,7 @@ function outlook(state: WindowState): Outlook {
       }
     }
     firstExpected = min(firstExpected, waiters[i]?.expectedAt ?? now);
-    if (hasFreeSlot) due = min(due, promotedAt(waiter, rules) ?? due);
+    if (gains) due = min(due, max(risesAt, orderMatters));
   }
 
   const spare = firstSpare === null ? undefined : waiters[firstSpare];
@@ -146,9 +150,17 @@ class KeptSlots {
   #moreUrgent = 0;
   #ofRank = 0;
   #equals = 0;
+  /** When the last of a rank rises, by rank: those of rank 0 never do. */
+  readonly #lastRise: number[] = [];
+
+  /** Whether the next one comes ahead or level by rising at `risesAt`: with one that is still of its rank, or the rank above. */
+  gainsByRising(rank: number, risesAt: number): boolean {
+    return (this.#lastRise[rank] ?? 0) > risesAt || (this.#lastRise[rank - 1] ?? 0) > risesAt;
+  }
 
   /** Slots kept for those before this one, which joins them. */
-  before(claim: Pick<Waiter, 'wants'>, rank: number): number {
+  before(claim: Pick<Waiter, 'wants'>, rank: number, risesAt: number): number {
+    this.#lastRise[rank] = max(this.#lastRise[rank] ?? 0, risesAt);
     if (rank !== this.#rank) {
       this.#moreUrgent += this.#ofRank;
       this.#rank = rank;

@@ -7,7 +7,7 @@ const signs: Record<EventWords['tone'], string> = { ok: '✅', bad: '🔴', ask:
 
 /**
  * A message for an incoming webhook of Slack: `text` for notifications, `blocks` for the channel. Text from elsewhere
- * cannot mention anybody or become a link.
+ * cannot mention a member or become a link.
  */
 export function slackMessage(words: EventWords): object {
   const { tone, title, reason, facts, command } = words;

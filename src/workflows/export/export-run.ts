@@ -1,5 +1,6 @@
 import { CancellationScope, isCancellation, log, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.ts';
+import { summaryText } from '../../model/details-text.ts';
 import { outcomeWith, whyEnded } from '../../model/export/export-outcome.ts';
 import {
   becomesCurrent,
@@ -83,8 +84,10 @@ export class ExportRun {
       const jobId = await this.job.complete(settings);
       if (jobId === null) return null;
       this.view.enter('fetching');
-      const fetched = await this.#fetch(jobId);
-      return fetched.ok ? await this.#publish(jobId, fetched, settings) : this.#rejected(jobId, fetched);
+      // The fetch names what it publishes after this moment, so that its retries use the same name (E6).
+      const namedAt = Date.now();
+      const fetched = await this.#fetch(jobId, namedAt, settings);
+      return fetched.ok ? await this.#publish(jobId, namedAt, fetched, settings) : this.#rejected(jobId, fetched);
     } catch (error) {
       if (error instanceof RefusedForLong) {
         this.refused = error.refused;
@@ -104,19 +107,23 @@ export class ExportRun {
     return settings;
   }
 
-  async #fetch(jobId: string): Promise<FetchedBundle> {
+  async #fetch(jobId: string, namedAt: number, { approvalTimeoutMs }: SitePlan): Promise<FetchedBundle> {
     const { org, domain, parameters } = this.#input;
     const { storeId } = this.progress;
+    const promote = becomesCurrent(parameters);
+    const asks = approvalTimeoutMs !== null && promote;
+    const publish = asks ? null : { namedAt, promote };
+    const summary = `fetch and verify the bundle of ${domain}${asks ? '' : ', publish what is new'}`;
     const fetched = await this.key.through(() =>
-      fetches.fetchBundle.executeWithOptions({ ...fetchOptions, summary: `fetch and verify the bundle of ${domain}` }, [
-        { org, domain, storeId, jobId, stageId: this.#stageId(), force: parameters.force === true },
+      fetches.fetchBundle.executeWithOptions({ ...fetchOptions, summary: summaryText(summary) }, [
+        { org, domain, storeId, jobId, stageId: this.#stageId(), force: parameters.force === true, publish },
       ]),
     );
     this.progress.linksRequested = fetched.linksRequested;
     return fetched;
   }
 
-  async #publish(jobId: string, bundle: VerifiedBundle, settings: SitePlan): Promise<ExportResult> {
+  async #publish(jobId: string, namedAt: number, bundle: VerifiedBundle, settings: SitePlan): Promise<ExportResult> {
     const { kept, contentDigest, archive, pages, files, heldAt } = bundle;
     if (kept !== null) {
       const { version, url, rollouts } = kept;
@@ -126,10 +133,9 @@ export class ExportRun {
       const found = { version, contentDigest, archive: kept.archive, pages, files, url };
       return this.#result(jobId, { ...found, outcome: 'unchanged', held: heldAt });
     }
-    // Named here, so that retries of the activity use the same name (E6).
-    const version = versionName(Date.now(), contentDigest);
+    const version = versionName(bundle.published === undefined ? Date.now() : namedAt, contentDigest);
     this.view.version = version;
-    this.view.enter('publishing');
+    if (!bundle.published) this.view.enter('publishing');
     const found = { version, contentDigest, archive, pages, files };
     const placed = await this.#publication.put(version, bundle, settings.approvalTimeoutMs);
     if ('reason' in placed) {

@@ -39,7 +39,7 @@ export class Publication {
   }
 
   /**
-   * Publishes, waits up to `approvalMs` for a person's approval if that is not null, and moves the pointer. On a held
+   * Publishes what the fetch has not, waits up to `approvalMs` for a person's approval if that is not null, and moves the pointer. On a held
    * site the version waits for the release, without approval.
    */
   async put(version: string, bundle: VerifiedBundle, approvalMs: number | null): Promise<Placed> {
@@ -48,9 +48,8 @@ export class Publication {
     const asks = approvalMs !== null && becomesCurrent(parameters);
     const promote = { expected: bundle.current, publishedAt: Date.now() };
     if (asks) this.#unapproved = version;
-    const { url, heldAt } = await publications.publishVersion.executeWithOptions(
-      { ...wholeVersionOptions, summary: `publish ${version}` },
-      [
+    const publish = () =>
+      publications.publishVersion.executeWithOptions({ ...wholeVersionOptions, summary: `publish ${version}` }, [
         {
           org,
           domain,
@@ -61,8 +60,8 @@ export class Publication {
           promote: becomesCurrent(parameters) ? promote : null,
           awaitsApproval: asks,
         },
-      ],
-    );
+      ]);
+    const { url, heldAt } = bundle.published ?? (await publish());
     this.published = { version, contentDigest: bundle.contentDigest, url };
     if (heldAt !== null) this.#unapproved = null;
     // Only once the publication has succeeded: a retry needs the download.

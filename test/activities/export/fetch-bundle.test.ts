@@ -2,12 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SandboxOptions } from '../../../sandbox/index.ts';
 import type { Site } from '../../../src/activities/dependencies.ts';
 import { createJobActivities } from '../../../src/activities/export/export-jobs.ts';
-import { createFetchActivities, type FetchBundleResult } from '../../../src/activities/export/fetch-bundle.ts';
+import {
+  createFetchActivities,
+  type FetchBundleInput,
+  type FetchBundleResult,
+} from '../../../src/activities/export/fetch-bundle.ts';
 import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
+import { StoreUnreachable } from '../../../src/bundle/store/store-errors.ts';
 import { hashFile } from '../../../src/files/hash-file.ts';
 import { json, serviceWith } from '../../service/http-server.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../../tools/activity-dependencies.ts';
@@ -41,9 +46,15 @@ async function exported(options: SandboxOptions = {}): Promise<string> {
 
 const attempt = mockActivity;
 
-async function fetchBundle(jobId: string, env = attempt()): Promise<FetchBundleResult> {
-  const input = { org: 'acme', domain, storeId: scene.deps.bundles.identity, jobId, stageId: 'stage-1', force: false };
-  return env.run(() => createFetchActivities(scene.deps).fetchBundle(input));
+async function fetchBundle(
+  jobId: string,
+  env = attempt(),
+  publish?: FetchBundleInput['publish'],
+): Promise<FetchBundleResult> {
+  const { deps } = scene;
+  const stage = { storeId: deps.bundles.identity, stageId: 'stage-1' };
+  const input = { org: 'acme', domain, ...stage, jobId, force: false, ...(publish && { publish }) };
+  return env.run(() => createFetchActivities(deps).fetchBundle(input));
 }
 
 const sealIn = (result: FetchBundleResult) => (result.ok ? result.seal : 'refused');
@@ -66,6 +77,35 @@ describe('fetchBundle', () => {
     const version = '20261121T040200Z-3f9a2c1b8e7d';
     const manifest = await scene.deps.bundles.publish('stage-1', version, sealIn(result));
     expect(manifest).toMatchObject({ version, pages: 5, source: { org: 'acme', domain } });
+  });
+
+  it('publishes new content at once if asked, and an attempt after one that died behind that says the same', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
+    const first = await fetchBundle(jobId, attempt(), publish);
+    const [{ version } = { version: 'none' }] = await bundles.versions(domain);
+    expect(version).toMatch(/^20261122T000000Z-/);
+    const published = { url: bundles.urlOf(domain, await bundles.manifest(domain, version)), heldAt: null };
+    expect(first).toMatchObject({ ok: true, current: null, kept: null, published });
+    expect(await bundles.current(domain)).toMatchObject({ version, epoch: 1 });
+    expect(await fetchBundle(jobId, attempt({ attempt: 2 }), publish)).toMatchObject({ kept: null, published });
+    expect(await bundles.current(domain)).toMatchObject({ version, epoch: 1 });
+    // The next export finds that nothing has changed.
+    const later = await fetchBundle(jobId, attempt(), { ...publish, namedAt: Date.now() });
+    expect(later).toMatchObject({ ok: true, kept: { version } });
+    expect(later).not.toHaveProperty('published');
+  });
+
+  it('leaves the publication to a step of its own when it fails', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    vi.spyOn(bundles, 'moveCurrent').mockRejectedValueOnce(new StoreUnreachable('away'));
+    const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
+    const result = await fetchBundle(jobId, attempt(), publish);
+    expect(result).toMatchObject({ ok: true, kept: null, published: null });
+    const [{ version } = { version: 'none' }] = await bundles.versions(domain);
+    expect(await bundles.publish('stage-1', version, sealIn(result))).toMatchObject({ version });
   });
 
   it('knows the content that a held site was rolled back from: it is not published twice', async () => {

@@ -164,7 +164,7 @@ describe('the bundle server', () => {
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
     await expect(startBundleServer({ root, port: server.port })).rejects.toMatchObject({
       name: 'PortTaken',
-      port: server.port,
+      message: expect.stringContaining(`port ${server.port} on 127.0.0.1 is taken`),
     });
     controller.abort();
     await server.stop();

@@ -348,7 +348,7 @@ for (const backend of backends) {
       });
 
       it('says what is in service and held, of the domains that were asked for', async () => {
-        const { store } = await withVersions(3);
+        const { store, remove } = await withVersions(3);
         const of = async (...domains: string[]) => Object.fromEntries(await store.inService(domains));
         expect(await of(siteDomain)).toEqual({});
         await store.moveCurrent(siteDomain, versionAt(1), 0, now);
@@ -356,9 +356,12 @@ for (const backend of backends) {
         await store.moveCurrent(siteDomain, versionAt(2), 1, now);
         expect(await of(siteDomain)).toEqual({ [siteDomain]: { current: versionAt(2), held: null } });
         await store.holds.place(siteDomain, { version: null, reason: null, at: now });
-        expect(await of('other.example', siteDomain)).toEqual({
-          [siteDomain]: { current: versionAt(2), held: versionAt(2) },
-        });
+        const held = { [siteDomain]: { current: versionAt(2), held: versionAt(2) } };
+        expect(await of('other.example', siteDomain)).toEqual(held);
+        // The command that placed the hold died before it was marked: the next export that it stops makes up for that.
+        if (backend.kind === 's3') await remove(`.in-service/${siteDomain}/held/${versionAt(2)}`);
+        await store.holds.noteWaiting(siteDomain, versionAt(3));
+        expect(await of(siteDomain)).toEqual(held);
         await store.holds.place(siteDomain, { version: versionAt(1), reason: null, at: now });
         expect(await of(siteDomain)).toMatchObject({ [siteDomain]: { held: versionAt(1) } });
         await store.holds.release(siteDomain);

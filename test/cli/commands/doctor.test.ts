@@ -216,7 +216,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
   it('6: certificate authorities that Node silently ignores', async () => {
     const cwd = await folderWithTemporal();
     const file = join(cwd, 'none.pem');
-    const { check } = await doctor({ cwd, env: { NODE_EXTRA_CA_CERTS: file } });
+    const { check } = await doctor({ cwd, env: { NODE_EXTRA_CA_CERTS: file }, ownProcess: true });
     expect(check('certificate-authorities')).toMatchObject({
       level: 'error',
       detail: `NODE_EXTRA_CA_CERTS names ${file}, which cannot be read (ENOENT)`,
@@ -259,7 +259,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
     const organizations = `  - { id: acme, apiKey: k }\nstore: { bundles: ${bundles} }\n`;
     await writeFile(join(cwd, 'docferry.yaml'), textWithTemporal({ organizations }));
     const env = { AWS_ACCESS_KEY_ID: 'AKIAPLANTED', AWS_SECRET_ACCESS_KEY: 'planted' };
-    const { check } = await doctor({ cwd, env });
+    const { check } = await doctor({ cwd, env, ownProcess: true });
     expect(check('bundle-store')).toMatchObject({
       level: 'error',
       detail: expect.stringContaining('the object store of s3://docs at http://127.0.0.1:9 cannot be reached'),
@@ -294,7 +294,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
       join(cwd, 'docferry.yaml'),
       textWithTemporal().replace('http://127.0.0.1:9', 'https://docs.example'),
     );
-    const { check } = await doctor({ cwd, env: { HTTPS_PROXY: 'socks5://user:pass@proxy' } });
+    const { check } = await doctor({ cwd, env: { HTTPS_PROXY: 'socks5://user:pass@proxy' }, ownProcess: true });
     expect(check('proxy')).toMatchObject({
       level: 'error',
       detail: 'HTTPS_PROXY is not an http:// or https:// address',
@@ -304,7 +304,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
 
   it("11: Temporal's own settings naming a missing file", async () => {
     const cwd = await folderWithConfig();
-    const { check } = await doctor({ cwd, env: { TEMPORAL_PROFILE: 'nowhere' } });
+    const { check } = await doctor({ cwd, env: { TEMPORAL_PROFILE: 'nowhere' }, ownProcess: true });
     expect(check('temporal')).toMatchObject({
       level: 'error',
       detail: expect.stringContaining('there is no profile nowhere'),

@@ -10,7 +10,11 @@ async function modulesOfS3Client(args: readonly string[], bundles: string): Prom
   const hook = join(cwd, 'count.cjs');
   const count = `Object.keys(require.cache).filter((file) => file.includes('@aws-sdk')).length`;
   await writeFile(hook, `process.on('exit', () => process.stderr.write('loaded ' + ${count} + '\\n'));\n`);
-  const { stderr } = await docferry(args, { cwd, env: { NODE_OPTIONS: `--require ${hook}`, AWS_REGION: 'x' } });
+  const { stderr } = await docferry(args, {
+    cwd,
+    ownProcess: true,
+    env: { NODE_OPTIONS: `--require ${hook}`, AWS_REGION: 'x' },
+  });
   return Number(/loaded (\d+)/.exec(stderr)?.[1]);
 }
 

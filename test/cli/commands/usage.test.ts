@@ -28,7 +28,7 @@ const commands = [
 
 describe('help', () => {
   it('names the commands, with examples and exit codes', async () => {
-    const { exitCode, stdout, stderr } = await docferry(['--help']);
+    const { exitCode, stdout, stderr } = await docferry(['--help'], { ownProcess: true });
     expect(exitCode).toBe(0);
     for (const name of new Set(commands.map(([first]) => first)))
       expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
@@ -85,7 +85,7 @@ describe('usage errors', () => {
   });
 
   it('go to stderr without --json, with the way to the help', async () => {
-    const { exitCode, stdout, stderr } = await docferry(['export', 'start']);
+    const { exitCode, stdout, stderr } = await docferry(['export', 'start'], { ownProcess: true });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toMatch(/^error: missing required argument 'domain'\nhint: .*--help/);
   });

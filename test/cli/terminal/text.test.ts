@@ -36,6 +36,23 @@ describe('a table that is wider than the terminal', () => {
     expect(tableLines(header, rows, 60).split('\n')).toHaveLength(3);
   });
 
+  it('leaves out what it can spare before that, the first first', () => {
+    const rows = [
+      ['docs.acme.example', 'idle', '2026-11-21 04:02', 'failing'],
+      ['docs2.acme.example', 'running', '-', ''],
+    ];
+    const lines = (columns: number) =>
+      tableLines(['site', 'state', 'ended', 'note'], rows, columns, ['ended', 'state']).split('\n');
+    expect(lines(54)[0]).toBe('site                state    ended             note');
+    expect(lines(40)).toEqual([
+      'site                state    note',
+      'docs.acme.example   idle     failing',
+      'docs2.acme.example  running',
+    ]);
+    expect(lines(30)[1]).toBe('docs.acme.example   failing');
+    expect(lines(20).slice(0, 3)).toEqual(['docs.acme.example', '  state  idle', '  ended  2026-11-21 04:02']);
+  });
+
   it('stays a table when it is empty', () => {
     expect(tableLines(['site', 'state'], [], 5)).toBe('site  state');
   });

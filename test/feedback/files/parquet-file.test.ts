@@ -49,7 +49,7 @@ describe('Parquet', () => {
         await writeFile(file, fileOf(written));
         expect(await read(file)).toEqual(JSON.parse(JSON.stringify(written)));
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 
@@ -68,7 +68,7 @@ describe('Parquet', () => {
         if (counts.length === 0) return;
         for (const { n } of await duckdb(counts.join(' union all '))) expect(Number(n)).toBeGreaterThan(0);
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 

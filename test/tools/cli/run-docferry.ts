@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { runIn } from '../../../src/cli/run.ts';
+import type { OutputStream } from '../../../src/cli/terminal/output.ts';
 
 /** The built command line; `npm test` builds it. */
 export const bin = fileURLToPath(new URL('../../../dist/src/starter.js', import.meta.url));
@@ -17,13 +19,37 @@ export interface Finished {
 export interface RunOptions {
   cwd?: string;
   env?: Record<string, string>;
-  /** Called with the process and everything it has said so far, whenever it says something. */
+  /**
+   * Runs the built program as a process of its own: for signals, pipes, what belongs to the build, and what is decided by the process's own
+   * variables (Node's, Temporal's, a proxy's). Else the command line runs in this process, which loads it once.
+   */
+  ownProcess?: boolean;
+  /** Called with the process, which is one of its own, and everything it has said so far, whenever it says something. */
   onOutput?: (child: ChildProcess, said: string) => void;
 }
 
-/** Runs the command line as a shell would, in a clean environment. */
+/** Runs a command line with these variables alone. */
 export async function docferry(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { cwd = await emptyFolder(), env = {}, onOutput } = options;
+  const { cwd = await emptyFolder(), env = {}, ownProcess, onOutput } = options;
+  if (ownProcess || onOutput) return runProcess(args, { cwd, env, onOutput });
+  const finished: Finished = { exitCode: null, stdout: '', stderr: '' };
+  const captured = (name: 'stdout' | 'stderr'): OutputStream => ({
+    write(text, done) {
+      finished[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
+      done?.();
+      return true;
+    },
+  });
+  const surroundings = { env: { HOME: cwd, ...env }, cwd, stdout: captured('stdout'), stderr: captured('stderr') };
+  finished.exitCode = await runIn(surroundings, args);
+  return finished;
+}
+
+/** Runs the built program as a shell would, in a clean environment. */
+async function runProcess(
+  args: readonly string[],
+  { cwd, env, onOutput }: { cwd: string; env: Record<string, string>; onOutput: RunOptions['onOutput'] },
+): Promise<Finished> {
   const child = spawn(process.execPath, [bin, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, ...env },

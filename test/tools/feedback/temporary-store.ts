@@ -25,7 +25,7 @@ export type StoreKind = 'sqlite' | 'postgres';
 
 let kind: StoreKind = 'sqlite';
 
-/** Which database `temporaryStore` makes in this test file: the same tests run on both (`on-postgres.test.ts`). */
+/** Which database `temporaryStore` makes in this test file: the same tests run on both (`*-on-postgres.test.ts`). */
 export function useStoreKind(chosen: StoreKind): void {
   kind = chosen;
 }

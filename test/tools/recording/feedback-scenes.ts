@@ -82,7 +82,7 @@ const failed: RecordingScene = {
   },
 };
 
-/** The key is refused: the pass waits until somebody says that it may have been changed. */
+/** The key is refused: the pass waits until a person says that it may have been changed. */
 const refused: RecordingScene = {
   name: 'key',
   settings: { sandbox: { entries: 200, faults: { unauthorized: true } } },

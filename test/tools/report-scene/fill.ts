@@ -93,7 +93,7 @@ function isRough(left: number): boolean {
   return left <= release.from && left > release.until;
 }
 
-/** When somebody closes it, and how; null for what stays open. The team grew faster after the rough months. */
+/** When the team closes it, and how; null for what stays open. The team grew faster after the rough months. */
 function rollFate(random: Random, at: number, left: number): Omit<Pending, 'id'> | null {
   if (random() < (left < 30 ? 0.35 : 0.05)) return null;
   const typical = isRough(left) ? 6 : left > release.from ? 4 : 2;

@@ -18,7 +18,7 @@ export interface WebhookReceiver {
   stop(): Promise<void>;
 }
 
-/** A key of the right form, made of one letter so that nobody takes it for a real one. */
+/** A key of the right form, made of one letter so that no reader takes it for a real one. */
 export const webhookSecret = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;
 
 /** A receiver of webhooks over HTTP on this machine. */

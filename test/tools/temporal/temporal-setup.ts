@@ -62,7 +62,9 @@ async function bundleWorkflows(folder: string): Promise<TemporalTestContext['bun
   const workflowsPath = fileURLToPath(new URL('../../../src/workflows/index.ts', import.meta.url));
   if (!existsSync(workflowsPath)) return { error: `${workflowsPath} does not exist` };
   try {
-    const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
+    const logger = new DefaultLogger('ERROR');
+    // As the build does.
+    const { code } = await bundleWorkflowCode({ workflowsPath, preloadModules: [workflowsPath], logger });
     const codePath = join(folder, 'workflow-bundle.js');
     await writeFile(codePath, code);
     return { codePath };

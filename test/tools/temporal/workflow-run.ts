@@ -39,6 +39,18 @@ export async function withWorker(
   for (const handle of started.handles()) await replayChain(env, handle);
 }
 
+/**
+ * Waits for the workflows that this one has started, before their worker stops: with a step unfinished the time-skipping
+ * server skips no more time.
+ */
+export async function untilChildrenEnd({ client }: TestWorkflowEnvironment, handle: WorkflowHandle): Promise<void> {
+  const { events } = await handle.fetchHistory();
+  for (const event of events ?? []) {
+    const { workflowId } = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution ?? {};
+    if (workflowId) await client.workflow.getHandle(workflowId).result();
+  }
+}
+
 /** Replays a workflow's runs from the first one on. */
 export async function replayChain(
   env: TestWorkflowEnvironment,

@@ -97,7 +97,7 @@ export class World {
   }
 
   /**
-   * Wakes waiters and has them ask at once: nobody is woken for nothing again and again, and the next look is in the
+   * Wakes waiters and has them ask at once: no waiter is woken for nothing again and again, and the next look is in the
    * future.
    */
   wake(): void {

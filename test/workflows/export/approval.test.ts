@@ -63,6 +63,7 @@ describe('an export that needs approval', () => {
       const approval = await untilItWaits(request);
       expect(approval).toMatchObject({ version: expect.stringMatching(/^\d{8}T\d{6}Z-abababababab$/), changes });
       expect((approval?.expiresAt ?? 0) - (approval?.since ?? 0)).toBe(day);
+      expect(calls.fetchBundle).toMatchObject([{ publish: null }]);
       expect(calls.publishVersion).toMatchObject([{ version: approval?.version, awaitsApproval: true }]);
       expect(calls.describeChanges).toMatchObject([{ version: approval?.version, against: current.version }]);
       expect([calls.promoteVersion, calls.rollOut]).toEqual([undefined, undefined]);

@@ -1,14 +1,12 @@
-import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobReading } from '../../../src/activities/export/export-jobs.ts';
-import { type ExportHandle, ExportRunning, exportState, pollNow, startExport } from '../../../src/client/exports.ts';
+import { startExport } from '../../../src/client/exports.ts';
 import type { ExportInput } from '../../../src/model/export/site-export.ts';
-import { retryKeySignal } from '../../../src/workflows/definitions.ts';
-import { gate } from '../../tools/proxies/gate.ts';
+import { versionName } from '../../../src/model/export/version-name.ts';
 import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
-import { withWorker } from '../../tools/temporal/workflow-run.ts';
+import { untilChildrenEnd, withWorker } from '../../tools/temporal/workflow-run.ts';
 import {
   bundle,
   completed,
@@ -27,16 +25,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await env?.teardown();
 });
-
-/** Waits until the workflow knows of its cancellation and has asked the running activity to end. */
-async function untilStepIsCancelled(handle: ExportHandle) {
-  const asked = async () =>
-    (await handle.fetchHistory()).events?.some((event) => event.activityTaskCancelRequestedEventAttributes);
-  await expect.poll(asked, { timeout: 30_000, interval: 100 }).toBe(true);
-}
-
-/** Skips the wait for the first reading of the job, which else passes as on a clock until a result is awaited. */
-const firstPollMs = 6_000;
 
 const start = async (taskQueue: string, request: ExportInput) =>
   (await startExport(env.client, taskQueue, request, 'join')).handle;
@@ -67,6 +55,25 @@ describe('exportSite', () => {
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'published', jobId: 'job-1' }]);
   });
 
+  it.each([
+    { published: { url: 'http://bundles.example/x', heldAt: null }, steps: 0 },
+    { published: null, steps: 1 },
+  ])('lets the fetch publish new content, and publishes in a step of its own if that failed: $steps', async (each) => {
+    const { published, steps } = each;
+    const { activities, calls } = exportActivities({ fetchBundle: async () => ({ ...bundle, published }) });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { version, url } = await (await start(taskQueue, input())).result();
+      const { namedAt = 0, promote } = calls.fetchBundle?.[0]?.publish ?? {};
+      expect(promote).toBe(true);
+      expect(version).toBe(versionName(namedAt, digest));
+      expect(calls.rollOut).toMatchObject([{ version }]);
+      expect(calls.publishVersion ?? []).toHaveLength(steps);
+      for (const step of calls.publishVersion ?? [])
+        expect(step).toMatchObject({ version, promote: { expected: null } });
+      if (published) expect(url).toBe(published.url);
+    });
+  });
+
   it('polls rarely during a four-hour job, with every wait on a durable timer', async () => {
     let startedAt = 0;
     const { activities } = exportActivities({
@@ -84,73 +91,6 @@ describe('exportSite', () => {
       const result = await (await start(taskQueue, input())).result();
       expect(result.outcome).toBe('published');
       expect(result.polls).toBeLessThan(14_400 / 10 / 5);
-    });
-  });
-
-  it('sits out a refused key in one clear state, at the step that was refused, and starts one job only', async () => {
-    let refusals = 0;
-    const refuse = () => {
-      refusals += 1;
-      throw ApplicationFailure.nonRetryable('the service does not accept the API key (401)', 'Unauthorized');
-    };
-    const { activities, calls } = exportActivities({
-      startJob: async () => (refusals < 3 ? refuse() : { jobId: 'job-1' }),
-      fetchBundle: async () => (refusals < 4 ? refuse() : bundle),
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const startedAt = await env.currentTimeMs();
-      const handle = await start(taskQueue, request);
-      await expect
-        .poll(() => exportState(env.client, request.org, request.domain), { timeout: 10_000 })
-        .toMatchObject({ phase: 'starting', unauthorized: { since: expect.any(Number) } });
-      expect(await handle.result()).toMatchObject({ outcome: 'published', jobsStarted: 1 });
-      // A minute, two and four before the job is started, a minute before the bundle is fetched.
-      expect((await env.currentTimeMs()) - startedAt).toBeGreaterThan(8 * 60_000 - 5_000);
-      expect(await exportState(env.client, request.org, request.domain)).toMatchObject({ unauthorized: null });
-    });
-    expect(calls.startJob).toHaveLength(4);
-  });
-
-  it('continues as new while a key is refused for weeks, and starts one job only', async () => {
-    const refusals = 300;
-    let tries = 0;
-    const { activities } = exportActivities({
-      startJob: async () => {
-        tries += 1;
-        if (tries <= refusals) throw ApplicationFailure.nonRetryable('401', 'Unauthorized');
-        return { jobId: 'job-1' };
-      },
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const startedAt = await env.currentTimeMs();
-      const handle = await start(taskQueue, input());
-      const { runId } = await handle.describe();
-      const result = await handle.result();
-      expect(result).toMatchObject({ outcome: 'published', jobsStarted: 1 });
-      expect(result.runId).not.toBe(runId);
-      // The intervals go on where they were: only the first tries are closer together than 15 minutes.
-      expect((await env.currentTimeMs()) - startedAt).toBeGreaterThan((refusals - 4) * 15 * 60_000);
-    });
-  });
-
-  it('tries a refused key at once when told that it may have been changed', async () => {
-    let works = false;
-    const { activities } = exportActivities({
-      startJob: async () => {
-        if (!works) throw ApplicationFailure.nonRetryable('401', 'Unauthorized');
-        return { jobId: 'job-1' };
-      },
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const handle = await start(taskQueue, request);
-      await expect
-        .poll(() => exportState(env.client, request.org, request.domain), { timeout: 10_000 })
-        .toMatchObject({ unauthorized: { since: expect.any(Number) } });
-      works = true;
-      await handle.signal(retryKeySignal);
-      expect(await handle.result()).toMatchObject({ outcome: 'published' });
     });
   });
 
@@ -341,7 +281,8 @@ describe('exportSite', () => {
       },
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
-      const result = await (await start(taskQueue, input())).result();
+      const handle = await start(taskQueue, input());
+      const result = await handle.result();
       expect(result).toMatchObject({ outcome: 'rollout-failed', url: expect.stringContaining('http') });
       expect(result.rollouts).toMatchObject([
         { target: 'bad', outcome: 'failed', detail: 'RolloutFailed: read-only file system' },
@@ -349,7 +290,8 @@ describe('exportSite', () => {
       ]);
       expect(calls.publishVersion).toMatchObject([{ version: result.version, promote: { expected: null } }]);
       expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version: result.version }]);
-      await expect.poll(() => calls.sendWebhook).toMatchObject([{ event: { data: { outcome: 'rollout-failed' } } }]);
+      await untilChildrenEnd(env, handle);
+      expect(calls.sendWebhook).toMatchObject([{ event: { data: { outcome: 'rollout-failed' } } }]);
     });
   });
 
@@ -367,109 +309,6 @@ describe('exportSite', () => {
     });
     expect(calls.publishVersion).toBeUndefined();
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'rollout-failed', version }]);
-  });
-
-  it('cleans up and leaves its record when cancelled', async () => {
-    const { activities, calls } = exportActivities({ readJob: async () => reading({ percent: 10 }) });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const handle = await start(taskQueue, request);
-      await expect
-        .poll(() => exportState(env.client, request.org, request.domain))
-        .toMatchObject({ phase: 'rendering' });
-      await handle.cancel();
-      await expect(handle.result()).rejects.toThrow();
-    });
-    expect(calls.discardStaged).toMatchObject([{ storeId: 'store-1' }]);
-    expect(calls.recordExportRun).toMatchObject([{ outcome: 'cancelled' }]);
-  });
-
-  it('leaves its record and its own failure even when cleaning up fails', async () => {
-    const { activities, calls } = exportActivities({
-      fetchBundle: async () => {
-        throw ApplicationFailure.nonRetryable('the archive is too large', 'ArchiveTooLarge');
-      },
-      discardStaged: async () => {
-        throw ApplicationFailure.nonRetryable('read-only file system', 'StoreUnavailable');
-      },
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const handle = await start(taskQueue, input());
-      await expect(handle.result()).rejects.toMatchObject({ cause: { cause: { type: 'ArchiveTooLarge' } } });
-    });
-    expect(calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
-  });
-
-  it('goes on to its targets though the download cannot be removed', async () => {
-    const readOnly = () => Promise.reject(ApplicationFailure.nonRetryable('read-only file system', 'StoreUnavailable'));
-    const { activities, calls } = exportActivities({
-      discardStaged: readOnly,
-      planExport: async () => ({ ...sitePlan, jobTimeoutMs: 60_000, jobAttempts: 1, targets: ['web'] }),
-    });
-    const version = expect.stringMatching(/^\d{8}T\d{6}Z-abababababab$/);
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const result = await (await start(taskQueue, input())).result();
-      expect(result).toMatchObject({ outcome: 'published', version });
-    });
-    expect(calls.rollOut).toHaveLength(1);
-    expect(calls.recordExportRun).toMatchObject([{ outcome: 'published', version, contentDigest: digest }]);
-  });
-
-  it('ends as it ended while the database is away, and has its row written later', async () => {
-    let away = true;
-    const { activities, calls } = exportActivities({
-      recordExportRun: async () => {
-        if (away) throw ApplicationFailure.retryable('no connection', 'StoreUnavailable');
-      },
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const handle = await start(taskQueue, input());
-      const result = await handle.result();
-      expect(result.outcome).toBe('published');
-      away = false;
-      const { workflowId, runId } = result;
-      const rest = env.client.workflow.getHandle(`record:acme:${result.domain}:${runId}`);
-      await rest.result();
-      expect(calls.recordExportRun?.at(-1)).toMatchObject({ workflowId, runId, outcome: 'published' });
-    });
-  });
-
-  it('polls at once when asked, and refuses when no poll is due', async () => {
-    let polls = 0;
-    const { activities } = exportActivities({
-      readJob: async () => (++polls === 1 ? reading() : completed),
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const handle = await start(taskQueue, request);
-      await env.sleep(firstPollMs);
-      await expect
-        .poll(() => exportState(env.client, request.org, request.domain))
-        .toMatchObject({ phase: 'rendering', nextPoll: { at: expect.any(Number), reason: expect.any(String) } });
-      expect(await pollNow(env.client, request.org, request.domain)).toMatchObject({ phase: 'rendering' });
-      await handle.result();
-      await expect(pollNow(env.client, request.org, request.domain)).rejects.toThrow();
-    });
-    expect(polls).toBe(2);
-  });
-
-  it('is joined by an equal request and refuses another one (E1)', async () => {
-    const { activities, calls } = exportActivities({ readJob: async () => reading() });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input({ paths: ['/b', '/a'] });
-      const handle = await start(taskQueue, request);
-      await expect
-        .poll(() => exportState(env.client, request.org, request.domain))
-        .toMatchObject({ phase: 'rendering' });
-      const same = { ...request, parameters: { paths: ['/a', '/b'] } };
-      expect((await startExport(env.client, taskQueue, same, 'join')).joined).toBe(true);
-      await expect(startExport(env.client, taskQueue, same, 'refuse')).rejects.toThrow(ExportRunning);
-      const other = { ...request, parameters: { force: true } };
-      await expect(startExport(env.client, taskQueue, other, 'join')).rejects.toThrow(/other parameters \(2 paths\)/);
-      await handle.cancel();
-      await expect(handle.result()).rejects.toThrow();
-    });
-    expect(calls.startJob).toHaveLength(1);
   });
 
   it('continues a carried run where it was: the same job, its polls counted on', async () => {
@@ -495,106 +334,5 @@ describe('exportSite', () => {
     });
     expect(calls.startJob).toBeUndefined();
     expect(calls.readJob).toMatchObject([{ jobId: 'carried-job' }]);
-  });
-
-  // The last ones: after an activity that outlasts a timer, the time-skipping server skips no more time.
-
-  it('lets the running step end before it cleans up and records the cancellation', async () => {
-    const order: string[] = [];
-    const asked = gate();
-    const { activities } = exportActivities({
-      fetchBundle: async () => {
-        await asked.opened;
-        order.push('fetched');
-        return bundle;
-      },
-      recordExportRun: async ({ outcome }) => {
-        order.push(outcome);
-      },
-      discardStaged: async () => {
-        order.push('discarded');
-      },
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const handle = await start(taskQueue, request);
-      // Time is skipped only while a client waits for the result.
-      const ended = expect(handle.result()).rejects.toThrow();
-      await expect
-        .poll(() => exportState(env.client, request.org, request.domain), { interval: 20 })
-        .toMatchObject({ phase: 'fetching' });
-      await handle.cancel();
-      await untilStepIsCancelled(handle);
-      asked.open();
-      await ended;
-    });
-    expect(order).toEqual(['fetched', 'cancelled', 'discarded']);
-  });
-
-  it('shows how far the bundle is by heartbeats, which cost no events', async () => {
-    const released = gate();
-    const verifying = gate();
-    const { activities } = exportActivities({
-      fetchBundle: async () => {
-        Context.current().heartbeat({ phase: 'fetching', offset: 300, total: 1_000, bytesPerSecond: 50 });
-        await verifying.opened;
-        Context.current().heartbeat({ phase: 'verifying', offset: 1_000, total: 1_000, bytesPerSecond: 50 });
-        await released.opened;
-        return bundle;
-      },
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const handle = await start(taskQueue, request);
-      await env.sleep(firstPollMs);
-      const now = () => exportState(env.client, request.org, request.domain);
-      await expect
-        .poll(now, { timeout: 20_000 })
-        .toMatchObject({ phase: 'fetching', download: { offset: 300, total: 1_000, bytesPerSecond: 50 } });
-      verifying.open();
-      await expect.poll(now, { timeout: 20_000 }).toMatchObject({ phase: 'verifying', download: null });
-      released.open();
-      await handle.result();
-      const { events } = await handle.fetchHistory();
-      expect(events?.filter((event) => event.workflowExecutionSignaledEventAttributes)).toEqual([]);
-    });
-  });
-
-  it('has its webhooks told although it is cancelled while its end is written', async () => {
-    const recording = gate();
-    const written = gate();
-    const { activities, calls } = exportActivities({
-      planExport: async () => ({
-        ...sitePlan,
-        jobTimeoutMs: 60_000,
-        jobAttempts: 1,
-        targets: [],
-        webhooks: ['chat', 'pages'],
-      }),
-      recordExportRun: async () => {
-        recording.open();
-        await written.opened;
-      },
-      sendWebhook: async ({ messageId }) => ({ messageId, status: 204, attempts: 1 }),
-    });
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const handle = await start(taskQueue, request);
-      // Time is skipped only while a client waits for the result.
-      const ended = handle.result();
-      await recording.opened;
-      await handle.cancel();
-      const cancelled = async () =>
-        (await handle.fetchHistory()).events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes);
-      await expect.poll(cancelled).toBe(true);
-      written.open();
-      const { outcome, version } = await ended;
-      expect(outcome).toBe('published');
-      await expect.poll(() => calls.sendWebhook?.length, { timeout: 20_000 }).toBe(2);
-      const event = { type: 'export.finished', data: { outcome: 'published', version, domain: request.domain } };
-      expect(calls.sendWebhook?.map(({ webhook }) => webhook).sort()).toEqual(['chat', 'pages']);
-      for (const sent of calls.sendWebhook ?? []) expect(sent).toMatchObject({ event });
-    });
-    expect(calls.recordExportRun).toMatchObject([{ outcome: 'published' }]);
   });
 });

@@ -55,11 +55,14 @@ export class S3Holds implements SiteHolds {
     return hold;
   }
 
-  noteWaiting(domain: string, version: string): Promise<SiteHold | null> {
-    return this.#change(domain, (before) => before && { ...before, waiting: version });
+  async noteWaiting(domain: string, version: string): Promise<SiteHold | null> {
+    const hold = await this.#change(domain, (before) => before && { ...before, waiting: version });
+    // The command that placed it may have died before it was marked.
+    if (hold !== null) await this.#mark(domain);
+    return hold;
   }
 
-  /** As the hold is now, whoever has changed it last. */
+  /** As the hold is now, whichever process has changed it last. */
   async #mark(domain: string): Promise<void> {
     await this.#records.marks.held(domain, (await this.of(domain))?.version ?? null);
   }

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -21,10 +21,9 @@ import {
 import { requireSameContent } from '../require-same-content.ts';
 import type { SiteHolds } from '../site-holds.ts';
 import { changing, StoreRefused } from '../store-errors.ts';
-import { manifestIn, parseIdentity, parseManifest, toJson } from '../store-json.ts';
+import { manifestIn, parseManifest, toJson } from '../store-json.ts';
 import {
   bundleName,
-  identityPath,
   manifestName,
   manifestPath,
   publishedAddress,
@@ -39,6 +38,7 @@ import { downloadArchive, immutable, putArchive } from './s3-archives.ts';
 import { S3Bucket } from './s3-bucket.ts';
 import type { S3Agents } from './s3-client.ts';
 import { S3Holds } from './s3-holds.ts';
+import { storeIdentity } from './s3-identity.ts';
 import { locationText, type S3Location } from './s3-location.ts';
 import { S3Records } from './s3-records.ts';
 import { S3Staging } from './s3-staging.ts';
@@ -90,7 +90,7 @@ export class S3BundleStore implements BundleStore {
   static async open(options: S3StoreOptions): Promise<S3BundleStore> {
     const { bucket, prefix, endpoint, region, agents } = options;
     const opened = new S3Bucket({ bucket, prefix, endpoint, region }, agents);
-    return new S3BundleStore(await identityOf(opened), opened, options);
+    return new S3BundleStore(await storeIdentity(opened), opened, options);
   }
 
   stagingFile(stageId: string): Promise<string> {
@@ -275,33 +275,4 @@ export class S3BundleStore implements BundleStore {
     const publishedAt = versionTime(version) ?? new Date(0).toISOString();
     return { version, contentDigest, publishedAt, pages, bytes: archive.bytes, jobId: source.jobId };
   }
-}
-
-/**
- * The random id that the first process wrote, bound to endpoint, bucket and prefix: a copy of the bucket elsewhere is
- * another store.
- */
-async function identityOf(bucket: S3Bucket): Promise<string> {
-  const { endpoint = 'aws', bucket: name, prefix } = bucket.location;
-  const found = (await bucket.read(identityPath)) ?? (await createIdentity(bucket));
-  const own = createHash('sha256').update(JSON.stringify([idIn(found.text, bucket), endpoint, name, prefix]));
-  return `s3-${own.digest('hex').slice(0, 32)}`;
-}
-
-function idIn(text: string, { location }: S3Bucket): string {
-  try {
-    return parseIdentity(text).identity;
-  } catch {
-    const problem = `${identityPath} in ${locationText(location)} was not written by docferry`;
-    throw new StoreRefused(problem, 'check store.bundles.s3: does the endpoint speak S3, is the prefix free?');
-  }
-}
-
-async function createIdentity(bucket: S3Bucket): Promise<{ text: string }> {
-  const text = toJson({ identity: randomUUID() });
-  if (await bucket.write(identityPath, text, 'absent')) return { text };
-  const found = await bucket.read(identityPath);
-  if (found === null)
-    throw new StoreRefused(`${locationText(bucket.location)} does not keep what is written`, 'check the bucket');
-  return found;
 }

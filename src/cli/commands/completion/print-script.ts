@@ -4,7 +4,8 @@ import type { Shell } from './shells.ts';
 
 /*
  * The scripts know nothing of the commands: they ask `docferry complete`, so that they need not be renewed. Each line of
- * its answer is a word, a tab and what it means. Without an answer the shell completes names of files.
+ * its answer is a word, a tab and what it means. Without an answer the shell completes names of files. The short flags of
+ * fish's commandline are those that versions 3 and 4 both know.
  */
 const scripts: Record<Shell, string> = {
   bash: `_docferry() {
@@ -27,7 +28,7 @@ _docferry() {
 }
 compdef _docferry docferry`,
   fish: `function __docferry_complete
-    set -l words (commandline --tokens-expanded --cut-at-cursor) "$(commandline --current-token)"
+    set -l words (commandline -opc) "$(commandline -ct)"
     docferry complete -- $words[2..] 2>/dev/null
 end
 complete --command docferry --no-files --arguments '(__docferry_complete)'

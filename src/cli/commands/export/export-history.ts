@@ -5,8 +5,9 @@ import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findSite } from '../../input/find-configured.ts';
-import { type HistoryFlags, historyFilter, moreText } from '../../input/history-flags.ts';
-import { printable, tableLines, timeText } from '../../terminal/text.ts';
+import { type HistoryFlags, historyFilter } from '../../input/history-flags.ts';
+import { historyList } from '../../terminal/history-list.ts';
+import { printable, timeText } from '../../terminal/text.ts';
 
 /** Lists the ended runs of a site, from the store: it needs no Temporal, and outlives its retention (X4). */
 export default async function showExportHistory(
@@ -20,12 +21,14 @@ export default async function showExportHistory(
   const found = await withFeedbackStore(config, (store) =>
     store.listExportRuns({ org, domain, ...historyFilter(flags) }),
   );
-  const more = found.length > flags.limit;
-  const runs = found.slice(0, flags.limit);
-  const { columns } = context.output.surface;
-  const text =
-    runs.length === 0 ? `the store knows no such run of ${domain}` : runsTable(runs, columns) + moreText(more);
-  context.output.result({ org, domain, runs: runs.map(documentOf), more }, text);
+  const { rows, more, text } = historyList(found, {
+    limit: flags.limit,
+    columns: context.output.surface.columns,
+    none: `the store knows no such run of ${domain}`,
+    headings: ['began (UTC)', 'took', 'job', 'outcome', 'version', 'polls', 'why'],
+    cells: runCells,
+  });
+  context.output.result({ org, domain, runs: rows.map(documentOf), more }, text);
   return exitCodes.done;
 }
 
@@ -33,20 +36,16 @@ function documentOf(run: ExportRunRow): object {
   return { ...run, detail: detailOf(run), durationMs: durationOf(run), reason: reasonOf(run) };
 }
 
-function runsTable(runs: readonly ExportRunRow[], columns: number): string {
-  return tableLines(
-    ['began (UTC)', 'took', 'job', 'outcome', 'version', 'polls', 'why'],
-    runs.map((run) => [
-      timeText(run.startedAt),
-      spanText(durationOf(run)),
-      run.jobMs === null ? '-' : spanText(run.jobMs),
-      run.outcome,
-      run.version ?? '-',
-      `${run.polls}`,
-      printable(reasonOf(run) ?? '', 200),
-    ]),
-    columns,
-  );
+function runCells(run: ExportRunRow): string[] {
+  return [
+    timeText(run.startedAt),
+    spanText(durationOf(run)),
+    run.jobMs === null ? '-' : spanText(run.jobMs),
+    run.outcome,
+    run.version ?? '-',
+    `${run.polls}`,
+    printable(reasonOf(run) ?? '', 200),
+  ];
 }
 
 const detailOf = ({ detail }: ExportRunRow): EndDetail => JSON.parse(detail);

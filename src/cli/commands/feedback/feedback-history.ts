@@ -6,8 +6,9 @@ import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findProject } from '../../input/find-configured.ts';
-import { type HistoryFlags, historyFilter, moreText } from '../../input/history-flags.ts';
-import { printable, tableLines, timeText } from '../../terminal/text.ts';
+import { type HistoryFlags, historyFilter } from '../../input/history-flags.ts';
+import { historyList } from '../../terminal/history-list.ts';
+import { printable, timeText } from '../../terminal/text.ts';
 
 /** Lists the passes of a project, from the store: it needs no Temporal, and outlives its retention (X4). */
 export default async function showFeedbackHistory(
@@ -16,15 +17,29 @@ export default async function showFeedbackHistory(
   flags: HistoryFlags<PassOutcome>,
 ): Promise<ExitCode> {
   const config = await loadContextConfig(context);
-  const { org, project: found } = findProject(config, name);
-  const project = found.id;
-  const rows = await withFeedbackStore(config, (store) => store.listPasses({ org, project, ...historyFilter(flags) }));
-  const more = rows.length > flags.limit;
-  const passes = rows.slice(0, flags.limit);
-  const { columns } = context.output.surface;
-  const text =
-    passes.length === 0 ? `the store knows no such pass of ${project}` : passesTable(passes, columns) + moreText(more);
-  context.output.result({ org, project, passes: passes.map(documentOf), more }, text);
+  const { org, project: configured } = findProject(config, name);
+  const project = configured.id;
+  const found = await withFeedbackStore(config, (store) => store.listPasses({ org, project, ...historyFilter(flags) }));
+  const { rows, more, text } = historyList(found, {
+    limit: flags.limit,
+    columns: context.output.surface.columns,
+    none: `the store knows no such pass of ${project}`,
+    headings: [
+      'began (UTC)',
+      'took',
+      'waited',
+      'pass',
+      'outcome',
+      'requests',
+      'seen',
+      'new',
+      'changed',
+      'deleted',
+      'why',
+    ],
+    cells: passCells,
+  });
+  context.output.result({ org, project, passes: rows.map(documentOf), more }, text);
   return exitCodes.done;
 }
 
@@ -33,24 +48,18 @@ function documentOf({ position: _position, ...pass }: PassRow): object {
   return { ...pass, durationMs: durationOf(pass) };
 }
 
-function passesTable(rows: readonly PassRow[], columns: number): string {
-  return tableLines(
-    ['began (UTC)', 'took', 'waited', 'pass', 'outcome', 'requests', 'seen', 'new', 'changed', 'deleted', 'why'],
-    rows.map((row) => {
-      const { startedAt, waitedMs, pass, outcome, requests, entries, error } = row;
-      const took = durationOf(row);
-      return [
-        timeText(startedAt),
-        took === null ? '-' : spanText(took),
-        spanText(waitedMs),
-        pass,
-        outcome,
-        ...[requests, entries.seen, entries.inserted, entries.updated, entries.tombstoned].map(countText),
-        printable(error ?? '', 200),
-      ];
-    }),
-    columns,
-  );
+function passCells(row: PassRow): string[] {
+  const { startedAt, waitedMs, pass, outcome, requests, entries, error } = row;
+  const took = durationOf(row);
+  return [
+    timeText(startedAt),
+    took === null ? '-' : spanText(took),
+    spanText(waitedMs),
+    pass,
+    outcome,
+    ...[requests, entries.seen, entries.inserted, entries.updated, entries.tombstoned].map(countText),
+    printable(error ?? '', 200),
+  ];
 }
 
 /** Null while it runs. */

@@ -1,59 +1,38 @@
-import { inBatches } from '../../../client/in-batches.ts';
-import { callsAtOnce } from '../../../client/schedules/owned-schedules.ts';
-import { syncHandle, syncState } from '../../../client/syncs.ts';
 import type { PrivacyConfig } from '../../../config/config.ts';
-import type { EntryStore } from '../../../feedback/entry-store.ts';
-import type { PassRow, PassStore } from '../../../feedback/pass/pass-store.ts';
-import type { PrivacyStore } from '../../../feedback/privacy/privacy-store.ts';
+import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
+import type { PassRow } from '../../../feedback/pass/pass-store.ts';
 import { counted, countText } from '../../../model/quantities.ts';
-import { type ReadingKind, readingKinds } from '../../../model/sync/pass-kind.ts';
-import type { SyncState } from '../../../model/sync/sync.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { type FoundProject, findProjects } from '../../input/find-configured.ts';
-import { describeWorkflow } from '../../temporal/running-workflow.ts';
-import { type Session, withTemporal } from '../../temporal/session.ts';
-import { answerOrNull } from '../../temporal/worker-watch.ts';
+import { withTemporal } from '../../temporal/session.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
 import { indent, isoTime, printable, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
 import { forecastDocument } from '../budget/budget-view.ts';
 import { privacyText } from '../config/privacy-text.ts';
+import { type RunningPass, runningPasses } from './running-passes.ts';
 import { syncStep } from './sync-step.ts';
 
 const shownPasses = 5;
 
-interface RunningPass {
-  workflowId: string;
-  runId: string;
-  pass: ReadingKind;
-  /** Null when no worker answers. */
-  state: SyncState | null;
-}
-
-interface ProjectStatus extends FoundProject {
-  entries: number;
-  rejects: number;
-  tombstones: number;
-  watermark: string | null;
-  /** The store was complete as of this moment: all entries were as at the service; null while that is not known. */
-  verifiedUpTo: string | null;
-  /** The same for each stretch of dates, and for entries without a date. */
-  verified: Awaited<ReturnType<EntryStore['verifiedRanges']>>;
-  everSwept: boolean;
-  /** The oldest date of an entry with personal data; null if no dated entry has any. */
-  personalSince: string | null;
+interface ProjectStatus extends FoundProject, StoredProject {
   running: RunningPass[];
-  /** Newest first. */
-  passes: PassRow[];
 }
 
 export default async function showFeedbackStatus(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   const wanted = findProjects(config, name);
-  const statuses = await withTemporal(config, (session) =>
-    withFeedbackStore(config, (store) => inBatches(wanted, callsAtOnce, (found) => readStatus(session, store, found))),
+  const [stored, running] = await withTemporal(config, (session) =>
+    Promise.all([
+      withFeedbackStore(config, (store) => store.storedProjects(wanted, shownPasses)),
+      runningPasses(session, wanted),
+    ]),
   );
+  const statuses = stored.map((project, place): ProjectStatus => {
+    const isMine = (pass: RunningPass) => pass.org === project.org && pass.project === project.project;
+    return { ...wanted[place], ...project, running: running.filter(isMine) };
+  });
   if (statuses.some(({ running }) => running.some(({ state }) => state === null))) {
     context.output.warn(
       'no worker answers, so the progress of a running pass is unknown: start one with `docferry worker`',
@@ -72,42 +51,13 @@ export default async function showFeedbackStatus(context: CommandContext, name?:
   return exitCodes.done;
 }
 
-async function readStatus(
-  session: Session,
-  store: PassStore & EntryStore & PrivacyStore,
-  found: FoundProject,
-): Promise<ProjectStatus> {
-  const { org, project } = found;
-  const running = await Promise.all(readingKinds.map((pass) => readRunning(session, { org, project, pass })));
-  return {
-    ...found,
-    ...(await store.countEntries(org, project)),
-    watermark: await store.watermark(org, project),
-    verifiedUpTo: await store.verifiedUpTo(org, project),
-    verified: await store.verifiedRanges(org, project),
-    everSwept: await store.everSwept(org, project),
-    personalSince: await store.personalSince(project),
-    running: running.filter((pass) => pass !== null),
-    passes: await store.listPasses({ org, project, limit: shownPasses }),
-  };
-}
-
-async function readRunning(
-  { client, config }: Session,
-  input: { org: string; project: string; pass: ReadingKind },
-): Promise<RunningPass | null> {
-  const handle = syncHandle(client, input);
-  const description = await describeWorkflow(handle);
-  if (description?.status.name !== 'RUNNING') return null;
-  const state = await answerOrNull(client, config.temporal.taskQueue, () => syncState(client, input));
-  return { workflowId: handle.workflowId, runId: description.runId, pass: input.pass, state };
-}
-
 function documentOf({ running, passes: ended, ...project }: ProjectStatus): object {
   return {
     ...project,
-    running: running.map(({ state, ...pass }) => ({
-      ...pass,
+    running: running.map(({ workflowId, runId, pass, state }) => ({
+      workflowId,
+      runId,
+      pass,
       phase: state?.phase ?? null,
       progress: state?.progress ?? null,
       waiting: state?.waiting ? { ...state.waiting, until: isoTime(state.waiting.until) } : null,
@@ -133,6 +83,7 @@ function statusTable(statuses: readonly ProjectStatus[], { paint, columns }: Sur
       printable(last?.error ?? '', 80),
     ]),
     columns,
+    ['started (UTC)', 'why', 'complete as of (UTC)', 'organization'],
   );
 }
 

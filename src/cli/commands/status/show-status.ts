@@ -37,7 +37,7 @@ export default async function showStatus(context: CommandContext, flags: StatusF
   };
   const last = flags.watch ? await watchStatus(output, look, flags.for ?? Number.POSITIVE_INFINITY) : await look();
   warnOf(output, last.unavailable);
-  output.result(last, statusText(last, Date.now(), output.paint));
+  output.result(last, statusText(last, Date.now(), output.surface));
   return exitCodes.done;
 }
 

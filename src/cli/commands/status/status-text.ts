@@ -2,11 +2,13 @@ import { spanText } from '../../../model/details-text.ts';
 import { counted } from '../../../model/quantities.ts';
 import type { Unavailable } from '../../../overview/gather-facts.ts';
 import { lineStates, type ProjectLine, type SiteLine, type Totals } from '../../../overview/status-lines.ts';
-import type { Paint } from '../../terminal/output.ts';
+import type { Paint, Surface } from '../../terminal/output.ts';
 import { tableLines } from '../../terminal/text.ts';
 
 const good: ReadonlySet<string> = new Set(['published', 'unchanged', 'completed', 'rolled-back']);
 const dayMs = 86_400_000;
+/** Left out where it is too narrow for all, the first first. */
+const spareColumns = ['in service', 'complete as of', 'ended (UTC)', 'next (UTC)'];
 
 /** Everything that `status` shows. */
 export interface Shown {
@@ -20,8 +22,8 @@ export interface Look extends Shown {
   unavailable: Unavailable[];
 }
 
-/** A line a site and a project, then the totals. */
-export function statusText({ sites, projects, totals }: Shown, now: number, paint: Paint): string {
+/** A line a site and a project, as far as it is wide enough for that, then the totals. */
+export function statusText({ sites, projects, totals }: Shown, now: number, { paint, columns }: Surface): string {
   const several = new Set([...sites, ...projects].map(({ org }) => org)).size > 1;
   const named = (org: string, name: string) => (several ? `${org}/${name}` : name);
   const parts: string[] = [];
@@ -42,6 +44,8 @@ export function statusText({ sites, projects, totals }: Shown, now: number, pain
             line.held === null ? [] : [line.held === line.current ? 'held' : `held at ${line.held}`],
           ),
         ]),
+        columns,
+        spareColumns,
       ),
     );
   }
@@ -58,6 +62,8 @@ export function statusText({ sites, projects, totals }: Shown, now: number, pain
           line.verifiedUpTo === null ? '-' : agoText(now - Date.parse(line.verifiedUpTo)),
           notesOf(line, paint, line.paused ? ['schedule paused'] : []),
         ]),
+        columns,
+        spareColumns,
       ),
     );
   }

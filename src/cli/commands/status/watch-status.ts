@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clockTime } from '../../../model/details-text.ts';
+import { counted } from '../../../model/quantities.ts';
 import type { ProjectLine, SiteLine } from '../../../overview/status-lines.ts';
+import { fittingLines } from '../../terminal/fitting-lines.ts';
 import type { Step } from '../../terminal/live-lines.ts';
-import type { Output, Paint } from '../../terminal/output.ts';
+import type { Output, Screen } from '../../terminal/output.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
 import { type Look, statusText, totalText } from './status-text.ts';
 
@@ -24,7 +26,7 @@ export async function watchStatus(output: Output, look: () => Promise<Look>, for
     for (;;) {
       const found = await look();
       const now = lineTexts(found);
-      live.show('status', stepOf(found, changesSince(before, now), output.paintNotes));
+      live.show('status', stepOf(found, changesSince(before, now), output.surfaceOfNotes));
       before = now;
       if (Date.now() + lookEveryMs > endsAt) return found;
       await sleep(lookEveryMs, undefined, { signal: interrupt.signal }).catch(() => {});
@@ -36,10 +38,15 @@ export async function watchStatus(output: Output, look: () => Promise<Look>, for
   }
 }
 
-function stepOf(found: Look, changes: readonly string[], paint: Paint): Step {
+function stepOf(found: Look, changes: readonly string[], surface: Screen): Step {
+  const { paint } = surface;
   const totals = `${totalText('site', found.totals.sites)}; ${totalText('project', found.totals.projects)}`;
   const away = found.unavailable.map(({ message, unknown }) => paint.yellow(`${message}: ${unknown} is unknown`));
-  const screen = statusText(fitted(found, process.stderr.rows ?? usualRows), Date.now(), paint);
+  const rows = Number.isFinite(surface.rows) ? surface.rows : usualRows;
+  const text = statusText(fitted(found, rows), Date.now(), surface);
+  // The line above has the time, the one below the cursor; where it is narrow a site may take several lines.
+  const fitting = { ...surface, rows: rows - 2 - away.length };
+  const screen = fittingLines(text, fitting, (count) => counted(count, 'more line'));
   return {
     key: changes.length === 0 ? 'unchanged' : `${totals}\n${changes.join('\n')}`,
     line: [totals, ...away, ...changes].join('\n'),

@@ -2,7 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { busyWindow, settingsOf } from '../../../../bench/budget-waiters-model.ts';
+import { packed } from '../../../../src/model/budget/window/carried-window.ts';
+import { budgetWorkflowId } from '../../../../src/model/workflow-ids.ts';
 import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
+import { hasTerminals, inShell, TerminalSession } from '../../../tools/cli/terminal-session.ts';
 import { type Scene, setScene } from '../../../tools/scene.ts';
 
 let scene: Scene;
@@ -102,5 +106,29 @@ describe('budget', () => {
     const watched = await budget('watch', '--for', '2s');
     expect(watched).toMatchObject({ exitCode: 0, document: { org: scene.org, used: 0, available: 100 } });
     expect(watched.stderr).toContain(`budget of ${scene.org}: 0 of 100 used, 100 free, 0 in use, 0 waiting`);
+  });
+
+  it.skipIf(!hasTerminals)('is watched on a screen that it fits, however many wait', async () => {
+    scene = await setScene({ budget: '{ requests: 100, window: 1h }' });
+    await scene.startWorker();
+    const { client, taskQueue, org, folder, configFile } = scene;
+    const [waiters, rows] = [200, 24];
+    const carried = packed(busyWindow(waiters, 100, Date.now()));
+    const args = [{ org: `${org}-crowded`, settings: settingsOf(100), carried }];
+    await client.workflow.start('rateBudget', { workflowId: budgetWorkflowId(`${org}-crowded`), taskQueue, args });
+    const crowded = join(folder, 'crowded.yaml');
+    await writeFile(crowded, (await readFile(configFile, 'utf8')).replace(`- id: ${org}\n`, `- id: ${org}-crowded\n`));
+    // The last window goes to a file: as a result it is complete.
+    const watch = inShell('budget', 'watch', '--for', '3s', '--config', crowded);
+    const person = new TerminalSession(`${watch} > last.txt`, { cwd: folder, columns: 80, rows });
+    expect(await person.ended()).toBe(0);
+    expect(person.said).toMatch(/… \d+ more waiting/);
+    // Each redrawing goes back over the lines of the one before: never over more than the screen has.
+    const back = `${String.fromCharCode(27)}[1A`;
+    const heights = person.said.split('\n').map((line) => line.split(back).length);
+    expect(Math.max(...heights)).toBeGreaterThan(10);
+    expect(Math.max(...heights)).toBeLessThanOrEqual(rows);
+    const last = await readFile(join(folder, 'last.txt'), 'utf8');
+    expect(last.split('\n').length).toBeGreaterThan(waiters);
   });
 });

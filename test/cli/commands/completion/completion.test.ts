@@ -3,6 +3,7 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bin, docferry, folderWithConfig } from '../../../tools/cli/run-docferry.ts';
+import { hasTerminals, TerminalSession } from '../../../tools/cli/terminal-session.ts';
 
 const organizations = `  - id: acme
     apiKey: \${NOT_SET_IN_THIS_SHELL}
@@ -41,18 +42,31 @@ describe('completion', () => {
     expect(await completed('/', '--config', join(cwd, 'docferry.yaml'), 'budget', 'show', 'b')).toEqual(['beta']);
   });
 
-  it('works in bash', async () => {
+  it.each([
+    ['bash', 'bash --norc --noprofile -i', 'PS1="ready> "; source <(docferry completion bash)'],
+    ['zsh', 'zsh -f -i', 'PS1="ready> "; autoload -U compinit; compinit -u -D; source <(docferry completion zsh)'],
+    ['fish', 'fish --no-config -i', 'function fish_prompt; echo -n "ready> "; end; docferry completion fish | source'],
+  ])('works in %s, as a person types', async (shell, command, preparation) => {
+    const lacking = hasTerminals ? (spawnSync(shell, ['--version']).error ? shell : null) : "util-linux's script";
+    if (lacking !== null) return void process.stderr.write(`  not tested: ${lacking} is not installed\n`);
     const cwd = await folderWithConfig({ organizations });
-    await writeFile(join(cwd, 'docferry'), `#!/bin/sh\nexec ${process.execPath} ${bin} "$@"\n`);
+    // What completes is the built program; what is then run is only shown.
+    const real = `exec ${process.execPath} ${bin} "$@"`;
+    const program = `#!/bin/sh\ncase "$1" in comp*) ${real};; esac\necho "RUN: $*"\n`;
+    await writeFile(join(cwd, 'docferry'), program);
     await chmod(join(cwd, 'docferry'), 0o755);
-    const { stdout: script } = await docferry(['completion', 'bash']);
-    const press = `COMP_WORDS=(docferry export start do); COMP_CWORD=3; _docferry; IFS=,; echo "\${COMPREPLY[*]}"`;
-    const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', `${script}\n${press}`], {
-      cwd,
-      encoding: 'utf8',
-      env: { PATH: `${cwd}:${process.env.PATH}` },
-    });
-    expect({ stdout, stderr }).toEqual({ stdout: 'docs2.acme.example,docs10.acme.example\n', stderr: '' });
+    const person = new TerminalSession(command, { cwd, env: { PATH: `${cwd}:${process.env.PATH}` } });
+    person.type(`${preparation}; echo now ready\n`);
+    await person.says(/^now ready/m);
+    // A word with one way to go on, a name of the configuration, and a flag.
+    person.type('docferry expo\t');
+    await person.says('docferry export');
+    person.type('start docs1\t');
+    await person.says('docs10.acme.example');
+    person.type('--on-ru\t');
+    await person.says('--on-running');
+    person.type('refuse\n');
+    await person.says(/^RUN: export start docs10\.acme\.example --on-running refuse/m);
   });
 
   it('names the shells it knows', async () => {

@@ -175,7 +175,8 @@ describe('the library for charts', () => {
   it('is loaded only by the report', async () => {
     const cwd = await scene();
     const env = { NODE_DEBUG: 'esm' };
-    const loads = async (command: string[]) => (await docferry(command, { cwd, env })).stderr.includes('/echarts/');
+    const loads = async (command: string[]) =>
+      (await docferry(command, { cwd, env, ownProcess: true })).stderr.includes('/echarts/');
     expect(await loads(['feedback', 'stats'])).toBe(false);
     expect(await loads(['--help'])).toBe(false);
     expect(await loads(args)).toBe(true);

@@ -20,6 +20,8 @@ afterAll(() => environment.teardown());
 
 interface Schedules {
   site?: string;
+  /** Sites of the same schedule besides the first. */
+  more?: string[];
   incremental?: string;
   address?: string;
 }
@@ -30,7 +32,7 @@ async function place() {
   const domain = `docs.${org}.example`;
   queues.push(org);
   const cwd = await emptyFolder();
-  const configure = ({ site, incremental, address = useDevServer().address }: Schedules) =>
+  const configure = ({ site, more = [], incremental, address = useDevServer().address }: Schedules) =>
     writeFile(
       join(cwd, 'docferry.yaml'),
       configText({
@@ -39,7 +41,7 @@ async function place() {
         organizations: `  - id: ${org}
     apiKey: dk_admin_${org}
     projects: [{ id: prj_1, sweep: { every: 7d }${incremental ? `, incremental: ${incremental}` : ''} }]
-    sites: [{ domain: ${domain}${site ? `, schedule: ${site}` : ''} }]
+    sites: [{ domains: ${JSON.stringify([domain, ...more])}${site ? `, schedule: ${site}` : ''} }]
 `,
       }),
     );
@@ -96,6 +98,70 @@ describe('docferry schedules', () => {
     expect((await run('resume', 'all')).document.schedules).toHaveLength(2);
     const handle = environment.client.schedule.getHandle(`docferry:${org}:export:${org}:${domain}`);
     expect((await handle.describe()).state.paused).toBe(false);
+  });
+
+  it('start at moments of their own within the minute that the crons of many sites name, always the same', async () => {
+    const { org, domain, configure, run } = await place();
+    const more = Array.from({ length: 19 }, (_, n) => `docs${n}.${org}.example`);
+    await configure({ site: '{ cron: "0 6 * * *" }', more });
+    await run('apply');
+    const nextOf = async (name: string) => {
+      const handle = environment.client.schedule.getHandle(`docferry:${org}:export:${org}:${name}`);
+      return (await handle.describe()).info.nextActionTimes[0]?.toISOString() ?? '';
+    };
+    const moments = await Promise.all([domain, ...more].map(nextOf));
+    expect(moments.filter((moment) => /T06:00:\d\d/.test(moment))).toEqual(moments);
+    expect(new Set(moments).size).toBeGreaterThan(10);
+    expect((await run('apply')).document).toMatchObject({ update: [], create: [] });
+    expect(await Promise.all([domain, ...more].map(nextOf))).toEqual(moments);
+    // Those that ask for no jitter start as their cron says.
+    await configure({ site: '{ cron: "0 6 * * *", jitter: 0s }', more: more.slice(0, 1) });
+    await run('apply');
+    for (const name of [domain, ...more.slice(0, 1)]) expect(await nextOf(name)).toMatch(/T06:00:00\.000Z$/);
+  });
+
+  it("pause --all and resume --all reach every schedule, and no other task queue's", async () => {
+    const [mine, other] = [await place(), await place()];
+    for (const { configure, run } of [mine, other]) {
+      await configure({ site: nightly, incremental: '{ every: 1h }' });
+      await run('apply');
+    }
+    const pausedOf = async ({ run }: typeof mine) =>
+      ((await run('list')).document.schedules as { paused: boolean; note: string }[]).map(({ paused, note }) =>
+        paused ? note : 'goes on',
+      );
+    expect((await mine.run('pause', '--all', '--note', 'maintenance')).document.schedules).toHaveLength(3);
+    expect(await pausedOf(mine)).toEqual(['maintenance', 'maintenance', 'maintenance']);
+    expect(await pausedOf(other)).toEqual(['goes on', 'goes on', 'goes on']);
+    expect(await mine.run('pause', '--all', mine.domain)).toMatchObject({ exitCode: 2 });
+    await mine.run('resume', '--all');
+    expect(await pausedOf(mine)).toEqual(['goes on', 'goes on', 'goes on']);
+  });
+
+  it('list --page describes a hundred schedules and no more', async () => {
+    const { org, configure, run } = await place();
+    const more = Array.from({ length: 103 }, (_, n) => `docs${n + 1}.${org}.example`);
+    await configure({ site: nightly, more });
+    await run('apply');
+    // A call that the server was too busy for is made again.
+    const described = new Set<string>();
+    const proxy = await silentProxy(useDevServer().address, (method, _, request) => {
+      if (method === 'DescribeSchedule') described.add(request.toString('latin1'));
+      return false;
+    });
+    await configure({ site: nightly, more, address: proxy.address });
+    const first = await run('list', '--page', '1');
+    expect(described.size).toBe(100);
+    expect(first.stderr).toContain('page 1 of 2: 105 schedules in all');
+    const second = await run('list', '--page', '2');
+    expect(described.size).toBe(105);
+    const namesOf = ({ document }: typeof first) => (document.schedules as { name: string }[]).map(({ name }) => name);
+    expect([namesOf(first).length, namesOf(second)]).toEqual([
+      100,
+      ['docs100', 'docs101', 'docs102', 'docs103'].map((name) => `${name}.${org}.example`).concat('prj_1 sweep'),
+    ]);
+    expect((await run('list', '--page', '3')).document).toMatchObject({ schedules: [], missing: [], total: 105 });
+    expect((await run('list', '--page', '0')).exitCode).toBe(2);
   });
 
   it('trigger and backfill name what they start', async () => {

@@ -249,7 +249,18 @@ describe('waking waiters', () => {
     expect(bringWaitersForward(scene.state, t0 + rises).holders).toEqual(['a']);
   });
 
-  it('does not look at who rises while no slot is free', () => {
+  it('tells when one rises shortly before the slot for which another was told to come', () => {
+    const scene = new Scene({ requests: 2 }).spend(1).at(58_000).spend(1).at(58_010);
+    scene.waits('a', { class: 'incremental' });
+    scene.at(occupancyMs).report(scene.granted('urgent', { class: 'on-demand', wants: 1 }), [scene.now]);
+    expect(scene.waits('b', { class: 'on-demand', wants: 1 }).waitUntil).toBe(t0 + 58_000 + occupancyMs);
+    expect(scene.waits('a', { class: 'incremental' }).waitUntil).toBe(t0 + 2 * occupancyMs);
+    const rises = 58_010 + settings.windowMs;
+    expect(bringWaitersForward(scene.state, t0 + 66_000).due).toBe(t0 + rises);
+    expect(bringWaitersForward(scene.state, t0 + rises).holders).toEqual(['a']);
+  });
+
+  it('does not look at those that rise together', () => {
     const scene = new Scene().spend(10).at(1);
     for (const holder of ['a', 'b']) scene.waits(holder, { class: 'review' });
     expect(nextChange(scene.state)).toBe(t0 + occupancyMs + 5_000);

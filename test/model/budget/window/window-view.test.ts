@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { leaseMs } from '../../../../src/model/budget/permits.ts';
 import { setPause } from '../../../../src/model/budget/window/sliding-window.ts';
+import { untouchedView } from '../../../../src/model/budget/window/untouched-view.ts';
 import { viewOf } from '../../../../src/model/budget/window/window-view.ts';
 import { frozen, occupancyMs, Scene, settings, t0 } from '../../../tools/window/window-support.ts';
 
@@ -8,25 +9,9 @@ const view = (scene: Scene) => viewOf(frozen(scene.state), scene.now);
 
 describe('the view of a window', () => {
   it('is empty at first', () => {
-    expect(view(new Scene())).toEqual({
-      limit: 10,
-      reserve: 0,
-      windowMs: 60_000,
-      used: 0,
-      available: 10,
-      pausedUntil: null,
-      pausedBy: null,
-      nextFreeAt: null,
-      strangers: null,
-      override: null,
-      holders: [],
-      waiters: [],
-      programs: [],
-      throttledInWindow: 0,
-      configuredAt: null,
-      ignored: 0,
-      releases: [],
-    });
+    const scene = new Scene();
+    expect(view(scene)).toEqual(untouchedView(scene.state.settings));
+    expect(view(scene)).toMatchObject({ limit: 10, used: 0, available: 10 });
   });
 
   it('counts a later permit from its moment, when the slot before it is free', () => {

@@ -1,0 +1,108 @@
+import { expressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
+import { leastVerified } from '../../model/sync/verified-ranges.ts';
+import type { ProjectKey } from '../database/stored-entries.ts';
+import type { FeedbackDatabase, SyncPassesTable } from '../database/tables/tables.ts';
+import { wantedKeys } from '../database/wanted-keys.ts';
+import { passRow } from '../pass/passes.ts';
+import { rangesOf, type VerifiedRow } from '../pass/verified-dates.ts';
+import { holdsPersonal } from '../privacy/treat-stored-rows.ts';
+import type { StoredProject } from './figure-store.ts';
+
+type Db = Kysely<FeedbackDatabase>;
+
+/** What is stored of these projects, in three statements whatever their number. */
+export async function storedProjects(
+  db: Db,
+  projects: readonly ProjectKey[],
+  shownPasses: number,
+): Promise<StoredProject[]> {
+  const keys = projects.map(({ org, project }) => [org, project]);
+  const counts = byProject(await countsOf(db, keys));
+  const passes = byProject(await newestPasses(db, keys, shownPasses));
+  const verified = byProject(await verifiedRows(db, keys));
+  return projects.map(({ org, project }) => {
+    const of = <Row>(rows: ReadonlyMap<string, Row[]>): Row[] => rows.get(nameOf(org, project)) ?? [];
+    const [row] = of(counts);
+    const ranges = rangesOf(of(verified));
+    return {
+      org,
+      project,
+      entries: Number(row?.entries ?? 0),
+      rejects: Number(row?.rejects ?? 0),
+      tombstones: Number(row?.tombstones ?? 0),
+      watermark: row?.watermark ?? null,
+      everSwept: Number(row?.sweeps ?? 0) > 0,
+      personalSince: row?.personal_since ?? null,
+      verified: ranges,
+      verifiedUpTo: leastVerified([...ranges.ranges, { verifiedUpTo: ranges.undated }]),
+      // Of several that began in the same millisecond more may have been found.
+      passes: of(passes).map(passRow).slice(0, shownPasses),
+    };
+  });
+}
+
+interface CountsRow {
+  org_id: string;
+  project_id: string;
+  entries: number | string;
+  tombstones: number | string;
+  rejects: number | string;
+  watermark: string | null;
+  sweeps: number | string;
+  personal_since: string | null;
+}
+
+async function countsOf(db: Db, keys: readonly string[][]): Promise<CountsRow[]> {
+  const entries = sql`feedback f where f.project_id = w.project_id and f.org_id = w.org_id`;
+  const completed = sql`sync_passes r where r.org_id = w.org_id and r.project_id = w.project_id
+    and r.outcome = 'completed'`;
+  const personal = holdsPersonal(expressionBuilder<FeedbackDatabase, 'feedback'>());
+  const { rows } = await sql<CountsRow>`
+    with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)})
+    select w.org_id, w.project_id,
+      (select count(*) from ${entries} and f.deleted_at is null) as entries,
+      (select count(*) from ${entries} and f.deleted_at is not null) as tombstones,
+      (select count(*) from feedback_rejects j where j.project_id = w.project_id) as rejects,
+      (select max(r.watermark) from ${completed}) as watermark,
+      (select count(*) from ${completed} and r.pass = 'sweep' and r.date_from is null and r.date_to is null) as sweeps,
+      (select min(created_at_utc) from feedback where project_id = w.project_id and ${personal}) as personal_since
+    from wanted w`.execute(db);
+  return rows;
+}
+
+/** The newest passes of each project, newest first. */
+async function newestPasses(db: Db, keys: readonly string[][], shown: number): Promise<Selectable<SyncPassesTable>[]> {
+  if (shown === 0) return [];
+  const { rows } = await sql<Selectable<SyncPassesTable>>`
+    with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)}),
+    oldest as (select w.org_id, w.project_id,
+      (select r.started_at from sync_passes r where r.org_id = w.org_id and r.project_id = w.project_id
+        order by r.started_at desc limit 1 offset ${sql.lit(shown - 1)}) as started_at
+      from wanted w)
+    select p.* from oldest o
+    join sync_passes p on p.org_id = o.org_id and p.project_id = o.project_id
+      and p.started_at >= coalesce(o.started_at, '')
+    order by p.started_at desc, p.pass_id desc`.execute(db);
+  return rows;
+}
+
+async function verifiedRows(db: Db, keys: readonly string[][]): Promise<VerifiedRow[]> {
+  const { rows } = await sql<VerifiedRow>`
+    with wanted (org_id, project_id) as (${wantedKeys(db, keys, 2)})
+    select v.* from wanted w join verified_ranges v on v.org_id = w.org_id and v.project_id = w.project_id
+    order by v.place`.execute(db);
+  return rows;
+}
+
+function byProject<Row extends { org_id: string; project_id: string }>(rows: readonly Row[]): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const name = nameOf(row.org_id, row.project_id);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
+const nameOf = (org: string, project: string): string => JSON.stringify([org, project]);

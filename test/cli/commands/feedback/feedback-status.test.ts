@@ -1,0 +1,53 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import stringWidth from 'string-width';
+import { afterEach, describe, expect, it } from 'vitest';
+import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
+import { hasTerminals, inShell, TerminalSession } from '../../../tools/cli/terminal-session.ts';
+import { silentProxy } from '../../../tools/proxies/silent-proxy.ts';
+import { type Scene, setScene } from '../../../tools/scene.ts';
+import { useDevServer } from '../../../tools/temporal/temporal.ts';
+
+let scene: Scene;
+afterEach(() => scene?.end());
+
+const projects = ['prj_2', ...Array.from({ length: 28 }, (_, n) => `prj_${n + 3}`)];
+
+describe('feedback status of many projects', () => {
+  it('is a line a project, from one list of Temporal and one look at the store', async () => {
+    scene = await setScene({ projects, sandbox: { entries: 30 } });
+    await scene.startWorker();
+    const { configFile, folder, org } = scene;
+    const read = await docferryJson(['feedback', 'sync', 'prj_1', '--wait', '--config', configFile]);
+    expect(read.exitCode).toBe(0);
+    const proxy = await silentProxy(useDevServer().address, () => false);
+    const through = join(folder, 'through.yaml');
+    const text = await readFile(configFile, 'utf8');
+    await writeFile(through, text.replace(useDevServer().address, proxy.address));
+
+    const status = await docferryJson(['feedback', 'status', '--config', through]);
+    expect(status.document.projects).toHaveLength(30);
+    const [first, second] = status.document.projects as object[];
+    expect(first).toMatchObject({ org, project: 'prj_1', entries: 30, running: [], everSwept: true });
+    expect(first).toHaveProperty('passes.0.outcome', 'completed');
+    expect(second).toMatchObject({ org, project: 'prj_2', entries: 0, everSwept: false, passes: [] });
+    expect(proxy.calls.get('ListWorkflowExecutions')).toBe(1);
+    expect(proxy.calls.get('DescribeWorkflowExecution')).toBeUndefined();
+
+    const lines = (await docferry(['feedback', 'status', '--config', configFile])).stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(31);
+    expect(lines[1]).toMatch(new RegExp(`^prj_1 +${org} +30 .* idle +sweep completed`));
+  });
+
+  it.skipIf(!hasTerminals)('fits a screen of 60 columns, still a line a project', async () => {
+    scene = await setScene({ projects });
+    const { configFile, folder } = scene;
+    const wide = inShell('feedback', 'status', '--config', configFile);
+    const person = new TerminalSession(wide, { cwd: folder, columns: 60 });
+    expect(await person.ended()).toBe(0);
+    const lines = person.said.trimEnd().split('\r\n');
+    expect(lines).toHaveLength(31);
+    expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(60);
+    expect(lines.at(-1)).toMatch(/^prj_30 .*idle +none yet/);
+  });
+});

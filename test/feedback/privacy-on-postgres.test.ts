@@ -1,0 +1,15 @@
+import { describe, vi } from 'vitest';
+import { useStoreKind } from '../tools/feedback/temporary-store.ts';
+import { hasPostgres } from '../tools/servers/postgres-database.ts';
+
+useStoreKind('postgres');
+// Each test makes a database of its own.
+vi.setConfig({ testTimeout: 30_000 });
+
+/** The same tests as on SQLite, of the same files. */
+describe.skipIf(!hasPostgres())('on PostgreSQL', async () => {
+  await import('./audit/deeds.test.ts');
+  await import('./notices/notices.test.ts');
+  await import('./privacy/erase-contact.test.ts');
+  await import('./privacy/privacy.test.ts');
+});

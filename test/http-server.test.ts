@@ -1,0 +1,47 @@
+import { createServer, type Server } from 'node:http';
+import { expect, it, onTestFinished } from 'vitest';
+import { listen, stopListening } from '../src/http-server.ts';
+
+const silent = (): Server => {
+  const server = createServer(() => {});
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return server;
+};
+
+it('says where it listens, and names the port that is taken and the flag that chooses another', async () => {
+  const { port, url } = await listen(silent(), { host: '127.0.0.1', port: 0 });
+  expect(url).toBe(`http://127.0.0.1:${port}`);
+  await expect(listen(silent(), { host: '127.0.0.1', port, flag: '--bundle-port' })).rejects.toMatchObject({
+    code: 'PortTaken',
+    message: `port ${port} on 127.0.0.1 is taken`,
+    hint: 'stop what listens there, or choose another with --bundle-port',
+  });
+});
+
+it('cuts an answer that has not ended in its time, and frees the port', async () => {
+  const server = silent();
+  const { port, url } = await listen(server, { host: '127.0.0.1', port: 0 });
+  const asked = new Promise((resolve) => server.once('request', resolve));
+  const answer = fetch(url).catch((error: unknown) => error);
+  await asked;
+  await stopListening(server, 10);
+  expect(await answer).toBeInstanceOf(Error);
+  expect((await listen(silent(), { host: '127.0.0.1', port })).port).toBe(port);
+});
+
+it('lets an answer end that is under way', async () => {
+  let end = () => {};
+  const server = createServer((_request, response) => {
+    end = () => response.end('whole');
+    response.write('the ');
+  });
+  const { url } = await listen(server, { host: '127.0.0.1', port: 0 });
+  const answer = await fetch(url);
+  const stopped = stopListening(server);
+  end();
+  expect(await answer.text()).toBe('the whole');
+  await stopped;
+});

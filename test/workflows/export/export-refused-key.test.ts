@@ -1,0 +1,89 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exportState, startExport } from '../../../src/client/exports.ts';
+import type { ExportInput } from '../../../src/model/export/site-export.ts';
+import { retryKeySignal } from '../../../src/workflows/definitions.ts';
+import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
+import { withWorker } from '../../tools/temporal/workflow-run.ts';
+import { bundle, exportActivities, input } from '../export-activities.ts';
+
+let env: TestWorkflowEnvironment;
+beforeAll(async () => {
+  env = await timeSkippingEnvironment();
+});
+afterAll(async () => {
+  await env?.teardown();
+});
+
+const start = async (taskQueue: string, request: ExportInput) =>
+  (await startExport(env.client, taskQueue, request, 'join')).handle;
+
+describe('an export whose key is refused', () => {
+  it('sits out a refused key in one clear state, at the step that was refused, and starts one job only', async () => {
+    let refusals = 0;
+    const refuse = () => {
+      refusals += 1;
+      throw ApplicationFailure.nonRetryable('the service does not accept the API key (401)', 'Unauthorized');
+    };
+    const { activities, calls } = exportActivities({
+      startJob: async () => (refusals < 3 ? refuse() : { jobId: 'job-1' }),
+      fetchBundle: async () => (refusals < 4 ? refuse() : bundle),
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const startedAt = await env.currentTimeMs();
+      const handle = await start(taskQueue, request);
+      await expect
+        .poll(() => exportState(env.client, request.org, request.domain), { timeout: 10_000 })
+        .toMatchObject({ phase: 'starting', unauthorized: { since: expect.any(Number) } });
+      expect(await handle.result()).toMatchObject({ outcome: 'published', jobsStarted: 1 });
+      // A minute, two and four before the job is started, a minute before the bundle is fetched.
+      expect((await env.currentTimeMs()) - startedAt).toBeGreaterThan(8 * 60_000 - 5_000);
+      expect(await exportState(env.client, request.org, request.domain)).toMatchObject({ unauthorized: null });
+    });
+    expect(calls.startJob).toHaveLength(4);
+  });
+
+  it('continues as new while a key is refused for weeks, and starts one job only', async () => {
+    const refusals = 300;
+    let tries = 0;
+    const { activities } = exportActivities({
+      startJob: async () => {
+        tries += 1;
+        if (tries <= refusals) throw ApplicationFailure.nonRetryable('401', 'Unauthorized');
+        return { jobId: 'job-1' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const startedAt = await env.currentTimeMs();
+      const handle = await start(taskQueue, input());
+      const { runId } = await handle.describe();
+      const result = await handle.result();
+      expect(result).toMatchObject({ outcome: 'published', jobsStarted: 1 });
+      expect(result.runId).not.toBe(runId);
+      // The intervals go on where they were: only the first tries are closer together than 15 minutes.
+      expect((await env.currentTimeMs()) - startedAt).toBeGreaterThan((refusals - 4) * 15 * 60_000);
+    });
+  });
+
+  it('tries a refused key at once when told that it may have been changed', async () => {
+    let works = false;
+    const { activities } = exportActivities({
+      startJob: async () => {
+        if (!works) throw ApplicationFailure.nonRetryable('401', 'Unauthorized');
+        return { jobId: 'job-1' };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      await expect
+        .poll(() => exportState(env.client, request.org, request.domain), { timeout: 10_000 })
+        .toMatchObject({ unauthorized: { since: expect.any(Number) } });
+      works = true;
+      await handle.signal(retryKeySignal);
+      expect(await handle.result()).toMatchObject({ outcome: 'published' });
+    });
+  });
+});
