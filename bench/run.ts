@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
  * with 1 then.
  */
 
-const benchmarks = ['budget', 'staleness', 'sync', 'bundle', 'report', 'status'];
+const benchmarks = ['budget', 'staleness', 'sync', 'bundle', 'report', 'status', 'console'];
 
 const failed = benchmarks.filter((name) => {
   process.stderr.write(`\n${name}\n`);

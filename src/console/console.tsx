@@ -28,6 +28,8 @@ export interface RunningConsole {
   port: number;
   /** The address that signs in the person who opens it first. */
   signInUrl: string;
+  /** The patterns of the pages' addresses, e.g. `/sites/:org/:domain`. */
+  pages: readonly string[];
   /** Paths that take forms, as patterns: what must be guarded. */
   takesForms: readonly string[];
   stop(): Promise<void>;
@@ -71,6 +73,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     url: address,
     port,
     signInUrl: app.link.url,
+    pages: [...new Set(hono.routes.filter(({ method }) => method === 'GET').map(({ path }) => path))],
     takesForms: hono.routes.flatMap(({ method, path }) => (method === 'POST' ? [path] : [])),
     async stop() {
       closing.abort();

@@ -27,6 +27,8 @@ export interface SiteLine {
   phase: string | null;
   lastOutcome: SiteRecord['lastOutcome'] | null;
   lastAt: string | null;
+  /** Why the latest run ended as it did; null when all went well. */
+  lastReason: string | null;
   nextAt: string | null;
   paused: boolean;
   current: string | null;
@@ -43,6 +45,8 @@ export interface ProjectLine {
   lastPass: ReadingKind | null;
   lastOutcome: ProjectRecord['lastOutcome'];
   lastAt: string | null;
+  /** Why the latest run ended as it did; null when all went well. */
+  lastReason: string | null;
   nextAt: string | null;
   paused: boolean;
   verifiedUpTo: string | null;
@@ -82,6 +86,7 @@ export function siteLines({ sites }: Selection, { live, records, inService }: Fa
       phase: work?.phase ?? null,
       lastOutcome: record?.lastOutcome ?? null,
       lastAt: record?.lastAt ?? null,
+      lastReason: record?.lastReason ?? null,
       nextAt: start?.nextAt ?? null,
       paused: start?.paused ?? false,
       current,
@@ -108,6 +113,7 @@ export function projectLines({ projects }: Selection, { live, records }: Facts):
       lastPass: record?.lastPass ?? null,
       lastOutcome: record?.lastOutcome ?? null,
       lastAt: record?.lastAt ?? null,
+      lastReason: record?.lastReason ?? null,
       nextAt: next[0] ?? null,
       paused: starts.some(({ paused }) => paused),
       verifiedUpTo: record?.verifiedUpTo ?? null,

@@ -31,16 +31,6 @@ export function projectPart(
   bounds: ReportBounds,
   id: string,
 ): Html {
-  const parts =
-    figures.entries === 0
-      ? []
-      : [
-          ...helpfulSections(figures, id),
-          volumeSection(figures, id),
-          waitsSection(figures, id),
-          agentsSection(figures, id),
-          commentsSection(figures, id),
-        ];
   return html`<article class="project" id="${id}" aria-labelledby="${id}-title">
 <header class="masthead">
 <p class="kicker"><bdi>${visible(org)}</bdi>${name !== undefined && html` · <bdi>${visible(project)}</bdi>`}</p>
@@ -48,9 +38,26 @@ export function projectPart(
 <p class="lead">${leadText(figures)}</p>
 <p class="fine">${periodText(figures, bounds)} ${readText(readUpTo)}</p>
 </header>
-${figures.entries > 0 && keyFigures(figures)}
-${parts}</article>
+${figureParts(figures, id)}
+${figures.entries > 0 && commentsSection(figures, id)}</article>
 `;
+}
+
+/** The summary, the key figures, and a section with charts for each question: all but what people wrote. */
+export function chartsOf(figures: ReportFigures, id: string): Html {
+  return html`<p class="lead">${leadText(figures)}</p>
+${figureParts(figures, id)}`;
+}
+
+function figureParts(figures: ReportFigures, id: string): (Html | null)[] {
+  if (figures.entries === 0) return [];
+  return [
+    keyFigures(figures),
+    ...helpfulSections(figures, id),
+    volumeSection(figures, id),
+    waitsSection(figures, id),
+    agentsSection(figures, id),
+  ];
 }
 
 function periodText({ axis, undatedLeftOut }: ReportFigures, { from, to }: ReportBounds): string {

@@ -1,3 +1,4 @@
+import { figureStyle } from './figure-style.ts';
 import { dark, light, variables } from './palette.ts';
 
 const sans = '"Avenir Next",Avenir,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",system-ui,sans-serif';
@@ -28,31 +29,7 @@ a:hover{color:var(--focus)}
 .masthead{padding:3rem 0 2.25rem}
 .kicker{color:var(--quiet);font-size:.9375rem}
 .masthead h2{font:500 clamp(2.25rem,1.6rem + 3.2vw,3.75rem)/1.08 var(--serif);letter-spacing:-.015em;margin:.125rem 0 1.25rem}
-.lead{font:400 clamp(1.25rem,1.1rem + .8vw,1.625rem)/1.4 var(--serif);max-width:44rem;text-wrap:pretty}
 .fine{color:var(--quiet);font-size:.875rem;margin-top:1rem}
-.key-figures{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));border-top:1px solid var(--ink);margin-bottom:1rem}
-.key-figures div{padding:.875rem 1rem 1.125rem 0;border-bottom:1px solid var(--rule);display:flex;flex-direction:column}
-.key-figures dt{font-size:.875rem;color:var(--quiet)}
-.key-figures strong{display:block;font:500 clamp(1.75rem,1.4rem + 1.6vw,2.5rem)/1.2 var(--serif);font-variant-numeric:lining-nums;letter-spacing:-.01em}
-.key-figures dd span{display:block;font-size:.875rem;line-height:1.4;color:var(--quiet)}
-.part,.words{padding:2.75rem 0 3rem;border-top:1px solid var(--rule)}
-.key-figures+.part{border-top:0}
-.part h3,.words h3{font:500 1.625rem/1.2 var(--serif);letter-spacing:-.005em;margin-bottom:.625rem;text-wrap:balance}
-.part>header p,.words>header p{color:var(--quiet);font-size:.9375rem;max-width:36rem;text-wrap:pretty}
-.figures{display:grid;gap:3rem;margin-top:1.75rem;min-width:0}
-.figures:empty{display:none}
-figure{min-width:0}
-figcaption{font-weight:600;font-size:.9375rem;line-height:1.4;margin-bottom:.625rem;text-wrap:balance}
-figure>svg{display:block;width:100%;height:auto;font-family:var(--sans)}
-figure>svg.wide{display:none}
-svg text{font-variant-numeric:tabular-nums}
-.legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;font-size:.875rem;color:var(--ink);margin-bottom:.75rem}
-.legend b{font-weight:400;color:var(--quiet)}
-.legend .key{width:.7em;height:.7em;margin-inline-end:.45em}
-.note{color:var(--quiet);font-size:.875rem;margin-top:.5rem}
-.numbers{margin-top:.75rem;font-size:.875rem}
-.numbers summary{cursor:pointer;color:var(--quiet);width:fit-content;padding:.25rem .5rem .25rem 0}
-.numbers summary:hover{color:var(--ink)}
 .scroll{overflow-x:auto;margin-top:.5rem;max-height:30rem;overflow-y:auto;overflow-wrap:normal}
 .ranking{overflow-x:auto;overflow-wrap:normal;font-size:.875rem}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
@@ -84,25 +61,16 @@ thead th{color:var(--quiet);font-weight:400}
 .vote.yes{color:var(--good)}
 .vote.no{color:var(--bad)}
 .comments blockquote{font:400 1.125rem/1.5 var(--serif)}
+${figureStyle}
 @media (min-width:35rem){
-figure>svg.wide{display:block}
-figure>svg.narrow{display:none}
 .quotes{grid-template-columns:repeat(2,minmax(0,1fr))}
 }
 @media (min-width:48rem){
 .page{padding:0 2.5rem}
-.key-figures{grid-template-columns:repeat(4,minmax(0,1fr));border-bottom:1px solid var(--rule)}
-.key-figures div{border-bottom:0}
-.key-figures div+div{padding-left:1.25rem;border-left:1px solid var(--rule)}
 .filters{grid-template-columns:repeat(4,minmax(0,1fr))}
 .filters .end{grid-column:1/4}
 .comments li{display:grid;grid-template-columns:16rem minmax(0,1fr);gap:2.5rem}
 .of .facts{display:block;margin-top:.25rem}
-}
-@media (min-width:64rem){
-.part{display:grid;grid-template-columns:16rem minmax(0,1fr);gap:2.5rem}
-.part>header{align-self:start;position:sticky;top:2rem}
-.figures{margin-top:.25rem}
 }
 @media print{
 :root{${variables(light)};--paper:#fff;--wash:#fff}

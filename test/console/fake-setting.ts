@@ -102,6 +102,7 @@ export function fakeSetting(
         domain,
         lastOutcome: 'rejected',
         lastAt: run.finishedAt,
+        lastReason: `not-approved: ${reason}`,
         failingSince: run.finishedAt,
       })),
       projects: [],

@@ -22,6 +22,7 @@ const site = (given: Partial<OverviewLine> = {}): OverviewLine =>
     paused: false,
     current: 'v1',
     held: null,
+    lastReason: null,
     failingSince: null,
     ...given,
   }) as OverviewLine;
@@ -39,6 +40,7 @@ const project = (given: Partial<OverviewLine> = {}): OverviewLine =>
     nextAt: null,
     paused: false,
     verifiedUpTo: '2026-11-22T11:00:00.000Z',
+    lastReason: null,
     failingSince: null,
     ...given,
   }) as OverviewLine;

@@ -23,7 +23,14 @@ const reads = (project: string, pass: 'sweep' | 'review'): RunningWork => ({
   workflowId: `sync:acme:${project}:${pass}`,
   target: { kind: 'sync', org, project, pass },
 });
-const nothing = { lastPass: null, lastOutcome: null, lastAt: null, verifiedUpTo: null, failingSince: null };
+const nothing = {
+  lastPass: null,
+  lastOutcome: null,
+  lastAt: null,
+  lastReason: null,
+  verifiedUpTo: null,
+  failingSince: null,
+};
 
 const facts: Facts = {
   live: {
@@ -49,6 +56,7 @@ const facts: Facts = {
         domain: 'e',
         lastOutcome: 'failed',
         lastAt: '2026-11-21T06:00:00.000Z',
+        lastReason: 'the job failed',
         failingSince: '2026-11-20T06:00:00.000Z',
       },
     ],

@@ -59,7 +59,8 @@ function openIdOf(oidc: ConsoleConfig['oidc']) {
   return oidc && { ...oidc, clientSecret: oidc.clientSecret.read() };
 }
 
-function consoleSetting(config: Config, temporalUi: string | null): ConsoleSetting {
+/** What the console needs of the configuration. */
+export function consoleSetting(config: Config, temporalUi: string | null): ConsoleSetting {
   const { organizations, store, privacy, temporal } = config;
   const { taskQueue } = temporal;
   const handover = handoverFor(temporal);

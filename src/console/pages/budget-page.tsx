@@ -1,9 +1,10 @@
 import type { WindowView } from '../../model/budget/permits.ts';
-import { forecastText, spanText } from '../../model/details-text.ts';
+import { spanText } from '../../model/details-text.ts';
+import { targetName, targetOfWorkflowId } from '../../model/schedule/schedule-target.ts';
 import { visible } from '../../report/html.ts';
-import type { OrganizationBudget } from '../readings/console-reader.ts';
+import type { OrganizationBudget } from '../readings/budget-facts.ts';
 import { Page } from './layout.tsx';
-import { Act, Aged, Facts, Troubles, When } from './parts.tsx';
+import { Act, Aged, DoneAt, Facts, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Budgets {
@@ -24,7 +25,7 @@ export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
         <section id={`budget-${org}`} data-live aria-labelledby={`title-${org}`}>
           <h2 id={`title-${org}`}>{org}</h2>
           {trouble !== null && <Troubles troubles={[trouble]} />}
-          {view !== null && <Window viewer={viewer} org={org} view={view} now={at} />}
+          {view !== null && <Window viewer={viewer} org={org} view={view} />}
         </section>
       ))}
     </Page>
@@ -37,7 +38,7 @@ const pauses = {
   unauthorized: 'paused by a refused key (401)',
 } as const;
 
-function Window({ viewer, org, view, now }: { viewer: Viewer; org: string; view: WindowView; now: number }) {
+function Window({ viewer, org, view }: { viewer: Viewer; org: string; view: WindowView }) {
   const { limit, reserve, windowMs, used, available, pausedBy, pausedUntil, nextFreeAt, strangers, override } = view;
   const last = view.releases.at(-1);
   return (
@@ -82,16 +83,17 @@ function Window({ viewer, org, view, now }: { viewer: Viewer; org: string; view:
           ),
         ]}
       />
-      <Askers view={view} now={now} />
+      <Askers view={view} />
       <Acts viewer={viewer} org={org} view={view} />
     </div>
   );
 }
 
-function Askers({ view: { holders, waiters }, now }: { view: WindowView; now: number }) {
-  if (holders.length + waiters.length === 0) return <p class="quiet">No pass or client holds or waits for requests.</p>;
+function Askers({ view: { holders, waiters } }: { view: WindowView }) {
+  if (holders.length + waiters.length === 0)
+    return <p class="quiet">No pass or client uses requests or waits for them.</p>;
   const rows = [
-    ...holders.map((one) => ({ ...one, what: `holds ${one.permits}`, expectedAt: null })),
+    ...holders.map((one) => ({ ...one, what: `uses ${one.permits}`, expectedAt: null })),
     ...waiters.map((one) => ({ ...one, what: 'waits' })),
   ];
   return (
@@ -107,19 +109,34 @@ function Askers({ view: { holders, waiters }, now }: { view: WindowView; now: nu
         <tbody>
           {rows.map(({ workflowId, what, class: kind, since, expectedAt, forecast }) => (
             <tr>
-              <th scope="row">{visible(workflowId)}</th>
+              <th scope="row">
+                <Asker id={`${what}-${workflowId}`} workflowId={workflowId} />
+              </th>
               <td data-name="what">{what}</td>
               <td data-name="class">{kind}</td>
               <td data-name="since">
                 <When at={since} />
               </td>
               <td data-name="next">{expectedAt !== null && <When at={expectedAt} />}</td>
-              <td data-name="done">{forecast !== null && forecastText(forecast, now)}</td>
+              <td data-name="done">{forecast !== null && <DoneAt forecast={forecast} />}</td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** A pass or export by its name and with its page; any other program by its id. */
+function Asker({ id, workflowId }: { id: string; workflowId: string }) {
+  const target = targetOfWorkflowId(workflowId);
+  if (target === null) return <>{visible(workflowId)}</>;
+  const address =
+    target.kind === 'export' ? siteAddress(target.org, target.domain) : projectAddress(target.org, target.project);
+  return (
+    <a id={id} href={address}>
+      {visible(targetName(target))}
+    </a>
   );
 }
 
@@ -130,12 +147,12 @@ function Acts({ viewer, org, view }: { viewer: Viewer; org: string; view: Window
       {view.pausedBy === 'paused' ? (
         <Act viewer={viewer} action={`${address}/resume`} label="Resume" />
       ) : (
-        <Act viewer={viewer} action={`${address}/pause`} label="Pause …">
+        <Act viewer={viewer} action={`${address}/pause`} label="Pause …" about="Ask the service nothing">
           <For id={`pause-${org}`} />
         </Act>
       )}
       {view.override === null ? (
-        <Act viewer={viewer} action={`${address}/set`} label="Override">
+        <Act viewer={viewer} action={`${address}/set`} label="Override" about="Other limits than the configured ones">
           <Count id={`requests-${org}`} name="requests" label="Requests" />
           <Count id={`reserve-${org}`} name="reserve" label="Kept for others" />
           <For id={`set-${org}`} />

@@ -1,3 +1,4 @@
+import { figureStyle } from '../../report/figure-style.ts';
 import { dark, light, variables } from '../../report/palette.ts';
 
 const sans = '"Avenir Next",Avenir,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",system-ui,sans-serif';
@@ -10,7 +11,7 @@ export const consoleStyle = `
 *,*::before,*::after{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.5 var(--sans);overflow-wrap:anywhere}
-h1,h2,h3,p,ul,ol,dl,dd,fieldset{margin:0;padding:0}
+h1,h2,h3,p,ul,ol,dl,dd,fieldset,figure{margin:0;padding:0}
 ul,ol{list-style:none}
 fieldset{border:0;min-width:0}
 a{color:inherit;text-decoration-color:var(--focus);text-underline-offset:.2em}
@@ -42,8 +43,10 @@ section{padding:1.5rem 0;border-top:1px solid var(--rule)}
 .state.bad{color:var(--bad)}
 .state.wait{color:var(--blue)}
 .quiet{color:var(--quiet)}
+.why{max-width:24rem}
 .fine{color:var(--quiet);font-size:.875rem;font-weight:400}
 form.filter,form.act{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:end}
+form.act .about{flex-basis:100%;font-weight:600}
 form.filter{margin:.5rem 0 1rem}
 label{font-size:.875rem;color:var(--quiet)}
 label.tick{color:inherit;font-size:1rem}
@@ -55,6 +58,7 @@ button:hover{border-color:var(--ink)}
 button.first{background:var(--ink);color:var(--paper);border-color:var(--ink)}
 button.small{min-height:2.25rem;padding-inline:.75rem;font-size:.875rem}
 .acts{display:grid;gap:1rem}
+.row{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:baseline}
 .bulk{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center;padding:.75rem 0}
 .facts{display:grid;grid-template-columns:minmax(7rem,max-content) minmax(0,1fr);gap:.375rem 1.25rem}
 .facts dt{color:var(--quiet)}
@@ -65,23 +69,40 @@ th,td{padding:.5rem 1rem .5rem 0;text-align:left;border-bottom:1px solid var(--r
 td{overflow-wrap:anywhere}
 th[scope=row]{font-weight:600;min-width:9rem;overflow-wrap:anywhere}
 thead th{color:var(--quiet);font-weight:400;font-size:.875rem;white-space:nowrap}
-time{white-space:nowrap}
+time span{white-space:nowrap}
 .utc{color:var(--quiet);font-size:.875em}
 td time.zoned .utc{display:block}
 :not(td)>time.zoned .utc::before{content:"("}
 :not(td)>time.zoned .utc::after{content:")"}
 td div>time.zoned .utc::before,td div>time.zoned .utc::after{content:none}
 .line{display:block;width:100%;height:auto}
-.line text{font:12px var(--sans);fill:var(--quiet)}
+.line.wide{display:none}
+.line text{font:12px var(--sans);fill:var(--quiet);text-anchor:middle}
+.line .hour{fill:var(--ink);font-size:13px}
 .line line{stroke:var(--rule)}
 .line circle{fill:var(--blue)}
 .split{display:grid;gap:0 3rem}
 .changes{display:grid;gap:.25rem;margin-top:.5rem}
 .changes code{font-size:.875rem}
+.changes summary{cursor:pointer;padding:.25rem 0;width:fit-content}
+.changes ul{padding-left:1.25rem}
+.text{margin-top:1.25rem}
+h3{font-size:1rem;margin-bottom:.375rem}
+.diff{border-left:3px solid var(--rule);padding:.25rem 0 .25rem .875rem;max-width:60rem;white-space:pre-wrap}
+.diff li{padding:.0625rem 0}
+.diff ins,.diff del{text-decoration:none;background:var(--wash);border-left:4px solid var(--good);display:block;padding-left:.5rem}
+.diff del{border-color:var(--bad);text-decoration:line-through;text-decoration-color:var(--bad)}
+${figureStyle}
+.lead{margin-bottom:1.25rem}
 .bottom{padding:1.5rem 0 3rem;border-top:1px solid var(--rule);color:var(--quiet);font-size:.875rem}
 .narrow{max-width:42rem}
+@media (min-width:48rem){
+.line.wide{display:block}
+.line.narrow{display:none}
+}
 @media (min-width:64rem){
 .page{padding:0 2.5rem}
+th[scope=row]{min-width:12.5rem}
 .split{grid-template-columns:minmax(0,3fr) minmax(0,2fr)}
 }
 @media (max-width:47.99rem){

@@ -7,13 +7,13 @@ import {
   chips,
   foundLines,
   hasChip,
-  nameOf,
   type OverviewLine,
   type OverviewQuery,
   overviewAddress,
 } from '../readings/overview-filter.ts';
 import { Page } from './layout.tsx';
-import { Aged, Foreign, Hidden, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
+import { OverviewTable } from './overview-table.tsx';
+import { Aged, Hidden, Troubles } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Overview {
@@ -130,7 +130,9 @@ function writeTable({ viewer, query, lines, organizations, at }: Overview): Writ
     page,
     pages,
     table:
-      shown.length === 0 ? null : String(<Table viewer={viewer} lines={shown} several={organizations.length > 1} />),
+      shown.length === 0
+        ? null
+        : String(<OverviewTable viewer={viewer} lines={shown} several={organizations.length > 1} now={at} />),
   };
 }
 
@@ -145,118 +147,6 @@ function ChipLink({ query, chip, count }: { query: OverviewQuery; chip: Overview
         {chip ?? 'all'} <b>{countText(count)}</b>
       </a>
     </li>
-  );
-}
-
-function Table({ viewer, lines, several }: { viewer: Viewer; lines: readonly OverviewLine[]; several: boolean }) {
-  return (
-    <div class="scroll">
-      <table class="cards">
-        <caption class="unseen">Sites and projects</caption>
-        <thead>
-          <tr>
-            {viewer.mayAct && (
-              <th scope="col">
-                <span class="unseen">select</span>
-              </th>
-            )}
-            <th scope="col">name</th>
-            {several && <th scope="col">organization</th>}
-            <th scope="col">now</th>
-            <th scope="col">last</th>
-            <th scope="col">in service, complete as of</th>
-            <th scope="col">next start</th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <Line viewer={viewer} line={line} several={several} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Line({ viewer, line, several }: { viewer: Viewer; line: OverviewLine; several: boolean }) {
-  const name = nameOf(line);
-  const address = line.kind === 'site' ? siteAddress(line.org, name) : projectAddress(line.org, name);
-  const box = `${line.kind}-${line.org}-${name}`;
-  return (
-    <tr>
-      {viewer.mayAct && (
-        <td class="select">
-          <input
-            type="checkbox"
-            id={box}
-            name={line.kind}
-            value={`${line.org}/${name}`}
-            aria-label={`Select ${line.title}`}
-          />
-        </td>
-      )}
-      <th scope="row">
-        <a id={`to-${box}`} href={address}>
-          <Foreign text={line.title} />
-        </a>
-        <div class="fine">{line.title === name ? line.kind : `${line.kind} ${name}`}</div>
-      </th>
-      {several && <td data-name="organization">{line.org}</td>}
-      <td data-name="now">
-        <NowText line={line} />
-      </td>
-      <td data-name="last">
-        <LastText line={line} />
-      </td>
-      <td data-name={line.kind === 'site' ? 'in service' : 'complete as of'}>
-        {line.kind === 'project' ? (
-          <When at={line.verifiedUpTo} />
-        ) : (
-          (line.current ?? <span class="quiet">nothing yet</span>)
-        )}
-      </td>
-      <td data-name="next start">{line.paused ? <span class="quiet">paused</span> : <When at={line.nextAt} />}</td>
-    </tr>
-  );
-}
-
-function NowText({ line }: { line: OverviewLine }) {
-  const { state } = line;
-  const what = line.kind === 'site' ? line.phase : line.running.join(', ');
-  const held = line.kind === 'site' && line.held !== null && state !== 'held' ? ', held' : '';
-  switch (state) {
-    case null:
-      return <span class="quiet">unknown</span>;
-    case 'idle':
-      return <span class="quiet">{`idle${held}`}</span>;
-    case 'held':
-      return <span class="state">held</span>;
-    case 'awaiting-approval':
-      return <span class="state wait">{`waits for approval${held}`}</span>;
-    case 'unauthorized':
-      return <span class="state bad">key refused</span>;
-    case 'waiting':
-      return <span class="state wait">{`waits for requests: ${what}`}</span>;
-    case 'running':
-      return <span class="state wait">{`${what || 'running'}${held}`}</span>;
-  }
-}
-
-function LastText({ line }: { line: OverviewLine }) {
-  if (line.lastOutcome === null) return <span class="quiet">nothing yet</span>;
-  const pass = line.kind === 'project' && line.lastPass !== null ? `${line.lastPass} ` : '';
-  return (
-    <>
-      <span class={line.failingSince === null ? 'state good' : 'state bad'}>{`${pass}${line.lastOutcome}`}</span>
-      <div>
-        <When at={line.lastAt} />
-      </div>
-      {line.failingSince !== null && (
-        <div class="fine">
-          failing since <When at={line.failingSince} />
-        </div>
-      )}
-    </>
   );
 }
 

@@ -1,4 +1,6 @@
 import type { Child } from 'hono/jsx';
+import type { Forecast } from '../../model/budget/permits.ts';
+import { counted } from '../../model/quantities.ts';
 import type { Trouble } from '../../overview/gather-facts.ts';
 import { visible } from '../../report/html.ts';
 import { newFormId, type Viewer } from './viewer.ts';
@@ -16,6 +18,17 @@ export function When({ at }: { at: string | number | null }) {
     <time datetime={iso}>
       <span class="utc">{`${iso.slice(0, 16).replace('T', ' ')} UTC`}</span>
     </time>
+  );
+}
+
+/** When a pass will be done if nothing changes, and what it still takes. */
+export function DoneAt({ forecast: { doneAt, pages, windows } }: { forecast: Forecast }) {
+  const rest = [counted(pages, 'page'), ...(windows > 0 ? [counted(windows, 'window')] : [])];
+  return (
+    <>
+      ≈ <When at={doneAt} />
+      {`, ${rest.join(', ')}`}
+    </>
   );
 }
 
@@ -70,6 +83,7 @@ export function Act({
   fields = {},
   first = false,
   small = false,
+  about,
   children,
 }: {
   viewer: Viewer;
@@ -78,23 +92,30 @@ export function Act({
   fields?: Readonly<Record<string, string>>;
   first?: boolean;
   small?: boolean;
+  /** What its fields are for, if there are several forms. */
+  about?: string;
   children?: Child;
 }) {
   if (!viewer.mayAct) return null;
   const look = [first && 'first', small && 'small'].filter(Boolean).join(' ');
   return (
     <form method="post" action={action} class="act">
+      {about !== undefined && <p class="about">{about}</p>}
       <Hidden viewer={viewer} />
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={value} />
       ))}
       {children}
-      <button type="submit" class={look === '' ? undefined : look}>
+      <button id={idOf(action, fields)} type="submit" class={look === '' ? undefined : look}>
         {label}
       </button>
     </form>
   );
 }
+
+/** By which the script puts the focus back when a part of the page is replaced. */
+const idOf = (action: string, fields: Readonly<Record<string, string>>): string =>
+  ['do', ...action.split('/').slice(1), ...Object.values(fields)].join('-');
 
 /** What every form that does something carries: whose it is, and which one. */
 export function Hidden({ viewer }: { viewer: Viewer }) {
@@ -111,3 +132,6 @@ export const siteAddress = (org: string, domain: string): string =>
   `/sites/${encodeURIComponent(org)}/${encodeURIComponent(domain)}`;
 export const projectAddress = (org: string, project: string): string =>
   `/projects/${encodeURIComponent(org)}/${encodeURIComponent(project)}`;
+/** Address of what a version would change. */
+export const changesAddress = ({ org, domain }: { org: string; domain: string }, version: string): string =>
+  `${siteAddress(org, domain)}/changes/${encodeURIComponent(version)}`;

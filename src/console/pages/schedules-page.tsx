@@ -52,31 +52,52 @@ function NextDay({ lines, at }: { lines: readonly ScheduleLine[]; at: number }) 
     const moment = state?.nextAt == null ? Number.NaN : Date.parse(state.nextAt);
     return moment >= at && moment < at + dayMs ? [{ name: targetName(target), moment }] : [];
   });
-  const place = (moment: number) => 10 + (980 * (moment - at)) / dayMs;
-  const first = Math.ceil(at / (6 * hourMs)) * 6 * hourMs;
-  const hours = [0, 1, 2, 3].map((step) => first + step * 6 * hourMs).filter((moment) => moment < at + dayMs);
   const label = `${starts.length} of ${lines.length} schedules start within a day`;
   return (
     <section aria-labelledby="day-title">
       <h2 id="day-title">The next 24 hours</h2>
-      <p class="fine">{`${label}; times on the line are UTC.`}</p>
-      <svg class="line" viewBox="0 0 1000 64" role="img" aria-label={label}>
-        <line x1="10" x2="990" y1="32" y2="32" />
-        {hours.map((moment) => (
-          <>
-            <line x1={place(moment)} x2={place(moment)} y1="24" y2="40" />
-            <text x={place(moment)} y="58" text-anchor="middle">
-              {new Date(moment).toISOString().slice(11, 16)}
-            </text>
-          </>
-        ))}
-        {starts.map(({ name, moment }) => (
-          <circle cx={place(moment)} cy="32" r="6" opacity="0.75">
-            <title>{`${name} ${new Date(moment).toISOString().slice(11, 16)} UTC`}</title>
-          </circle>
-        ))}
-      </svg>
+      <p class="fine">{`${label}.`}</p>
+      <TimeLine name="wide" width={1_200} label={label} starts={starts} at={at} />
+      <TimeLine name="narrow" width={360} label={label} starts={starts} at={at} />
     </section>
+  );
+}
+
+interface Drawn {
+  /** Of the class: one of them is shown, by the width of the screen. */
+  name: 'wide' | 'narrow';
+  width: number;
+  label: string;
+  starts: readonly { name: string; moment: number }[];
+  at: number;
+}
+
+/** The script writes the reader's hours above those of UTC. */
+function TimeLine({ name, width, label, starts, at }: Drawn) {
+  const place = (moment: number) => Math.round(10 + ((width - 20) * (moment - at)) / dayMs);
+  const first = Math.ceil(at / (6 * hourMs)) * 6 * hourMs;
+  const hours = [0, 1, 2, 3].map((step) => first + step * 6 * hourMs).filter((moment) => moment < at + dayMs);
+  const utc = (moment: number) => `${new Date(moment).toISOString().slice(11, 16)} UTC`;
+  // A label at the very end would be cut off.
+  const inside = (x: number) => Math.min(Math.max(x, 32), width - 32);
+  return (
+    <svg class={`line ${name}`} viewBox={`0 0 ${width} 64`} role="img" aria-label={label}>
+      <line x1="10" x2={width - 10} y1="16" y2="16" />
+      {hours.map((moment) => (
+        <>
+          <line x1={place(moment)} x2={place(moment)} y1="8" y2="24" />
+          <text class="hour" data-at={new Date(moment).toISOString()} x={inside(place(moment))} y="40" />
+          <text x={inside(place(moment))} y="57">
+            {utc(moment)}
+          </text>
+        </>
+      ))}
+      {starts.map((start) => (
+        <circle cx={place(start.moment)} cy="16" r="6" opacity="0.75">
+          <title>{`${start.name} ${utc(start.moment)}`}</title>
+        </circle>
+      ))}
+    </svg>
   );
 }
 
@@ -126,7 +147,7 @@ function Line({ viewer, line: { id, target, when, state, running } }: { viewer: 
       {viewer.mayAct && (
         <td data-name="">
           {state !== null && (
-            <div class="chips">
+            <div class="row">
               <Act
                 viewer={viewer}
                 action={`/schedules/${state.paused ? 'resume' : 'pause'}`}

@@ -1,30 +1,23 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
-import { budgetView } from '../../client/budgets/budget.ts';
 import { inBatches } from '../../client/in-batches.ts';
 import { callsAtOnce } from '../../client/schedules/owned-schedules.ts';
-import type { WindowView } from '../../model/budget/permits.ts';
-import { untouchedView } from '../../model/budget/window/untouched-view.ts';
-import { gatherFacts, readLive, type Trouble, type Unavailable } from '../../overview/gather-facts.ts';
+import type { WindowSettings } from '../../model/budget/permits.ts';
+import { gatherFacts, readLive, type Unavailable } from '../../overview/gather-facts.ts';
 import type { Facts, Selection } from '../../overview/status-lines.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
 import { remember } from '../security/sessions.ts';
 import { type AuditFacts, readAudit } from './audit-facts.ts';
 import type { AuditQuery } from './audit-query.ts';
+import { type OrganizationBudget, readBudget } from './budget-facts.ts';
 import { Connections } from './connections.ts';
+import { ProjectCharts } from './project-charts.ts';
 import { type ProjectFacts, readProject } from './project-facts.ts';
 import { type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
 import { readSite, type SiteFacts } from './site-facts.ts';
+import { VersionComparisons } from './version-changes.ts';
 
 export interface OverviewFacts {
   facts: Facts;
   unavailable: Unavailable[];
-}
-
-/** The window of an organization; null with the trouble when its budget does not answer. */
-export interface OrganizationBudget {
-  org: string;
-  view: WindowView | null;
-  trouble: Trouble | null;
 }
 
 /** A site as the configuration has it. */
@@ -38,6 +31,8 @@ export interface KnownProject {
   org: string;
   project: string;
   name: string | null;
+  /** As configured. */
+  budget: WindowSettings;
 }
 
 /** What all pages show, read once for everybody. Only what is configured can be asked for. */
@@ -46,6 +41,8 @@ export class ConsoleReader {
   readonly selection: Selection;
   readonly overview: SharedReading<OverviewFacts>;
   readonly budgets: SharedReading<OrganizationBudget[]>;
+  readonly changes: VersionComparisons;
+  readonly charts: ProjectCharts;
   readonly #setting: ConsoleSetting;
   readonly #times: ReadingTimes;
   readonly #sites: ReadonlyMap<string, KnownSite>;
@@ -68,6 +65,8 @@ export class ConsoleReader {
     };
     this.overview = new SharedReading(() => this.#readOverview(), times);
     this.budgets = new SharedReading(() => this.#readBudgets(), times);
+    this.changes = new VersionComparisons(this.connections.bundles, times);
+    this.charts = new ProjectCharts(this.connections.feedback, times);
   }
 
   get setting(): ConsoleSetting {
@@ -127,16 +126,10 @@ export class ConsoleReader {
   }
 
   #readBudgets(): Promise<OrganizationBudget[]> {
-    return inBatches(this.#setting.organizations, callsAtOnce, async ({ id: org, budget }) => {
-      try {
-        const client = await this.connections.temporal();
-        const view = await this.#setting.askWorker(client, () => budgetView(client, org));
-        return { org, view, trouble: null };
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return { org, view: untouchedView(budget), trouble: null };
-        return { org, view: null, trouble: this.#setting.explain(error) };
-      }
-    });
+    const { organizations } = this.#setting;
+    return inBatches(organizations, callsAtOnce, ({ id: org, budget }) =>
+      readBudget(this.#setting, this.connections, { org, budget }),
+    );
   }
 }
 
@@ -144,8 +137,8 @@ function sitesOf({ id: org, sites }: ShownOrganization): KnownSite[] {
   return sites.map(({ domain, rollout }) => ({ org, domain, targets: rollout.map(({ name }) => name) }));
 }
 
-function projectsOf({ id: org, projects }: ShownOrganization): KnownProject[] {
-  return projects.map(({ id: project, name = null }) => ({ org, project, name }));
+function projectsOf({ id: org, projects, budget }: ShownOrganization): KnownProject[] {
+  return projects.map(({ id: project, name = null }) => ({ org, project, name, budget }));
 }
 
 function kept<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {

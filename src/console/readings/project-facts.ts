@@ -1,9 +1,11 @@
 import { syncHandle, syncState } from '../../client/syncs.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
+import type { WindowSettings, WindowView } from '../../model/budget/permits.ts';
 import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
 import type { SyncState } from '../../model/sync/sync.ts';
 import type { Trouble } from '../../overview/gather-facts.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
+import { readBudget } from './budget-facts.ts';
 import type { Connections } from './connections.ts';
 import { readerNoting } from './read-or-trouble.ts';
 
@@ -11,6 +13,8 @@ import { readerNoting } from './read-or-trouble.ts';
 export interface ProjectFacts {
   running: { pass: ReadingKind; runId: string; state: SyncState | null }[] | null;
   stored: StoredProject | null;
+  /** Of the organization that has the project. */
+  budget: WindowView | null;
   troubles: Trouble[];
 }
 
@@ -19,11 +23,11 @@ const shownPasses = 20;
 export async function readProject(
   setting: ConsoleSetting,
   connections: Connections,
-  { org, project }: { org: string; project: string },
+  { org, project, budget: configured }: { org: string; project: string; budget: WindowSettings },
 ): Promise<ProjectFacts> {
   const troubles: Trouble[] = [];
   const read = readerNoting(troubles, setting);
-  const [running, stored] = await Promise.all([
+  const [running, stored, budget] = await Promise.all([
     read(async () => {
       const passes = await Promise.all(
         readingKinds.map((pass) => readPass(setting, connections, { org, project, pass })),
@@ -34,8 +38,10 @@ export async function readProject(
       const [stored] = await (await connections.feedback()).storedProjects([{ org, project }], shownPasses);
       return stored ?? null;
     }),
+    readBudget(setting, connections, { org, budget: configured }),
   ]);
-  return { running, stored, troubles };
+  if (budget.trouble !== null && running !== null) troubles.push(budget.trouble);
+  return { running, stored, budget: budget.view, troubles };
 }
 
 async function readPass(

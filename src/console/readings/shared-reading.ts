@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ExplainedError } from '../../model/explained-error.ts';
 
 /** What was read, and when. */
 export interface Read<Value> {
@@ -10,7 +11,7 @@ export interface Read<Value> {
 }
 
 export interface ReadingTimes {
-  /** A reading is used for this long. */
+  /** A reading is used for this long, before the next one is taken. */
   freshMs: number;
   /** A page waits this long for a new one if there is an old one, */
   patienceMs: number;
@@ -18,11 +19,20 @@ export interface ReadingTimes {
   firstMs: number;
 }
 
+/** So many times as long as a reading is fresh, pages show it while the next one is taken. */
+const usableFor = 3;
+
 export const usualTimes: ReadingTimes = { freshMs: 2_000, patienceMs: 1_000, firstMs: 15_000 };
 
 /** No reading came in time. */
-export class ReadingLate extends Error {
+export class ReadingLate extends ExplainedError {
   override readonly name = 'ReadingLate';
+  readonly code = 'TooSlow';
+  readonly hint = 'load the page again in a moment';
+
+  constructor() {
+    super('what the page shows could not be read in time');
+  }
 }
 
 /**
@@ -45,8 +55,13 @@ export class SharedReading<Value> {
   /** The latest reading, an old one if no new one comes soon. Throws what the first reading throws, or `ReadingLate`. */
   async get(): Promise<Read<Value>> {
     const { freshMs, patienceMs, firstMs } = this.#times;
-    if (this.#last !== null && Date.now() - this.#last.at < freshMs) return this.#latest(false);
+    const age = this.#last === null ? Number.POSITIVE_INFINITY : Date.now() - this.#last.at;
+    if (age < freshMs) return this.#latest(false);
     const reading = this.#refresh();
+    if (age < usableFor * freshMs) {
+      reading.catch(() => {});
+      return this.#latest(false);
+    }
     const ended = await Promise.race([
       reading.then(() => 'read' as const),
       waited(this.#last === null ? firstMs : patienceMs),
@@ -57,8 +72,9 @@ export class SharedReading<Value> {
     return this.#latest(ended !== 'read');
   }
 
-  /** What was read is old: something was done. */
+  /** What was read is old, and what is being read as well: something was done. */
   forget(): void {
+    this.#underWay = null;
     if (this.#last !== null) this.#last.at = 0;
   }
 
@@ -79,26 +95,32 @@ export class SharedReading<Value> {
   }
 
   #latest(late: boolean): Read<Value> {
-    if (this.#last === null) throw new ReadingLate('nothing was read in time');
+    if (this.#last === null) throw new ReadingLate();
     const { value, at } = this.#last;
     return { value, at, late };
   }
 
   #refresh(): Promise<Value> {
-    this.#underWay ??= this.#take().finally(() => {
-      this.#underWay = null;
+    if (this.#underWay !== null) return this.#underWay;
+    const isLatest = () => this.#underWay === taking;
+    const taking: Promise<Value> = this.#take(isLatest).finally(() => {
+      if (isLatest()) this.#underWay = null;
     });
-    return this.#underWay;
+    this.#underWay = taking;
+    return taking;
   }
 
-  async #take(): Promise<Value> {
-    const at = Date.now();
+  /** `isLatest` says whether nothing was done since. */
+  async #take(isLatest: () => boolean): Promise<Value> {
+    const begun = Date.now();
     const value = await this.#read();
+    if (!isLatest() && this.#last !== null) return value;
+    const at = isLatest() ? begun : 0;
     const digest = digestOf(value);
     const before = this.#last;
     // What has not changed stays the same object, by which pages know what they have written already.
     this.#last = { value: before?.digest === digest ? before.value : value, at, digest };
-    if (before !== null && before.digest !== digest) for (const listener of this.#listeners) listener();
+    if (before?.digest !== digest) for (const listener of this.#listeners) listener();
     return this.#last.value;
   }
 }

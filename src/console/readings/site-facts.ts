@@ -2,6 +2,7 @@ import type { BundleStore, PublishedVersion } from '../../bundle/store/bundle-st
 import type { SiteHold } from '../../bundle/store/site-holds.ts';
 import { exportHandle, exportState } from '../../client/exports.ts';
 import type { ExportRunRow } from '../../feedback/runs/run-records.ts';
+import type { Deed } from '../../model/deed.ts';
 import type { ExportState } from '../../model/export/site-export.ts';
 import type { Trouble } from '../../overview/gather-facts.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
@@ -31,10 +32,13 @@ export interface SiteFacts {
   running: RunningExport | null;
   stored: StoredSite | null;
   runs: ExportRunRow[] | null;
+  /** What people did by hand, newest first. */
+  deeds: Deed[] | null;
   troubles: Trouble[];
 }
 
 const shownRuns = 20;
+const shownDeeds = 20;
 
 export async function readSite(
   setting: ConsoleSetting,
@@ -43,14 +47,16 @@ export async function readSite(
 ): Promise<SiteFacts> {
   const troubles: Trouble[] = [];
   const read = readerNoting(troubles, setting);
-  const [running, stored, runs] = await Promise.all([
+  const [running, stored, runs, deeds] = await Promise.all([
     read(() => readRunning(setting, connections, site, troubles)),
     read(async () => readStored(await connections.bundles(), site)),
     read(async () =>
       (await connections.feedback()).listExportRuns({ org: site.org, domain: site.domain, limit: shownRuns }),
     ),
+    // The store is named once when it is away.
+    feedbackDeeds(connections, site).catch(() => null),
   ]);
-  return { running, stored, runs, troubles };
+  return { running, stored, runs, deeds, troubles };
 }
 
 async function readRunning(
@@ -88,4 +94,16 @@ async function readStored(
   ]);
   const url = current === null ? null : store.urlOf(domain, await store.manifest(domain, current.version));
   return { current: current?.version ?? null, url, hold, versions, targets: rolledOut };
+}
+
+async function feedbackDeeds(
+  { feedback }: Connections,
+  { org, domain }: { org: string; domain: string },
+): Promise<Deed[]> {
+  const deeds: Deed[] = [];
+  for await (const deed of (await feedback()).listDeeds({ org, subject: domain })) {
+    deeds.push(deed);
+    if (deeds.length === shownDeeds) break;
+  }
+  return deeds;
 }

@@ -34,6 +34,7 @@ export function failurePage(c: ConsoleContext, app: ConsoleApp, error: unknown, 
 /** Titles and statuses of failures that people meet, by their codes. */
 const titles: Readonly<Record<string, readonly [string, ContentfulStatusCode]>> = {
   TemporalUnreachable: ['Temporal is away', 503],
+  TooSlow: ['Too slow', 503],
   TemporalBusy: ['Temporal is busy', 503],
   NoWorker: ['No worker answers', 503],
   FeedbackStoreUnavailable: ['The feedback store is away', 503],

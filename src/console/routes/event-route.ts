@@ -53,6 +53,17 @@ export function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   });
 }
 
+function both(...readings: readonly Listening[]): Listening {
+  return {
+    listen(onChange) {
+      const ends = readings.map((reading) => reading.listen(onChange));
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+  };
+}
+
 function readingOf(c: ConsoleContext, { reader }: ConsoleApp): Listening | null {
   const { of, org = '', name = '' } = c.req.query();
   if (of === 'overview') return reader.overview;
@@ -60,5 +71,5 @@ function readingOf(c: ConsoleContext, { reader }: ConsoleApp): Listening | null 
   const site = of === 'site' ? reader.knownSite(org, name) : null;
   if (site !== null) return reader.site(site);
   const project = of === 'project' ? reader.knownProject(org, name) : null;
-  return project === null ? null : reader.project(project);
+  return project === null ? null : both(reader.project(project), reader.charts.of(project));
 }

@@ -1,18 +1,23 @@
 import type { Hono } from 'hono';
+import { isStoreName } from '../../bundle/store/store-names.ts';
 import { desiredSchedules } from '../../model/schedule/desired-schedules.ts';
 import { whenText } from '../../model/schedule/schedule-settings.ts';
 import { workflowIdOf } from '../../model/schedule/schedule-target.ts';
 import { exportWorkflowId } from '../../model/workflow-ids.ts';
 import { projectLines, siteLines } from '../../overview/status-lines.ts';
+import { ConsoleFailure } from '../actions/console-failure.ts';
 import type { ConsoleApp, ConsoleEnv } from '../app-context.ts';
 import { BudgetPage } from '../pages/budget-page.tsx';
 import { OverviewPage, type WrittenTables } from '../pages/overview-page.tsx';
-import { ProjectPage } from '../pages/project-page.tsx';
+import { siteAddress } from '../pages/parts.tsx';
+import { ProjectPage } from '../pages/project/project-page.tsx';
 import { type ScheduleLine, SchedulesPage } from '../pages/schedules-page.tsx';
-import { SitePage } from '../pages/site-page.tsx';
-import type { OverviewFacts } from '../readings/console-reader.ts';
+import { ChangesPage } from '../pages/site/changes-page.tsx';
+import { SitePage } from '../pages/site/site-page.tsx';
+import type { KnownProject, OverviewFacts } from '../readings/console-reader.ts';
 import { type OverviewLine, overviewQuery } from '../readings/overview-filter.ts';
-import { notFound, page, viewerIn } from './answers.tsx';
+import type { SiteFacts, StoredSite } from '../readings/site-facts.ts';
+import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
 /** Pages that show something. */
 export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
@@ -37,12 +42,28 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const shown = { viewer: viewerIn(c, app), site, facts: value, at, late, temporal };
     return page(c, <SitePage {...shown} />);
   });
+  hono.get('/sites/:org/:domain/changes/:version', async (c) => {
+    const { org, domain, version } = c.req.param();
+    const site = reader.knownSite(org, domain);
+    if (site === null || !isStoreName(version)) return notFound(c, app);
+    try {
+      const { value: facts } = await reader.site(site).get();
+      const waiting = facts.running?.state?.approval?.version ?? null;
+      const { current } = storedIn(facts);
+      const { value: changes } = await reader.changes.of(domain, current, version).get();
+      return page(c, <ChangesPage viewer={viewerIn(c, app)} site={site} changes={changes} waiting={waiting} />);
+    } catch (error) {
+      return failurePage(c, app, error, siteAddress(org, domain));
+    }
+  });
   hono.get('/projects/:org/:project', async (c) => {
     const { org, project: id } = c.req.param();
     const project = reader.knownProject(org, id);
     if (project === null) return notFound(c, app);
+    const charts = chartsOf(app, project);
     const { value, at, late } = await reader.project(project).get();
-    return page(c, <ProjectPage viewer={viewerIn(c, app)} project={project} facts={value} at={at} late={late} />);
+    const shown = { viewer: viewerIn(c, app), project, facts: value, charts: await charts, at, late };
+    return page(c, <ProjectPage {...shown} />);
   });
   hono.get('/budget', async (c) => {
     const { value, at, late } = await reader.budgets.get();
@@ -55,6 +76,22 @@ export function addReadRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const shown = { viewer: viewerIn(c, app), lines, unavailable, at, late };
     return page(c, <SchedulesPage {...shown} />);
   });
+}
+
+/** Throws what kept the bundle store from being read. */
+function storedIn({ stored, troubles: [trouble] }: SiteFacts): StoredSite {
+  if (stored !== null) return stored;
+  const { code, message, hint } = trouble ?? { code: 'Failed', message: 'the bundle store is away', hint: null };
+  throw new ConsoleFailure(code, message, hint);
+}
+
+/** Null while they are made, or when the store is away, which the page says. */
+async function chartsOf({ reader }: ConsoleApp, project: KnownProject): Promise<string | null> {
+  try {
+    return (await reader.charts.of(project).get()).value;
+  } catch {
+    return null;
+  }
 }
 
 function linesOf({ reader }: ConsoleApp, { facts }: OverviewFacts): OverviewLine[] {

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { type EndDetail, whyEnded } from '../../model/export/export-outcome.ts';
 import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import { wantedKeys } from '../database/wanted-keys.ts';
@@ -36,6 +37,7 @@ async function latestRuns(db: Db, keys: readonly string[][]): Promise<SiteRecord
     outcome: SiteRecord['lastOutcome'];
     finished_at: string;
     failing_since: string | null;
+    detail: string | null;
   }>`
     with wanted (org_id, domain) as (${wantedKeys(db, keys, 2)}),
     newest as (select w.org_id, w.domain,
@@ -44,16 +46,18 @@ async function latestRuns(db: Db, keys: readonly string[][]): Promise<SiteRecord
         order by r.started_at desc limit 1) as good_at
       from wanted w)
     select w.org_id as org, w.domain as domain, n.outcome as outcome, n.finished_at as finished_at,
+      case when n.outcome not in ('published', 'unchanged', 'rolled-back') then n.detail end as detail,
       (select r.finished_at from export_runs r where ${same} and r.started_at > coalesce(w.good_at, '') and ${bad}
         order by r.started_at limit 1) as failing_since
     from newest w
     join export_runs n on n.org_id = w.org_id and n.domain = w.domain and n.started_at = w.started_at
     order by n.run_id`.execute(db);
-  const records = rows.map(({ org, domain, outcome, finished_at, failing_since }) => ({
+  const records = rows.map(({ org, domain, outcome, finished_at, failing_since, detail }) => ({
     org,
     domain,
     lastOutcome: outcome,
     lastAt: finished_at,
+    lastReason: detail === null ? null : shortened(whyEnded(JSON.parse(detail) as EndDetail)),
     failingSince: failing_since,
   }));
   // Of two that began in the same millisecond the last one counts.
@@ -68,6 +72,7 @@ interface LatestPass {
   finished_at: string;
   good_at: string | null;
   failing_since: string | null;
+  error: string | null;
 }
 
 /** Of each kind of pass of each project the newest that has ended, and since when that kind fails. */
@@ -82,7 +87,7 @@ async function latestPasses(db: Db, keys: readonly string[][]): Promise<LatestPa
         order by r.started_at desc limit 1) as good_at
       from wanted w)
     select w.org_id as org, w.project_id as project, w.pass as pass, n.outcome as outcome,
-      n.finished_at as finished_at, w.good_at as good_at,
+      n.finished_at as finished_at, n.error as error, w.good_at as good_at,
       (select r.finished_at from sync_passes r
         where ${same} and r.started_at > coalesce(w.good_at, '') and r.outcome = 'failed'
         order by r.started_at limit 1) as failing_since
@@ -134,10 +139,20 @@ function projectRecords(
       lastPass: newest?.pass ?? null,
       lastOutcome: newest?.outcome ?? null,
       lastAt: newest?.finished_at ?? null,
+      lastReason: shortened(newest?.error ?? ''),
       verifiedUpTo: verifiedOf.get(keyOf(key)) ?? null,
       failingSince: failing.sort()[0] ?? null,
     };
   });
+}
+
+/** Of a thousand sites each line is short. */
+const longestReason = 300;
+
+function shortened(reason: string): string | null {
+  const characters = [...reason];
+  if (characters.length <= longestReason) return reason || null;
+  return `${characters.slice(0, longestReason).join('')}…`;
 }
 
 const keyOf = ({ org, project }: ProjectKey): string => JSON.stringify([org, project]);

@@ -35,6 +35,8 @@ export interface ProjectKey {
 export interface SiteRecord extends SiteKey {
   lastOutcome: RunOutcome;
   lastAt: string;
+  /** Why it ended so, cut to 300 characters; null when all went well. */
+  lastReason: string | null;
   /**
    * End of the first run that failed, was refused by verification or was rolled out badly since the last that was not;
    * null when there is none. What a person cancelled counts for neither.
@@ -47,6 +49,8 @@ export interface ProjectRecord extends ProjectKey {
   lastPass: ReadingKind | null;
   lastOutcome: 'completed' | 'failed' | 'cancelled' | null;
   lastAt: string | null;
+  /** As of a site's run. */
+  lastReason: string | null;
   /** All stored entries are as the service had them at this moment; null while some may not be. */
   verifiedUpTo: string | null;
   /** End of the first pass that failed since one of its kind, or a sweep, completed; null when there is none. */

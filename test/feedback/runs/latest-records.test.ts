@@ -17,6 +17,14 @@ type Run = [outcome: ExportRunRow['outcome'], detail?: string];
 
 /** What is said of a site with these runs, one an hour, each as long as ten minutes. */
 async function latestOf(...runs: Run[]) {
+  return (await recordsOf(...runs)).map(({ lastOutcome, lastAt, failingSince }) => [
+    lastOutcome,
+    lastAt.slice(11, 16),
+    failingSince?.slice(11, 16),
+  ]);
+}
+
+async function recordsOf(...runs: Run[]) {
   await using at = await temporaryStore();
   for (const [n, [outcome, detail = '{}']] of runs.entries()) {
     await at.store.recordExportRun({
@@ -39,11 +47,7 @@ async function latestOf(...runs: Run[]) {
     sites: [{ org: 'globex', domain: 'x.example' }, site],
     projects: [],
   });
-  return sites.map(({ lastOutcome, lastAt, failingSince }) => [
-    lastOutcome,
-    lastAt.slice(11, 16),
-    failingSince?.slice(11, 16),
-  ]);
+  return sites;
 }
 
 describe('the latest runs of sites', () => {
@@ -66,6 +70,22 @@ describe('the latest runs of sites', () => {
   });
 });
 
+describe('why the latest run ended', () => {
+  it('is told in words, cut to three hundred characters, unless all went well', async () => {
+    const reasons = async (outcome: ExportRunRow['outcome'], detail: object) => {
+      const [found] = await recordsOf([outcome, JSON.stringify(detail)]);
+      return found?.lastReason;
+    };
+    expect(await reasons('failed', { error: 'JobFailed: it broke' })).toBe('JobFailed: it broke');
+    expect(await reasons('failed', { error: 'ü'.repeat(400) })).toBe(`${'ü'.repeat(300)}…`);
+    expect(await reasons('rejected', { reasons: [{ rule: 'ratio', path: null, detail: 'too much' }] })).toBe(
+      'ratio: too much',
+    );
+    expect(await reasons('published', { rollouts: [{ target: 't', outcome: 'rolled-out', detail: 'd' }] })).toBeNull();
+    expect(await reasons('cancelled', {})).toBeNull();
+  });
+});
+
 describe('the latest passes of projects', () => {
   it('are the newest that ended, with the moment as of which all is complete', async () => {
     await using at = await temporaryStore();
@@ -74,6 +94,7 @@ describe('the latest passes of projects', () => {
       lastPass: null,
       lastOutcome: null,
       lastAt: null,
+      lastReason: null,
       verifiedUpTo: null,
       failingSince: null,
     };

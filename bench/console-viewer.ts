@@ -1,0 +1,69 @@
+import { Agent, get, type IncomingMessage } from 'node:http';
+
+/** A session of the console, with its cookie. */
+export interface BenchSession {
+  origin: string;
+  cookie: string;
+}
+
+/** A connection for each request: the server may close one that is kept just when it is used again. */
+const viewers = new Agent({ keepAlive: false });
+/** One connection, as a browser keeps it. */
+const one = new Agent({ keepAlive: true, maxSockets: 1 });
+
+/** A page, and the address that tells of its changes. */
+export interface ViewedPage {
+  path: string;
+  events: string;
+}
+
+export async function signIn(link: string): Promise<BenchSession> {
+  const answer = await answerTo(link, {}, viewers);
+  answer.resume();
+  const cookie = answer.headers['set-cookie']?.[0]?.split(';')[0];
+  if (cookie === undefined) throw new Error(`the link does not sign in: ${answer.statusCode}`);
+  return { origin: new URL(link).origin, cookie };
+}
+
+/** Milliseconds until the first byte of the body, and its whole length. */
+export async function firstByte(
+  { origin, cookie }: BenchSession,
+  path: string,
+): Promise<{ ms: number; bytes: number }> {
+  const begun = performance.now();
+  const answer = await answerTo(`${origin}${path}`, { cookie }, one);
+  let ms = 0;
+  let bytes = 0;
+  for await (const piece of answer) {
+    if (bytes === 0) ms = performance.now() - begun;
+    bytes += (piece as Buffer).length;
+  }
+  if (answer.statusCode !== 200) throw new Error(`${path} answers ${answer.statusCode}`);
+  return { ms, bytes };
+}
+
+/** Looks at a page as a browser does: loads it, and again whenever its events say so. Returns how to leave. */
+export async function look(
+  { origin, cookie }: BenchSession,
+  { path, events }: ViewedPage,
+  onLoad: () => void,
+): Promise<() => void> {
+  const load = async () => {
+    (await answerTo(`${origin}${path}`, { cookie, 'x-docferry-live': '1' }, viewers)).resume();
+    onLoad();
+  };
+  await load();
+  const stream = await answerTo(`${origin}${events}`, { cookie }, viewers);
+  if (stream.statusCode !== 200) throw new Error(`${events} answers ${stream.statusCode}`);
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    if (text.includes('event: change')) void load();
+  });
+  stream.on('error', () => {});
+  return () => void stream.destroy();
+}
+
+function answerTo(address: string, headers: Record<string, string>, agent: Agent): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(address, { headers, agent }, resolve).on('error', reject);
+  });
+}

@@ -1,0 +1,49 @@
+import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
+import { countText } from '../../../model/quantities.ts';
+import { Foreign, When } from '../parts.tsx';
+
+/** The passes that were begun last, and how they ended. */
+export function Passes({ stored }: { stored: StoredProject | null }) {
+  if (stored === null) return null;
+  return (
+    <section aria-labelledby="passes-title">
+      <h2 id="passes-title">Passes</h2>
+      {stored.passes.length === 0 ? (
+        <p class="quiet">None yet.</p>
+      ) : (
+        <div class="scroll">
+          <table class="cards">
+            <thead>
+              <tr>
+                {['pass', 'started', 'outcome', 'requests', 'seen', 'new', 'changed', 'deleted', 'why'].map(
+                  (column) => (
+                    <th scope="col">{column}</th>
+                  ),
+                )}
+              </tr>
+            </thead>
+            <tbody>
+              {stored.passes.map(({ pass, startedAt, outcome, requests, entries, error }) => (
+                <tr>
+                  <th scope="row">{pass}</th>
+                  <td data-name="started">
+                    <When at={startedAt} />
+                  </td>
+                  <td data-name="outcome">
+                    <span class={outcome === 'failed' ? 'state bad' : 'state'}>{outcome}</span>
+                  </td>
+                  <td data-name="requests">{countText(requests)}</td>
+                  <td data-name="seen">{countText(entries.seen)}</td>
+                  <td data-name="new">{countText(entries.inserted)}</td>
+                  <td data-name="changed">{countText(entries.updated)}</td>
+                  <td data-name="deleted">{countText(entries.tombstoned)}</td>
+                  <td data-name="why">{error !== null && <Foreign text={error} />}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,11 @@
+import { longestReason } from '../../../model/export/site-export.ts';
+
+/** A field for a person's own words. */
+export function Reason({ id, label }: { id: string; label: string }) {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} type="text" name="reason" maxlength={longestReason} autocomplete="off" />
+    </div>
+  );
+}

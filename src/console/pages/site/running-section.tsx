@@ -1,0 +1,74 @@
+import { spanText } from '../../../model/details-text.ts';
+import type { ExportState } from '../../../model/export/site-export.ts';
+import { transferFacts } from '../../../model/export/transfer.ts';
+import { counted, countText } from '../../../model/quantities.ts';
+import type { KnownSite } from '../../readings/console-reader.ts';
+import type { SiteFacts } from '../../readings/site-facts.ts';
+import { Act, Facts, siteAddress, When } from '../parts.tsx';
+import type { Viewer } from '../viewer.ts';
+
+/** The export that runs, as it goes. */
+export function Running({
+  viewer,
+  site,
+  facts: { running, troubles },
+}: {
+  viewer: Viewer;
+  site: KnownSite;
+  facts: SiteFacts;
+}) {
+  const address = siteAddress(site.org, site.domain);
+  if (running === null) {
+    return (
+      <div class="acts">
+        <p class="quiet">{troubles.length > 0 ? 'nothing that is known' : 'Nothing runs.'}</p>
+        <Act viewer={viewer} action={`${address}/start`} label="Start an export" first>
+          <label class="tick">
+            <input id="force" type="checkbox" name="force" value="yes" /> publish even if nothing changed
+          </label>
+        </Act>
+      </div>
+    );
+  }
+  const { state, runId } = running;
+  return (
+    <div class="acts">
+      {state === null ? <p class="quiet">Its phase is unknown: no worker answers.</p> : <Progress state={state} />}
+      {state?.nextPoll && <Act viewer={viewer} action={`${address}/poll-now`} label="Poll now" />}
+      <Act viewer={viewer} action={`${address}/cancel`} label="Cancel the export …" fields={{ run: runId }} />
+    </div>
+  );
+}
+
+function Progress({ state }: { state: ExportState }) {
+  const { phase, progress, nextPoll, download, version, parameters, unauthorized } = state;
+  const percent = progress?.percent ?? null;
+  return (
+    <Facts
+      facts={[
+        ['phase', <span class="state wait">{phase.replaceAll('-', ' ')}</span>],
+        unauthorized !== null &&
+          unauthorized !== undefined && ['key', <span class="state bad">refused by the service</span>],
+        percent !== null && [
+          'progress',
+          <>
+            <progress max={100} value={Math.floor(percent)} aria-label="Progress" /> {`${Math.floor(percent)}\u00a0%`}
+          </>,
+        ],
+        progress !== null && ['running for', spanText(Date.now() - progress.startedAt)],
+        progress?.pageCount != null && ['pages', countText(progress.pageCount)],
+        progress !== null && ['polled', counted(progress.polls, 'time')],
+        nextPoll !== null && [
+          'next poll',
+          <>
+            <When at={nextPoll.at} /> {`(${nextPoll.reason})`}
+          </>,
+        ],
+        download !== null && ['download', transferFacts(download).join(', ')],
+        parameters.rollback !== undefined
+          ? ['rollback to', parameters.rollback]
+          : version !== null && ['version', version],
+      ]}
+    />
+  );
+}

@@ -1,0 +1,29 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { budgetView } from '../../client/budgets/budget.ts';
+import type { WindowSettings, WindowView } from '../../model/budget/permits.ts';
+import { untouchedView } from '../../model/budget/window/untouched-view.ts';
+import type { Trouble } from '../../overview/gather-facts.ts';
+import type { ConsoleSetting } from '../console-setting.ts';
+import type { Connections } from './connections.ts';
+
+/** The window of an organization; null with the trouble when its budget does not answer. */
+export interface OrganizationBudget {
+  org: string;
+  view: WindowView | null;
+  trouble: Trouble | null;
+}
+
+export async function readBudget(
+  { askWorker, explain }: ConsoleSetting,
+  connections: Connections,
+  { org, budget }: { org: string; budget: WindowSettings },
+): Promise<OrganizationBudget> {
+  try {
+    const client = await connections.temporal();
+    const view = await askWorker(client, () => budgetView(client, org));
+    return { org, view, trouble: null };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { org, view: untouchedView(budget), trouble: null };
+    return { org, view: null, trouble: explain(error) };
+  }
+}
