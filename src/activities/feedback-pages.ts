@@ -189,7 +189,7 @@ class FetchPagesRun {
 
   async #endCheck(row: PassRow, same: boolean | null): Promise<PassRow> {
     if (this.#slice?.outcome !== 'checking') return row;
-    await this.#deps.feedback.endCheck(this.#input.passId, same, new Date());
+    await this.#deps.feedback.endCheck(this.#input.passId, same, this.#reader.seenAt);
     return this.#reload();
   }
 
@@ -248,7 +248,7 @@ class FetchPagesRun {
       ...how,
       requests: this.#reader.uncounted,
       askedAt: this.#reader.askedAt,
-      seenAt: new Date(),
+      seenAt: this.#reader.seenAt,
     });
     this.#reader.counted();
   }

@@ -37,6 +37,7 @@ export class PageReader {
   #uncounted = 0;
   #pauseMs = 0;
   #askedAt = new Date();
+  #seenAt = this.#askedAt;
 
   /** `tries`: failed tries of the next page, from the run before. */
   constructor(service: DocumentationService, project: string, signal: AbortSignal, tries: number) {
@@ -60,9 +61,14 @@ export class PageReader {
     return this.#pauseMs > 0;
   }
 
-  /** Just before the last request. */
+  /** Just before the last request, by the budget's clock: proofs of several workers are compared (S4, decisions/0049). */
   get askedAt(): Date {
     return this.#askedAt;
+  }
+
+  /** When the last page had come, by the same clock. */
+  get seenAt(): Date {
+    return this.#seenAt;
   }
 
   /** Call when the store has counted the requests. */
@@ -90,7 +96,7 @@ export class PageReader {
   async fetch(lease: Lease, slice: SliceQuery, cursor: string | null, how: Patience): Promise<FeedbackPage | null> {
     let sent: SentRequest | undefined;
     try {
-      this.#askedAt = new Date();
+      this.#askedAt = lease.now();
       const page = await this.#service.getFeedbackPage(this.#project, queryOf(slice, cursor), {
         signal: this.#signal,
         beforeSend: () => {
@@ -100,6 +106,7 @@ export class PageReader {
         afterWrite: () => sent?.written(),
       });
       sent?.answered();
+      this.#seenAt = lease.now();
       return page;
     } catch (error) {
       if (error instanceof LeaseOver) return null;

@@ -91,6 +91,14 @@ export class Lease {
     return this.#granted.forecast;
   }
 
+  /**
+   * The time by the budget's clock, or up to a moment earlier: for what must not depend on this machine's clock, which may
+   * be wrong.
+   */
+  now(): Date {
+    return new Date(this.#earliestNow());
+  }
+
   /** Not before the budget's true time: it answered after the question was sent. */
   #latestNow(): number {
     return this.#granted.grantedAt + elapsedSince(this.#askedAt);

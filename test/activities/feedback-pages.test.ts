@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
 import type { MockActivityEnvironment } from '@temporalio/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
 import { createPageActivities, type FetchPagesResult } from '../../src/activities/feedback-pages.ts';
 import type { WindowSettings } from '../../src/model/budget/permits.ts';
@@ -14,7 +16,7 @@ afterEach(async () => {
 
 async function begin(
   options: SandboxOptions = {},
-  more: { settings?: WindowSettings; slices?: PlannedSlice[] } = {},
+  more: { settings?: WindowSettings; slices?: PlannedSlice[]; startedAt?: Date } = {},
 ): Promise<void> {
   scene = await activityScene(options, more.settings);
   await scene.deps.feedback.beginPass({
@@ -26,7 +28,7 @@ async function begin(
     runId: 'run-1',
     dateFrom: null,
     dateTo: null,
-    startedAt: new Date(),
+    startedAt: more.startedAt ?? new Date(),
     ...(more.slices ? { slices: more.slices } : {}),
   });
 }
@@ -55,9 +57,9 @@ describe('fetchPages', () => {
   it('uses one lease and gives back what it does not need', async () => {
     await begin({ entries: 250 });
     const result = await fetchPages();
-    expect(result).toMatchObject({ outcome: 'complete', pages: 3, requests: 3, entries: { seen: 250, inserted: 250 } });
+    expect(result).toMatchObject({ outcome: 'complete', pages: 3, requests: 4, entries: { seen: 250, inserted: 250 } });
     expect(scene.asks).toHaveLength(1);
-    expect(scene.window()).toMatchObject({ used: 3, available: 97, holders: [] });
+    expect(scene.window()).toMatchObject({ used: 4, available: 96, holders: [] });
   });
 
   it('stops at the end of its lease and goes on from the committed position with the next one', async () => {
@@ -103,7 +105,8 @@ describe('fetchPages', () => {
   it('tries a failed page once more with a permit of its own, and leaves longer trouble to Temporal', async () => {
     await begin({ entries: 150 });
     scene.sandbox.setFaults({ errors: 1 });
-    expect(await fetchPages()).toMatchObject({ outcome: 'complete', pages: 2, requests: 3 });
+    // The last request proves that no page has shifted.
+    expect(await fetchPages()).toMatchObject({ outcome: 'complete', pages: 2, requests: 4 });
     await scene.end();
     await begin({ entries: 150 });
     scene.sandbox.setFaults({ errors: 5 });
@@ -139,7 +142,7 @@ describe('fetchPages', () => {
     await expect.poll(() => analytics().length, { interval: 5 }).toBe(1);
     await expect.poll(() => scene.window().holders, { interval: 5, timeout: 400 }).toEqual([]);
     expect(analytics()).toHaveLength(1);
-    expect(await result).toMatchObject({ outcome: 'complete', pages: 2, requests: 3, tries: 0 });
+    expect(await result).toMatchObject({ outcome: 'complete', pages: 2, requests: 4, tries: 0 });
     expect(scene.asks).toHaveLength(2);
   });
 
@@ -165,7 +168,33 @@ describe('fetchPages', () => {
     env.cancel('WORKER_SHUTDOWN', new ActivityCancellationDetails({ workerShutdown: true }));
     expect(await shutDown).toMatchObject({ type: 'WorkerShutdown', nonRetryable: false });
     attempts = 2_000;
-    expect(await fetchPages()).toMatchObject({ outcome: 'complete', requests: 3, tries: 0 });
+    expect(await fetchPages()).toMatchObject({ outcome: 'complete', requests: 4, tries: 0 });
+  });
+
+  it('notes when entries were seen by the clock of the budget: that of its machine may be ahead (S4)', async () => {
+    const aheadMs = 24 * 3_600_000;
+    await begin({ entries: 150 }, { startedAt: new Date(Date.now() - aheadMs) });
+    const { permits, feedback } = scene.deps;
+    const shift = (moments: readonly number[], ms: number) => moments.map((moment) => moment + ms);
+    scene.deps.permits = {
+      async ask(org, question) {
+        const answer = await permits.ask(org, question);
+        if (answer.kind !== 'granted') return answer;
+        const { grantedAt, useBy, notBefore } = answer;
+        const moments = { grantedAt: grantedAt - aheadMs, useBy: useBy - aheadMs };
+        return { ...answer, ...moments, notBefore: shift(notBefore, -aheadMs) };
+      },
+      report: (org, result) => permits.report(org, { ...result, arrived: shift(result.arrived, aheadMs) }),
+    };
+    expect(await fetchPages()).toMatchObject({ outcome: 'complete', pages: 2 });
+    await feedback.finishPass('pass-1', { outcome: 'completed', error: null, waitedMs: 0, finishedAt: new Date() });
+    const present = new Date(Date.now() - aheadMs).toISOString();
+    expect(String(await feedback.verifiedUpTo('acme', 'prj_1')) <= present).toBe(true);
+    const db = new Database(join(scene.folder, 'feedback.db'), { readonly: true });
+    onTestFinished(() => void db.close());
+    expect(db.prepare('select count(*) as ahead from feedback where last_seen_at > ?').get(present)).toEqual({
+      ahead: 0,
+    });
   });
 
   it('waits for the organization when the key is refused (401), after one request', async () => {

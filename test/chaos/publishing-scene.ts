@@ -96,10 +96,11 @@ export class PublishingScene {
   /** What a reader sees now: one complete version and one complete release; every listed version is good. */
   async expectWhole(): Promise<void> {
     let looks = 0;
-    const seen = await watchSite(this.store, this.site, () => {
+    const isOver = () => {
       looks += 1;
       return looks > 1;
-    });
+    };
+    const seen = await watchSite({ bundles: this.store, domain: siteDomain, site: this.site, isOver });
     expect(seen.problems).toEqual([]);
     const [audit] = await auditStore(this.store, [siteDomain]);
     const listed = (await this.store.versions(siteDomain)).map(({ version }) => version);

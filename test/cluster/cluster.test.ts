@@ -5,13 +5,13 @@ import { startSync } from '../../src/client/syncs.ts';
 import { resolveBinary } from '../../src/embedded/binaries.ts';
 import { TemporalBinaryMissing } from '../../src/embedded/embedded-errors.ts';
 import type { ReadingKind } from '../../src/model/sync/pass-kind.ts';
+import { markdownTable } from '../tools/markdown-table.ts';
 import { postgresBinaries } from '../tools/servers/postgres-binaries.ts';
 import { s3ServerProgram } from '../tools/servers/s3-server.ts';
 import { temporalClusterTool } from '../tools/servers/temporal-cluster-tool.ts';
 import { type ClusterPrograms, ClusterScene, handover, organizations } from './cluster-scene.ts';
 import { disturb } from './disturbances.ts';
 import { checkPromises } from './promises-kept.ts';
-import { markdownTable } from './table.ts';
 
 /**
  * A cluster as companies run it, under load, while every part of it is killed: two workers, Temporal's own server,

@@ -3,16 +3,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { budgetView } from '../../src/client/budgets/budget.ts';
 import { leftInBucket } from '../tools/bundle/left-in-bucket.ts';
+import { entriesKept } from '../tools/promises/entries-kept.ts';
+import { exportsApart } from '../tools/promises/exports-apart.ts';
+import { replaysKept, secretsKept } from '../tools/promises/histories-kept.ts';
+import type { Kept } from '../tools/promises/kept.ts';
+import { type Recorded, recordedWorkflows } from '../tools/temporal/recorded-workflows.ts';
 import { budget, type ClusterScene, organizations, storePrefix } from './cluster-scene.ts';
-import { type Recorded, recordedWorkflows, replayFailures, secretsIn } from './recorded-workflows.ts';
-
-/** A promise after the run: what was looked at, and what was found. */
-export interface Kept {
-  promise: string;
-  looked: string;
-  found: string;
-  ok: boolean;
-}
 
 export interface Done {
   /** Domains that had a new revision before the last round. */
@@ -30,13 +26,13 @@ export async function checkPromises(scene: ClusterScene, done: Done): Promise<Ke
   const recorded = await recordedWorkflows(scene.client);
   return [
     neverOver(scene),
-    await nothingLost(scene),
+    await entriesKept(scene.sandbox, scene.database, projects),
     await oneAtATime(scene, done),
     ...(await wholeVersions(scene)),
     await idleWhenNothingChanged(scene, done),
     await everyRunLeavesARow(scene, done),
     await noSecrets(scene, recorded),
-    await replays(recorded),
+    await replaysKept(recorded),
     await nothingLeft(scene),
     tasks(recorded),
   ];
@@ -54,52 +50,13 @@ function neverOver({ sandbox }: ClusterScene): Kept {
   };
 }
 
-async function nothingLost({ sandbox, database }: ClusterScene): Promise<Kept> {
-  const held = await byProject(database.rows('select project_id, id, status from feedback'));
-  const rejected = await byProject(database.rows('select project_id, id from feedback_rejects'));
-  let [entries, lost, changed] = [0, 0, 0];
-  for (const project of projects) {
-    const truth = [...sandbox.truth(project)] as ({ id?: unknown; status?: unknown } | null)[];
-    const distinct = new Set(truth.map((entry) => (typeof entry?.id === 'string' ? entry.id : JSON.stringify(entry))));
-    const rows = new Map((held.get(project) ?? []).map((row) => [row.id, row]));
-    entries += distinct.size;
-    lost += Math.abs(distinct.size - rows.size - (rejected.get(project) ?? []).length);
-    for (const entry of truth) {
-      const row = rows.get(entry?.id);
-      if (row !== undefined && row.status !== entry?.status) changed += 1;
-    }
-  }
-  return {
-    promise: 'S1, S4',
-    looked: `${entries} entries of ${projects.length} projects`,
-    found: `${lost} lost or doubled, ${changed} with an old status`,
-    ok: lost === 0 && changed === 0,
-  };
-}
-
-async function byProject(rows: Promise<Record<string, unknown>[]>): Promise<Map<unknown, Record<string, unknown>[]>> {
-  const groups = new Map<unknown, Record<string, unknown>[]>();
-  for (const row of await rows) {
-    const group = groups.get(row.project_id);
-    if (group === undefined) groups.set(row.project_id, [row]);
-    else group.push(row);
-  }
-  return groups;
-}
-
 async function oneAtATime({ database }: ClusterScene, { joined }: Done): Promise<Kept> {
-  const rows = await database.rows(
-    'select domain, started_at, finished_at from export_runs order by domain, started_at',
-  );
-  const overlaps = rows.filter((row, place) => {
-    const before = rows[place - 1];
-    return before?.domain === row.domain && String(before?.finished_at) > String(row.started_at);
-  });
+  const { runs, overlaps } = await exportsApart(database);
   return {
     promise: 'E1',
-    looked: `${rows.length} exports, each requested twice`,
-    found: `${joined} requests joined the running export; ${overlaps.length} exports overlapped`,
-    ok: overlaps.length === 0 && joined > 0,
+    looked: `${runs} exports, each requested twice`,
+    found: `${joined} requests joined the running export; ${overlaps} exports overlapped`,
+    ok: overlaps === 0 && joined > 0,
   };
 }
 
@@ -169,28 +126,8 @@ async function everyRunLeavesARow({ database }: ClusterScene, { rounds }: Done):
 async function noSecrets(scene: ClusterScene, recorded: readonly Recorded[]): Promise<Kept> {
   const { sandbox, database, postgres, s3, apiKeys } = scene;
   const ours = [...apiKeys, database.password, postgres.address.password, s3.secretAccessKey];
-  const secrets = [...ours, ...sandbox.linkSecrets()];
-  const logs = [scene.said(), await scene.temporal.log()];
-  const texts = [...recorded.map(({ text }) => text), ...logs];
-  const found = secretsIn(texts, secrets);
-  // What is no secret is found: the search sees what payloads hold.
-  const seen = secretsIn(texts, domains).length;
-  return {
-    promise: 'X1',
-    looked: `${recorded.length} histories and all logs, for ${secrets.length} secrets and personal data`,
-    found: found.length === 0 ? 'none' : `found: ${found.map((secret) => `${secret.slice(0, 12)}…`).join(', ')}`,
-    ok: found.length === 0 && seen === domains.length,
-  };
-}
-
-async function replays(recorded: readonly Recorded[]): Promise<Kept> {
-  const failures = await replayFailures(recorded);
-  return {
-    promise: 'X2',
-    looked: `${recorded.length} histories`,
-    found: failures.length === 0 ? 'all replay' : `${failures.length} do not: ${failures[0]}`,
-    ok: failures.length === 0,
-  };
+  const said = [scene.said(), await scene.temporal.log()];
+  return secretsKept(recorded, said, [...ours, ...sandbox.linkSecrets()], domains);
 }
 
 async function nothingLeft({ client }: ClusterScene): Promise<Kept> {

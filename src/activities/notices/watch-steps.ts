@@ -35,13 +35,15 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
     if (organization.webhooks.length === 0) {
       throw notConfigured('InvalidInput', `${org} has no webhooks: no receiver is to be told of it`);
     }
-    const { workflowExecution, activityId } = activityInfo();
-    const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at: new Date() };
+    const { workflowExecution, activityId, currentAttemptScheduledTimestampMs } = activityInfo();
+    // By Temporal's clock: with a wrong one, everything would be late.
+    const at = new Date(currentAttemptScheduledTimestampMs);
+    const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at };
     const open = await deps.notices.openNotices(org);
     const approvals = open.flatMap(({ type, subject, since: asked, until }) =>
       type === 'approval.wanted' && until !== null ? [{ domain: subject, since: asked, until }] : [],
     );
-    const sight: Sight = { ...(await look(deps, organization)), now: who.at.getTime(), since, approvals };
+    const sight: Sight = { ...(await look(deps, organization)), now: at.getTime(), since, approvals };
     const next = changesSince(watchedConditions(sight), open, absent);
     const back = open.flatMap(({ type, subject, mark }) => {
       const webhook = organization.webhooks.find(({ name }) => name === subject);
@@ -62,11 +64,11 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
 /** An approval that no run has ended so long after its time has no run any more. */
 const lateMs = 3_600_000;
 
-type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'budget' | 'refusedRuns'>;
+type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'takenBack' | 'budget' | 'refusedRuns'>;
 
 async function look(deps: ActivityDependencies, organization: Organization): Promise<Look> {
-  const { id: org, watch } = organization;
-  const [projects, exported, holds, view, count] = await Promise.all([
+  const { id: org, watch, sites } = organization;
+  const [projects, exported, holds, takenBack, view, count] = await Promise.all([
     Promise.all(
       [...watch.freshness].map(async ([project, limitMs]) => ({
         project,
@@ -76,6 +78,7 @@ async function look(deps: ActivityDependencies, organization: Organization): Pro
     ),
     deps.notices.lastExports(org),
     ifReadable('holds', () => heldSites(deps, organization)),
+    ifReadable('targets', () => takenBackTargets(deps, sites)),
     ifReadable('budget', () => deps.outlook.budget(org)),
     ifReadable('refused runs', () => deps.outlook.refusedRuns(org)),
   ]);
@@ -87,9 +90,33 @@ async function look(deps: ActivityDependencies, organization: Organization): Pro
       lastExport: exported.get(domain) ?? null,
     })),
     holds,
+    takenBack,
     budget: view === null ? null : { org, view },
     refusedRuns: count === null ? null : { org, count },
   };
+}
+
+/**
+ * Targets whose last rollout put the current version there, and that run another one now, read back from them. One that
+ * shows none is left out: it may be on another machine. Only what differs costs a request to the store.
+ */
+async function takenBackTargets(
+  { bundles }: ActivityDependencies,
+  sites: Organization['sites'],
+): Promise<Sight['takenBack']> {
+  const inService = await bundles.inService(sites.map(({ domain }) => domain));
+  const found = [];
+  for (const { domain, targets } of sites) {
+    const version = inService.get(domain)?.current;
+    if (!version) continue;
+    for (const target of targets) {
+      const running = await target.runningVersion();
+      if (running === null || running === version) continue;
+      if ((await bundles.rolledOut(domain, target.name)) !== version) continue;
+      found.push({ domain, target: target.name, version, running });
+    }
+  }
+  return found;
 }
 
 /** Null for what cannot be read now: the next look will. */

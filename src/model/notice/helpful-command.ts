@@ -10,6 +10,7 @@ export function helpfulCommand(type: NoticeType, subject: string, org: string): 
     'export.refused': `docferry export status ${subject}`,
     'export.late': `docferry export start ${subject} --wait`,
     'rollout.failed': `docferry export start ${subject} --wait`,
+    'rollout.taken-back': `docferry export start ${subject} --wait`,
     'site.rolled-back': `docferry export release ${subject}`,
     'site.held': `docferry export release ${subject}`,
     'pass.failed': `docferry feedback status ${project}`,

@@ -8,6 +8,7 @@ export const noticeTypes = [
   'export.refused',
   'export.late',
   'rollout.failed',
+  'rollout.taken-back',
   'site.rolled-back',
   'site.held',
   'pass.failed',

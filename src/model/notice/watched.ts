@@ -1,6 +1,6 @@
 import type { WindowView } from '../budget/permits.ts';
 import { spanText } from '../details-text.ts';
-import type { Noticed, NoticeType } from './notice.ts';
+import { type Noticed, type NoticeType, noticeReason } from './notice.ts';
 
 /** What the watch of an organization has seen. Null for what could not be read: nothing is concluded from it. */
 export interface Sight {
@@ -12,6 +12,8 @@ export interface Sight {
   /** Sites with a limit. */
   sites: { domain: string; limitMs: number; lastExport: string | null }[] | null;
   holds: { domain: string; version: string; since: string; waiting: string | null }[] | null;
+  /** Targets that were rolled out to and run another version now. */
+  takenBack: { domain: string; target: string; version: string; running: string }[] | null;
   approvals: { domain: string; since: string; until: string }[] | null;
   budget: { org: string; view: WindowView } | null;
   /** Runs that wait because the service refuses the key. */
@@ -31,7 +33,7 @@ const longestWarningMs = 86_400_000;
 
 /** What people are told about because time has passed. */
 export function watchedConditions(sight: Sight): Seen {
-  const found = [late(sight), stale(sight), held(sight), expiring(sight), starved(sight), refused(sight)];
+  const found = [late, stale, held, takenBack, expiring, starved, refused].map((look) => look(sight));
   const seen = found.filter((each) => each !== null);
   return { holding: seen.flatMap(({ holding }) => holding), types: seen.flatMap(({ types }) => types) };
 }
@@ -61,6 +63,16 @@ function held({ holds }: Sight): Seen | null {
     reason: `held at ${version} since ${since}`,
     facts: { version, ...(waiting !== null && { waiting }) },
   }));
+}
+
+function takenBack({ takenBack: targets }: Sight): Seen | null {
+  const domains = targets && [...new Set(targets.map(({ domain }) => domain))];
+  return seen('rollout.taken-back', domains, (subject) => {
+    const its = (targets ?? []).filter(({ domain }) => domain === subject);
+    const [version = ''] = its.map((each) => each.version);
+    const reason = its.map(({ target, running }) => `${target} runs ${running} instead of ${version}`).join('; ');
+    return { subject, reason: noticeReason(reason), facts: { version, targets: its.length } };
+  });
 }
 
 function expiring({ approvals, now }: Sight): Seen | null {

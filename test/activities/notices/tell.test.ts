@@ -58,7 +58,7 @@ const told = () => [
 ];
 const words = () => told().map((text) => text.split(' ').slice(0, 3).join(' '));
 
-describe('people are told', () => {
+describe('people are told (X8)', () => {
   it('once by each webhook, however often a step is repeated and however often it fails', async () => {
     await record(row('r1', 1, 'failed'));
     await record(row('r1', 1, 'failed'));
@@ -159,12 +159,15 @@ describe('a receiver that is gone', () => {
 });
 
 describe('a look around', () => {
-  const look = (activityId: string, absent: never[] = []) =>
-    mockActivity({ activityId }).run(createWatchActivities(scene.deps).lookAround, {
-      org: 'acme',
-      since: Date.now() - 60_000,
-      absent,
-    });
+  const look = (activityId: string, at = Date.now()) =>
+    mockActivity({ activityId, currentAttemptScheduledTimestampMs: at }).run(
+      createWatchActivities(scene.deps).lookAround,
+      {
+        org: 'acme',
+        since: Date.now() - 60_000,
+        absent: [],
+      },
+    );
 
   it('tells what has become late, stale and held, and what is over, and says when to look again', async () => {
     const [acme] = scene.deps.organizations;
@@ -187,6 +190,13 @@ describe('a look around', () => {
       'ops feedback.stale begun',
       'ops export.late ended',
     ]);
+  });
+
+  it('goes by the clock of Temporal, whatever that of its machine says', async () => {
+    const [acme] = scene.deps.organizations;
+    Object.assign(acme?.watch ?? {}, { freshness: new Map([['prj_1', 90_000]]), lateAfter: new Map() });
+    expect(await look('1')).toMatchObject({ holding: [] });
+    expect(await look('2', Date.now() + 60_000)).toMatchObject({ holding: ['feedback.stale prj_1'] });
   });
 
   it('ends the watch of an organization that is not configured any more, or has nobody to tell', async () => {

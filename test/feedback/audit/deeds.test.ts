@@ -22,7 +22,7 @@ async function listed(store: FeedbackStore, since?: string): Promise<Deed[]> {
   return deeds;
 }
 
-describe('the audit', () => {
+describe('the audit (X7)', () => {
   it('keeps a deed once, as it was first written', async () => {
     await using at = await temporaryStore();
     await at.store.recordDeeds([approval]);

@@ -13,6 +13,7 @@ const nothing: Sight = {
   projects: [],
   sites: [],
   holds: [],
+  takenBack: [],
   approvals: [],
   budget: null,
   refusedRuns: { org: 'acme', count: 0 },
@@ -73,6 +74,24 @@ describe('the watch of an organization finds', () => {
   it('a refused key by the budget or by runs that wait', () => {
     expect(holding({ refusedRuns: { org: 'acme', count: 2 } })).toEqual(['key.refused acme']);
     expect(holding(budget({ pausedBy: 'unauthorized' }))).toEqual(['key.refused acme']);
+  });
+
+  it('targets that run another version than the one rolled out to them, a site at a time', () => {
+    const target = (domain: string, name: string) => ({ domain, target: name, version: 'v2', running: 'v1' });
+    const takenBack = [
+      target('a.example', 'directory:./a'),
+      target('a.example', 'helmValues:a.yaml'),
+      target('b.example', 'directory:./b'),
+    ];
+    expect(watchedConditions({ ...nothing, takenBack }).holding).toMatchObject([
+      {
+        type: 'rollout.taken-back',
+        subject: 'a.example',
+        reason: 'directory:./a runs v1 instead of v2; helmValues:a.yaml runs v1 instead of v2',
+        facts: { version: 'v2', targets: 2 },
+      },
+      { type: 'rollout.taken-back', subject: 'b.example', facts: { version: 'v2', targets: 1 } },
+    ]);
   });
 
   it('holds, without the words of the person', () => {

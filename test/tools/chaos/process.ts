@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { StoreUnreachable } from '../../../src/bundle/store/store-errors.ts';
 import { openBundleStore } from '../../../src/wiring/open-bundle-store.ts';
-import { type Publication, publishOnce } from './publishing.ts';
+import { type Publication, publishOnce, siteDomain } from './publishing.ts';
 import { watchSite } from './watching.ts';
 
 /*
@@ -27,7 +27,8 @@ if (order.publish) {
   process.stdout.write(JSON.stringify(published));
 } else {
   const { watch, until } = order;
-  const seen = await watchSite(await openBundleStore(watch.store), watch.site, () => existsSync(until));
+  const bundles = await openBundleStore(watch.store);
+  const seen = await watchSite({ bundles, domain: siteDomain, site: watch.site, isOver: () => existsSync(until) });
   process.stdout.write(JSON.stringify(seen));
 }
 process.exit();

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
-import { plantedMarkers } from '../../sandbox/index.ts';
+import { plantedMarkers } from '../../../sandbox/index.ts';
 
 type History = Parameters<typeof historyToJSON>[0];
 
