@@ -34,7 +34,7 @@ async function startAndAwait(): Promise<string> {
   return `${(await state()).approval?.version}`;
 }
 
-describe('the audit, by the command line (X7)', () => {
+describe('the audit, by the command line (X6)', () => {
   it('tells who did what to a site, a budget and a person, and history how runs ended', {
     timeout: 300_000,
   }, async () => {

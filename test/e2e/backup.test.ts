@@ -48,7 +48,7 @@ async function bytesBelow(folder: string): Promise<Record<string, string>> {
   return digests;
 }
 
-it('a backup taken while a sync and an export run is restored after the loss of everything, and both go on (B1, B7, X9)', async () => {
+it('a backup taken while a sync and an export run is restored after the loss of everything, and both go on (B1, B7, X8)', async () => {
   scene = await ChaosScene.begin({
     sandbox: { entries, requests: 10, windowMs, jobSeconds: 6, nullDates: 0 },
     budget: '{ requests: 10, window: 3s, arrival: 1s }',

@@ -73,7 +73,7 @@ async function runSweep(): Promise<'completed' | 'failed'> {
   );
 }
 
-describe('people are told (X8)', () => {
+describe('people are told (X7)', () => {
   it('of what fails and what works again, once each, in the shape their chat takes', { timeout: 180_000 }, async () => {
     const [ops, slack, teams] = [await receiver(), await receiver(), await receiver()];
     scene = await setScene({
@@ -101,7 +101,8 @@ describe('people are told (X8)', () => {
     expect(told(ops, 'pass.failed')).toMatchObject([{ subject: `${project}/sweep`, reason: expect.any(String) }]);
 
     scene.sandbox.setFaults({ nullCursor: 0 });
-    expect([await runExport(), await runSweep()]).toEqual(['published', 'completed']);
+    // A first sweep of few pages has no request left to prove that it missed nothing: the second one proves it.
+    expect([await runExport(), await runSweep(), await runSweep()]).toEqual(['published', 'completed', 'completed']);
     const types = ['export.failed', 'pass.failed', 'export.late', 'feedback.stale'];
     const firstTwo = () => types.map((type) => [type, ...states(ops, type).slice(0, 2)]);
     await expect.poll(firstTwo, within).toEqual(types.map((type) => [type, 'begun', 'ended']));
@@ -117,7 +118,7 @@ describe('people are told (X8)', () => {
     await bundles.holds.release(domain);
     await expect.poll(() => states(ops, 'site.held'), within).toEqual(['begun', 'ended']);
 
-    // Somebody puts an earlier version back at the target; several looks tell it once. The next export puts that right.
+    // The operator puts an earlier version back at the target by hand; several looks tell it once. The next export puts that right.
     const site = join(scene.folder, 'site');
     const earlier = '20200101T000000Z-000000000000';
     await mkdir(join(site, 'releases', earlier));

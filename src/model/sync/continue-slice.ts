@@ -15,6 +15,9 @@ const mostBarrenPages = 5;
 /** How often a query whose cursor dies starts over where no date can help. */
 const mostCuts = 3;
 
+/** From this many pages on, one more request is at most a tenth of them. */
+const checkedPages = 10;
+
 /** What a page says about the slice it belongs to. */
 export interface PageReading {
   /** The `createdAt` of each entry in the order sent, UTC ISO 8601; null where it cannot be understood. */
@@ -75,7 +78,7 @@ export function* afterPage(pass: PassOutline, slice: PassSlice, page: PageReadin
     if (!isMet(dates, slice.order, slice.joinsAt)) return widened(read, yield* ask('slices'));
   }
   if (page.hasMore) return { slice: read, resumed: null, unshifted: false };
-  if (page.mayCheck && isWorthACheck(pass, read)) {
+  if (page.mayCheck && (yield* isWorthACheck(pass, read))) {
     return { slice: { ...read, outcome: 'checking' }, resumed: null, unshifted: false };
   }
   return ended(read, read.pages === 1);
@@ -119,9 +122,11 @@ export function* afterCut(slice: PassSlice): Decision<SliceStep> {
   return { slice: cut, resumed, unshifted: false };
 }
 
-/** A sweep of several pages is, and windows of spare requests are; a single page proves itself (decisions/0045). */
-function isWorthACheck({ pass }: PassOutline, { stage, pages }: PassSlice): boolean {
-  return pages >= 2 && (pass === 'verify' || (pass === 'sweep' && stage === 'read'));
+/** A sweep of several pages is; a first one may cost its pages and a tenth (S3). Windows of spare requests are. */
+function* isWorthACheck({ pass }: PassOutline, { stage, pages }: PassSlice): Decision<boolean> {
+  if (pass === 'verify') return pages >= 2;
+  if (pass !== 'sweep' || stage !== 'read' || pages < 2) return false;
+  return pages >= checkedPages || (yield* ask('everSwept'));
 }
 
 /** The first page did not begin where the slice before ended: the service takes the bounds for others. */

@@ -22,7 +22,7 @@ async function listed(store: FeedbackStore, since?: string): Promise<Deed[]> {
   return deeds;
 }
 
-describe('the audit (X7)', () => {
+describe('the audit (X6)', () => {
   it('keeps a deed once, as it was first written', async () => {
     await using at = await temporaryStore();
     await at.store.recordDeeds([approval]);

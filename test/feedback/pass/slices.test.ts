@@ -308,13 +308,30 @@ describe('what is complete', () => {
   ])('depends on the last page of several, asked for once more (the same: %s)', async (same, expected) => {
     await using at = await temporaryStore();
     await begin(at.store, 'p');
-    await read(at.store, 'p', [aged('a', 1)], { ...more('1'), mayCheck: true });
+    for (let number = 1; number < 10; number += 1) {
+      await read(at.store, 'p', [aged(`a${number}`, number)], { ...more(`${number}`), mayCheck: true });
+    }
     await read(at.store, 'p', [aged('b', 20)], { mayCheck: true });
-    expect(await at.store.currentSlice('p')).toMatchObject({ outcome: 'checking', lastCursor: '1' });
+    expect(await at.store.currentSlice('p')).toMatchObject({ outcome: 'checking', lastCursor: '9' });
     await read(at.store, 'p', [aged('b', 20)], { rowsOnly: true, isCheck: true });
     await at.store.endCheck('p', same, later);
-    expect(await at.store.finishPass('p', finished)).toMatchObject({ pages: 2, entries: { seen: 2, unchanged: 0 } });
+    expect(await at.store.finishPass('p', finished)).toMatchObject({ pages: 10, entries: { seen: 10, unchanged: 0 } });
     expect(await proved(at.store)).toBe(expected);
+  });
+
+  it('is not worth a request more in a first sweep of a few pages, but in the next one', async () => {
+    await using at = await temporaryStore();
+    for (const [passId, startedAt, outcome] of [
+      ['first', undefined, null],
+      ['second', later, 'checking'],
+    ] as const) {
+      await begin(at.store, passId, startedAt === undefined ? {} : { startedAt });
+      await read(at.store, passId, [aged('a', 1)], { ...more('c'), mayCheck: true });
+      await read(at.store, passId, [aged('b', 2)], { mayCheck: true });
+      expect((await at.store.currentSlice(passId))?.outcome ?? null).toBe(outcome);
+      if (outcome === null) await at.store.finishPass(passId, finished);
+    }
+    expect(await proved(at.store)).toBeNull();
   });
 
   it('is nothing that shifted while it was read', async () => {

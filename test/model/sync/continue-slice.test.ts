@@ -38,17 +38,23 @@ describe('afterPage', () => {
     });
   });
 
-  it.each<[what: string, pass: 'sweep' | 'review' | 'verify', pagesBefore: number, outcome: string]>([
-    ['a sweep of one page', 'sweep', 0, 'read'],
-    ['a sweep of two pages', 'sweep', 1, 'checking'],
-    ['a review', 'review', 9, 'read'],
-    ['a window of spare requests of one page', 'verify', 0, 'read'],
-    ['a window of spare requests of two pages', 'verify', 1, 'checking'],
-  ])('decides whether the last page is requested once more: %s', (_, pass, pages, outcome) => {
-    const decision = decided(afterPage(outline({ pass }), begun({ pages }), page()));
-    expect(decision.needed).toEqual([]);
+  it.each<[what: string, pass: 'sweep' | 'review' | 'verify', pagesBefore: number, needed: string[], outcome: string]>([
+    ['a sweep of one page', 'sweep', 0, [], 'read'],
+    ['a first sweep of two pages', 'sweep', 1, ['everSwept'], 'read'],
+    ['a first sweep of ten pages', 'sweep', 9, [], 'checking'],
+    ['a review', 'review', 9, [], 'read'],
+    ['a window of spare requests of one page', 'verify', 0, [], 'read'],
+    ['a window of spare requests of two pages', 'verify', 1, [], 'checking'],
+  ])('decides whether the last page is requested once more: %s', (_, pass, pages, needed, outcome) => {
+    const decision = decided(afterPage(outline({ pass }), begun({ pages }), page()), { everSwept: () => false });
+    expect(decision.needed).toEqual(needed);
     expect(decision.result.slice.outcome).toBe(outcome);
     expect(decision.result.unshifted).toBe(outcome === 'read' && pages === 0);
+  });
+
+  it('checks a later sweep of two pages', () => {
+    const { result } = decided(afterPage(outline({}), begun(), page()), { everSwept: () => true });
+    expect(result.slice.outcome).toBe('checking');
   });
 
   it('refuses to go in circles, and forgets barren pages when one brings something', () => {
