@@ -139,7 +139,7 @@ class FetchPagesRun {
     this.#progress.pages = row.pages;
     if (row.pass !== 'verify' || row.position.complete || this.#slice !== null) return row;
     const { windowMs: restMs } = spareUseOf(this.#deps, this.#input.org);
-    await this.#deps.feedback.planSpare(row.passId, { at: new Date(), restMs });
+    await this.#deps.feedback.planSpare(row.passId, { at: this.#reader.seenAt, restMs });
     return this.#reload();
   }
 

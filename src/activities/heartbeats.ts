@@ -21,13 +21,19 @@ export async function withHeartbeats<Details, Result>(
   } catch (error) {
     context.heartbeat(details());
     if (!context.cancellationSignal.aborted) throw error;
-    // A cancellation is final; after a worker's shutdown, a pause or a reset, the next attempt continues.
-    const { cancelRequested = true } = context.cancellationDetails ?? {};
-    if (cancelRequested) throw new CancelledFailure('cancelled');
+    if (wasCancelled()) throw new CancelledFailure('cancelled');
     throw transient('WorkerShutdown', 'this attempt was ended, the next one goes on');
   } finally {
     clearInterval(timer);
   }
+}
+
+/**
+ * Whether a step whose signal is aborted was cancelled, which is final: after a worker's shutdown, a pause or a reset, the
+ * next attempt continues.
+ */
+export function wasCancelled(): boolean {
+  return Context.current().cancellationDetails?.cancelRequested ?? true;
 }
 
 /** Details of the previous attempt, or `fallback` if there are none or their shape differs. */

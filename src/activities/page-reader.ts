@@ -36,7 +36,8 @@ export class PageReader {
   #tries: number;
   #uncounted = 0;
   #pauseMs = 0;
-  #askedAt = new Date();
+  // Until the first answer: Temporal's clock too, and not before what earlier runs have seen.
+  #askedAt = new Date(activityInfo().currentAttemptScheduledTimestampMs);
   #seenAt = this.#askedAt;
 
   /** `tries`: failed tries of the next page, from the run before. */

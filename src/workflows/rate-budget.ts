@@ -43,6 +43,7 @@ import {
   retryKeySignal,
 } from './definitions.ts';
 import { noInput, onDeed, onQuery, onSignal, onUpdate, refusal, type Sent } from './handle-messages.ts';
+import { followHandover } from './handover.ts';
 import { keepDeed } from './record-deed.ts';
 
 /**
@@ -56,6 +57,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     ...windowAfter(settings, earlierGrantAt, Date.now()),
     ...(carried && unpacked(carried)),
   };
+  followHandover(window.settings);
   /** When waiters may get permits without any message. */
   let due: number | null = null;
   let changes = 0;

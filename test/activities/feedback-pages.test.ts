@@ -4,7 +4,9 @@ import type { MockActivityEnvironment } from '@temporalio/testing';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/index.ts';
+import { organizationOf } from '../../src/activities/dependencies.ts';
 import { createPageActivities, type FetchPagesResult } from '../../src/activities/feedback-pages.ts';
+import { PageReader } from '../../src/activities/page-reader.ts';
 import type { WindowSettings } from '../../src/model/budget/permits.ts';
 import { everything, type PlannedSlice } from '../../src/model/sync/slice.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
@@ -172,7 +174,8 @@ describe('fetchPages', () => {
 
   it('notes when entries were seen by the clock of the budget: that of its machine may be ahead (S4)', async () => {
     const aheadMs = 24 * 3_600_000;
-    await begin({ entries: 150 }, { startedAt: new Date(Date.now() - aheadMs) });
+    // A single page proves itself.
+    await begin({ entries: 90 }, { startedAt: new Date(Date.now() - aheadMs) });
     const { permits, feedback } = scene.deps;
     const shift = (moments: readonly number[], ms: number) => moments.map((moment) => moment + ms);
     scene.deps.permits = {
@@ -185,7 +188,7 @@ describe('fetchPages', () => {
       },
       report: (org, result) => permits.report(org, { ...result, arrived: shift(result.arrived, aheadMs) }),
     };
-    expect(await fetchPages()).toMatchObject({ outcome: 'complete', pages: 2 });
+    expect(await fetchPages()).toMatchObject({ outcome: 'complete', pages: 1 });
     await feedback.finishPass('pass-1', { outcome: 'completed', error: null, waitedMs: 0, finishedAt: new Date() });
     const present = new Date(Date.now() - aheadMs).toISOString();
     expect(String(await feedback.verifiedUpTo('acme', 'prj_1')) <= present).toBe(true);
@@ -194,6 +197,18 @@ describe('fetchPages', () => {
     expect(db.prepare('select count(*) as ahead from feedback where last_seen_at > ?').get(present)).toEqual({
       ahead: 0,
     });
+  });
+
+  it('goes by the clock of Temporal before its first answer too (S4)', async () => {
+    const scheduledAt = Date.UTC(2026, 10, 22);
+    scene = await activityScene();
+    const { service } = organizationOf(scene.deps, 'acme');
+    const begun = async () => {
+      const { askedAt, seenAt } = new PageReader(service, 'prj_1', new AbortController().signal, 0);
+      return [askedAt, seenAt];
+    };
+    const activity = mockActivity({ currentAttemptScheduledTimestampMs: scheduledAt });
+    expect(await activity.run(begun)).toEqual([new Date(scheduledAt), new Date(scheduledAt)]);
   });
 
   it('waits for the organization when the key is refused (401), after one request', async () => {

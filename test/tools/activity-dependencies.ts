@@ -123,7 +123,10 @@ export async function activityScene(
 export function mockActivity(
   info: ConstructorParameters<typeof MockActivityEnvironment>[0] = {},
 ): MockActivityEnvironment {
-  return new MockActivityEnvironment(info, { logger: new DefaultLogger('ERROR', () => {}) });
+  return new MockActivityEnvironment(
+    { currentAttemptScheduledTimestampMs: Date.now(), ...info },
+    { logger: new DefaultLogger('ERROR', () => {}) },
+  );
 }
 
 /** The failure an activity ends with, or null when it succeeds. */

@@ -1,8 +1,10 @@
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { BudgetClient } from '../../src/client/budgets/budget.ts';
 import { startExport } from '../../src/client/exports.ts';
 import type { Handover } from '../../src/model/temporal-settings.ts';
+import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
 import { exportActivities, input, sitePlan } from './export-activities.ts';
@@ -29,6 +31,13 @@ async function timesOf(workflowId: string) {
   return { taskTimeoutMs: optionalTsToMs(workflowTaskTimeout), steps };
 }
 
+/** Time-out of the tasks of the first child. */
+async function childTaskTimeout(workflowId: string) {
+  const events = await eventsOf(workflowId);
+  const child = events.find((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
+  return optionalTsToMs(child?.startChildWorkflowExecutionInitiatedEventAttributes?.workflowTaskTimeout);
+}
+
 const stepTimes = { quick: { short: 3_000, bulk: 6_000 }, steady: { short: 30_000, bulk: 30_000 } };
 
 it('steps of runs with different handovers are watched differently, heavy ones on their own task queue', async () => {
@@ -50,10 +59,26 @@ it('steps of runs with different handovers are watched differently, heavy ones o
       for (const heavy of ['fetchBundle', 'publishVersion', 'rollOut']) {
         expect(placed.get(heavy)).toEqual({ queue: `${taskQueue}-bulk`, heartbeat: bulk });
       }
-      const events = await eventsOf(handles[handover].workflowId);
-      const child = events.find((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
-      const { workflowTaskTimeout } = child?.startChildWorkflowExecutionInitiatedEventAttributes ?? {};
-      expect(optionalTsToMs(workflowTaskTimeout)).toBe(taskTimeoutMs);
+      expect(await childTaskTimeout(handles[handover].workflowId)).toBe(taskTimeoutMs);
+    }
+  });
+});
+
+it('what a budget hands to the audit follows the handover of the budget', async () => {
+  await withWorker(env, { recordDeed: async () => {} }, async ({ taskQueue }) => {
+    for (const [handover, taskTimeoutMs] of [
+      ['quick', 2_000],
+      ['steady', 10_000],
+    ] as const) {
+      const org = `org-${process.pid}-${handover}`;
+      const settings = { requests: 20, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000, handover };
+      await new BudgetClient(env.client, taskQueue, new Map([[org, settings]])).override(org, {
+        requests: 9,
+        forMs: null,
+      });
+      const workflowId = budgetWorkflowId(org);
+      expect(await childTaskTimeout(workflowId)).toBe(taskTimeoutMs);
+      await env.client.workflow.getHandle(workflowId).terminate();
     }
   });
 });

@@ -11,7 +11,7 @@ import type { ArchiveFacts, Reason } from '../../model/export/archive-facts.ts';
 import { versionWithContent } from '../../model/export/site-export.ts';
 import { versionName } from '../../model/export/version-name.ts';
 import { type ActivityDependencies, requireStore, type Site, siteOf } from '../dependencies.ts';
-import { earlierDetails, withHeartbeats } from '../heartbeats.ts';
+import { earlierDetails, wasCancelled, withHeartbeats } from '../heartbeats.ts';
 import { transient } from '../history-safe-failures.ts';
 import { bundleFailure, publishFailure } from './bundle-failures.ts';
 import { type PublishedAt, publishStaged } from './bundle-versions.ts';
@@ -207,7 +207,8 @@ async function publishedAtOnce(
   try {
     return await publishStaged(deps, { domain, version, stageId, seal, promote, awaitsApproval: false }, signal);
   } catch (error) {
-    signal.throwIfAborted();
+    // A worker that shuts down leaves the rest to the other step: another attempt would download again.
+    if (signal.aborted && wasCancelled()) throw error;
     log.warn('the version is published by a step of its own', { failure: publishFailure(error, domain).message });
     return null;
   }

@@ -5,6 +5,7 @@ import { type ActivityDependencies, type Organization, organizationOf } from '..
 import { notConfigured } from '../history-safe-failures.ts';
 import { heldSites } from './held-sites.ts';
 import { isGone } from './subscribers.ts';
+import { takenBackTargets } from './taken-back-targets.ts';
 import { tell } from './tell.ts';
 
 export interface LookAround {
@@ -78,7 +79,7 @@ async function look(deps: ActivityDependencies, organization: Organization): Pro
     ),
     deps.notices.lastExports(org),
     ifReadable('holds', () => heldSites(deps, organization)),
-    ifReadable('targets', () => takenBackTargets(deps, sites)),
+    ifReadable('targets', () => takenBackTargets(deps, organization)),
     ifReadable('budget', () => deps.outlook.budget(org)),
     ifReadable('refused runs', () => deps.outlook.refusedRuns(org)),
   ]);
@@ -94,29 +95,6 @@ async function look(deps: ActivityDependencies, organization: Organization): Pro
     budget: view === null ? null : { org, view },
     refusedRuns: count === null ? null : { org, count },
   };
-}
-
-/**
- * Targets whose last rollout put the current version there, and that run another one now, read back from them. One that
- * shows none is left out: it may be on another machine. Only what differs costs a request to the store.
- */
-async function takenBackTargets(
-  { bundles }: ActivityDependencies,
-  sites: Organization['sites'],
-): Promise<Sight['takenBack']> {
-  const inService = await bundles.inService(sites.map(({ domain }) => domain));
-  const found = [];
-  for (const { domain, targets } of sites) {
-    const version = inService.get(domain)?.current;
-    if (!version) continue;
-    for (const target of targets) {
-      const running = await target.runningVersion();
-      if (running === null || running === version) continue;
-      if ((await bundles.rolledOut(domain, target.name)) !== version) continue;
-      found.push({ domain, target: target.name, version, running });
-    }
-  }
-  return found;
 }
 
 /** Null for what cannot be read now: the next look will. */

@@ -14,6 +14,6 @@ export async function startHealthPart({ host, port }: HostAndPort, state: () => 
     const status = request.url !== '/healthz' ? 404 : now === 'RUNNING' ? 200 : 503;
     response.writeHead(status, headers).end(status === 404 ? '{}\n' : `${JSON.stringify({ state: now })}\n`);
   });
-  await listen(server, { host, port });
+  await listen(server, { host, port, flag: '--health' });
   return { name: 'the health check', ended: never, stop: () => stopListening(server, 0) };
 }

@@ -6,8 +6,8 @@ import { floor, max, min } from './quick-math.ts';
 /** How long slots are kept free for a late waiter, in milliseconds: its worker may have died. */
 export const comeBackGraceMs = 5_000;
 /**
- * How long a late waiter keeps its place, in milliseconds. No other waiter waits for it meanwhile; but when it comes, after a
- * restart of its worker or on a busy machine, it is as senior as before.
+ * How long a late waiter keeps its place, in milliseconds. No other waiter waits for it meanwhile; but when it comes,
+ * after a restart of its worker or on a busy machine, it is as senior as before.
  */
 export const placeKeptMs = 10 * 60_000;
 /** Shortest time a refused asker has to wait: shorter server timers take a second anyway. */

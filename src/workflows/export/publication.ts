@@ -39,8 +39,8 @@ export class Publication {
   }
 
   /**
-   * Publishes what the fetch has not, waits up to `approvalMs` for a person's approval if that is not null, and moves the pointer. On a held
-   * site the version waits for the release, without approval.
+   * Publishes what the fetch has not, waits up to `approvalMs` for a person's approval if that is not null, and moves the
+   * pointer. On a held site the version waits for the release, without approval.
    */
   async put(version: string, bundle: VerifiedBundle, approvalMs: number | null): Promise<Placed> {
     const { org, domain, parameters } = this.#input;

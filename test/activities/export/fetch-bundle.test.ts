@@ -108,6 +108,22 @@ describe('fetchBundle', () => {
     expect(await bundles.publish('stage-1', version, sealIn(result))).toMatchObject({ version });
   });
 
+  it.each([
+    ['leaves the publication to a step of its own when its worker shuts down meanwhile', 'WORKER_SHUTDOWN', null],
+    ['ends when it is cancelled during the publication', 'CANCELLED', 'cancelled'],
+  ] as const)('%s', async (_what, reason, failure) => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    const env = attempt();
+    vi.spyOn(bundles, 'publish').mockImplementationOnce(async (_stage, _version, _seal, work) => {
+      env.cancel(reason, reason === 'CANCELLED' ? undefined : workerShutdown);
+      throw work?.signal?.reason;
+    });
+    const fetched = fetchBundle(jobId, env, { namedAt: Date.UTC(2026, 10, 22), promote: true });
+    if (failure === null) expect(await fetched).toMatchObject({ ok: true, kept: null, published: null });
+    else await expect(fetched).rejects.toThrow(failure);
+  });
+
   it('knows the content that a held site was rolled back from: it is not published twice', async () => {
     const jobId = await exported();
     const { bundles } = scene.deps;

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ExportRunning, exportState, pollNow, startExport } from '../../../src/client/exports.ts';
+import { announcePhase, ExportRunning, exportState, pollNow, startExport } from '../../../src/client/exports.ts';
 import type { ExportInput } from '../../../src/model/export/site-export.ts';
 import { gate } from '../../tools/proxies/gate.ts';
 import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
@@ -65,11 +65,14 @@ describe('a running export', () => {
   it('shows how far the bundle is by heartbeats, which cost no events', async () => {
     const released = gate();
     const verifying = gate();
+    const publishing = gate();
     const { activities } = exportActivities({
       fetchBundle: async () => {
         Context.current().heartbeat({ phase: 'fetching', offset: 300, total: 1_000, bytesPerSecond: 50 });
         await verifying.opened;
         Context.current().heartbeat({ phase: 'verifying', offset: 1_000, total: 1_000, bytesPerSecond: 50 });
+        await publishing.opened;
+        Context.current().heartbeat({ phase: 'publishing', offset: 1_000, total: 1_000, bytesPerSecond: 50 });
         await released.opened;
         return bundle;
       },
@@ -84,10 +87,14 @@ describe('a running export', () => {
         .toMatchObject({ phase: 'fetching', download: { offset: 300, total: 1_000, bytesPerSecond: 50 } });
       verifying.open();
       await expect.poll(now, { timeout: 20_000 }).toMatchObject({ phase: 'verifying', download: null });
-      released.open();
-      await handle.result();
       const { events } = await handle.fetchHistory();
       expect(events?.filter((event) => event.workflowExecutionSignaledEventAttributes)).toEqual([]);
+      // A verification that lasts is told; what comes after it is not.
+      await announcePhase(env.client, handle.workflowId, 'verifying');
+      publishing.open();
+      await expect.poll(now, { timeout: 20_000 }).toMatchObject({ phase: 'publishing', download: null });
+      released.open();
+      await handle.result();
     });
   });
 });

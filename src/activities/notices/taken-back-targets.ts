@@ -1,0 +1,32 @@
+import type { Sight } from '../../model/notice/watched.ts';
+import type { ActivityDependencies, Organization } from '../dependencies.ts';
+import { listedSites } from './listed-sites.ts';
+
+type TakenBack = NonNullable<Sight['takenBack']>;
+
+/**
+ * Targets whose last rollout put the current version there, and that run another one now, read back from them. One that
+ * shows none is left out: it may be on another machine. Only what differs from the listing costs requests to the store,
+ * which say what is current now: a rollout may have come after the listing.
+ */
+export async function takenBackTargets(
+  deps: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
+  organization: Organization,
+): Promise<TakenBack> {
+  const { bundles } = deps;
+  const listed = await listedSites(deps, organization);
+  const found: TakenBack = [];
+  for (const { domain, targets } of organization.sites) {
+    const listedVersion = listed.get(domain)?.current;
+    if (!listedVersion) continue;
+    for (const target of targets) {
+      const running = await target.runningVersion();
+      if (running === null || running === listedVersion) continue;
+      const version = (await bundles.current(domain))?.version;
+      if (version === undefined || running === version) continue;
+      if ((await bundles.rolledOut(domain, target.name)) !== version) continue;
+      found.push({ domain, target: target.name, version, running });
+    }
+  }
+  return found;
+}

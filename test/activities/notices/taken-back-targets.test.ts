@@ -1,0 +1,52 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { takenBackTargets } from '../../../src/activities/notices/taken-back-targets.ts';
+import { type ActivityScene, activityScene } from '../../tools/activity-dependencies.ts';
+import { publish } from '../../tools/bundle/staged.ts';
+
+let scene: ActivityScene;
+afterEach(() => scene?.end());
+
+const [first, second] = ['20261201T000000Z-000000000001', '20261202T000000Z-000000000002'];
+const domain = 'docs.acme.example';
+
+/** A site with two versions, whose only target runs what `running` says. */
+async function setOut() {
+  scene = await activityScene();
+  const { bundles, organizations } = scene.deps;
+  await publish(bundles, first, 'content');
+  await publish(bundles, second, 'other content');
+  await bundles.moveCurrent(domain, first, 0, new Date());
+  await bundles.recordRollout(domain, 'shelf', first);
+  const running: { version: string | null } = { version: first };
+  const shelf = { name: 'shelf', runningVersion: async () => running.version, rollOut: () => expect.fail() };
+  const [acme] = organizations;
+  const [site] = acme?.sites ?? [];
+  if (acme === undefined || site === undefined) return expect.fail();
+  const watched = { ...acme, sites: [{ ...site, targets: [shelf] }] };
+  return {
+    bundles,
+    running,
+    watched,
+    deps: { bundles, organizations: [watched, { ...acme, id: 'globex', sites: [] }] },
+  };
+}
+
+it('names a target that was rolled out to and runs another version, and no other', async () => {
+  const { running, watched, deps } = await setOut();
+  expect(await takenBackTargets(deps, watched)).toEqual([]);
+  running.version = second;
+  expect(await takenBackTargets(deps, watched)).toEqual([{ domain, target: 'shelf', version: first, running: second }]);
+  running.version = null;
+  expect(await takenBackTargets(deps, watched)).toEqual([]);
+});
+
+it('is not misled by a listing from before a rollout that is not recorded yet, and shares it with other looks', async () => {
+  const { bundles, running, watched, deps } = await setOut();
+  const [listed, read] = [vi.spyOn(bundles, 'inService'), vi.spyOn(bundles, 'current')];
+  expect(await takenBackTargets(deps, watched)).toEqual([]);
+  expect([listed.mock.calls.length, read.mock.calls]).toEqual([1, []]);
+  await bundles.moveCurrent(domain, second, 1, new Date());
+  running.version = second;
+  expect(await takenBackTargets(deps, watched)).toEqual([]);
+  expect([listed.mock.calls.length, read.mock.calls]).toEqual([1, [[domain]]]);
+});
