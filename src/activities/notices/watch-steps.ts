@@ -68,7 +68,7 @@ const lateMs = 3_600_000;
 type Look = Pick<Sight, 'projects' | 'sites' | 'holds' | 'takenBack' | 'budget' | 'refusedRuns'>;
 
 async function look(deps: ActivityDependencies, organization: Organization): Promise<Look> {
-  const { id: org, watch, sites } = organization;
+  const { id: org, watch } = organization;
   const [projects, exported, holds, takenBack, view, count] = await Promise.all([
     Promise.all(
       [...watch.freshness].map(async ([project, limitMs]) => ({
