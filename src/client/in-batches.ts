@@ -1,4 +1,7 @@
-/** Does the work for all items, at most `size` at a time: a slow one holds up no other. Results are in the order of the items. */
+/**
+ * Does the work for all items, at most `size` at a time: a slow one holds up no other. Results are in the order of the
+ * items. Once one has failed no other begins; it throws that failure when all that had begun have ended.
+ */
 export async function inBatches<Item, Result>(
   items: readonly Item[],
   size: number,
@@ -6,18 +9,18 @@ export async function inBatches<Item, Result>(
 ): Promise<Result[]> {
   const results: Result[] = [];
   const left = items.entries();
-  let failed = false;
+  const failures: unknown[] = [];
   const lane = async () => {
     for (const [index, item] of left) {
-      if (failed) return;
+      if (failures.length > 0) return;
       try {
         results[index] = await work(item);
       } catch (error) {
-        failed = true;
-        throw error;
+        failures.push(error);
       }
     }
   };
   await Promise.all(Array.from({ length: Math.min(size, items.length) }, lane));
+  if (failures.length > 0) throw failures[0];
   return results;
 }

@@ -17,13 +17,17 @@ describe('inBatches', () => {
 
   it('begins nothing more once one has failed', async () => {
     const begun: number[] = [];
+    const ended: number[] = [];
     const work = async (n: number) => {
       begun.push(n);
       if (n === 1) throw new Error('no');
       await new Promise((resolve) => setImmediate(resolve));
+      ended.push(n);
     };
     await expect(inBatches([0, 1, 2, 3, 4, 5], 2, work)).rejects.toThrow('no');
     expect(begun).toEqual([0, 1]);
+    // What had begun is not left behind: a command keeps it in the audit.
+    expect(ended).toEqual([0]);
     expect(await inBatches([], 2, work)).toEqual([]);
   });
 });
