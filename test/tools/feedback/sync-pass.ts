@@ -37,7 +37,7 @@ export async function runPass(
   const { fetchPages } = createPageActivities(scene.deps);
   const attempt = <T>(work: () => Promise<T>): Promise<T> => {
     attempts += 1;
-    return mockActivity({ currentAttemptScheduledTimestampMs: attempts }).run(work);
+    return mockActivity({ currentAttemptScheduledTimestampMs: Date.now() + attempts }).run(work);
   };
   const { storeId } = await attempt(() => beginPass({ ...ids, pass, passId, startedAt: Date.now(), ...bounds }));
   const nothing = { pages: 0, requests: 0, throttled: 0, waitedMs: 0, entries: noEntries };
