@@ -78,7 +78,11 @@ describe('signing in', () => {
 
     const console = await runningConsole();
     const mine = await signIn(console);
-    await send(console, '/sign-out', { token: 'not mine' }, { cookie: mine });
+    const refused = await send(console, '/sign-out', { token: 'not mine' }, { cookie: mine });
+    expect(refused).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('You are still signed in as terminal'),
+    });
     expect(await ask(console, '/', { headers: { cookie: mine } })).toMatchObject({ status: 200 });
     await send(console, '/sign-out', { token: await formToken(console, mine) }, { cookie: mine });
     expect(await ask(console, '/', { headers: { cookie: mine } })).toMatchObject({ status: 401 });

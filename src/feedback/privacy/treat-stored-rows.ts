@@ -4,6 +4,7 @@ import { rowsPerStatement } from '../database/batches.ts';
 import { lockProject } from '../database/project-lock.ts';
 import type { FeedbackDatabase, FeedbackRejectsTable, FeedbackTable } from '../database/tables/tables.ts';
 import { upsertRows } from '../database/upsert-rows.ts';
+import { sameInIndex } from '../search/entry-index.ts';
 import { hashLength, hashPrefix } from './keyed-hash.ts';
 import { namesOnlyPrefix, PersonalData } from './personal-data.ts';
 import { isRestricted, keepsAll, type Privacy, retentionStart } from './privacy.ts';
@@ -144,8 +145,15 @@ async function treatBatch(
   await lockProject(trx, project);
   const found = await rows.execute();
   const personal = new PersonalData(privacy, { now: at, erased: new Set(), storeKey: '' });
-  const changed = found.map((row) => personal.stored(row)).filter((row, index) => row !== found[index]);
-  await upsertRows(trx, changed);
+  const pairs = found.map((before) => ({ before, after: personal.stored(before) }));
+  const changed = pairs.filter(({ before, after }) => after !== before);
+  // To index a million entries whose contacts alone are hashed would take longer than to hash them.
+  const reindexed = changed.filter(({ before, after }) => !sameInIndex(before, after));
+  await upsertRows(
+    trx,
+    changed.map(({ after }) => after),
+    reindexed.map(({ after }) => after),
+  );
   return { changed: changed.length, last: found.length < rowsPerStatement ? null : (found.at(-1)?.id ?? null) };
 }
 
