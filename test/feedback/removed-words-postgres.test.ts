@@ -67,7 +67,7 @@ describe.skipIf(!hasPostgres())('the index of words in PostgreSQL', () => {
     await wholePass(store, 'p', many);
     const ageing = await db.open(privacyWith({ retentionMs: 30 * 86_400_000 }));
     const cleaned = () => database.rows('select cleaned_at is not null as is from search_progress');
-    const other = new Client({ ...database.place, password: database.password });
+    const other = new Client({ connectionString: database.url });
     await other.connect();
     try {
       await other.query('select pg_advisory_lock(7301180745)');
