@@ -252,6 +252,15 @@ describe('hostile text', () => {
     expect(long).toMatchObject({ status: 409, text: expect.stringContaining('longer than 500') });
     expect(console.effects.calls).toEqual([]);
   });
+
+  it('refuses a form of more fields than any page sends, instead of writing each of them again', async () => {
+    const console = await runningConsole();
+    const fields = (count: number) =>
+      new URLSearchParams(Array.from({ length: count }, (_, n): [string, string] => ['a', `${n}`]));
+    expect(await send(console, '/x', fields(1_010), { cookie: '' })).toMatchObject({ status: 401 });
+    const { status, text } = await send(console, '/x', fields(50_000), { cookie: '' });
+    expect([status, text.includes('<input')]).toEqual([413, false]);
+  });
 });
 
 describe('what has changed since the page was loaded', () => {
