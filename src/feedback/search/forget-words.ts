@@ -4,7 +4,7 @@ import type { FeedbackDatabase } from '../database/tables/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
-/** Retention removes a little after every pass; making the index anew takes a minute for a million entries. */
+/** Retention removes a little after every pass; to make the index anew, PostgreSQL reads all of it. */
 const restMs = 86_400_000;
 
 /** Of who makes the index anew: one at a time, another would wait for it with the table locked. */
