@@ -26,7 +26,7 @@ export async function measureWorkerMemory(
   const postgres = store === 'PostgreSQL' ? await startBenchPostgres(track) : null;
   if (store === 'PostgreSQL' && postgres === null) return null;
   try {
-    const budget = { requests: 50_000, windowMs: 60_000, arrivalMs: 5_000 };
+    const budget = { requests: 10_000, windowMs: 60_000, arrivalMs: 5_000 };
     const feedback = postgres === null ? {} : { feedback: postgres.url };
     const opening = Stage.open({ ...budget, entries, projects: [project], workers: 1, sandboxFlags: [], ...feedback });
     track(opening);

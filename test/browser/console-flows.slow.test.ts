@@ -143,7 +143,8 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     const page = await stage.signedIn();
     await startSync(client, taskQueue, sweep);
     await page.goto(`${stage.running.url}/projects/${org}/${project}`);
-    await expect.poll(() => page.locator('svg').count()).toBeGreaterThan(0);
+    // Charts are read once a minute at most.
+    await expect.poll(() => page.locator('svg').count(), { timeout: 100_000 }).toBeGreaterThan(0);
     const numbers = page.locator('details').first();
     await numbers.locator('summary').click();
     await page.getByLabel('Pass', { exact: true }).selectOption('review');

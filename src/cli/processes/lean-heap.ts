@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** The old generation is collected when it has grown by this much since the last collection. */
-const growthPercent = 15;
+const growthPercent = 25;
 
 /**
  * Keeps the heap of a long-running process near its live size: by default V8 lets the garbage of a long pass grow to

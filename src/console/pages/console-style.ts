@@ -122,6 +122,7 @@ th[scope=row]{min-width:12.5rem}
 .cards td:not(.select)::before{content:attr(data-name);position:absolute;left:0;color:var(--quiet);font-size:.875rem}
 .cards td[data-name=""]{padding-left:0}
 .cards td:empty{display:none!important}
+.cards time span,.cards .state{white-space:normal}
 }
 ${feedbackStyle}@media print{.top,.bulk,form{display:none!important}}
 `;
