@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { listen, requestLimits, stopListening } from '../http-server.ts';
 import type { ConsoleApp, ConsoleEnv } from './app-context.ts';
@@ -38,6 +38,8 @@ export interface RunningConsole {
 }
 
 const longestForm = 512 * 1024;
+/** More than any page sends; a form that is kept is written once more, field by field. */
+const mostFields = 4_000;
 const connections = 1_024;
 
 /** Serves the console until it is stopped. Throws `PortTaken`. */
@@ -96,18 +98,17 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     const { title, message, status } = refusal;
     return page(c, <MessagePage title={title} message={message} />, status);
   });
-  hono.use(
-    bodyLimit({
-      maxSize: longestForm,
-      onError: (c) => {
-        const message = 'The form is longer than the console takes. Nothing was done.';
-        return c.html(`<!doctype html>\n${String(<MessagePage title="Too long" message={message} />)}`, 413);
-      },
-    }),
-  );
+  const tooLong = (c: Context) => {
+    const message = 'The form is longer than the console takes. Nothing was done.';
+    return c.html(`<!doctype html>\n${String(<MessagePage title="Too long" message={message} />)}`, 413);
+  };
+  hono.use(bodyLimit({ maxSize: longestForm, onError: tooLong }));
   hono.get('/icon.svg', (c) => c.body(icon, 200, { 'Content-Type': 'image/svg+xml' }));
   hono.use(async (c, next) => {
-    if (c.req.method === 'POST') c.set('form', new URLSearchParams(await c.req.text()));
+    if (c.req.method !== 'POST') return next();
+    const form = new URLSearchParams(await c.req.text());
+    if (form.size > mostFields) return tooLong(c);
+    c.set('form', form);
     return next();
   });
   addSignInRoutes(hono, app);

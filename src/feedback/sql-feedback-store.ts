@@ -36,6 +36,7 @@ import { entryDetail } from './search/entry-detail.ts';
 import { findDocuments } from './search/find-documents.ts';
 import { findEntries } from './search/find-entries.ts';
 import { findRecords } from './search/find-records.ts';
+import { areWordsLeft } from './search/left-words.ts';
 import { storeLineage } from './store-lineage.ts';
 
 type Db = Kysely<FeedbackDatabase>;
@@ -101,7 +102,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     },
     async applyPrivacy(at) {
       const treated = await applyPrivacy(db, write, privacy, at);
-      if (treated.entries + treated.rejects > 0) await scrub('all');
+      if (treated.entries + treated.rejects > 0 || (await areWordsLeft(db))) await scrub('all');
       return treated;
     },
     async expire(project, at) {

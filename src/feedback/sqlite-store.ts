@@ -11,6 +11,7 @@ import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';
+import { takeOutWords } from './search/left-words.ts';
 import { sqlFeedbackStore } from './sql-feedback-store.ts';
 import { type Succession, succeed } from './store-lineage.ts';
 
@@ -89,8 +90,7 @@ function configure(database: BetterSqlite3.Database): void {
 async function scrub(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<boolean> {
   try {
     if (how === 'all') {
-      // Beginnings of removed words may be left where the index tells its pages apart.
-      await sql`insert into search_words (search_words) values ('optimize')`.execute(db);
+      await takeOutWords(db);
       await sql`vacuum`.execute(db);
     }
     const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);

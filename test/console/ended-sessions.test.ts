@@ -75,11 +75,37 @@ describe('a session that ended in the middle of a form', () => {
     expect(console.effects.calls).toEqual([]);
   });
 
+  it('leads to this console, whatever the address looks like', async () => {
+    const console = await runningConsole();
+    const cookie = await signIn(console);
+    for (const [sent, status] of [
+      [{ cookie }, 403],
+      [{ cookie: '' }, 401],
+    ] as const) {
+      const { text, ...answer } = await send(console, '//elsewhere.example/x', { token: 'old', reason: 'x' }, sent);
+      expect(answer.status).toBe(status);
+      expect(text).toContain('action="/elsewhere.example/x"');
+      expect(text).not.toContain('//elsewhere.example');
+    }
+  });
+
   it('offers nothing to who may only look', async () => {
     const console = await runningConsole({ write: false });
     const cookie = await signIn(console);
     const answer = await send(console, `${site}/hold`, { token: 'old', order: randomUUID(), reason: 'x' }, { cookie });
     expect(answer).toMatchObject({ status: 403, text: expect.not.stringContaining(`action="${site}/hold"`) });
+  });
+});
+
+describe('a stream of events', () => {
+  it('is not opened by a look at its headers, which would use up what a session may have', async () => {
+    const console = await runningConsole();
+    const cookie = await signIn(console);
+    for (let times = 0; times < 20; times += 1) {
+      const head = { method: 'HEAD', headers: { cookie } };
+      expect(await ask(console, '/events?of=overview', head)).toMatchObject({ status: 200 });
+    }
+    await stream(console, cookie);
   });
 });
 

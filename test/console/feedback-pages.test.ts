@@ -99,6 +99,17 @@ describe('the feedback page', () => {
     expect((await look('/feedback?words=x')).text).toContain('is being built: 43 %');
   });
 
+  it('shows the moment that an address has, however it is written', async () => {
+    const { look } = await looking();
+    for (const [written, utc] of [
+      ['2026-11-20T10:00+01', '2026-11-20 09:00 UTC'],
+      ['2026-11-20T10:00:00,5Z', '2026-11-20 10:00 UTC'],
+    ] as const) {
+      const answer = await look(`/feedback?since=${encodeURIComponent(written)}`);
+      expect(answer).toMatchObject({ status: 200, text: expect.stringContaining(utc) });
+    }
+  });
+
   it('offers what is new since the last visit', async () => {
     const { setting } = searchSetting();
     const console = await runningConsole({ setting });

@@ -78,7 +78,11 @@ describe('signing in', () => {
 
     const console = await runningConsole();
     const mine = await signIn(console);
-    await send(console, '/sign-out', { token: 'not mine' }, { cookie: mine });
+    const refused = await send(console, '/sign-out', { token: 'not mine' }, { cookie: mine });
+    expect(refused).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('You are still signed in as terminal'),
+    });
     expect(await ask(console, '/', { headers: { cookie: mine } })).toMatchObject({ status: 200 });
     await send(console, '/sign-out', { token: await formToken(console, mine) }, { cookie: mine });
     expect(await ask(console, '/', { headers: { cookie: mine } })).toMatchObject({ status: 401 });
@@ -247,6 +251,15 @@ describe('hostile text', () => {
     const long = await send(console, `${site}/hold`, { token, order: order(), reason: 'x'.repeat(501) }, { cookie });
     expect(long).toMatchObject({ status: 409, text: expect.stringContaining('longer than 500') });
     expect(console.effects.calls).toEqual([]);
+  });
+
+  it('refuses a form of more fields than any page sends, instead of writing each of them again', async () => {
+    const console = await runningConsole();
+    const fields = (count: number) =>
+      new URLSearchParams(Array.from({ length: count }, (_, n): [string, string] => ['a', `${n}`]));
+    expect(await send(console, '/x', fields(1_010), { cookie: '' })).toMatchObject({ status: 401 });
+    const { status, text } = await send(console, '/x', fields(50_000), { cookie: '' });
+    expect([status, text.includes('<input')]).toEqual([413, false]);
   });
 });
 

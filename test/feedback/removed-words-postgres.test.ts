@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { privacyWith } from '../tools/feedback/private-settings.ts';
 import { entry, temporaryPostgresStore, wholePass } from '../tools/feedback/temporary-store.ts';
@@ -41,5 +42,43 @@ describe.skipIf(!hasPostgres())('the index of words in PostgreSQL', () => {
     expect((await inIndex(database)).filter((n) => n % 2 === 1)).toEqual([]);
     expect(await inIndex(database)).toHaveLength(100);
     expect((await store.findEntries({ words: secret(2), limit: 1 })).entries).toHaveLength(1);
+  });
+
+  it('does not stay beside the new one when making it anew was cut off', async () => {
+    await using db = await temporaryPostgresStore();
+    const { database, store } = db;
+    await wholePass(store, 'p', many);
+    // What PostgreSQL leaves behind: the new one half made, or the old one with all its words.
+    for (const left of ['ccnew', 'ccold']) {
+      const name = `search_entries_by_word_${left}`;
+      await database.run(`set role ${database.user}; create index ${name} on search_entries using gin (words)`);
+      await database.run(`update pg_index set indisvalid = false where indexrelid = '${name}'::regclass`);
+    }
+    expect(await store.erase({ contact: 'jane@mail.example', at })).toMatchObject({ scrubbed: true });
+    const indexes = await database.rows(
+      `select indexname from pg_indexes where tablename = 'search_entries' and indexname like '%by_word%'`,
+    );
+    expect(indexes).toEqual([{ indexname: 'search_entries_by_word' }]);
+  });
+
+  it('is made anew by one at a time: retention leaves it to who is at it', async () => {
+    await using db = await temporaryPostgresStore();
+    const { database, store } = db;
+    await wholePass(store, 'p', many);
+    const ageing = await db.open(privacyWith({ retentionMs: 30 * 86_400_000 }));
+    const cleaned = () => database.rows('select cleaned_at is not null as is from search_progress');
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    try {
+      await other.query('select pg_advisory_lock(7301180745)');
+      await ageing.expire('prj_1', at);
+      expect(await cleaned()).toEqual([{ is: false }]);
+    } finally {
+      await other.end();
+    }
+    const oneDay = new Date(at.getTime() + 86_400_000 * 30);
+    await Promise.all([ageing.expire('prj_1', oneDay), ageing.expire('prj_1', oneDay)]);
+    expect(await cleaned()).toEqual([{ is: true }]);
+    expect(await inIndex(database)).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ export async function readFiles(
   paths: readonly string[],
   work: Work,
 ): Promise<Map<string, Buffer>> {
-  const digests = new Map(files.map(({ path, sha256 }) => [path, sha256]));
+  const listed = new Map(files.map((file) => [file.path, file]));
   const wanted = new Set(paths);
   const found = new Map<string, Buffer>();
   const onEntry = ({ name, kind }: ArchiveEntry): EntryAnswer => {
@@ -27,9 +27,15 @@ export async function readFiles(
     const path = checked !== null && 'path' in checked ? checked.path : '';
     if (!wanted.has(path)) return 'skip';
     const pieces: Uint8Array[] = [];
+    let left = listed.get(path)?.bytes ?? 0;
     return {
-      // The reader reuses its memory.
-      write: (piece) => void pieces.push(Uint8Array.from(piece)),
+      write(piece) {
+        left -= piece.length;
+        // However much a damaged archive unpacks to, no more is held.
+        if (left < 0) throw notAsListed();
+        // The reader reuses its memory.
+        pieces.push(Uint8Array.from(piece));
+      },
       end: () => void found.set(path, Buffer.concat(pieces)),
     };
   };
@@ -41,9 +47,13 @@ export async function readFiles(
   }
   for (const path of wanted) {
     const content = found.get(path);
-    if (content === undefined || createHash('sha256').update(content).digest('hex') !== digests.get(path)) {
-      throw new VersionDamaged('its archive does not have the files that its manifest lists');
+    if (content === undefined || createHash('sha256').update(content).digest('hex') !== listed.get(path)?.sha256) {
+      throw notAsListed();
     }
   }
   return found;
+}
+
+function notAsListed(): VersionDamaged {
+  return new VersionDamaged('its archive does not have the files that its manifest lists');
 }

@@ -25,7 +25,8 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const cookie = getCookie(c, app.cookieName);
     const session = sessions.find(cookie);
     const form = c.get('form');
-    if (session !== null && sameSecret(form.get('token') ?? '', session.formToken)) {
+    if (session !== null) {
+      if (!sameSecret(form.get('token') ?? '', session.formToken)) return notSignedOut(c, session.identity);
       if (form.get('everywhere') === 'yes') sessions.revoke(session.identity.login);
       else sessions.end(cookie);
       deleteCookie(c, app.cookieName, { path: '/', secure: app.known.secure });
@@ -113,11 +114,17 @@ function keptForm(c: ConsoleContext, app: ConsoleApp) {
     hint: `${howToSignIn(app)} Do that in another tab; then send it again from here.`,
     links: linksOf(app),
     form: c.get('form'),
-    // Two slashes would lead to another site.
-    action: c.req.path.replace(/^\/+/, '/'),
+    action: c.req.path,
     label: 'Send it again',
   };
   return page(c, <KeptFormPage {...shown} viewer={null} />, 401);
+}
+
+/** A page of an earlier session must not say that this one has ended. */
+function notSignedOut(c: ConsoleContext, { login }: Identity) {
+  const message = `This form is of an earlier session. You are still signed in as ${login}.`;
+  const hint = 'Open the overview and sign out there.';
+  return page(c, <MessagePage title="Not signed out" message={message} hint={hint} links={[['/', 'Overview']]} />, 403);
 }
 
 function notLetIn(c: ConsoleContext) {

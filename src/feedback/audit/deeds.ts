@@ -29,14 +29,14 @@ export async function* listDeeds(
       .selectFrom('audit')
       .selectAll()
       .$if(since !== undefined, (query) => query.where('at', '>=', since ?? ''))
-      .$if(org !== undefined, (query) => query.where('org_id', '=', org ?? ''))
+      .$if(org !== undefined, (query) => query.where('org_id', '=', storedText(org ?? '')))
       .$if(action !== undefined, (query) => query.where('action', '=', action ?? 'approve'))
-      .$if(subject !== undefined, (query) => query.where('subject', '=', subject ?? ''))
+      .$if(subject !== undefined, (query) => query.where('subject', '=', storedText(subject ?? '')))
       .$if(named !== undefined, (query) => query.where(contains(db, 'subject', named)))
       .$if(who !== undefined, (query) => query.where(contains(db, 'who', who)))
       .$if(last !== undefined, (query) =>
         query.where(({ eb, refTuple, tuple }) =>
-          eb(refTuple('at', 'deed_id'), '<', tuple(last?.at ?? '', last?.deedId ?? '')),
+          eb(refTuple('at', 'deed_id'), '<', tuple(last?.at ?? '', storedText(last?.deedId ?? ''))),
         ),
       )
       .orderBy('at', 'desc')

@@ -4,9 +4,13 @@ import type { FeedbackDatabase, FeedbackTable } from './tables/tables.ts';
 
 /**
  * Inserts rows of one project, or replaces those of the same key except for `first_seen_at`, in the index of their words
- * too. At most `rowsPerStatement`.
+ * too: all, or only `reindexed`. At most `rowsPerStatement`.
  */
-export async function upsertRows(db: Transaction<FeedbackDatabase>, rows: readonly FeedbackTable[]): Promise<void> {
+export async function upsertRows(
+  db: Transaction<FeedbackDatabase>,
+  rows: readonly FeedbackTable[],
+  reindexed = rows,
+): Promise<void> {
   if (rows.length === 0) return;
   await db
     .insertInto('feedback')
@@ -31,5 +35,5 @@ export async function upsertRows(db: Transaction<FeedbackDatabase>, rows: readon
       })),
     )
     .execute();
-  await indexRows(db, rows);
+  await indexRows(db, reindexed);
 }

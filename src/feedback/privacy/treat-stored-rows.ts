@@ -4,6 +4,8 @@ import { rowsPerStatement } from '../database/batches.ts';
 import { lockProject } from '../database/project-lock.ts';
 import type { FeedbackDatabase, FeedbackRejectsTable, FeedbackTable } from '../database/tables/tables.ts';
 import { upsertRows } from '../database/upsert-rows.ts';
+import { sameInIndex } from '../search/entry-index.ts';
+import { leaveWords } from '../search/left-words.ts';
 import { hashLength, hashPrefix } from './keyed-hash.ts';
 import { namesOnlyPrefix, PersonalData } from './personal-data.ts';
 import { isRestricted, keepsAll, type Privacy, retentionStart } from './privacy.ts';
@@ -18,16 +20,25 @@ type Where = ExpressionBuilder<FeedbackDatabase, 'feedback'>;
 /** Runs work in a transaction that writes. */
 export type Write = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>;
 
+/** What each batch is treated by. */
+interface Treating {
+  privacy: Privacy;
+  at: Date;
+  /** Removed words may stay in the index until all entries are treated (left-words.ts). */
+  leavesWords: boolean;
+}
+
 /**
  * Removes from everything stored what `privacy` does not let stay, in small transactions: safe to repeat and to
- * interrupt. What was dropped cannot come back, and what was hashed under another key stays until the next sweep.
+ * interrupt; words may be left in the index. What was dropped cannot come back, and what was hashed under another key stays until the next sweep.
  */
 export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: Date): Promise<Treated> {
   const treated = { entries: 0, rejects: 0 };
   if (keepsAll(privacy)) return treated;
   for (const project of await projectsWithData(db)) {
-    if (isRestricted(privacy)) treated.entries += await treatEntries(write, project, privacy, at);
-    const old = await expire(write, project, privacy, at);
+    const treating = { privacy, at, leavesWords: true };
+    if (isRestricted(privacy)) treated.entries += await treatEntries(write, project, treating);
+    const old = await treatOld(write, project, treating);
     treated.entries += old.entries;
     treated.rejects += old.rejects;
   }
@@ -37,6 +48,11 @@ export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: D
 /** Removes from one project what has become too old, which an index finds. */
 export async function expire(write: Write, project: string, privacy: Privacy, at: Date): Promise<Treated> {
   if (keepsAll(privacy)) return { entries: 0, rejects: 0 };
+  return await treatOld(write, project, { privacy, at, leavesWords: false });
+}
+
+async function treatOld(write: Write, project: string, treating: Treating): Promise<Treated> {
+  const { privacy, at } = treating;
   const [since, now] = [retentionStart(privacy, at), at.toISOString()];
   const tooOld: ((rows: Rows) => Rows)[] =
     since === null
@@ -49,7 +65,7 @@ export async function expire(write: Write, project: string, privacy: Privacy, at
   let entries = 0;
   for (const condition of tooOld) {
     const query = (trx: Trx) => condition(rowsOf(trx, project).where(holdsPersonal));
-    entries += await inBatches(() => write((trx) => treatBatch(trx, project, privacy, at, query(trx))));
+    entries += await inBatches(() => write((trx) => treatBatch(trx, project, treating, query(trx))));
   }
   return { entries, rejects: await treatRejects(write, project, privacy, at) };
 }
@@ -95,13 +111,13 @@ export function holdsPersonal({ eb }: Where) {
 }
 
 /** One walk over the entries of a project with text that hash or drop may not let stay. */
-async function treatEntries(write: Write, project: string, privacy: Privacy, at: Date): Promise<number> {
+async function treatEntries(write: Write, project: string, treating: Treating): Promise<number> {
   let last = '';
   let changed = 0;
   for (;;) {
     const batch = await write(async (trx) => {
-      const rows = rowsOf(trx, project).where(isPlain(privacy)).where('id', '>', last).orderBy('id');
-      return await treatBatch(trx, project, privacy, at, rows);
+      const rows = rowsOf(trx, project).where(isPlain(treating.privacy)).where('id', '>', last).orderBy('id');
+      return await treatBatch(trx, project, treating, rows);
     });
     changed += batch.changed;
     if (batch.last === null) return changed;
@@ -137,15 +153,22 @@ function isPlain({ contacts, comments }: Privacy) {
 async function treatBatch(
   trx: Trx,
   project: string,
-  privacy: Privacy,
-  at: Date,
+  { privacy, at, leavesWords }: Treating,
   rows: Rows,
 ): Promise<{ changed: number; last: string | null }> {
   await lockProject(trx, project);
   const found = await rows.execute();
   const personal = new PersonalData(privacy, { now: at, erased: new Set(), storeKey: '' });
-  const changed = found.map((row) => personal.stored(row)).filter((row, index) => row !== found[index]);
-  await upsertRows(trx, changed);
+  const pairs = found.map((before) => ({ before, after: personal.stored(before) }));
+  const changed = pairs.filter(({ before, after }) => after !== before);
+  // To index a million entries whose contacts alone are hashed would take longer than to hash them.
+  const reindexed = changed.filter(({ before, after }) => !sameInIndex(before, after));
+  if (leavesWords && reindexed.length > 0) await leaveWords(trx);
+  await upsertRows(
+    trx,
+    changed.map(({ after }) => after),
+    reindexed.map(({ after }) => after),
+  );
   return { changed: changed.length, last: found.length < rowsPerStatement ? null : (found.at(-1)?.id ?? null) };
 }
 

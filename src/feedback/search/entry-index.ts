@@ -6,6 +6,20 @@ import { postgresWords, sqliteWords } from './indexed-words.ts';
 
 type Db = Transaction<FeedbackDatabase>;
 
+/** What the words, facets and place of an entry come from, besides its key. */
+const indexedColumns = [
+  'org_id',
+  'path',
+  'comment',
+  'code',
+  'source',
+  'status',
+  'helpful',
+  'created_at_utc',
+  'first_seen_at',
+  'deleted_at',
+] as const;
+
 /** Puts rows of one project into the index as they are now; what was there of them goes. At most `rowsPerStatement`. */
 export async function indexRows(db: Db, rows: readonly FeedbackTable[]): Promise<void> {
   const [first] = rows;
@@ -36,6 +50,11 @@ export async function indexRows(db: Db, rows: readonly FeedbackTable[]): Promise
     const done = new Set(inserted.map(({ id }) => id));
     left = left.filter(({ row }) => !done.has(row.id));
   }
+}
+
+/** Whether the index has the same of both, as of an entry whose contact alone has changed. */
+export function sameInIndex(a: FeedbackTable, b: FeedbackTable): boolean {
+  return indexedColumns.every((column) => a[column] === b[column]);
 }
 
 /** Takes entries out of the index, with their words. */

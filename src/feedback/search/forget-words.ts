@@ -1,19 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
 
-/** Retention removes a little after every pass; making the index anew takes a minute for a million entries. */
+type Db = Kysely<FeedbackDatabase>;
+
+/** Retention removes a little after every pass; to make the index anew, PostgreSQL reads all of it. */
 const restMs = 86_400_000;
+
+/** Of who makes the index anew: one at a time, another would wait for it with the table locked. */
+const forgetting = 7_301_180_745;
+
+/** How often it is tried to be that one, each a second apart, after an erasure. */
+const tries = 100;
 
 /**
  * Makes PostgreSQL's index of words anew, while it is in use: it keeps each word it ever held, also when no entry has it any
- * more. `log`: only when that was not done for a day.
+ * more. `log`: only when that was not done for a day, and nobody else is at it.
  */
-export async function forgetWords(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<void> {
-  const at = new Date();
+export async function forgetWords(db: Db, how: 'all' | 'log'): Promise<void> {
+  if (how === 'log' && (await wasDoneLately(db))) return;
+  // The lock is of a connection, not of a transaction, which could not work on an index in use.
+  await db.connection().execute(async (connection) => {
+    if (!(await begin(connection, how === 'all' ? tries : 1))) {
+      if (how === 'log') return;
+      throw new Error('another process makes the index of words anew');
+    }
+    try {
+      if (how === 'log' && (await wasDoneLately(connection))) return;
+      await makeAnew(connection);
+    } finally {
+      await sql`select pg_advisory_unlock(${forgetting})`.execute(connection);
+    }
+  });
+}
+
+async function makeAnew(connection: Db): Promise<void> {
+  const at = new Date().toISOString();
+  // What is left of one that was cut off: half an index, or the one before with all its words.
+  await sql`drop index concurrently if exists search_entries_by_word_ccnew`.execute(connection);
+  await sql`drop index concurrently if exists search_entries_by_word_ccold`.execute(connection);
+  await sql`reindex index concurrently search_entries_by_word`.execute(connection);
+  await connection.updateTable('search_progress').set({ cleaned_at: at }).execute();
+}
+
+async function wasDoneLately(db: Db): Promise<boolean> {
   const { cleaned_at } = await db.selectFrom('search_progress').select('cleaned_at').executeTakeFirstOrThrow();
-  if (how === 'log' && cleaned_at !== null && at.getTime() - Date.parse(cleaned_at) < restMs) return;
-  // What is left of one that was cut off.
-  await sql`drop index if exists search_entries_by_word_ccnew`.execute(db);
-  await sql`reindex index concurrently search_entries_by_word`.execute(db);
-  await db.updateTable('search_progress').set({ cleaned_at: at.toISOString() }).execute();
+  return cleaned_at !== null && Date.now() - Date.parse(cleaned_at) < restMs;
+}
+
+/** Asks again and again: a connection that waited for the lock would be waited for by who has it. */
+async function begin(connection: Db, left: number): Promise<boolean> {
+  const { rows } = await sql<{ begun: boolean }>`select pg_try_advisory_lock(${forgetting}) as begun`.execute(
+    connection,
+  );
+  if (rows[0]?.begun === true) return true;
+  if (left <= 1) return false;
+  await sleep(1_000);
+  return begin(connection, left - 1);
 }

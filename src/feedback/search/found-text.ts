@@ -1,4 +1,5 @@
 import type { FoundText } from './feedback-search.ts';
+import { mostWords } from './indexed-words.ts';
 import type { SearchPhrase } from './search-phrases.ts';
 import { type TextWord, textWords } from './text-words.ts';
 
@@ -25,10 +26,10 @@ export function foundText(text: string | null, phrases: readonly SearchPhrase[])
   };
 }
 
-/** Where the phrases stand in a text, in order and apart. */
+/** Where the phrases stand in a text, in order and apart; beyond the words that are indexed nothing is looked for. */
 export function marksIn(text: string, phrases: readonly SearchPhrase[]): Mark[] {
   if (phrases.length === 0) return [];
-  const words = [...textWords(text)];
+  const words = [...textWords(text, mostWords)];
   const found = words.flatMap((word, index) => phrases.flatMap((phrase) => markAt(words, index, word, phrase)));
   return apart(found);
 }

@@ -8,7 +8,7 @@ import { textWords } from './text-words.ts';
  */
 
 /** Of comment and code together. PostgreSQL knows places up to 16,383. */
-const mostWords = 16_000;
+export const mostWords = 16_000;
 /** Bytes of UTF-8: PostgreSQL stores less than a MiB. */
 const mostBytes = 600_000;
 /** Places of one word: PostgreSQL stores up to 255. */

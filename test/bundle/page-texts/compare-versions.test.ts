@@ -126,6 +126,20 @@ describe('compareVersions', () => {
     await expect(comparing).rejects.toThrow(VersionDamaged);
   });
 
+  it('reads no more of a file than its manifest says', async () => {
+    const { store, file } = await storeOf({ v1: before, v2: after });
+    const bomb = { ...after, 'index.html': page(' '.repeat(100 * 1024 ** 2)) };
+    await copyFile((await storeOf({ v2: bomb })).file('v2'), file('v2'));
+    const rest = process.memoryUsage().arrayBuffers;
+    let most = rest;
+    const watch = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().arrayBuffers);
+    }, 1);
+    await expect(compareVersions(store, domain, { from: 'v1', to: 'v2' }, {})).rejects.toThrow(VersionDamaged);
+    clearInterval(watch);
+    expect(most - rest).toBeLessThan(50 * 1024 ** 2);
+  });
+
   it('stops when its time is over, and fails when a version is gone', async () => {
     const { store } = await storeOf({ v1: before, v2: after });
     const over = AbortSignal.abort(new Error('over'));

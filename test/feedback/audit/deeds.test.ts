@@ -40,6 +40,19 @@ describe('the audit (X6)', () => {
     expect(await listed(at.store)).toEqual([{ ...odd, who: 'a\uFFFDb', reason: 'no \uFFFD end' }]);
   });
 
+  it('finds nothing by what no database holds as text', async () => {
+    await using at = await temporaryStore();
+    await at.store.recordDeeds([approval]);
+    const filters: DeedFilter[] = [
+      { org: 'a\u0000' },
+      { subject: 'a\u0000' },
+      { named: 'a\u0000' },
+      { who: 'a\u0000' },
+      { after: { at: '2026-11-20T08:00:00.000Z', deedId: 'a\u0000' } },
+    ];
+    for (const filter of filters) for await (const deed of at.store.listDeeds(filter)) expect(deed).toBeUndefined();
+  });
+
   it('lists deeds newest first, from a moment on, however many there are', async () => {
     await using at = await temporaryStore();
     const deeds = Array.from({ length: 1_200 }, (_, n) => ({

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { completeIndex } from '../../../src/feedback/search/complete-index.ts';
+import { privacyWith } from '../../tools/feedback/private-settings.ts';
 import { entry, type TemporaryStore, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 /** A store as it was before the index. */
@@ -68,6 +69,23 @@ describe('the index of a store from before it', () => {
     await completeIndex({ store: flaky, onFailure: (error) => failures.push(error), stopped: () => false }, 1);
     expect(failures).toHaveLength(1);
     expect(await count(db)).toBe(601);
+  });
+
+  it('stays as it is for entries whose contacts alone are hashed or dropped', async () => {
+    for (const contacts of ['hash', 'drop'] as const) {
+      await using db = await temporaryStore();
+      const said = [1, 2, 3].map((n) => entry(`${n}`, { contact: `${n}@mail.example`, comment: 'kept' }));
+      await wholePass(db.store, 'p', said);
+      const places = () => db.rows('select id, place from search_entries order by id');
+      const before = await places();
+      const treated = await (await db.open(privacyWith({ contacts }))).applyPrivacy(new Date());
+      expect(treated.entries).toBe(3);
+      expect(await places()).toEqual(before);
+      // And is another where a text goes with the contact.
+      await (await db.open(privacyWith({ contacts, comments: 'drop' }))).applyPrivacy(new Date());
+      expect((await db.store.findEntries({ words: 'kept', limit: 1 })).total.count).toBe(0);
+      expect(await count(db)).toBe(3);
+    }
   });
 
   it('is complete from the start where there is nothing', async () => {

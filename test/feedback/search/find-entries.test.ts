@@ -111,6 +111,11 @@ describe('a search', () => {
     expect(found).toEqual(searches);
   });
 
+  it('marks nothing past the words that are in the index', () => {
+    const text = `needle ${'filler '.repeat(16_000)}needle`;
+    expect(marksIn(text, searchPhrases('needle'))).toEqual([[0, 6]]);
+  });
+
   it('finds exactly what has the phrases, whatever the texts are', async () => {
     const word = fc.constantFrom(
       'a',

@@ -64,7 +64,26 @@ describe('the words of what was removed are in no file of SQLite', () => {
       many.map((one) => ({ ...one, comment: 'other', code: null })),
     );
     await db.store.close();
+    // A few may stay until the file is made anew (privacy.md).
+    expect(left(db.folder, () => true).length).toBeLessThan(5);
+  });
+
+  it('after a worker was killed that treated many, when the next one starts', async () => {
+    await using db = await temporarySqliteStore();
+    await wholePass(db.store, 'p', many);
+    const secureDelete = () => db.rows(`select v from search_words_config where k = 'secure-delete'`);
+    // As such a worker leaves it: words are only noted as removed.
+    await db.run(`insert into search_words (search_words, rank) values ('secure-delete', 0)`);
+    const others = many.map((one) => ({ ...one, comment: 'other', code: null }));
+    await wholePass(db.store, 'q', others);
+    expect(left(db.folder, () => true)).not.toEqual([]);
+    expect(await db.store.applyPrivacy(at)).toEqual({ entries: 0, rejects: 0 });
     expect(left(db.folder, () => true)).toEqual([]);
+    expect(await secureDelete()).toEqual([{ v: 1 }]);
+
+    await (await db.open(privacyWith({ comments: 'drop' }))).applyPrivacy(at);
+    expect(await secureDelete()).toEqual([{ v: 1 }]);
+    expect((await db.store.findEntries({ words: 'other', limit: 1 })).total.count).toBe(0);
   });
 
   it('and hashed from the start, no word is ever in them', async () => {

@@ -1,6 +1,6 @@
 import type { DocumentAnswer, IndexProgress, SearchAnswer } from '../../../feedback/search/feedback-search.ts';
 import { counted, countText } from '../../../model/quantities.ts';
-import { type FeedbackQuery, feedbackAddress } from '../../readings/feedback-query.ts';
+import { type FeedbackQuery, feedbackAddress, utcOf } from '../../readings/feedback-query.ts';
 import { Page } from '../layout.tsx';
 import { Aged, When } from '../parts.tsx';
 import type { Viewer } from '../viewer.ts';
@@ -83,7 +83,7 @@ function Views({ query, lastVisit }: { query: FeedbackQuery; lastVisit: string |
           <li>
             <a href={to({ since: isNew ? '' : since })} aria-current={isNew ? 'true' : undefined}>
               {since === lastVisit ? 'new since my last visit, ' : 'new since '}
-              <When at={since} />
+              <When at={utcOf(since) ?? null} />
             </a>
           </li>
         )}
