@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     await page.goto(`${running.url}${sitePath()}`);
     await approveExport(client, { org, domain, version });
     await page.getByRole('button', { name: 'Approve' }).click();
-    await page.getByRole('link', { name: 'Back' }).waitFor();
+    await page.getByRole('link', { name: 'Back', exact: true }).waitFor();
     await expect.poll(async () => (await exportRuns(scene)).length, { timeout: 20_000 }).toBe(0);
     expect(await page.locator('h1').textContent()).not.toBe(domain);
   });
@@ -52,8 +52,11 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
   }
 
   /** An address for each of the console's pages; a page that names something new in its address needs a sample here. */
-  function everyPage(version: string): string[] {
-    const samples: Record<string, string> = { org: scene.org, domain: scene.domain, project: scene.project, version };
+  async function everyPage(page: Page, version: string): Promise<string[]> {
+    const { org, domain, project } = scene;
+    const found = await (await page.request.get(`${running.url}/feedback`)).text();
+    const id = found.match(/href="\/feedback\/[^"/]+\/([^"/?]+)"/)?.[1] ?? expect.fail('no entry was found');
+    const samples: Record<string, string> = { org, domain, project, version, id };
     return running.pages.map((pattern) =>
       pattern.replaceAll(/:(\w+)/g, (_, name: string) => samples[name] ?? expect.fail(`no sample for ${pattern}`)),
     );
@@ -72,20 +75,20 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     const version = await everythingToShow();
     const page = await signedIn({ colorScheme, timezoneId: 'Asia/Tokyo' });
     const looked: string[] = [];
-    for (const path of [...everyPage(version), '/?is=failed&q=nothing', '/nothing']) {
+    for (const path of [...(await everyPage(page, version)), '/?is=failed&q=nothing', '/nothing']) {
       if (!(await isPage(page, path))) continue;
       expect([path, await violations(page)]).toEqual([path, []]);
       looked.push(path);
     }
-    expect(looked).toEqual(expect.arrayContaining(['/', '/budget', '/schedules', sitePath()]));
+    expect(looked).toEqual(expect.arrayContaining(['/', '/audit', '/budget', '/feedback', '/schedules', sitePath()]));
     await page.goto(`${running.url}${sitePath()}`);
     await page.getByRole('button', { name: 'Reject …' }).click();
-    await page.getByRole('link', { name: 'Back' }).waitFor();
+    await page.getByRole('link', { name: 'Back', exact: true }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.goto(running.url);
     await page.getByLabel(`Select ${scene.domain}`).check();
     await page.getByRole('button', { name: 'Approve …' }).click();
-    await page.getByRole('link', { name: 'Back' }).waitFor();
+    await page.getByRole('link', { name: 'Back', exact: true }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.context().clearCookies();
     await page.goto(running.url);
@@ -95,7 +98,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
   it('never scrolls sideways from 320 to 1,920 px', async () => {
     const version = await everythingToShow();
     const page = await signedIn({ timezoneId: 'America/Argentina/Buenos_Aires' });
-    for (const path of everyPage(version)) {
+    for (const path of await everyPage(page, version)) {
       if (!(await isPage(page, path))) continue;
       for (const width of [320, 390, 768, 1024, 1366, 1920]) {
         await page.setViewportSize({ width, height: 900 });

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { deedRows, type OwnDeed } from '../../model/own-deed.ts';
 import type { CommandContext } from '../context.ts';
@@ -15,10 +16,14 @@ export async function keepDeeds(
   deeds: readonly OwnDeed[],
 ): Promise<void> {
   if (deeds.length === 0) return;
+  const warn = (problem: string) => output.warn(`it is done, but \`docferry audit\` will not show it: ${problem}`);
+  const place = config.store.feedback;
+  // A file made here would be another database than the workers'.
+  if (place.kind === 'sqlite' && !existsSync(place.file)) return warn(`this machine has no ${place.file}`);
   try {
     const rows = deedRows(deeds, senderOf(flags), new Date());
     await withFeedbackStore(config, (store) => store.recordDeeds(rows));
   } catch (error) {
-    output.warn(`it is done, but \`docferry audit\` will not show it: ${explainFailure(error).message}`);
+    warn(explainFailure(error).message);
   }
 }
