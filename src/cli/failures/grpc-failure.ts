@@ -3,6 +3,7 @@ import { type Failure, failureOf } from './cli-failure.ts';
 
 /** gRPC status codes that mean something to an operator. */
 export const grpc = {
+  cancelled: 1,
   deadlineExceeded: 4,
   notFound: 5,
   permissionDenied: 7,

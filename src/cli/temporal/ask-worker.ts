@@ -15,7 +15,8 @@ export async function askWorker<Answer>(
     return await client.withDeadline(Date.now() + answerWithinMs, ask);
   } catch (error) {
     const code = grpcStatus(error)?.code;
-    const unanswered = code === grpc.deadlineExceeded || code === grpc.failedPrecondition;
+    // A call whose deadline has passed is cancelled at times, by the library or by the server.
+    const unanswered = [grpc.deadlineExceeded, grpc.cancelled, grpc.failedPrecondition].some((each) => each === code);
     // If Temporal itself answers, it was the worker that did not.
     if (unanswered && (await workerPolls(client, taskQueue)) !== null) {
       const hint = 'start one with `docferry worker` or `docferry up`';

@@ -30,7 +30,7 @@ export function AuditPage({ viewer, query, organizations, facts: { deeds, next }
         <p class="quiet">The audit has no such deed.</p>
       ) : (
         <div class="scroll">
-          <table class="cards">
+          <table class="cards audit">
             <caption class="unseen">Deeds, the newest first</caption>
             <thead>
               <tr>

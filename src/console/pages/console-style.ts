@@ -105,6 +105,8 @@ ${figureStyle}
 @media (min-width:64rem){
 .page{padding:0 2.5rem}
 th[scope=row]{min-width:12.5rem}
+.audit th[scope=row]{min-width:8rem}
+.audit td:first-of-type{min-width:14rem}
 .split{grid-template-columns:minmax(0,3fr) minmax(0,2fr)}
 }
 @media (max-width:29.99rem){

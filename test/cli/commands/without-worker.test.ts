@@ -42,7 +42,7 @@ describe('on a Temporal without a worker', () => {
     const { org, domain, cwd } = await place();
     const workflowId = `export:${org}:${domain}`;
     const first = await docferryJson(['export', 'start', domain], { cwd });
-    expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(first).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('`docferry audit` will not show it') });
     expect(first.document).toEqual({ workflowId, runId: expect.any(String), org, domain, joined: false });
 
     const refused = await docferryJson(['export', 'start', domain, '--on-running', 'refuse'], { cwd });
