@@ -4,7 +4,7 @@ import type { ConsoleReader, KnownSite } from '../readings/console-reader.ts';
 import { ConsoleFailure } from './console-failure.ts';
 
 /**
- * Decides about a version. When it does not wait any more, because somebody else has decided or its time is over, throws a
+ * Decides about a version. When it does not wait any more, because another person has decided or its time is over, throws a
  * failure that says so and, if the audit knows, who it was.
  */
 export async function decide<Answer>(

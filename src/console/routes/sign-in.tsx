@@ -87,7 +87,7 @@ export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Respons
   return refused(c, app, cookie === undefined ? 'You are not signed in.' : 'Your session has ended.');
 }
 
-/** A new session whatever was there before: an id that somebody else has set is worth nothing. */
+/** A new session whatever was there before: an id that another person has set is worth nothing. */
 function begin(c: ConsoleContext, app: ConsoleApp, identity: Identity) {
   app.sessions.end(getCookie(c, app.cookieName));
   keep(c, app, identity);

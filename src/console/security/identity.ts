@@ -1,6 +1,6 @@
 import { longestName } from '../../model/deed.ts';
 
-/** Somebody who is signed in. */
+/** A person who is signed in. */
 export interface Identity {
   /** As the proxy or provider has it; `terminal` for who has the link from the terminal. */
   login: string;
@@ -31,7 +31,7 @@ export function identityOf(login: string, groups: readonly string[], roles: Role
   return isIn ? { login, operator, contacts } : null;
 }
 
-/** Whether somebody is who they were, with the same roles. */
+/** Whether a person is who they were, with the same roles. */
 export function sameIdentity(a: Identity, b: Identity): boolean {
   return a.login === b.login && a.operator === b.operator && a.contacts === b.contacts;
 }

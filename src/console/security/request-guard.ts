@@ -16,7 +16,7 @@ export interface Refusal {
 const reading: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Why a request is refused whoever sends it; null when it may go on. What is not a reading must come from a page of the
+ * Why a request is refused, no matter who sends it; null when it may go on. What is not a reading must come from a page of the
  * console itself, and be a form: browsers tell in `Sec-Fetch-Site` and `Origin`, which no other page can change. One of
  * them must be there.
  */

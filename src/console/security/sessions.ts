@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Identity } from './identity.ts';
 
-/** What the console remembers of somebody who is signed in. */
+/** What the console remembers of a person who is signed in. */
 export interface Session {
   identity: Identity;
   /** Which every form of the session carries. */
