@@ -119,7 +119,8 @@ describe('a large entry of a zip', () => {
     ['size-mismatch', { ...large, stored: true, both: { packed: largeSize, bytes: largeSize + 1 } }],
     ['hidden-data', { ...large, data: Buffer.concat([packed, Buffer.from('hidden')]) }],
     ['truncated', { ...large, data: packed.subarray(0, -5) }],
-    ['corrupt', { ...large, data: Buffer.concat([packed.subarray(0, 3_000_000), randomBytes(2_000_000)]) }],
+    // Set bits are no block of deflate.
+    ['corrupt', { ...large, data: Buffer.concat([packed.subarray(0, 3_000_000), Buffer.alloc(2_000_000, 0xff)]) }],
   ])('is refused with %s like a small one', async (rule, entry) => {
     const reading = read('zip', bytesInMemory(rawZip([entry])));
     await expect(reading).rejects.toBeInstanceOf(ArchiveFault);
