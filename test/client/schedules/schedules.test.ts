@@ -266,10 +266,10 @@ describe('what schedules have last done', () => {
       taskQueue: queue,
       workflowBundle: workflowBundle(),
     });
-    await worker.runUntil(expect.poll(() => scheduled.describe().catch(() => null)).not.toBeNull());
     const input = { org: `org-${queue}`, project: 'prj_1', pass: 'incremental', class: 'on-demand' } as const;
     const running = env.client.workflow.getHandle(syncWorkflowId(input.org, input.project, input.pass));
-    await expect.poll(() => running.describe().catch(() => null)).not.toBeNull();
+    const begun = () => Promise.all([scheduled, running].map((handle) => handle.describe())).catch(() => null);
+    await worker.runUntil(expect.poll(begun).not.toBeNull());
     await running.terminate();
     await startSync(env.client, queue, input);
     await expect
