@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
 import { NoRoom } from '../../bundle/download/download-errors.ts';
 import { copySlots } from '../../bundle/machine-limits.ts';
-import { type Current, NoSuchVersion } from '../../bundle/store/bundle-store.ts';
+import { type Current, NoSuchVersion, PointerMoved } from '../../bundle/store/bundle-store.ts';
 import { sealOf } from '../../bundle/store/staged-seal.ts';
 import { withRendering } from '../../bundle/verification/render/rendering.ts';
 import type { VerificationReport } from '../../bundle/verification/verification-report.ts';
@@ -197,12 +197,14 @@ const ownVersion = ({ publish }: FetchBundleInput, contentDigest: string): strin
 async function publishedAtOnce(
   deps: ActivityDependencies,
   input: FetchBundleInput,
-  { contentDigest, seal, current }: { contentDigest: string; seal: string; current: Current | null },
+  found: { contentDigest: string; seal: string; current: Current | null; heldAt: string | null },
   signal: AbortSignal,
 ): Promise<PublishedAt | null> {
+  const { contentDigest, seal, current } = found;
   const version = ownVersion(input, contentDigest);
   if (version === null) return null;
   const { domain, stageId } = input;
+  if (await isOvertaken(deps, input, { ...found, version })) throw publishFailure(new PointerMoved(), domain);
   const promote = input.publish?.promote ? { expected: current, publishedAt: Date.now() } : null;
   try {
     return await publishStaged(deps, { domain, version, stageId, seal, promote, awaitsApproval: false }, signal);
@@ -212,6 +214,20 @@ async function publishedAtOnce(
     log.warn('the version is published by a step of its own', { failure: publishFailure(error, domain).message });
     return null;
   }
+}
+
+/**
+ * Whether an earlier attempt has published this version and another run has put its own into service since, which stays
+ * (E5). The pointer says nothing of the earlier attempt: its answer was lost.
+ */
+async function isOvertaken(
+  { bundles }: ActivityDependencies,
+  { domain, publish }: FetchBundleInput,
+  { version, current, heldAt }: { version: string; current: Current | null; heldAt: string | null },
+): Promise<boolean> {
+  if (!publish?.promote || current === null || heldAt !== null || current.version === version) return false;
+  if (Date.parse(current.publishedAt) <= publish.namedAt) return false;
+  return (await bundles.manifest(domain, version).catch(ignoring(NoSuchVersion))) !== null;
 }
 
 /**

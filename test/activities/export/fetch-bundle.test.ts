@@ -97,6 +97,20 @@ describe('fetchBundle', () => {
     expect(later).not.toHaveProperty('published');
   });
 
+  it('leaves another run in service that published after an attempt which died behind its publication (E5)', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    const namedAt = Date.UTC(2026, 10, 22);
+    const publish = { namedAt, promote: true };
+    await fetchBundle(jobId, attempt(), publish);
+    const newer = '20261123T000000Z-0123456789ab';
+    await publishSite({ root: join(scene.folder, 'bundles'), domain, version: newer });
+    const { epoch = 0, version } = (await bundles.current(domain)) ?? {};
+    if (version !== newer) await bundles.moveCurrent(domain, newer, epoch, new Date(namedAt + 1_000));
+    await expect(fetchBundle(jobId, attempt({ attempt: 2 }), publish)).rejects.toMatchObject({ type: 'Superseded' });
+    expect(await bundles.current(domain)).toMatchObject({ version: newer });
+  });
+
   it('leaves the publication to a step of its own when it fails', async () => {
     const jobId = await exported();
     const { bundles } = scene.deps;
