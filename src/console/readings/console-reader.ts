@@ -109,7 +109,7 @@ export class ConsoleReader {
     return reading;
   }
 
-  /** Something was done: the next page reads anew. */
+  /** Something was done: the next page reads again. */
   forget(): void {
     const maps = [this.#siteReadings, this.#projectReadings, this.#auditReadings];
     const all = [this.overview, this.budgets, ...maps.flatMap((map) => [...map.values()])];

@@ -4,17 +4,17 @@ import type { FeedbackDatabase } from '../database/tables/tables.ts';
 
 type Db = Kysely<FeedbackDatabase>;
 
-/** Retention removes a little after every pass; to make the index anew, PostgreSQL reads all of it. */
+/** Retention removes a little after every pass; to rebuild the index, PostgreSQL reads all of it. */
 const restMs = 86_400_000;
 
-/** Of who makes the index anew: one at a time, another would wait for it with the table locked. */
+/** Of the process that rebuilds the index: one at a time, another would wait for it with the table locked. */
 const forgetting = 7_301_180_745;
 
 /** How often it is tried to be that one, each a second apart, after an erasure. */
 const tries = 100;
 
 /**
- * Makes PostgreSQL's index of words anew, while it is in use: it keeps each word it ever held, also when no entry has it any
+ * Rebuilds PostgreSQL's index of words while it is in use: it keeps each word it ever held, also when no entry has it any
  * more. `log`: only when that was not done for a day, and nobody else is at it.
  */
 export async function forgetWords(db: Db, how: 'all' | 'log'): Promise<void> {
@@ -23,7 +23,7 @@ export async function forgetWords(db: Db, how: 'all' | 'log'): Promise<void> {
   await db.connection().execute(async (connection) => {
     if (!(await begin(connection, how === 'all' ? tries : 1))) {
       if (how === 'log') return;
-      throw new Error('another process makes the index of words anew');
+      throw new Error('another process rebuilds the index of words');
     }
     try {
       if (how === 'log' && (await wasDoneLately(connection))) return;

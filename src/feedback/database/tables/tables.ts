@@ -226,7 +226,7 @@ export interface SearchProgressTable {
   /** Counted when the building began; 0 before. */
   entries: number;
   complete: number;
-  /** When PostgreSQL's index was last made anew without words of removed entries. */
+  /** When PostgreSQL's index was last rebuilt without words of removed entries. */
   cleaned_at: string | null;
 }
 
