@@ -5,8 +5,8 @@ import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { operationFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { currentVersion, findVersion, versionBefore } from '../../input/find-version.ts';
 import { diffText } from './diff-text.ts';
-import { currentVersion, findVersion, versionBefore } from './find-version.ts';
 
 const shownFiles = 20;
 
