@@ -55,6 +55,7 @@ export default defineConfig({
           include: onServers,
           exclude: named,
           globalSetup,
+          isolate: false,
           // They wait for other processes much of the time.
           maxWorkers: 4,
           sequence: { groupOrder: 1 },

@@ -31,7 +31,7 @@ async function withBudget(
   activities: Partial<Activities> = {},
 ): Promise<void> {
   orgs += 1;
-  const org = `org-${process.pid}-${orgs}`;
+  const org = `budget-${process.pid}-${orgs}`;
   await withWorker(env, activities, async ({ taskQueue }) => {
     const client = new BudgetClient(env.client, taskQueue, new Map([[org, settings]]));
     const ask = (id: string, holder = 'sync:a') => {
