@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 // Where a test stands says when it runs:
@@ -44,7 +45,8 @@ export default defineConfig({
           // The files of a worker share its process and loaded modules, which saves a fifth of the time. A hook at the top
           // of a shared module would run for the first file only: such modules clean up by `onTestFinished`.
           isolate: false,
-          maxWorkers: '100%',
+          // One more than processors: some of them wait.
+          maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 0 },
         },
       },

@@ -183,7 +183,7 @@ describe('fetchBundle', () => {
   });
 
   it('replaces links that end soon before it uses them, and goes on behind the bytes it has', async () => {
-    const jobId = await exported({ padBytes: 12_000_000, storageRate: 2_000_000, clockSkewMs: 3_600_000 });
+    const jobId = await exported({ padBytes: 5_000_000, storageRate: 2_000_000, clockSkewMs: 3_600_000 });
     // Each link lives for less than the second reset takes, by a clock that is an hour ahead.
     scene.sandbox.setFaults({ linkLifetimeMs: 2_000, storageResetEvery: 2_200_000 });
     const result = await fetchBundle(jobId);

@@ -6,7 +6,7 @@ import { emptyWindow } from '../../../src/model/budget/window/window-state.ts';
 import { type Reader, simulate } from '../../tools/window/window-simulation.ts';
 import { settings, t0 } from '../../tools/window/window-support.ts';
 
-const numRuns = Math.ceil(Number(process.env.WINDOW_PROPERTY_RUNS ?? 1_000) / 500);
+const numRuns = Math.ceil(Number(process.env.WINDOW_PROPERTY_RUNS ?? 1_000) / 1_000);
 const { windowMs } = settings;
 const count = 1_000;
 
