@@ -1,6 +1,6 @@
 import { temporal } from '@temporalio/proto';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { searchAttributes } from '../../../src/model/workflow-ids.ts';
 import { installRuntime } from '../../../src/wiring/sdk-runtime.ts';
 import type { TemporalTestContext } from './temporal-setup.ts';
@@ -16,7 +16,7 @@ export function devServerBinary(): string {
   return inject('temporal').devServerBinary;
 }
 
-/** Client and native connection to the shared real server; call `teardown` on it at the end. */
+/** Client and native connection to the shared real server. */
 export async function devServerEnvironment(): Promise<TestWorkflowEnvironment> {
   installRuntime(testLog);
   const { address, namespace } = useDevServer();
@@ -42,6 +42,13 @@ export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment
       ]),
     ),
   });
+  return env;
+}
+
+/** The environment of a test file until after its last test: for the top of the file. */
+export async function forThisFile(environment: Promise<TestWorkflowEnvironment>): Promise<TestWorkflowEnvironment> {
+  const env = await environment;
+  afterAll(() => env.teardown());
   return env;
 }
 

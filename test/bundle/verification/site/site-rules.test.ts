@@ -8,10 +8,10 @@ const someLimits = { maxBytes: 100_000_000, maxFiles: 1000, maxRatio: 100_000 };
 const home = { name: 'index.html', content: '<h1>Home</h1>' };
 
 /** The last site as archives, which a test verifies by several levels. */
-let packed = { items: [] as Item[], zip: Buffer.alloc(0), tar: Buffer.alloc(0) };
+let packed: { items: Item[]; zip: Buffer; tar: Buffer } | null = null;
 
 async function verify(items: Item[], siteRules: SiteRuleLevels = {}) {
-  if (packed.items !== items) packed = { items, zip: zip(items), tar: tar(items) };
+  if (packed?.items !== items) packed = { items, zip: zip(items), tar: tar(items) };
   const options = { limits: someLimits, siteRules, domain: 'docs.example' };
   const report = await verifyBytes(bytesInMemory(packed.zip), options);
   expect(await verifyBytes(bytesInMemory(packed.tar), options)).toMatchObject({

@@ -1,7 +1,9 @@
-import type { JobReading, SitePlan } from '../../src/activities/export/export-jobs.ts';
-import type { FetchBundleResult } from '../../src/activities/export/fetch-bundle.ts';
-import type { Activities } from '../../src/activities/index.ts';
-import type { ExportInput, ExportParameters } from '../../src/model/export/site-export.ts';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { JobReading, SitePlan } from '../../../src/activities/export/export-jobs.ts';
+import type { FetchBundleResult } from '../../../src/activities/export/fetch-bundle.ts';
+import type { Activities } from '../../../src/activities/index.ts';
+import { startExport } from '../../../src/client/exports.ts';
+import type { ExportInput, ExportParameters } from '../../../src/model/export/site-export.ts';
 
 let sites = 0;
 /** An export request, each for another site. */
@@ -56,6 +58,10 @@ export const sitePlan: SitePlan = {
 };
 
 type Calls = { [Name in keyof Activities]?: Parameters<Activities[Name]>[0][] };
+
+/** Starts exports in an environment, or joins them. */
+export const exportStarter = (env: TestWorkflowEnvironment) => async (taskQueue: string, request: ExportInput) =>
+  (await startExport(env.client, taskQueue, request, 'join')).handle;
 
 /** Activities of a successful export, with replacements, and a record of all calls. */
 export function exportActivities(replace: Partial<Activities> = {}) {
