@@ -57,9 +57,10 @@ export default defineConfig({
           include: onServers,
           exclude: named,
           globalSetup,
+          // As above: a test's organization, task queue and paths are of its own.
           isolate: false,
           // They wait for other processes much of the time.
-          maxWorkers: 4,
+          maxWorkers: availableParallelism() + 2,
           sequence: { groupOrder: 1 },
         },
       },

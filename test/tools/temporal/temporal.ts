@@ -31,8 +31,8 @@ export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment
   installRuntime(testLog);
   const executable = { type: 'existing-path', path: inject('temporal').testServerBinary } as const;
   const create = () => TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
-  // The SDK gives it 5 s to start, which a busy machine may exceed once.
-  const env = await create().catch(create);
+  // The SDK gives it 5 s to start, which a busy machine may exceed.
+  const env = await create().catch(create).catch(create);
   await env.connection.operatorService.addSearchAttributes({
     namespace: env.namespace ?? 'default',
     searchAttributes: Object.fromEntries(
