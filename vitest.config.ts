@@ -16,7 +16,8 @@ const onServers = [
   'test/bundle/store/**/*.test.ts',
   'test/feedback/*postgres*.test.ts',
   'test/lint/**/*.test.ts',
-  'test/activities/{bundle-versions,spare-reading}.test.ts',
+  'test/activities/{bundle-versions,spare-reading,export/fetch-bundle}.test.ts',
+  'test/bundle/signing/**/*.test.ts',
   'test/e2e/story.test.ts',
 ];
 const named = ['test/**/*.slow.test.ts'];

@@ -16,6 +16,7 @@ import {
   store,
 } from '../../tools/bundle/object-server.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 
 const mib = 1024 ** 2;
 const size = 20 * mib + 12_345;
@@ -243,7 +244,7 @@ describe('a download over several connections', () => {
           await expectWhole(options.file, await download(server.links, options), part);
         },
       ),
-      { numRuns: 12 },
+      { numRuns: propertyRuns(12) },
     );
   });
 });
