@@ -102,6 +102,10 @@ export class S3BundleStore implements BundleStore {
     await this.#staging.save(stageId, manifest, work);
   }
 
+  staged(stageId: string, seal: string): Promise<StagedManifest | null> {
+    return this.#staging.find(stageId, seal);
+  }
+
   discardStaged(stageId: string): Promise<void> {
     return this.#staging.discard(stageId);
   }
