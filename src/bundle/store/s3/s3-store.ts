@@ -21,8 +21,8 @@ import {
 } from '../bundle-store.ts';
 import { requireSameContent } from '../require-same-content.ts';
 import type { SiteHolds } from '../site-holds.ts';
-import { changing, StoreRefused } from '../store-errors.ts';
-import { isDamagedJson, manifestIn, parseManifest, toJson } from '../store-json.ts';
+import { changing, RecordDamaged, StoreRefused } from '../store-errors.ts';
+import { manifestIn, parseManifest, toJson } from '../store-json.ts';
 import {
   bundleName,
   manifestName,
@@ -270,7 +270,7 @@ export class S3BundleStore implements BundleStore {
     try {
       return (await this.#records.hold(domain))?.version ?? null;
     } catch (error) {
-      if (isDamagedJson(error)) return mark;
+      if (error instanceof RecordDamaged) return mark;
       throw error;
     }
   }
