@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { Context, log } from '@temporalio/activity';
 import type { StagedManifest } from '../../bundle/store/bundle-store.ts';
+import { changing } from '../../bundle/store/store-errors.ts';
 import { withRendering } from '../../bundle/verification/render/rendering.ts';
 import type { VerificationReport } from '../../bundle/verification/verification-report.ts';
 import { verifyInThread } from '../../bundle/verification/verify-in-thread.ts';
@@ -74,7 +75,8 @@ async function renderIfAsked(
   const { renderSite } = await import('../../bundle/verification/render/render-site.ts');
   const { pages, browser, sandbox } = render;
   const options = { pages, browser: { program: browser, sandbox }, levels: siteRules };
-  const rendering = await renderSite(file, report, { ...options, workFolder: dirname(file), signal });
+  const workFolder = dirname(file);
+  const rendering = await changing(workFolder, () => renderSite(file, report, { ...options, workFolder, signal }));
   return withRendering(report, rendering);
 }
 
