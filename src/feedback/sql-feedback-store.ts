@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
+import type { OpenAudit } from './audit/deed-records.ts';
 import { listDeeds, recordDeeds } from './audit/deeds.ts';
 import { countRows, storedEntries } from './database/stored-entries.ts';
 import type { FeedbackDatabase } from './database/tables/tables.ts';
@@ -53,11 +54,9 @@ export interface StoreSettings {
 
 /** The feedback store over a migrated database of any dialect. */
 export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
+  const write = writing(db);
   /** For all projects whose passes end meanwhile. */
   let scrubbing: Promise<boolean> | null = null;
-  // Named, because under another default of the database transactions may fail because of concurrent ones.
-  const write = <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
-    db.transaction().setIsolationLevel('read committed').execute(work);
   const lineage = await write(storeLineage);
   return {
     ...lineage,
@@ -91,7 +90,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),
-    recordDeeds: (deeds) => write((trx) => recordDeeds(trx, deeds)),
+    ...auditIn(db),
     listDeeds: (filter) => listDeeds(db, filter),
     turnNotice: (turn) => write((trx) => turnNotice(trx, turn)),
     openNotices: (org) => openNotices(db, org),
@@ -124,8 +123,21 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     },
     countUntreated: (at) => countUntreated(db, privacy, at),
     checkWritable: () => write(writeAndRemoveRow),
+  };
+}
+
+/** The audit in a database of any dialect. */
+export function auditIn(db: Db): OpenAudit {
+  return {
+    recordDeeds: (deeds) => writing(db)((trx) => recordDeeds(trx, deeds)),
     close: () => db.destroy(),
   };
+}
+
+/** Runs transactions at a named level: under another default of the database they may fail because of concurrent ones. */
+function writing(db: Db) {
+  return <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
+    db.transaction().setIsolationLevel('read committed').execute(work);
 }
 
 /** `entries` are those the service still has as far as is known, `tombstones` those it no longer has. */
