@@ -1,9 +1,4 @@
-import {
-  type Client,
-  WorkflowExecutionAlreadyStartedError,
-  type WorkflowHandle,
-  type WorkflowHandleWithFirstExecutionRunId,
-} from '@temporalio/client';
+import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import type { SyncInput, SyncState } from '../model/sync/sync.ts';
 import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { syncWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
@@ -11,7 +6,10 @@ import { syncStateQuery } from '../workflows/definitions.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
 import type { syncFeedback } from '../workflows/sync-feedback.ts';
 
-export type SyncHandle = WorkflowHandleWithFirstExecutionRunId<typeof syncFeedback>;
+export type SyncHandle = WorkflowHandle<typeof syncFeedback>;
+
+/** The running pass may end at the moment it is joined, and a schedule may start the next. */
+const tries = 5;
 
 /** Starts a pass, whose run it tells, or joins the running one of the same kind (architecture.md). */
 export async function startOrJoinSync(
@@ -20,22 +18,24 @@ export async function startOrJoinSync(
   input: SyncInput,
 ): Promise<{ handle: SyncHandle; joined: boolean; runId: string | null }> {
   const { org, project, pass } = input;
-  const start = (workflowIdConflictPolicy: 'FAIL' | 'USE_EXISTING') =>
-    client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {
-      workflowId: syncWorkflowId(org, project, pass),
-      taskQueue,
-      workflowIdConflictPolicy,
-      ...taskTimeoutFor(handoverIn(input)),
-      args: [input],
-      staticSummary: `${pass} of ${project} (${org})`,
-      typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
-    });
-  try {
-    const handle = await start('FAIL');
-    return { handle, joined: false, runId: handle.firstExecutionRunId };
-  } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    return { handle: await start('USE_EXISTING'), joined: true, runId: null };
+  for (let left = tries; ; left -= 1) {
+    try {
+      const handle = await client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {
+        workflowId: syncWorkflowId(org, project, pass),
+        taskQueue,
+        workflowIdConflictPolicy: 'FAIL',
+        ...taskTimeoutFor(handoverIn(input)),
+        args: [input],
+        staticSummary: `${pass} of ${project} (${org})`,
+        typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
+      });
+      return { handle, joined: false, runId: handle.firstExecutionRunId };
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError) || left <= 1) throw error;
+    }
+    const handle = syncHandle(client, input);
+    const { status } = await handle.describe();
+    if (status.name === 'RUNNING') return { handle, joined: true, runId: null };
   }
 }
 
@@ -48,7 +48,7 @@ export async function startSync(client: Client, taskQueue: string, input: SyncIn
 export function syncHandle(
   client: Client,
   { org, project, pass }: Pick<SyncInput, 'org' | 'project' | 'pass'>,
-): WorkflowHandle<typeof syncFeedback> {
+): SyncHandle {
   return client.workflow.getHandle<typeof syncFeedback>(syncWorkflowId(org, project, pass));
 }
 

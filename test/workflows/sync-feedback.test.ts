@@ -3,7 +3,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FetchPagesInput, FetchPagesResult } from '../../src/activities/feedback-pages.ts';
 import type { Activities } from '../../src/activities/index.ts';
-import { startSync, syncState } from '../../src/client/syncs.ts';
+import { startOrJoinSync, startSync, syncState } from '../../src/client/syncs.ts';
 import { noEntries } from '../../src/model/sync/entry-counts.ts';
 import type { SyncInput } from '../../src/model/sync/sync.ts';
 import { syncWorkflowId } from '../../src/model/workflow-ids.ts';
@@ -192,6 +192,39 @@ describe('syncFeedback', () => {
     });
   });
 
+  it('is not joined when it ends at that moment: another pass starts, and is told as started', async () => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { activities } = passActivities(async () => {
+      await released;
+      return leg({ outcome: 'complete' });
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const pass = input();
+      const first = await startOrJoinSync(env.client, taskQueue, pass);
+      expect(await startOrJoinSync(env.client, taskQueue, pass)).toMatchObject({ joined: true, runId: null });
+      const { workflow } = env.client;
+      const start = async (...args: Parameters<typeof workflow.start>) => {
+        try {
+          return await workflow.start(...args);
+        } catch (error) {
+          release();
+          await first.handle.result();
+          throw error;
+        }
+      };
+      const client = Object.create(env.client, {
+        workflow: { value: Object.create(workflow, { start: { value: start } }) },
+      });
+      const second = await startOrJoinSync(client, taskQueue, pass);
+      expect(second).toMatchObject({ joined: false, runId: expect.any(String) });
+      expect(second.runId).not.toBe(first.runId);
+      expect((await second.handle.result()).runId).toBe(second.runId);
+    });
+  });
+
   it('continues as new when its history grows long, and keeps counting, also what a page has cost', async () => {
     const legs = 520;
     const tries: number[] = [];
@@ -200,10 +233,10 @@ describe('syncFeedback', () => {
       return leg({ outcome: call === legs - 1 ? 'complete' : 'more', pages: call + 1, requests: call + 1, tries: 1 });
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
-      const handle = await startSync(env.client, taskQueue, input());
+      const { handle, runId } = await startOrJoinSync(env.client, taskQueue, input());
       const result = await handle.result();
       expect(result.requests).toBe(legs);
-      expect(result.runId).not.toBe(handle.firstExecutionRunId);
+      expect(result.runId).not.toBe(runId);
     });
     expect(finished).toHaveLength(1);
     expect(finished[0]).not.toHaveProperty('tries');
