@@ -28,7 +28,8 @@ describe('a worker whose clock is ahead', () => {
     scene = await activityScene();
     const { beginPass, finishPass } = createPassActivities(scene.deps);
     const ids = { org: 'acme', project: 'prj_1', passId: 'p1' };
-    const { storeId } = await atTemporalsTime().run(() => beginPass({ ...ids, pass: 'sweep', startedAt: now }));
+    await atTemporalsTime().run(() => beginPass({ ...ids, pass: 'sweep', startedAt: now }));
+    const storeId = scene.deps.feedback.identity;
     const expire = vi.spyOn(scene.deps.feedback, 'expire');
     const counts = { pages: 0, requests: 0, throttled: 0, waitedMs: 0, entries: noEntries };
     const end = { outcome: 'failed', error: 'NetworkError', finishedAt: now + 1_000 } as const;
