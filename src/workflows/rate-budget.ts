@@ -2,15 +2,15 @@ import {
   allHandlersFinished,
   CancellationScope,
   condition,
+  defineWorkflowOptions,
   getExternalWorkflowHandle,
   log,
   makeContinueAsNewFunc,
   setCurrentDetails,
-  setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
 import {
-  readInput,
+  readBudgetInput,
   readOverride,
   readPause,
   readQuestion,
@@ -30,7 +30,6 @@ import { configure, ignore, report, retryKey, setOverride, setPause } from '../m
 import type { BudgetInput, WindowState } from '../model/budget/window/window-state.ts';
 import { viewOf } from '../model/budget/window/window-view.ts';
 import type { DeedAction } from '../model/deed.ts';
-import { Misshapen } from '../model/message-readers.ts';
 import { handoverIn, nextTaskTimeout } from '../model/temporal-settings.ts';
 import {
   askPermitsUpdate,
@@ -46,14 +45,16 @@ import {
 import { noInput, onDeed, onQuery, onSignal, onUpdate, refusal, type Sent } from './handle-messages.ts';
 import { followHandover } from './handover.ts';
 import { noticesResets, resetNoticed, wasReset } from './notice-resets.ts';
+import { nextInput, readInput, readsInput } from './read-input.ts';
 import { keepDeed } from './record-deed.ts';
 
 /**
  * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at
  * continue-as-new; the window itself is pure code in the model.
  */
-export async function rateBudget(input: BudgetInput): Promise<void> {
-  const { org, settings, carried, earlierGrantAt = null } = requireInput(input);
+export async function rateBudget(given: BudgetInput): Promise<void> {
+  // One started by hand without its input ends, so that the next question starts a sound one (X5).
+  const { org, settings, carried, earlierGrantAt = null } = readInput(readBudgetInput, given);
   // What an older version carried may lack what a newer one added.
   let window: WindowState = {
     ...windowAfter(settings, earlierGrantAt, Date.now()),
@@ -194,17 +195,8 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     await condition(allHandlersFinished);
     const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);
     const next = { org, settings: window.settings, carried: packed(window) };
-    await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)(next);
+    await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)(nextInput(next));
   });
 }
 
-setWorkflowOptions(noticesResets, rateBudget);
-
-/** A budget started by hand without its input ends, so that the next question starts a sound one (X5). */
-function requireInput(input: unknown): BudgetInput {
-  try {
-    return readInput(input);
-  } catch (error) {
-    throw error instanceof Misshapen ? refusal(error.message) : error;
-  }
-}
+defineWorkflowOptions(rateBudget, { ...readsInput, workflowDefinitionOptions: noticesResets });
