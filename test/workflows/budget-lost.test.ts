@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import { leaseMs, type WindowSettings } from '../../src/model/budget/permits.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { resetRun } from '../tools/temporal/reset-run.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
@@ -68,32 +69,12 @@ describe('a budget that was lost (B7)', () => {
   });
 });
 
-/** As `temporal workflow reset` does, to the end of the budget's first workflow task, or to its latest; the new run's id. */
-async function reset(org: string, to: 'first' | 'latest', reapply: number): Promise<string> {
-  const { namespace = 'default', client } = env;
-  const workflowId = budgetWorkflowId(org);
-  const { events } = await client.workflow.getHandle(workflowId).fetchHistory();
-  const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
-  const { runId } = await client.workflowService.resetWorkflowExecution({
-    namespace,
-    workflowExecution: { workflowId },
-    reason: 'by a person',
-    workflowTaskFinishEventId: (to === 'first' ? tasks.at(0) : tasks.at(-1))?.eventId ?? null,
-    requestId: crypto.randomUUID(),
-    resetReapplyType: reapply,
-  });
-  return runId;
-}
-
-/** `RESET_REAPPLY_TYPE_NONE` and `RESET_REAPPLY_TYPE_ALL_ELIGIBLE`. */
-const [none, all] = [2, 3];
-
 describe('a budget that was reset (B7)', () => {
   it.each([
-    ['its first task', 'first', none],
-    ['its first task, with all messages since', 'first', all],
-    ['a later task', 'latest', none],
-    ['a later task, with all messages since', 'latest', all],
+    ['its first task', 'first', 'none'],
+    ['its first task, with all messages since', 'first', 'all'],
+    ['a later task', 'latest', 'none'],
+    ['a later task, with all messages since', 'latest', 'all'],
   ] as const)('counts its window as full after a reset to %s', async (_to, to, reapply) => {
     await withOrganization((org) =>
       withWorker(env, {}, async ({ taskQueue }) => {
@@ -103,7 +84,7 @@ describe('a budget that was reset (B7)', () => {
         await client.report(org, { leaseId: 'q1', arrived: [Date.now()] });
         expect(await budgetView(env.client, org)).toMatchObject({ used: 1, available: 19 });
         const resetAt = Date.now();
-        const runId = await reset(org, to, reapply);
+        const runId = await resetRun(env.client, budgetWorkflowId(org), to, reapply);
         expect(await budgetView(env.client, org)).toMatchObject({ available: 0 });
         const answer = await client.ask(org, { ...question, id: 'q2' });
         expect(answer).toMatchObject({ kind: 'wait', reason: 'window-full' });
