@@ -1,15 +1,13 @@
-import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { SyncInput, SyncState } from '../model/sync/sync.ts';
 import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { syncWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { syncStateQuery } from '../workflows/definitions.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
 import type { syncFeedback } from '../workflows/sync-feedback.ts';
+import { startUnlessRunning } from './start-unless-running.ts';
 
 export type SyncHandle = WorkflowHandle<typeof syncFeedback>;
-
-/** The running pass may end at the moment it is joined, and a schedule may start the next. */
-const tries = 5;
 
 /** Starts a pass, whose run it tells, or joins the running one of the same kind (architecture.md). */
 export async function startOrJoinSync(
@@ -18,25 +16,20 @@ export async function startOrJoinSync(
   input: SyncInput,
 ): Promise<{ handle: SyncHandle; joined: boolean; runId: string | null }> {
   const { org, project, pass } = input;
-  for (let left = tries; ; left -= 1) {
-    try {
-      const handle = await client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {
-        workflowId: syncWorkflowId(org, project, pass),
-        taskQueue,
-        workflowIdConflictPolicy: 'FAIL',
-        ...taskTimeoutFor(handoverIn(input)),
-        args: [input],
-        staticSummary: `${pass} of ${project} (${org})`,
-        typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
-      });
-      return { handle, joined: false, runId: handle.firstExecutionRunId };
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError) || left <= 1) throw error;
-    }
-    const handle = syncHandle(client, input);
-    const { status } = await handle.describe();
-    if (status.name === 'RUNNING') return { handle, joined: true, runId: null };
-  }
+  const workflowId = syncWorkflowId(org, project, pass);
+  const started = await startUnlessRunning(client, workflowId, () =>
+    client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {
+      workflowId,
+      taskQueue,
+      workflowIdConflictPolicy: 'FAIL',
+      ...taskTimeoutFor(handoverIn(input)),
+      args: [input],
+      staticSummary: `${pass} of ${project} (${org})`,
+      typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
+    }),
+  );
+  if (started === null) return { handle: syncHandle(client, input), joined: true, runId: null };
+  return { handle: started, joined: false, runId: started.firstExecutionRunId };
 }
 
 /** As `startOrJoinSync`, where it does not matter which. */

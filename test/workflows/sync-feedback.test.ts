@@ -9,6 +9,7 @@ import type { SyncInput } from '../../src/model/sync/sync.ts';
 import { syncWorkflowId } from '../../src/model/workflow-ids.ts';
 import { permitsFreedSignal } from '../../src/workflows/definitions.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
+import { lateRefusal } from '../tools/temporal/late-refusal.ts';
 import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
 
@@ -205,18 +206,9 @@ describe('syncFeedback', () => {
       const pass = input();
       const first = await startOrJoinSync(env.client, taskQueue, pass);
       expect(await startOrJoinSync(env.client, taskQueue, pass)).toMatchObject({ joined: true, runId: null });
-      const { workflow } = env.client;
-      const start = async (...args: Parameters<typeof workflow.start>) => {
-        try {
-          return await workflow.start(...args);
-        } catch (error) {
-          release();
-          await first.handle.result();
-          throw error;
-        }
-      };
-      const client = Object.create(env.client, {
-        workflow: { value: Object.create(workflow, { start: { value: start } }) },
+      const client = lateRefusal(env.client, async () => {
+        release();
+        await first.handle.result();
       });
       const second = await startOrJoinSync(client, taskQueue, pass);
       expect(second).toMatchObject({ joined: false, runId: expect.any(String) });
