@@ -96,6 +96,7 @@ export class ExportJob {
           pageCount: null,
           samples: [],
           runningMs: 0,
+          jobMs: undefined,
         });
         return { jobId, jobStartedAt };
       } catch (error) {
@@ -159,10 +160,10 @@ export class ExportJob {
     }
   }
 
-  /** Notes how long the job took, for the polls of later exports. */
+  /** Notes how long the job took, for the polls of later exports: as the first run saw it, which may be days ago. */
   #noteDuration(doneMs: number): void {
     const { runningMs, samples } = this.#progress;
-    this.#progress.jobMs = observedDuration(runningMs, doneMs, pollSpacing(doneMs, samples.length > 0));
+    this.#progress.jobMs ??= observedDuration(runningMs, doneMs, pollSpacing(doneMs, samples.length > 0));
   }
 
   async #waitForPoll(delayMs: number, reason: string, expectedAt: number | null): Promise<void> {
