@@ -252,6 +252,34 @@ describe('a search', () => {
     expect(await refused({ after: "1' or 1" })).toBe('after');
   });
 
+  it('takes a hundred words, of which four are beginnings', () => {
+    const many = (count: number, word: (n: number) => string) =>
+      Array.from({ length: count }, (_, n) => word(n)).join(' ');
+    const refused = (words: string) => {
+      try {
+        return searchPhrases(words).length;
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refused(many(100, (n) => `w${n}`))).toBe(100);
+    expect(refused(many(100, () => 'same'))).toBe(1);
+    expect(refused(`"${many(101, () => 'same')}"`)).toMatchObject({
+      field: 'words',
+      message: 'there are 101 words to search for',
+      hint: 'Name at most 100.',
+    });
+    expect(refused(many(4, (n) => `x${n}*`))).toBe(4);
+    expect(refused(many(5, () => 'same*'))).toBe(1);
+    expect(refused(`"a phrase"* ${many(4, (n) => `x${n}*`)}`)).toMatchObject({
+      field: 'words',
+      message: '5 words end in *',
+      hint: 'Write some of them out: at most 4 may end in *.',
+    });
+    // A character of Chinese or Korean is no such beginning.
+    expect(refused('이 그 저 수 것 등')).toBe(6);
+  });
+
   it('shows contacts and unknown fields only where they are asked for', async () => {
     await using db = await stored([['a', { comment: 'word', contact: 'jane@mail.example', extra: { phone: '1' } }]]);
     const { store } = db;
