@@ -309,6 +309,20 @@ describe('a search', () => {
     expect(await store.entryDetail('prj_2', 'a')).toBeNull();
   });
 
+  it('has the latest changes of an entry that changes without end', async () => {
+    await using db = await stored([['a', {}]]);
+    const status = (n: number) => `'${n}', '${n + 1}', '2026-11-21T08:00:00.${String(n).padStart(3, '0')}Z'`;
+    const rows = Array.from({ length: 200 }, (_, n) => `('prj_1', 'a', 'status', ${status(n)})`);
+    await db.run(`insert into feedback_changes (project_id, id, field, old, new, seen_at) values ${rows.join()}`);
+    expect(await db.store.entryDetail('prj_1', 'a')).toMatchObject({ hasEarlierChanges: false });
+    await db.run(
+      `insert into feedback_changes (project_id, id, field, old, new, seen_at) values ('prj_1', 'a', 'status', ${status(200)})`,
+    );
+    const detail = await db.store.entryDetail('prj_1', 'a');
+    expect(detail?.hasEarlierChanges).toBe(true);
+    expect(detail?.changes.map(({ old }) => old)).toEqual(Array.from({ length: 200 }, (_, n) => `${n + 1}`));
+  });
+
   it('counts by document', async () => {
     await using db = await temporaryStore();
     await begin(db.store, 'p');
