@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { PostgresPlace } from './database/postgres/postgres-place.ts';
-import { openPostgresPool } from './database/postgres/postgres-pool.ts';
+import { openPostgresPool, type PoolLimits, usualLimits } from './database/postgres/postgres-pool.ts';
+import { vacuum } from './database/postgres/scrub-statements.ts';
 import { migrate, migrationTable, type SchemaState, schemaState } from './database/tables/migrations.ts';
 import { isOurTable } from './database/tables/our-tables.ts';
 import type { FeedbackDatabase } from './database/tables/tables.ts';
@@ -29,13 +30,26 @@ interface Examined {
 export async function openPostgresFeedbackStore(
   place: PostgresPlace,
   privacy: Privacy = keepEverything,
+  limits = usualLimits,
 ): Promise<FeedbackStore> {
-  return await withDatabase(place, async (db) => {
-    const examined = await examine(place, db);
-    if (examined.state !== 'current') await migrate(db, examined.schema);
-    return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, how) });
-  });
+  return await withDatabase(
+    place,
+    async (db) => {
+      const examined = await examine(place, db);
+      if (examined.state !== 'current') await migrate(db, examined.schema);
+      const scrubbing = await databaseAt(place, scrubLimits);
+      const store = await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(scrubbing, how) });
+      return { ...store, close: () => Promise.all([scrubbing.destroy(), store.close()]).then(() => {}) };
+    },
+    limits,
+  );
 }
+
+/**
+ * What takes removed bytes out reads all of a large store, and waits for all who read: one connection of its own for it, so
+ * that it keeps no page waiting. A process that stops leaves it to the server.
+ */
+const scrubLimits: PoolLimits = { connections: 1, answerWithinMs: 6 * 3_600_000, endsWhenDone: false };
 
 /**
  * Removes old versions of rows, whose bytes may stay in a page until the space is used again (privacy.md), the values that
@@ -43,7 +57,7 @@ export async function openPostgresFeedbackStore(
  */
 async function scrub(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<boolean> {
   try {
-    await sql`vacuum (analyze) feedback, feedback_changes, feedback_rejects, search_entries`.execute(db);
+    await sql.raw(vacuum).execute(db);
     await forgetWords(db, how);
     return true;
   } catch {
@@ -76,14 +90,23 @@ export async function withPostgresDatabase<T>(
 }
 
 /** The connections are closed when the work fails. */
-async function withDatabase<T>(place: PostgresPlace, work: (db: Kysely<FeedbackDatabase>) => Promise<T>): Promise<T> {
-  const db = new Kysely<FeedbackDatabase>({ dialect: new PostgresDialect({ pool: await openPostgresPool(place) }) });
+async function withDatabase<T>(
+  place: PostgresPlace,
+  work: (db: Kysely<FeedbackDatabase>) => Promise<T>,
+  limits = usualLimits,
+): Promise<T> {
+  const db = await databaseAt(place, limits);
   try {
     return await work(db);
   } catch (error) {
     await db.destroy();
     throw error;
   }
+}
+
+/** Connects when it is first asked. */
+async function databaseAt(place: PostgresPlace, limits: PoolLimits): Promise<Kysely<FeedbackDatabase>> {
+  return new Kysely({ dialect: new PostgresDialect({ pool: await openPostgresPool(place, limits) }) });
 }
 
 async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Promise<Examined> {
