@@ -55,7 +55,7 @@ const scrubLimits: PoolLimits = { connections: 1, answerWithinMs: 6 * 3_600_000,
  * Removes old versions of rows, whose bytes may stay in a page until the space is used again (privacy.md), the values that
  * the planner's statistics took from them, and their words from the index of the search.
  */
-async function scrub(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<boolean> {
+async function scrub(db: Kysely<FeedbackDatabase>, how: 'now' | 'daily'): Promise<boolean> {
   try {
     await sql.raw(vacuum).execute(db);
     await forgetWords(db, how);
