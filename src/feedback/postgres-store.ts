@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { PostgresPlace } from './database/postgres/postgres-place.ts';
 import { openPostgresPool, type PoolLimits, usualLimits } from './database/postgres/postgres-pool.ts';
 import { vacuum } from './database/postgres/scrub-statements.ts';
-import { migrate, migrationTable, type SchemaState, schemaState } from './database/tables/migrations.ts';
+import { migrate, migrationTable, newerTables, type SchemaState, schemaState } from './database/tables/migrations.ts';
 import { isOurTable } from './database/tables/our-tables.ts';
 import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
@@ -38,7 +38,11 @@ export async function openPostgresFeedbackStore(
       const examined = await examine(place, db);
       if (examined.state !== 'current') await migrate(db, examined.schema);
       const scrubbing = await databaseAt(place, scrubLimits);
-      const store = await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(scrubbing, how) });
+      const store = await sqlFeedbackStore(db, {
+        place: place.place,
+        privacy,
+        scrub: (how) => scrub(scrubbing, how),
+      });
       return { ...store, close: () => Promise.all([scrubbing.destroy(), store.close()]).then(() => {}) };
     },
     limits,
@@ -127,12 +131,7 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
     return refuse(`its encoding is ${encoding}, which does not have every character`, `Make another: ${make}.`);
   }
   const state = await schemaState(db, await tablesIn(db, schema));
-  if (state === 'newer') {
-    refuse(
-      'a newer docferry has changed its tables',
-      'Run that version or a later one, or restore a backup made before the upgrade.',
-    );
-  }
+  if (state === 'newer') throw newerTables(place.place);
   if (state === 'foreign') {
     refuse(
       `its schema ${schema} holds another program's tables of the same names`,

@@ -117,6 +117,18 @@ describe.skipIf(!hasPostgres())('the index of words in PostgreSQL', () => {
     expect((await inIndex(database)).filter((n) => n % 3 === 0)).toEqual([]);
   });
 
+  it('keeps no pass from ending', async () => {
+    await using db = await temporaryPostgresStore();
+    const { database } = db;
+    await wholePass(db.store, 'p', many);
+    const ageing = await db.open(privacyWith({ retentionMs: 30 * 86_400_000 }));
+    const release = await holding(database, 'select 1 from search_entries limit 1');
+    expect(await ageing.expire('prj_1', at)).toMatchObject({ entries: 150 });
+    await isWaiting(database, reindex).toHaveLength(1);
+    await release();
+    await expect.poll(() => inIndex(database)).toHaveLength(150);
+  });
+
   it('is left to the server by a process that stops', async () => {
     await using db = await temporaryPostgresStore();
     const { database } = db;
