@@ -309,6 +309,16 @@ describe('a search', () => {
     expect(await store.entryDetail('prj_2', 'a')).toBeNull();
   });
 
+  it('counts paths that go on without end by their beginning', async () => {
+    const endless = `/${'x'.repeat(1_000_000)}`;
+    await using db = await stored([
+      ['a', { path: `${endless}a` }],
+      ['b', { path: `${endless}b` }],
+    ]);
+    const { documents } = await db.store.findDocuments({ limit: 10 });
+    expect(documents.map(({ document, entries }) => [document.length, entries])).toEqual([[4_000, 2]]);
+  });
+
   it('has the latest changes of an entry that changes without end', async () => {
     await using db = await stored([['a', {}]]);
     const status = (n: number) => `'${n}', '${n + 1}', '2026-11-21T08:00:00.${String(n).padStart(3, '0')}Z'`;
