@@ -1,6 +1,7 @@
 import { inBatches } from '../../client/in-batches.ts';
 import { callsAtOnce } from '../../client/schedules/owned-schedules.ts';
 import type { WindowSettings } from '../../model/budget/permits.ts';
+import type { ScheduleTarget } from '../../model/schedule/schedule-target.ts';
 import { gatherFacts, readLive, type Unavailable } from '../../overview/gather-facts.ts';
 import type { Facts, Selection } from '../../overview/status-lines.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
@@ -86,6 +87,14 @@ export class ConsoleReader {
 
   knownProject(org: string, project: string): KnownProject | null {
     return this.#projects.get(keyOf(org, project)) ?? null;
+  }
+
+  /** Whether the site or project is in the configuration. */
+  knows(target: ScheduleTarget): boolean {
+    const { org } = target;
+    const known =
+      target.kind === 'export' ? this.knownSite(org, target.domain) : this.knownProject(org, target.project);
+    return known !== null;
   }
 
   site(site: KnownSite): SharedReading<SiteFacts> {
