@@ -1,8 +1,9 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { OpenAudit } from './audit/deed-records.ts';
 import type { PostgresPlace } from './database/postgres/postgres-place.ts';
-import { openPostgresPool } from './database/postgres/postgres-pool.ts';
-import { migrate, migrationTable, type SchemaState, schemaState } from './database/tables/migrations.ts';
+import { openPostgresPool, type PoolLimits, usualLimits } from './database/postgres/postgres-pool.ts';
+import { vacuum } from './database/postgres/scrub-statements.ts';
+import { migrate, migrationTable, newerTables, type SchemaState, schemaState } from './database/tables/migrations.ts';
 import { isOurTable } from './database/tables/our-tables.ts';
 import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
@@ -32,12 +33,23 @@ interface Examined {
 export async function openPostgresFeedbackStore(
   place: PostgresPlace,
   privacy: Privacy = keepEverything,
+  limits = usualLimits,
 ): Promise<FeedbackStore> {
-  return await withDatabase(place, async (db) => {
-    const examined = await examine(place, db);
-    if (examined.state !== 'current') await migrate(db, examined.schema);
-    return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, how) });
-  });
+  return await withDatabase(
+    place,
+    async (db) => {
+      const examined = await examine(place, db);
+      if (examined.state !== 'current') await migrate(db, examined.schema);
+      const scrubbing = await databaseAt(place, scrubLimits);
+      const store = await sqlFeedbackStore(db, {
+        place: place.place,
+        privacy,
+        scrub: (how) => scrub(scrubbing, how),
+      });
+      return { ...store, close: () => Promise.all([scrubbing.destroy(), store.close()]).then(() => {}) };
+    },
+    limits,
+  );
 }
 
 /** Opens the audit of a store that is there, and changes no table. Throws as `openPostgresFeedbackStore` does. */
@@ -49,12 +61,18 @@ export async function openPostgresAudit(place: PostgresPlace): Promise<OpenAudit
 }
 
 /**
+ * What takes removed bytes out reads all of a large store, and waits for all who read: one connection of its own for it, so
+ * that it keeps no page waiting. A process that stops leaves it to the server.
+ */
+const scrubLimits: PoolLimits = { connections: 1, answerWithinMs: 6 * 3_600_000, endsWhenDone: false };
+
+/**
  * Removes old versions of rows, whose bytes may stay in a page until the space is used again (privacy.md), the values that
  * the planner's statistics took from them, and their words from the index of the search.
  */
 async function scrub(db: Kysely<FeedbackDatabase>, how: 'now' | 'daily'): Promise<boolean> {
   try {
-    await sql`vacuum (analyze) feedback, feedback_changes, feedback_rejects, search_entries`.execute(db);
+    await sql.raw(vacuum).execute(db);
     await forgetWords(db, how);
     return true;
   } catch {
@@ -87,14 +105,23 @@ export async function withPostgresDatabase<T>(
 }
 
 /** The connections are closed when the work fails. */
-async function withDatabase<T>(place: PostgresPlace, work: (db: Kysely<FeedbackDatabase>) => Promise<T>): Promise<T> {
-  const db = new Kysely<FeedbackDatabase>({ dialect: new PostgresDialect({ pool: await openPostgresPool(place) }) });
+async function withDatabase<T>(
+  place: PostgresPlace,
+  work: (db: Kysely<FeedbackDatabase>) => Promise<T>,
+  limits = usualLimits,
+): Promise<T> {
+  const db = await databaseAt(place, limits);
   try {
     return await work(db);
   } catch (error) {
     await db.destroy();
     throw error;
   }
+}
+
+/** Connects when it is first asked. */
+async function databaseAt(place: PostgresPlace, limits: PoolLimits): Promise<Kysely<FeedbackDatabase>> {
+  return new Kysely({ dialect: new PostgresDialect({ pool: await openPostgresPool(place, limits) }) });
 }
 
 async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Promise<Examined> {
@@ -116,12 +143,7 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
   }
   const tables = await tablesIn(db, schema);
   const state = await schemaState(db, tables);
-  if (state === 'newer') {
-    refuse(
-      'a newer docferry has changed its tables',
-      'Run that version or a later one, or restore a backup made before the upgrade.',
-    );
-  }
+  if (state === 'newer') throw newerTables(place.place);
   if (state === 'foreign') {
     refuse(
       `its schema ${schema} holds another program's tables of the same names`,

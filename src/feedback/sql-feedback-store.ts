@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import type { OpenAudit } from './audit/deed-records.ts';
 import { listDeeds, recordDeeds } from './audit/deeds.ts';
 import { countRows, storedEntries } from './database/stored-entries.ts';
+import { refuseNewer } from './database/tables/migrations.ts';
 import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { feedbackStats } from './figures/count-feedback.ts';
@@ -44,6 +46,8 @@ import { storeLineage } from './store-lineage.ts';
 type Db = Kysely<FeedbackDatabase>;
 
 export interface StoreSettings {
+  /** For messages. */
+  place: string;
   privacy: Privacy;
   /**
    * Takes the bytes of what was removed out of the database's files; `daily`: what takes long only once a day. False when
@@ -52,9 +56,14 @@ export interface StoreSettings {
   scrub(how: 'now' | 'daily'): Promise<boolean>;
 }
 
+/** The step that ends a pass has ten seconds, in milliseconds: scrubbing that takes longer goes on without it. */
+const passPatienceMs = 5_000;
+/** A worker begins its work then, in milliseconds. */
+const startPatienceMs = 120_000;
+
 /** The feedback store over a migrated database of any dialect. */
-export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
-  const write = writing(db);
+export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
+  const write = writing(db, (trx) => refuseNewer(trx, place));
   /** For all projects whose passes end meanwhile. */
   let scrubbing: Promise<boolean> | null = null;
   const lineage = await write(storeLineage);
@@ -107,7 +116,9 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     },
     async applyPrivacy(at) {
       const treated = await applyPrivacy(db, write, privacy, at);
-      if (treated.entries + treated.rejects > 0 || (await areWordsLeft(db))) await scrub('now');
+      if (treated.entries + treated.rejects > 0 || (await areWordsLeft(db))) {
+        await briefly(scrub('now'), startPatienceMs);
+      }
       return treated;
     },
     async expire(project, at) {
@@ -117,7 +128,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
         scrubbing ??= scrub('daily').finally(() => {
           scrubbing = null;
         });
-        await scrubbing;
+        await briefly(scrubbing, passPatienceMs);
       }
       return treated;
     },
@@ -135,9 +146,19 @@ export function auditIn(db: Db): OpenAudit {
 }
 
 /** Runs transactions at a named level: under another default of the database they may fail because of concurrent ones. */
-function writing(db: Db) {
+function writing(db: Db, begin: (trx: Transaction<FeedbackDatabase>) => Promise<void> = async () => {}) {
   return <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
-    db.transaction().setIsolationLevel('read committed').execute(work);
+    db
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute(async (trx) => {
+        await begin(trx);
+        return await work(trx);
+      });
+}
+
+async function briefly(work: Promise<unknown>, ms: number): Promise<void> {
+  await Promise.race([work, sleep(ms, undefined, { ref: false })]);
 }
 
 /** `entries` are those the service still has as far as is known, `tombstones` those it no longer has. */

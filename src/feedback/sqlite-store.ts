@@ -9,7 +9,7 @@ import { addDocumentKey } from './database/document-of.ts';
 import { rewriteFile } from './database/rewrite-file.ts';
 import { ImmediateSqliteDialect, whileBusy } from './database/sqlite-dialect.ts';
 import { explainSqliteProblem } from './database/sqlite-problem.ts';
-import { migrate, schemaState } from './database/tables/migrations.ts';
+import { migrate, newerTables, schemaState } from './database/tables/migrations.ts';
 import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
@@ -34,7 +34,7 @@ export async function openSqliteFeedbackStore(
   try {
     await makeFolder(dirname(path), sharedFolder);
     const db = await openDatabase(path);
-    return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, path, how) });
+    return await sqlFeedbackStore(db, { place: path, privacy, scrub: (how) => scrub(db, path, how) });
   } catch (error) {
     throw explainSqliteProblem(path, error);
   }
@@ -156,13 +156,7 @@ async function ownTables(path: string, db: Kysely<FeedbackDatabase>): Promise<Re
   const found = await db.introspection.getTables({ withInternalKyselyTables: true });
   const tables = new Set(found.map(({ name }) => name));
   const state = await schemaState(db, tables);
-  if (state === 'newer') {
-    throw new FeedbackStoreUnavailable(
-      path,
-      'a newer docferry has changed its tables',
-      'Run that version or a later one, or restore a backup made before the upgrade.',
-    );
-  }
+  if (state === 'newer') throw newerTables(path);
   if (state === 'foreign') {
     throw new FeedbackStoreUnavailable(
       path,

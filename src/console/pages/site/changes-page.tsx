@@ -55,7 +55,7 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
           <h2 id="texts-title">Text that changes</h2>
           <p class="fine">
             {without === null
-              ? `${countText(texts.length)} of ${counted(counts.pages.changed, 'changed page')}; long pages are left out.`
+              ? `${countText(texts.length)} of ${counted(counts.pages.changed, 'changed page')}; long and very deeply nested pages are left out.`
               : `No text is shown: ${without}.`}
           </p>
           {texts.map((page) => (
