@@ -4,6 +4,7 @@ import { spanText, summaryText } from '../../model/details-text.ts';
 import { keepSamples, nextPollDelay, pollSpacing } from '../../model/export/cadence.ts';
 import type { ExportInput, ExportProgress } from '../../model/export/site-export.ts';
 import { observedDuration } from '../../model/export/usual-duration.ts';
+import { counted } from '../../model/quantities.ts';
 import { requestOptions, startOptions } from '../activity-options.ts';
 import { failureSummary, failureType, timedOut } from '../failure-summary.ts';
 import { type KeyGate, RefusedForLong } from '../key-gate.ts';
@@ -67,7 +68,7 @@ export class ExportJob {
       if (end.kind === 'completed') return job.jobId;
       const failures = this.#progress.jobsStarted - this.#progress.possibleDuplicates;
       if (failures >= settings.jobAttempts) {
-        throw ApplicationFailure.nonRetryable(`${end.reason}; ${failures} jobs were tried`, 'JobFailed');
+        throw ApplicationFailure.nonRetryable(`${end.reason}; ${triedText(failures)}`, 'JobFailed');
       }
       this.#progress.jobId = null;
       this.#view.enter('starting');
@@ -190,3 +191,5 @@ function unknownStatus(status: string): string {
   const isKnown = /^(queued|running)$/i.test(status);
   return isKnown || !/^[\w -]{1,40}$/.test(status) ? '' : ` (its status is "${status}")`;
 }
+
+const triedText = (jobs: number): string => `${counted(jobs, 'job')} ${jobs === 1 ? 'was' : 'were'} tried`;
