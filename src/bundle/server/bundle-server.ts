@@ -20,6 +20,8 @@ export interface ServerSettings {
   host?: string;
   /** 0 picks a free one. */
   port: number;
+  /** Where published addresses begin: a path in it may precede those of requests, or a proxy may have taken it away. */
+  publicUrl?: string;
   /** When given, required as `Authorization: Bearer <token>` for everything but `/healthz`. */
   token?: string;
   /** Most requests answered at once; 256 by default. */
@@ -80,15 +82,18 @@ class RequestHandler {
   readonly #store: Pick<BundleStore, 'open'>;
   readonly #files: PublishedFiles;
   readonly #slots: ReaderSlots;
+  /** The path of `publicUrl`, without a slash at its end. */
+  readonly #prefix: string;
   readonly #token: string | undefined;
   readonly #idleMs: number;
   readonly #onFailure: (error: unknown) => void;
 
   constructor(options: BundleServerOptions, slots: ReaderSlots) {
-    const { token, idleMs = 30_000, onFailure = () => {} } = options;
+    const { publicUrl = 'http://localhost', token, idleMs = 30_000, onFailure = () => {} } = options;
     this.#store = options.store ?? folderReader(options.root);
     this.#files = new PublishedFiles((domain, version, file) => this.#store.open(domain, version, file));
     this.#slots = slots;
+    this.#prefix = new URL(publicUrl).pathname.replace(/\/+$/, '');
     this.#token = token;
     this.#idleMs = idleMs;
     this.#onFailure = onFailure;
@@ -124,7 +129,9 @@ class RequestHandler {
   }
 
   async #send(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [, domain = '', version = '', file = ''] = publishedPath.exec(request.url ?? '') ?? [];
+    const { url = '' } = request;
+    const path = url.startsWith(`${this.#prefix}/`) ? url.slice(this.#prefix.length) : url;
+    const [, domain = '', version = '', file = ''] = publishedPath.exec(path) ?? [];
     // Names are compared as sent: no published path needs percent-encoding.
     if (!isStoreName(domain) || !isStoreName(version)) return refuse(response, 404);
     const published = await this.#files.of(domain, version, file);

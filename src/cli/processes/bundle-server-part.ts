@@ -21,7 +21,8 @@ export async function startBundlePart(
   const source = bundles.kind === 'directory' ? { root: bundles.directory } : { store: await openBundleStore(bundles) };
   const { token, readers, readersPerAddress, idleMs } = bundles.server;
   const limits = { readers, readersPerAddress, idleMs, ...(token && { token: token.read() }) };
-  const server = await startBundleServer({ ...source, ...limits, host, port, onFailure: warningOf(output) });
+  const { publicUrl } = bundles;
+  const server = await startBundleServer({ ...source, ...limits, publicUrl, host, port, onFailure: warningOf(output) });
   return { url: server.url, part: { name: 'the bundle server', ended: never, stop: () => server.stop() } };
 }
 

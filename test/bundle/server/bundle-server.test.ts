@@ -74,6 +74,15 @@ describe('the bundle server', () => {
     expect(response.headers.get('content-encoding')).toBeNull();
   });
 
+  it('serves under the path of publicUrl, and without it for a proxy that takes it away', async () => {
+    const { server } = await serveVersion({ publicUrl: 'https://docs.acme.example/pre%20fix/' });
+    const status = async (path: string) => (await fetch(`${server.url}${path}`)).status;
+    expect(await status(`/pre%20fix${base}/bundle.tar.gz`)).toBe(200);
+    expect(await status(`${base}/manifest.json`)).toBe(200);
+    expect(await status(`/pre%20fix/pre%20fix${base}/manifest.json`)).toBe(404);
+    expect(await status(`/other${base}/manifest.json`)).toBe(404);
+  });
+
   it('serves the manifest', async () => {
     const { server, store } = await serveVersion();
     const response = await fetch(`${server.url}${base}/manifest.json`);

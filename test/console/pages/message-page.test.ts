@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { ExplainedError } from '../../src/model/explained-error.ts';
-import { fakeSetting } from './fake-setting.ts';
-import { formToken, runningConsole, send, signIn } from './running-console.ts';
+import { ExplainedError } from '../../../src/model/explained-error.ts';
+import { fakeSetting } from '../../tools/console/fake-setting.ts';
+import { formToken, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 
 const site = '/sites/acme/docs.acme.example';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { ConsoleSetting } from '../../src/console/console-setting.ts';
-import { ExplainedError } from '../../src/model/explained-error.ts';
-import { fakeSetting } from './fake-setting.ts';
-import { ask, runningConsole, signIn } from './running-console.ts';
+import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
+import { ExplainedError } from '../../../src/model/explained-error.ts';
+import { fakeSetting } from '../../tools/console/fake-setting.ts';
+import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
 
 class Away extends ExplainedError {
   readonly code = 'TemporalUnreachable';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ConsoleSetting } from '../../src/console/console-setting.ts';
-import { fakeSetting } from './fake-setting.ts';
-import { ask, runningConsole, signIn } from './running-console.ts';
+import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
+import { fakeSetting } from '../../tools/console/fake-setting.ts';
+import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
 
 const address = '/sites/acme/docs.acme.example';
 
