@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { longestPage } from '../../../src/bundle/page-texts/compare-versions.ts';
 import { pageText } from '../../../src/bundle/page-texts/page-text.ts';
 
 describe('pageText', () => {
