@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { startConsolePart } from '../../src/cli/processes/console-part.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
 import { openFeedbackStore } from '../../src/feedback/open-feedback-store.ts';
-import { hostileEntries } from '../console/hostile-entries.ts';
+import { hostileEntries } from '../tools/console/hostile-entries.ts';
 import { entry, wholePass } from '../tools/feedback/temporary-store.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 

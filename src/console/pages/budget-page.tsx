@@ -5,6 +5,7 @@ import { visible } from '../../report/html.ts';
 import type { OrganizationBudget } from '../readings/budget-facts.ts';
 import { Page } from './layout.tsx';
 import { Act, Aged, DoneAt, Facts, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
+import { TableHead } from './table-head.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Budgets {
@@ -108,13 +109,7 @@ function Askers({ view: { holders, waiters } }: { view: WindowView }) {
   return (
     <div class="scroll">
       <table class="cards">
-        <thead>
-          <tr>
-            {['who', 'what', 'class', 'since', 'next', 'done'].map((column) => (
-              <th scope="col">{column}</th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={['who', 'what', 'class', 'since', 'next', 'done']} />
         <tbody>
           {rows.map(({ workflowId, what, class: kind, since, expectedAt, forecast }) => (
             <tr>

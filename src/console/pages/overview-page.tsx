@@ -7,10 +7,12 @@ import {
   chips,
   foundLines,
   hasChip,
+  longestSearch,
   type OverviewLine,
   type OverviewQuery,
   overviewAddress,
 } from '../readings/overview-filter.ts';
+import { Choice, NamePart } from './fields.tsx';
 import { Page } from './layout.tsx';
 import { OverviewTable } from './overview-table.tsx';
 import { Aged, Hidden, Troubles } from './parts.tsx';
@@ -52,22 +54,9 @@ export function OverviewPage(overview: Overview) {
   return (
     <Page title="Overview" viewer={viewer} at="/" events="/events?of=overview">
       <form class="filter" method="get" action="/">
-        <div class="field">
-          <label for="q">Name contains</label>
-          <input id="q" name="q" type="search" value={query.search} maxlength={200} />
-        </div>
+        <NamePart name="q" label="Name contains" value={query.search} longest={longestSearch} />
         {organizations.length > 1 && (
-          <div class="field">
-            <label for="org">Organization</label>
-            <select id="org" name="org">
-              <option value="">all</option>
-              {organizations.map((org) => (
-                <option value={org} selected={org === query.org}>
-                  {org}
-                </option>
-              ))}
-            </select>
-          </div>
+          <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
         )}
         {chip !== null && <input type="hidden" name="is" value={chip} />}
         <button type="submit">Search</button>

@@ -2,6 +2,7 @@ import { type ScheduleTarget, targetName } from '../../model/schedule/schedule-t
 import type { Unavailable } from '../../overview/gather-facts.ts';
 import { Page } from './layout.tsx';
 import { Act, Aged, Foreign, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
+import { TableHead } from './table-head.tsx';
 import type { Viewer } from './viewer.ts';
 
 /** A schedule of the configuration, as Temporal has it. */
@@ -110,18 +111,7 @@ function Table({ viewer, lines }: { viewer: Viewer; lines: readonly ScheduleLine
     <div class="scroll">
       <table class="cards">
         <caption class="unseen">Schedules, the soonest first</caption>
-        <thead>
-          <tr>
-            {['schedule', 'when', 'state', 'next start'].map((column) => (
-              <th scope="col">{column}</th>
-            ))}
-            {viewer.mayAct && (
-              <th scope="col">
-                <span class="unseen">actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
+        <TableHead columns={['schedule', 'when', 'state', 'next start']} acts={viewer.mayAct} />
         <tbody>
           {sorted.map((line) => (
             <Line viewer={viewer} line={line} />

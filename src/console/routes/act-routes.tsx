@@ -38,7 +38,8 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   });
   hono.post('/schedules/:verb', (c) => {
     const target = targetOfWorkflowId(c.get('form').get('schedule') ?? '');
-    return act(c, app, actionOf(scheduleActions, c.req.param('verb')), target, '/schedules');
+    const known = target !== null && reader.knows(target) ? target : null;
+    return act(c, app, actionOf(scheduleActions, c.req.param('verb')), known, '/schedules');
   });
   hono.get('/sessions', (c) => {
     const viewer = viewerIn(c, app);

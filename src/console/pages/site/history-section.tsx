@@ -2,6 +2,7 @@ import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
 import type { Deed, DeedAction } from '../../../model/deed.ts';
 import { type EndDetail, whyEnded } from '../../../model/export/export-outcome.ts';
 import { Foreign, When } from '../parts.tsx';
+import { TableHead } from '../table-head.tsx';
 
 /** Something that happened to a site. */
 interface Happened {
@@ -26,13 +27,7 @@ export function History({ runs, deeds }: { runs: readonly ExportRunRow[] | null;
       ) : (
         <div class="scroll">
           <table class="cards">
-            <thead>
-              <tr>
-                {['what', 'when', 'version', 'who', 'why'].map((column) => (
-                  <th scope="col">{column}</th>
-                ))}
-              </tr>
-            </thead>
+            <TableHead columns={['what', 'when', 'version', 'who', 'why']} />
             <tbody>
               {rows.map((row) => (
                 <Row row={row} />
