@@ -1,4 +1,5 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
+import type { OpenAudit } from './audit/deed-records.ts';
 import type { PostgresPlace } from './database/postgres/postgres-place.ts';
 import { openPostgresPool, type PoolLimits, usualLimits } from './database/postgres/postgres-pool.ts';
 import { vacuum } from './database/postgres/scrub-statements.ts';
@@ -6,10 +7,10 @@ import { migrate, migrationTable, newerTables, type SchemaState, schemaState } f
 import { isOurTable } from './database/tables/our-tables.ts';
 import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
-import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
+import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';
 import { forgetWords } from './search/forget-words.ts';
-import { sqlFeedbackStore } from './sql-feedback-store.ts';
+import { auditIn, sqlFeedbackStore } from './sql-feedback-store.ts';
 
 /** What a database is found to be before anything is written to it. */
 interface Examined {
@@ -20,6 +21,8 @@ interface Examined {
   version: string;
   /** Whether the role may make tables there. */
   mayCreate: boolean;
+  /** Whether there is an audit, in tables of this version or an older one. */
+  hasAudit: boolean;
 }
 
 /**
@@ -47,6 +50,14 @@ export async function openPostgresFeedbackStore(
     },
     limits,
   );
+}
+
+/** Opens the audit of a store that is there, and changes no table. Throws as `openPostgresFeedbackStore` does. */
+export async function openPostgresAudit(place: PostgresPlace): Promise<OpenAudit> {
+  return await withDatabase(place, async (db) => {
+    if (!(await examine(place, db)).hasAudit) throw withoutAudit(place.place);
+    return auditIn(db);
+  });
 }
 
 /**
@@ -130,7 +141,8 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
     const make = `CREATE DATABASE "${database}" OWNER "${user}" ENCODING 'UTF8' TEMPLATE template0`;
     return refuse(`its encoding is ${encoding}, which does not have every character`, `Make another: ${make}.`);
   }
-  const state = await schemaState(db, await tablesIn(db, schema));
+  const tables = await tablesIn(db, schema);
+  const state = await schemaState(db, tables);
   if (state === 'newer') throw newerTables(place.place);
   if (state === 'foreign') {
     refuse(
@@ -138,7 +150,7 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
       'Name a database of its own for docferry in store.feedback, or a schema by ?options=-csearch_path%3DNAME.',
     );
   }
-  return { state, schema, version, mayCreate: mayCreate === true };
+  return { state, schema, version, mayCreate: mayCreate === true, hasAudit: tables.has('audit') };
 }
 
 /** Which of our table names exist in the schema. Tables of other names are left alone. */

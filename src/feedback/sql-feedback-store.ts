@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
+import type { OpenAudit } from './audit/deed-records.ts';
 import { listDeeds, recordDeeds } from './audit/deeds.ts';
 import { countRows, storedEntries } from './database/stored-entries.ts';
 import { refuseNewer } from './database/tables/migrations.ts';
@@ -62,17 +63,9 @@ const startPatienceMs = 120_000;
 
 /** The feedback store over a migrated database of any dialect. */
 export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
+  const write = writing(db, (trx) => refuseNewer(trx, place));
   /** For all projects whose passes end meanwhile. */
   let scrubbing: Promise<boolean> | null = null;
-  // Named, because under another default of the database transactions may fail because of concurrent ones.
-  const write = <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
-    db
-      .transaction()
-      .setIsolationLevel('read committed')
-      .execute(async (trx) => {
-        await refuseNewer(trx, place);
-        return await work(trx);
-      });
   const lineage = await write(storeLineage);
   return {
     ...lineage,
@@ -106,7 +99,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),
-    recordDeeds: (deeds) => write((trx) => recordDeeds(trx, deeds)),
+    ...auditIn(db),
     listDeeds: (filter) => listDeeds(db, filter),
     turnNotice: (turn) => write((trx) => turnNotice(trx, turn)),
     openNotices: (org) => openNotices(db, org),
@@ -141,8 +134,27 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
     },
     countUntreated: (at) => countUntreated(db, privacy, at),
     checkWritable: () => write(writeAndRemoveRow),
+  };
+}
+
+/** The audit in a database of any dialect. */
+export function auditIn(db: Db): OpenAudit {
+  return {
+    recordDeeds: (deeds) => writing(db)((trx) => recordDeeds(trx, deeds)),
     close: () => db.destroy(),
   };
+}
+
+/** Runs transactions at a named level: under another default of the database they may fail because of concurrent ones. */
+function writing(db: Db, begin: (trx: Transaction<FeedbackDatabase>) => Promise<void> = async () => {}) {
+  return <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
+    db
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute(async (trx) => {
+        await begin(trx);
+        return await work(trx);
+      });
 }
 
 async function briefly(work: Promise<unknown>, ms: number): Promise<void> {

@@ -35,7 +35,7 @@ const mostListed = 100;
 /** Pages whose text is compared, */
 const mostTexts = 20;
 /** and how long one may be, in bytes of HTML. */
-const longestPage = 256 * 1024;
+export const longestPage = 256 * 1024;
 /** Larger archives are not read, in bytes. */
 const largestArchive = 32 * 1024 ** 2;
 const limits = { around: 2, most: 80 };

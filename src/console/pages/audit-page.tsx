@@ -24,12 +24,12 @@ export function AuditPage({ viewer, query, organizations, facts: { deeds, next }
   return (
     <Page title="Audit" viewer={viewer} at="/audit">
       <p class="under">
-        What people did by hand. Names are as those who acted gave them; what is done here is kept with the login.
+        What people did by hand: in the console under their login, elsewhere under the name they gave.
       </p>
       <Filters query={query} organizations={organizations} />
       <Aged at={at} late={late} />
       {deeds.length === 0 ? (
-        <p class="quiet">The audit has no such deed.</p>
+        <p class="quiet">Nobody did anything like this by hand.</p>
       ) : (
         <div class="scroll">
           <table class="cards audit">

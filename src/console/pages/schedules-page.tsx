@@ -53,7 +53,10 @@ function NextDay({ lines, at }: { lines: readonly ScheduleLine[]; at: number }) 
     const moment = state?.nextAt == null ? Number.NaN : Date.parse(state.nextAt);
     return moment >= at && moment < at + dayMs ? [{ name: targetName(target), moment }] : [];
   });
-  const label = `${starts.length} of ${lines.length} schedules start within a day`;
+  const isKnown = lines.some(({ state }) => state !== null);
+  const label = isKnown
+    ? `${starts.length} of ${lines.length} schedules start within a day`
+    : 'It is not known which schedules start within a day';
   return (
     <section aria-labelledby="day-title">
       <h2 id="day-title">The next 24 hours</h2>
@@ -157,5 +160,5 @@ function Line({ viewer, line: { id, target, when, state, running } }: { viewer: 
 function stateText(state: ScheduleLine['state'], running: boolean): string {
   if (state === null) return 'not applied, or unknown';
   const words = [running ? 'running' : '', state.paused ? 'paused' : ''].filter((word) => word !== '');
-  return words.length === 0 ? 'waiting' : words.join(', ');
+  return words.length === 0 ? 'on' : words.join(', ');
 }

@@ -41,7 +41,7 @@ export function SessionsPage({ viewer, logins }: Sessions) {
                 </td>
                 {viewer.mayAct && (
                   <td data-name="">
-                    <Act viewer={viewer} action="/sessions/end" label="End …" fields={{ login }} small />
+                    <Act viewer={viewer} action="/sessions/end" label="End sessions …" fields={{ login }} small />
                   </td>
                 )}
               </tr>

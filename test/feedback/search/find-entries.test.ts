@@ -12,6 +12,7 @@ import {
   temporaryStore,
   wholePass,
 } from '../../tools/feedback/temporary-store.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 
 const corpus: Record<string, Partial<FeedbackEntry>> = {
   english: { comment: 'The "second" example fails NEAR the end; it doesn\'t work.' },
@@ -159,7 +160,7 @@ describe('a search', () => {
         );
         expect(await idsOf(db, { words })).toEqual(expected);
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 

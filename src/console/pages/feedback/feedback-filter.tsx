@@ -24,7 +24,7 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
   return (
     <form method="get" action="/feedback">
       <div class="fields">
-        <div class="field words">
+        <div class="field sought">
           <label for="words">Words in comments and code</label>
           <input id="words" name="words" type="search" value={visible(words)} maxlength={1000} aria-describedby="how" />
         </div>
@@ -64,6 +64,7 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
           </div>
           <Moment name="from" label="From (UTC)" value={from} />
           <Moment name="to" label="Before (UTC)" value={to} />
+          <button type="submit">Apply</button>
         </div>
       </details>
       {since !== '' && <input type="hidden" name="since" value={since} />}

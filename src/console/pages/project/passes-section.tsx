@@ -10,7 +10,7 @@ export function Passes({ stored }: { stored: StoredProject | null }) {
     <section aria-labelledby="passes-title">
       <h2 id="passes-title">Passes</h2>
       {stored.passes.length === 0 ? (
-        <p class="quiet">None yet.</p>
+        <p class="quiet">None yet. A pass is one reading of the project’s feedback.</p>
       ) : (
         <div class="scroll">
           <table class="cards">

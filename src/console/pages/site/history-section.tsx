@@ -58,7 +58,7 @@ function Row({ row: { at, what, isBad, version, who, why } }: { row: Happened })
 
 function ended({ finishedAt, outcome, version, detail }: ExportRunRow): Happened {
   const why = whyEnded(JSON.parse(detail) as EndDetail);
-  return { at: finishedAt, what: outcome, isBad: bad.has(outcome), version, who: null, why };
+  return { at: finishedAt, what: outcomeText(outcome), isBad: bad.has(outcome), version, who: null, why };
 }
 
 function done({ at, action, who, reason, detail }: Deed): Happened {
@@ -66,7 +66,11 @@ function done({ at, action, who, reason, detail }: Deed): Happened {
   return { at, what: words[action] ?? action, isBad: false, version, who, why: reason ?? '' };
 }
 
-const bad: ReadonlySet<string> = new Set(['failed', 'rejected', 'rollout-failed']);
+/** An outcome as people read it. */
+export const outcomeText = (outcome: string): string => outcome.replaceAll('-', ' ');
+
+/** Outcomes that a person should look at. */
+export const bad: ReadonlySet<string> = new Set(['failed', 'rejected', 'rollout-failed']);
 
 const words: Readonly<Partial<Record<DeedAction, string>>> = {
   approve: 'approved by hand',
@@ -79,5 +83,5 @@ const words: Readonly<Partial<Record<DeedAction, string>>> = {
   'poll-now': 'polled by hand',
   'schedule-pause': 'schedule paused',
   'schedule-resume': 'schedule resumed',
-  'schedule-trigger': 'schedule started',
+  'schedule-trigger': 'scheduled run started by hand',
 };
