@@ -28,7 +28,7 @@ interface StartedExport {
 export class ExportRunning extends ExplainedError {
   override readonly name = 'ExportRunning';
   readonly code = 'ExportRunning';
-  readonly hint = 'wait for it, or cancel it with `docferry export cancel`';
+  readonly hint = 'wait for its end, or cancel it with `docferry export cancel`';
 }
 
 /**

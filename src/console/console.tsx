@@ -99,7 +99,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     return page(c, <MessagePage title={title} message={message} />, status);
   });
   const tooLong = (c: Context) => {
-    const message = 'The form is longer than the console takes. Nothing was done.';
+    const message = 'The form is longer than the console accepts. Nothing was done.';
     return c.html(`<!doctype html>\n${String(<MessagePage title="Too long" message={message} />)}`, 413);
   };
   hono.use(bodyLimit({ maxSize: longestForm, onError: tooLong }));

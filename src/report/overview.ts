@@ -53,7 +53,7 @@ function overview(projects: readonly RankedProject[]): Html {
   const entries = projects.reduce((sum, { figures }) => sum + figures.entries, 0);
   const open = projects.reduce((sum, { figures }) => sum + figures.open.entries, 0);
   const intro =
-    'First come the projects whose readers most surely were not helped. The band is the 95\u202F% confidence interval: the fewer votes, the wider.';
+    'The projects whose readers were most surely not helped come first. The band is the 95\u202F% confidence interval: the fewer votes, the wider.';
   const body = [chart(projects), table(projects)];
   return html`<article class="project" aria-labelledby="all-title">
 <header class="masthead">

@@ -147,7 +147,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     ignored: () => settle(ignore(window, Date.now())),
     description: 'The key may have been changed: try it at once.',
   });
-  onQuery(budgetLedgerQuery, () => packed(window), 'All that the budget remembers, for `budget move`.');
+  onQuery(budgetLedgerQuery, () => packed(window), 'The whole state of the budget, for `budget move`.');
   onQuery(
     budgetStateQuery,
     (input) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())),

@@ -49,7 +49,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     expect(second).not.toBe(first);
     await person.inService(second);
 
-    await person.write('Why the site stays as it is', 'a fair');
+    await person.write('Why you hold the site', 'a fair');
     await person.press('Hold at this version');
     await person.reads('is held at');
     await person.press('Release');

@@ -211,7 +211,7 @@ async function publishedAtOnce(
   } catch (error) {
     // A worker that shuts down leaves the rest to the other step: another attempt would download again.
     if (signal.aborted && wasCancelled()) throw error;
-    log.warn('the version is published by a step of its own', { failure: publishFailure(error, domain).message });
+    log.warn('a separate step publishes the version', { failure: publishFailure(error, domain).message });
     return null;
   }
 }

@@ -34,7 +34,7 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
   async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
     if (organization.webhooks.length === 0) {
-      throw notConfigured('InvalidInput', `${org} has no webhooks: no receiver is to be told of it`);
+      throw notConfigured('InvalidInput', `${org} has no webhooks, so docferry notifies no receiver`);
     }
     const { workflowExecution, activityId, currentAttemptScheduledTimestampMs } = activityInfo();
     // By Temporal's clock: with a wrong one, everything would be late.

@@ -27,7 +27,7 @@ export function explainFailure(error: unknown): Failure {
   }
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) return workflowFailure(error);
   if (error instanceof WorkflowNotFoundError) {
-    return failureOf('NotRunning', 'nothing of that name is running or ran recently');
+    return failureOf('NotRunning', 'nothing with that name is running or ran recently');
   }
   if (error instanceof ServiceError || isGrpcServiceError(error)) return grpcFailure(error);
   if (error instanceof TemporalFailure) return temporalFailure(error);

@@ -8,7 +8,7 @@ import { ConsoleFailure } from './console-failure.ts';
 export const budgetActions: Readonly<Record<string, Action<string>>> = {
   pause: {
     label: 'Pause',
-    question: (org) => `No pass of ${org} asks the service anything until the time is over or the budget is resumed.`,
+    question: (org) => `No pass of ${org} sends requests until the time is over or you resume the budget.`,
     async run(reader, org, { form, login }) {
       await change(reader, (budgets) => budgets.pause(org, { forMs: timeIn(form) }, { who: login }));
       return `The budget of ${org} is paused.`;
@@ -19,7 +19,7 @@ export const budgetActions: Readonly<Record<string, Action<string>>> = {
     question: null,
     async run(reader, org, { login }) {
       await change(reader, (budgets) => budgets.pause(org, null, { who: login }));
-      return `The budget of ${org} is on again.`;
+      return `The budget of ${org} is resumed.`;
     },
   },
   set: {

@@ -18,7 +18,7 @@ export const scheduleActions: Readonly<Record<string, Action<ScheduleTarget>>> =
         idOf(reader, target),
         `paused in the console by ${order.login}`,
       );
-      const done = `The schedule of ${targetName(target)} is paused; what runs goes on.`;
+      const done = `The schedule of ${targetName(target)} is paused; a run in progress continues.`;
       return audited(reader, order, [doneBy(order.request, 'schedule-pause', target)], done);
     },
   },
@@ -31,7 +31,7 @@ export const scheduleActions: Readonly<Record<string, Action<ScheduleTarget>>> =
         idOf(reader, target),
         `resumed in the console by ${order.login}`,
       );
-      const done = `The schedule of ${targetName(target)} is on again.`;
+      const done = `The schedule of ${targetName(target)} is resumed.`;
       return audited(reader, order, [doneBy(order.request, 'schedule-resume', target)], done);
     },
   },

@@ -8,7 +8,8 @@ export function sessionActions(sessions: Sessions): Readonly<Record<string, Acti
   return {
     end: {
       label: 'End',
-      question: (login) => `Everybody who is signed in as ${login} has to sign in again; what was begun is done.`,
+      question: (login) =>
+        `Everybody who is signed in as ${login} has to sign in again. Actions already begun are completed.`,
       async run(reader, login, order) {
         const count = sessions.revoke(login);
         if (count === 0) throw new ConsoleFailure('NotSignedIn', `nobody is signed in as ${login} any more`);

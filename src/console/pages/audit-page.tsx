@@ -31,7 +31,7 @@ export function AuditPage({ viewer, query, organizations, facts: { deeds, next }
       ) : (
         <div class="scroll">
           <table class="cards audit">
-            <caption class="unseen">Deeds, the newest first</caption>
+            <caption class="unseen">Deeds, newest first</caption>
             <thead>
               <tr>
                 {['did', 'to', 'who', 'when', 'why', 'with'].map((column) => (

@@ -147,12 +147,12 @@ function Acts({ viewer, org, view }: { viewer: Viewer; org: string; view: Window
       {view.pausedBy === 'paused' ? (
         <Act viewer={viewer} action={`${address}/resume`} label="Resume" />
       ) : (
-        <Act viewer={viewer} action={`${address}/pause`} label="Pause …" about="Ask the service nothing">
+        <Act viewer={viewer} action={`${address}/pause`} label="Pause …" about="Stop all requests">
           <For id={`pause-${org}`} />
         </Act>
       )}
       {view.override === null ? (
-        <Act viewer={viewer} action={`${address}/set`} label="Override" about="Other limits than the configured ones">
+        <Act viewer={viewer} action={`${address}/set`} label="Override" about="Override the configured limits">
           <Count id={`requests-${org}`} name="requests" label="Requests" />
           <Count id={`reserve-${org}`} name="reserve" label="Kept for others" />
           <For id={`set-${org}`} />

@@ -59,7 +59,9 @@ export function Page({ title, viewer, at, events, children }: Layout) {
             {children}
           </main>
           <footer class="bottom">
-            <p>{viewer?.whyNot ?? 'What is done here is done as by the command line.'} Times are yours, with UTC.</p>
+            <p>
+              {viewer?.whyNot ?? 'Actions here do what the commands of the command line do.'} Times are yours, with UTC.
+            </p>
           </footer>
         </div>
         <script>{raw(liveScript)}</script>

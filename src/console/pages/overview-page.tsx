@@ -84,14 +84,10 @@ export function OverviewPage(overview: Overview) {
         </nav>
         <form method="post" action="/bulk">
           <Hidden viewer={viewer} />
-          {table === null ? (
-            <p class="under">Nothing fits. The chips and the search are in the address.</p>
-          ) : (
-            raw(table)
-          )}
+          {table === null ? <p class="under">Nothing matches the chips and the search.</p> : raw(table)}
           {viewer.mayAct && table !== null && (
             <div class="bulk">
-              <span class="fine">What is ticked:</span>
+              <span class="fine">The selected ones:</span>
               {bulkVerbs.map((verb) => (
                 <button type="submit" name="verb" value={verb}>
                   {`${bulkLabels[verb]} …`}

@@ -106,7 +106,7 @@ function Table({ viewer, lines }: { viewer: Viewer; lines: readonly ScheduleLine
   return (
     <div class="scroll">
       <table class="cards">
-        <caption class="unseen">Schedules, the soonest first</caption>
+        <caption class="unseen">Schedules, soonest first</caption>
         <thead>
           <tr>
             {['schedule', 'when', 'state', 'next start'].map((column) => (

@@ -23,7 +23,7 @@ export function SessionsPage({ viewer, logins }: Sessions) {
       </form>
       <div class="scroll">
         <table class="cards">
-          <caption class="unseen">Who is signed in, the last seen first</caption>
+          <caption class="unseen">Who is signed in, last seen first</caption>
           <thead>
             <tr>
               {['login', 'sessions', 'since', 'last seen'].map((column) => (

@@ -68,5 +68,5 @@ function placeIn(text: string): DeedPlace | null {
 }
 
 function refuse(field: string, problem: string): never {
-  throw new ConsoleFailure('BadQuery', `"${field}" ${problem}`, 'Begin with the whole list.');
+  throw new ConsoleFailure('BadQuery', `"${field}" ${problem}`, 'Start again from the whole list.');
 }

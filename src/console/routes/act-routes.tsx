@@ -76,8 +76,12 @@ export function refusedAct(c: ConsoleContext, app: ConsoleApp): Response | Promi
     const form = c.get('form');
     if (sameSecret(form.get('token') ?? '', session.formToken)) return null;
     // It came from a page of the console: that was looked at before.
-    const message = 'This form is of a session that has ended. Nothing was done.';
-    const shown = { title: 'Once more?', message, hint: `You are ${viewer.login} now. This is what was sent:` };
+    const message = 'The session of this form has ended. Nothing was done.';
+    const shown = {
+      title: 'Once more?',
+      message,
+      hint: `You are signed in as ${viewer.login} now. This is what was sent:`,
+    };
     return page(c, <KeptFormPage {...shown} viewer={viewer} form={form} action={c.req.path} label="Do it now" />, 403);
   }
   const message = `Nothing was done. ${viewer.whyNot}`;

@@ -24,7 +24,7 @@ export function refusalOf({ method, header }: GuardedRequest, { hosts, origins }
   const host = header('host')?.toLowerCase() ?? '';
   if (!hosts.has(host)) {
     const message =
-      'The console is not known by this name. Use the address that docferry printed, or set console.url in docferry.yaml to the address in front of it.';
+      'The console does not answer to this name. Use the address that docferry printed, or set console.url in docferry.yaml to the address in front of it.';
     return { status: 421, title: 'Another address', message };
   }
   if (reading.has(method)) return null;
@@ -38,12 +38,12 @@ export function refusalOf({ method, header }: GuardedRequest, { hosts, origins }
     (origin === undefined || origins.has(origin)) &&
     (site !== undefined || origin !== undefined);
   if (!isOurs) {
-    const message = 'This came from another page than one of the console. Nothing was done.';
+    const message = 'This did not come from a page of the console. Nothing was done.';
     return { status: 403, title: 'Not from the console', message };
   }
   const [type = ''] = (header('content-type') ?? '').split(';');
   if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded') {
-    return { status: 415, title: 'Not a form', message: 'The console takes forms only. Nothing was done.' };
+    return { status: 415, title: 'Not a form', message: 'The console accepts only forms. Nothing was done.' };
   }
   return null;
 }

@@ -105,7 +105,7 @@ function refused({ budget, refusedRuns }: Sight): Seen | null {
   const { org, count } = refusedRuns;
   const types: NoticeType[] = ['key.refused'];
   if (count === 0 && budget?.view.pausedBy !== 'unauthorized') return { holding: [], types };
-  const reason = 'the service answers 401; what needs the key waits, and goes on once it is accepted';
+  const reason = 'the service answers 401; runs that need the key wait, and continue once the service accepts it';
   return {
     holding: [{ type: 'key.refused', subject: org, state: 'begun', reason, facts: { runsWaiting: count } }],
     types,

@@ -20,7 +20,7 @@ export function DocumentTable({ query, found: { documents, total, more }, choice
   const several = names.size > 1;
   return (
     <>
-      {!total.isExact && <p class="fine">{`Counted are the newest ${countText(total.count)}.`}</p>}
+      {!total.isExact && <p class="fine">{`Only the newest ${countText(total.count)} are counted.`}</p>}
       <div class="scroll">
         <table class="cards">
           <caption class="unseen">Documents</caption>

@@ -13,7 +13,7 @@ export function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite
       <h2 id="hold-title">{stored.hold === null ? 'Hold' : 'Held'}</h2>
       {stored.hold === null ? (
         <Act viewer={viewer} action={`${address}/hold`} label="Hold at this version">
-          <Reason id="hold-reason" label="Why the site stays as it is" />
+          <Reason id="hold-reason" label="Why you hold the site" />
         </Act>
       ) : (
         <Act viewer={viewer} action={`${address}/release`} label="Release" />

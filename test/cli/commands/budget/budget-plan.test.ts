@@ -138,7 +138,7 @@ describe('budget plan', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain('plan for acme: 40 requests a window of 30 min, 4 left to others');
     expect(stdout).toContain('prj_1: nothing is scheduled');
-    expect(stdout).toContain('nothing is scheduled: requests are only made when a person starts a sync');
+    expect(stdout).toContain('nothing is scheduled: docferry sends requests only when a person starts a sync');
   });
 
   it('says that nothing needs to change', async () => {
