@@ -13,7 +13,7 @@ import type { syncFeedback } from '../workflows/sync-feedback.ts';
 
 export type SyncHandle = WorkflowHandleWithFirstExecutionRunId<typeof syncFeedback>;
 
-/** Starts a pass, whose run it tells, or joins the running one of the same kind (architecture.md). */
+/** Starts a pass and returns its run, or joins the running pass of the same kind (architecture.md). */
 export async function startOrJoinSync(
   client: Client,
   taskQueue: string,

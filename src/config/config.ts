@@ -55,7 +55,7 @@ export interface GatewayClientConfig {
   token: SecretSource;
   org: string;
   class: PermitClass;
-  /** Per cent of a window's limit; null for no bound of its own. */
+  /** Per cent of a window's limit; null for no limit of its own. */
   share: number | null;
 }
 
@@ -192,7 +192,7 @@ export interface SigningConfig {
   keyFile: string;
   /** Null for a key without password. */
   password: SecretSource | null;
-  /** Public keys whose signatures are believed too, each as the line in its `.pub` file. */
+  /** Former public keys whose signatures are accepted too, each as the line in its `.pub` file. */
   formerKeys: readonly string[];
 }
 

@@ -38,7 +38,7 @@ export interface RunningConsole {
 }
 
 const longestForm = 512 * 1024;
-/** More than any page sends; a form that is kept is written once more, field by field. */
+/** More than any page sends. A form that is kept is rendered again, field by field. */
 const mostFields = 4_000;
 const connections = 1_024;
 

@@ -14,7 +14,7 @@ export interface VersionRollout {
   /** Only while the domain points at it: for exports, unlike a person who names a version. */
   whileCurrent?: boolean;
   signal?: AbortSignal;
-  /** Called as work goes on, for heartbeats. */
+  /** Called as work proceeds, for heartbeats. */
   onProgress?: () => void;
 }
 

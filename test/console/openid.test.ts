@@ -113,7 +113,7 @@ describe('signing in at an OpenID provider', () => {
     expect(answer.status).toBe(200);
     const { text } = await ask({ port }, '/', { headers: { cookie } });
     expect(text).toContain('ada@acme.example');
-    expect(text).toContain('What is ticked');
+    expect(text).toContain('The selected ones');
   });
 
   it('takes the id of the provider when it has not verified the address', async () => {
@@ -123,7 +123,7 @@ describe('signing in at an OpenID provider', () => {
     });
     const { text } = await ask({ port }, '/', { headers: { cookie } });
     expect(text).toContain('<bdi>u1</bdi>');
-    expect(text).not.toContain('What is ticked');
+    expect(text).not.toContain('The selected ones');
   });
 
   it('begins nothing new for a cookie that was ended everywhere: the provider is asked again', async () => {
@@ -164,7 +164,7 @@ describe('signing in at an OpenID provider', () => {
   ])('does not believe %s, and says why', async (_what, lies, why) => {
     const { answer, cookie, port } = await signIn(lies);
     expect([answer.status, cookie]).toEqual([401, '']);
-    expect(answer.text).toContain('could not be believed, so nobody was signed in');
+    expect(answer.text).toContain('could not be trusted, so nobody was signed in');
     expect(answer.text).toContain(why);
     expect(answer.text).toContain('href="/oidc/start"');
     expect(await ask({ port }, '/')).toMatchObject({ status: 401 });

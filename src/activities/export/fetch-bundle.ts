@@ -41,7 +41,7 @@ export type FetchBundleResult = {
   | {
       ok: true;
       contentDigest: string;
-      /** Of what was staged (`staged-seal.ts`): only that may be published. */
+      /** The seal of what was staged (`staged-seal.ts`): nothing else may be published. */
       seal: string;
       current: Current | null;
       /** The version at which a person holds the site. */
@@ -193,7 +193,7 @@ async function keepOrDiscard(
 const ownVersion = ({ publish }: FetchBundleInput, contentDigest: string): string | null =>
   publish ? versionName(publish.namedAt, contentDigest) : null;
 
-/** Null when it cannot be published now: a step of its own tells why, and tries again. */
+/** Null if it cannot be published now: a separate step reports why, and tries again. */
 async function publishedAtOnce(
   deps: ActivityDependencies,
   input: FetchBundleInput,

@@ -6,7 +6,7 @@ const inline = new Set(
     ' ',
   ),
 );
-/** Elements whose content nobody reads. */
+/** Elements whose content readers do not see. */
 const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'iframe', 'object', 'canvas']);
 
 /** What a page says, line by line as its blocks follow each other: no markup, white space as browsers show it. */

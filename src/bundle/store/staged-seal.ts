@@ -4,8 +4,8 @@ import { StagedChanged } from './store-errors.ts';
 import { parseStaged, toJson } from './store-json.ts';
 
 /**
- * SHA-256 of what verification recorded of an archive (`staged.json`): its digest, its hash and every file. A run keeps
- * it in its history, out of reach of those who can write to the store.
+ * SHA-256 of what verification recorded about an archive (`staged.json`): its digest, its hash and every file. A run
+ * keeps it in its history, where a program that can write to the store cannot change it.
  */
 export function sealOf(manifest: StagedManifest): string {
   return sha256Of(toJson(manifest));

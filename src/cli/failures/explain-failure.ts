@@ -19,7 +19,7 @@ import { grpcFailure } from './grpc-failure.ts';
 import { systemFailure } from './system-failure.ts';
 import { workflowHint } from './workflow-hints.ts';
 
-/** Every error a command can end with, as people and scripts are told (contracts.md). */
+/** Every error a command can end with, in the form that people and scripts see (contracts.md). */
 export function explainFailure(error: unknown): Failure {
   if (error instanceof ExplainedError) return explainedFailure(error);
   if (error instanceof ScheduleNotFoundError) {

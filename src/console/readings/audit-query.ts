@@ -22,7 +22,7 @@ const longestText = 300;
 /** What the field of the page offers. */
 export const sinceTexts = { '1d': 'a day', '7d': 'a week', '30d': '30 days', '365d': 'a year' } as const;
 
-/** Reads an address. Throws `ConsoleFailure` for what makes no sense, naming the field. */
+/** Reads an address. Throws `ConsoleFailure` for a malformed field, and names it. */
 export function auditQuery(parameters: URLSearchParams): AuditQuery {
   const text = (field: string): string => {
     const value = (parameters.get(field) ?? '').trim();

@@ -33,7 +33,7 @@ export type FeedbackQuery = { readonly [Field in keyof typeof longest]: string }
 
 export const helpfulValues = ['yes', 'no', 'none'] as const;
 
-/** Reads an address. Throws `ConsoleFailure` for what makes no sense, naming the field and what it may hold. */
+/** Reads an address. Throws `ConsoleFailure` for a malformed field, and names it and what it may hold. */
 export function feedbackQuery(parameters: URLSearchParams): FeedbackQuery {
   const query = Object.fromEntries(fields.map((field) => [field, (parameters.get(field) ?? '').trim()]));
   const asked = query as FeedbackQuery;

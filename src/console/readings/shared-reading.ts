@@ -72,13 +72,13 @@ export class SharedReading<Value> {
     return this.#latest(ended !== 'read');
   }
 
-  /** What was read is old, and what is being read as well: something was done. */
+  /** Something was done, so what was read is out of date, and so is what is being read. */
   forget(): void {
     this.#underWay = null;
     if (this.#last !== null) this.#last.at = 0;
   }
 
-  /** Calls back when what is read has changed, until the returned function is called. */
+  /** Calls back when the reading has changed, until the returned function is called. */
   listen(onChange: () => void): () => void {
     this.#listeners.add(onChange);
     this.#timer ??= setInterval(() => void this.#refresh().catch(() => {}), this.#times.freshMs).unref();

@@ -108,7 +108,7 @@ function refused(c: ConsoleContext, app: ConsoleApp, message: string, status: 40
   return page(c, <MessagePage title="Sign in" message={message} hint={howToSignIn(app)} links={links} />, status);
 }
 
-/** What was typed is not lost: the page that says so can be sent again. */
+/** What was typed is not lost: the page that says so contains the form, ready to be sent again. */
 function keptForm(c: ConsoleContext, app: ConsoleApp) {
   const shown = {
     title: 'Sign in',

@@ -1,6 +1,6 @@
 import type { KnownHosts } from './known-hosts.ts';
 
-/** What is looked at before anything else is done with a request. */
+/** The checks that come before anything else is done with a request. */
 export interface GuardedRequest {
   method: string;
   /** Header by its name in lower case. */
@@ -16,9 +16,9 @@ export interface Refusal {
 const reading: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Why a request is refused, no matter who sends it; null when it may go on. What is not a reading must come from a page of the
- * console itself, and be a form: browsers tell in `Sec-Fetch-Site` and `Origin`, which no other page can change. One of
- * them must be there.
+ * Why a request is refused, no matter who sends it; null when it may continue. A request that does more than read must
+ * be a form from a page of the console: browsers say so in `Sec-Fetch-Site` and `Origin`, which no other page can
+ * change. One of the two must be there.
  */
 export function refusalOf({ method, header }: GuardedRequest, { hosts, origins }: KnownHosts): Refusal | null {
   const host = header('host')?.toLowerCase() ?? '';

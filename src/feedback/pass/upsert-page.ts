@@ -199,7 +199,7 @@ async function addToPass(
     .execute();
 }
 
-/** A page requested once more is not seen a second time: only what it changes counts. */
+/** A page requested again is not seen a second time: only what it changes counts. */
 function onlyChanges(counts: EntryCounts): EntryCounts {
   return { ...counts, seen: counts.inserted + counts.updated, unchanged: 0, rejected: 0 };
 }

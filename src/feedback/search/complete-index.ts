@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedbackSearch } from './feedback-search.ts';
 
 const againAfterMs = 30_000;
-/** Of the time that a step took, waited before the next: what else the process and the database do goes on. */
+/** Of the time that a step took, waited before the next: what else the process and the database do continues. */
 const restOfStep = 2;
 
 export interface CompleteIndex {

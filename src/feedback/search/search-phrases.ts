@@ -48,8 +48,8 @@ function phraseOf(text: string, hasStar: boolean): SearchPhrase[] {
   if (last === undefined) return [];
   const words = found.map(({ word }) => word);
   if (last.isPair) {
-    // Where the search ends the text may go on: of the last character only pairs that begin with it say something, and
-    // nothing where a pair before ends with it.
+    // Where the search ends the text may continue: of the last character only pairs that begin with it say something,
+    // and nothing where a pair before ends with it.
     const isSaid = found.at(-2)?.isPair === true && found.at(-2)?.end === last.end;
     return [{ words: isSaid ? words.slice(0, -1) : words, isBeginning: !isSaid }];
   }

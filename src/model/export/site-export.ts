@@ -162,7 +162,7 @@ export interface ExportState {
   progress: ExportProgress | null;
   /** Set while rendering: when the job is polled next, why then, and when it may be done. */
   nextPoll: { at: number; reason: string; expectedAt: number | null } | null;
-  /** Set while the service refuses the key (401); the export goes on by itself when it works. */
+  /** Set while the service refuses the key (401); the export continues by itself when it works. */
   unauthorized: RefusedKey | null;
   /** Set while the archive is downloaded, once a heartbeat tells of it; the workflow itself does not know. */
   download: Transfer | null;

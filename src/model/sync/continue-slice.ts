@@ -25,7 +25,7 @@ export interface PageReading {
   /** Entries of the page, unreadable ones included. */
   sent: number;
   hasMore: boolean;
-  /** Whether the last page of a slice may be requested once more. */
+  /** Whether the last page of a slice may be requested again. */
   mayCheck: boolean;
   /** Cursor of the request. */
   cursor: string | null;

@@ -2,7 +2,7 @@ import { isoInstant } from '../iso-instant.ts';
 import type { PassKind } from './pass-kind.ts';
 
 /**
- * How far an incremental pass reads back behind the watermark, in milliseconds: a service may take a date-time for its
+ * How far an incremental pass reads back before the watermark, in milliseconds: a service may take a date-time for its
  * date, in its own time zone, and entries may appear late.
  */
 export const defaultOverlapMs = 24 * 3_600_000;

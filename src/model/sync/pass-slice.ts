@@ -18,8 +18,8 @@ export interface PassSlice extends PlannedSlice {
   /** Counted from 1 in the order in which they were planned. */
   slice: number;
   /**
-   * `checking`: read to its end, and the last page may be requested once more; `cut`: its cursor died, and another
-   * slice continues it.
+   * `checking`: read to its end, and the last page may be requested again; `cut`: its cursor died, and another slice
+   * continues it.
    */
   outcome: 'planned' | 'reading' | 'checking' | 'read' | 'cut';
   /** Start of the reading: every entry it returns is stamped later. */

@@ -51,7 +51,7 @@ export async function withSchedules(
       if (detail !== null) deeds.push(doneBy(randomUUID(), action, schedule.target, detail));
       return { id: schedule.id, ...answer };
     };
-    // What was done before a failure is kept too.
+    // The audit also records what was done before a failure.
     const answers = await inBatches(chosen, callsAtOnce, doOne).finally(() =>
       keepDeeds(context, config, sender, deeds),
     );

@@ -13,7 +13,7 @@ interface Documents {
   choices: FilterChoices;
 }
 
-/** What was found, by document: those with most first. */
+/** The hits by document, documents with the most hits first. */
 export function DocumentTable({ query, found: { documents, total, more }, choices }: Documents) {
   if (documents.length === 0) return null;
   const names = projectNames(choices);

@@ -33,7 +33,7 @@ export function FeedbackPage({ viewer, query, choices, found, lastVisit, mostInF
       <Views query={query} lastVisit={lastVisit} />
       <p class="under" role="status">
         {total.count === 0
-          ? 'Nothing fits.'
+          ? 'Nothing matches.'
           : `${total.isExact ? '' : 'More than '}${counted(total.count, 'entry', 'entries')}${'documents' in found ? ' by document' : ', newest first'}.`}
       </p>
       {'documents' in found ? (

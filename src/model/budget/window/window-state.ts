@@ -38,7 +38,7 @@ export interface Turn {
 
 /** What the budget remembers of a program while it holds slots or waits. */
 export interface ProgramUse {
-  /** Per cent of the limit that it may hold, as it said last; null for no bound of its own. */
+  /** Per cent of the limit that it may hold, as it said last; null for no limit of its own. */
   share: number | null;
   /** Its part of the window's `spent`. */
   spent: number[];
