@@ -43,7 +43,7 @@ type Db = Kysely<FeedbackDatabase>;
 
 export interface StoreSettings {
   privacy: Privacy;
-  /** Takes what was removed out of the database's files; false when others are in the way. */
+  /** Removes deleted content from the database's files; false if other programs are in the way. */
   scrub(how: 'all' | 'log'): Promise<boolean>;
 }
 

@@ -7,7 +7,7 @@ export interface NoticeTurn {
   subject: string;
   /** True: it holds from now on; false: it has ended. */
   open: boolean;
-  /** Who noticed it: the same in every try of the same step, and no other step's. */
+  /** The step that noticed it: the same in every attempt of that step, and different in every other step. */
   by: string;
   at: Date;
   /** Until when a person can act; null without an end. */

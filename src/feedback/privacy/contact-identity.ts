@@ -20,7 +20,7 @@ const cut = /[!#$%&'*/=?^`{|}~\u0080-\uFFFF]/g;
 /** Where a domain ends, perhaps before the dot of a sentence. */
 const domainEnd = /[.-]*(?![\w.-])/y;
 
-/** What the person is called who left this contact: the address without what mail programs put around it. */
+/** The name of the person who left this contact: the address without what mail programs put around it. */
 export function identityOf(contact: string): string {
   const text = contact.trim().toLowerCase();
   if (text.length > longestContact) return text;

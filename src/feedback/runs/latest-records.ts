@@ -99,7 +99,7 @@ async function latestPasses(db: Db, keys: readonly string[][]): Promise<LatestPa
   return rows;
 }
 
-/** As of when all entries of each project are complete; null while some are not. */
+/** The moment up to which all entries of each project are complete; null while some are not. */
 async function verifiedMoments(db: Db): Promise<(ProjectKey & { verifiedUpTo: string | null })[]> {
   const rows = await db
     .selectFrom('verified_ranges')

@@ -15,7 +15,7 @@ export interface Hit {
   id: string;
 }
 
-/** What is asked for: a selection whose words have been read. */
+/** The question: a selection whose words have been parsed. */
 export interface Wanted {
   phrases: readonly SearchPhrase[];
   selection: EntrySelection;
