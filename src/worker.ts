@@ -89,7 +89,7 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
   }
 }
 
-/** Applies changed privacy settings to what is stored before anything new is read. */
+/** Applies changed privacy settings to stored data before the worker reads anything new. */
 async function applyPrivacy(feedback: PrivacyStore, log: Logger): Promise<void> {
   const treated = await feedback.applyPrivacy(new Date());
   if (treated.entries + treated.rejects > 0)
@@ -213,7 +213,7 @@ function versioned(version: WorkerDeploymentVersion | undefined): Pick<WorkerOpt
   return { workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: 'AUTO_UPGRADE' } };
 }
 
-/** Work of different kinds has task queues and slots of its own, so that none starves the other (operations.md). */
+/** Each kind of work has its own task queue and slots, so that neither starves the other (operations.md). */
 function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSettings) {
   const { taskQueue } = temporal;
   return kind === 'short'
@@ -221,7 +221,7 @@ function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSe
     : { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads };
 }
 
-/** A budget that takes longer is told again. */
+/** A budget that takes longer gets the configuration again. */
 const configuredWithinMs = 15_000;
 /** A budget that does not answer a query in time is asked again with the next reading. */
 const readWithinMs = 5_000;

@@ -54,7 +54,7 @@ export function factsTable(facts: readonly (readonly [string, string])[]): strin
   return ['| | |', '|---|---|', ...facts.map(([name, value]) => `| ${cell(name)} | ${cell(value)} |`)].join('\n');
 }
 
-/** What is said of signals that made no sense: nothing while there are none, or when an older worker does not count them. */
+/** The text about malformed signals: empty while there are none, or if an older worker does not count them. */
 export function ignoredFacts(ignored: number | undefined): [string, string][] {
   return ignored ? [['ignored', `${counted(ignored, 'signal')} that made no sense`]] : [];
 }

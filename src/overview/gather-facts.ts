@@ -6,7 +6,7 @@ import { waitingSyncs } from '../client/waiting-syncs.ts';
 import type { LatestRecords } from '../feedback/runs/run-records.ts';
 import type { Facts, Live } from './status-lines.ts';
 
-/** Why a part did not answer, as people are told. */
+/** Why a part did not answer, in the words that people see. */
 export interface Trouble {
   code: string;
   message: string;

@@ -63,7 +63,7 @@ export interface Live {
   syncs: WaitingSyncs;
 }
 
-/** What was found; null for a part that is away. */
+/** What was found; null for a part that does not answer. */
 export interface Facts {
   live: Live | null;
   records: LatestRecords | null;

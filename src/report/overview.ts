@@ -25,8 +25,8 @@ export interface RankedProject {
 const chartedProjects = 25;
 
 /**
- * Projects in the order in which they need attention: first those of which it is surest that they help least, then those
- * without votes. Few votes say little, so the lower end of the 95 % interval of the share of votes against decides.
+ * Projects in the order in which they need attention: first those that most surely help least, then those without
+ * votes. Few votes say little, so the lower end of the 95 % interval of the share of negative votes decides.
  */
 export function ranked<Project extends RankedProject>(projects: readonly Project[]): Project[] {
   return [...projects].sort(

@@ -41,7 +41,7 @@ export const recordOptions = {
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 
-/** Steps of milliseconds within a workflow task: tried once, then as tasks of their own. */
+/** Steps of milliseconds within a workflow task: tried once, then as separate tasks. */
 export const passingOptions = {
   startToCloseTimeout: '5s',
   retry: { maximumAttempts: 1 },

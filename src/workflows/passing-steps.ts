@@ -14,7 +14,7 @@ type PassingSteps = Pick<Activities, 'planExport' | 'discardStaged' | 'recordExp
 export type SitePlan = Awaited<ReturnType<Activities['planExport']>>;
 export type RunRow = Parameters<Activities['recordExportRun']>[0];
 
-/** Steps that are not worth a task of their own: they run within a workflow task and leave one event each. */
+/** Steps that are not worth a separate task: they run within a workflow task and leave one event each. */
 const inPassing = proxyLocalActivities<PassingSteps>(passingOptions);
 /** Any worker may be given the step, and again and again: for what this worker could not do in passing. */
 const asTask = proxyActivities<PassingSteps>(recordOptions);

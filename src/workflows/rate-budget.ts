@@ -61,7 +61,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   /** When waiters may get permits without any message. */
   let due: number | null = null;
   let changes = 0;
-  /** What is on its way to other workflows. */
+  /** Signals under way to other workflows. */
   const sending: Promise<void>[] = [];
 
   /** Takes over the window, and wakes waiters that can be served earlier than told. */
@@ -160,7 +160,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     const runIsLong = () => changes >= messagesPerRun(window) || workflowInfo().continueAsNewSuggested;
     while (!runIsLong()) {
-      // A waiter that does not come back must not delay those behind it, and overrides end at their time.
+      // A waiter that does not come back must not delay those after it, and overrides end at their time.
       const next = due;
       if (next === null) {
         await condition(() => runIsLong() || due !== null);
@@ -172,7 +172,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
       });
       if (!isMoot) settle(window);
     }
-    // What is sent in the same task as continue-as-new would be lost.
+    // A signal sent in the same task as continue-as-new would be lost.
     while (sending.length > 0) await Promise.all(sending.splice(0));
     await condition(allHandlersFinished);
     const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);

@@ -27,8 +27,8 @@ const eventsPerRun = 1_000;
 const nextTryMs = 300_000;
 
 /**
- * Looks every few minutes what has become late, stale, starved, held or refused in an organization, so that people are
- * told (webhooks.md). It ends when the organization is no longer configured, or has no webhooks.
+ * Checks every few minutes what has become late, stale, starved, held or refused in an organization, so that people are
+ * notified (webhooks.md). It ends when the organization is no longer configured, or has no webhooks.
  */
 export async function watchOrganization(input: WatchInput): Promise<void> {
   followHandover(input);

@@ -197,7 +197,9 @@ describe('the address of the console', () => {
   it.each(['https://acme.example/docferry', 'https://acme.example/docferry/', 'http://a.example/x?'])(
     'is a separate host name, not %s',
     (url) => {
-      expect(problemsOf(`${minimal}console: { url: "${url}" }\n`)[0]).toMatch(/console\.url.*(separate host name|query)/);
+      expect(problemsOf(`${minimal}console: { url: "${url}" }\n`)[0]).toMatch(
+        /console\.url.*(separate host name|query)/,
+      );
     },
   );
 

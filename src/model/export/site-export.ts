@@ -121,7 +121,7 @@ export interface RollbackInput extends WithHandover {
   domain: string;
   version: string;
   reason: string | null;
-  /** Who puts it back; absent when they did not say. */
+  /** Who rolls back; absent if the sender did not say. */
   who?: string;
 }
 

@@ -20,7 +20,10 @@ export interface Sight {
   refusedRuns: { org: string; count: number } | null;
 }
 
-/** What holds now, and the types of which everything was seen: an open notice of such a type that is not here is over. */
+/**
+ * The conditions that hold now, and the types that were checked completely: an open notice of such a type that is not
+ * listed here is over.
+ */
 export interface Seen {
   holding: Noticed[];
   types: NoticeType[];
@@ -31,7 +34,7 @@ const starvedAfterWindows = 2;
 /** A decision is asked for again in the last quarter of its time, and at most a day before its end. */
 const longestWarningMs = 86_400_000;
 
-/** What people are told about because time has passed. */
+/** The notices that are due because time has passed. */
 export function watchedConditions(sight: Sight): Seen {
   const found = [late, stale, held, takenBack, expiring, starved, refused].map((look) => look(sight));
   const seen = found.filter((each) => each !== null);
@@ -87,7 +90,7 @@ function starved({ budget, now }: Sight): Seen | null {
   if (budget === null) return null;
   const { org, view } = budget;
   const limitMs = starvedAfterWindows * view.windowMs;
-  // What re-reads only with spare requests waits by design, and a refused key has a message of its own.
+  // A pass that reads only with spare requests waits by design, and a refused key has a separate message.
   const waits = view.waiters.filter((waiter) => waiter.class !== 'verify').map(({ since }) => now - since);
   const longest = Math.max(0, ...waits);
   if (longest <= limitMs || view.pausedBy === 'unauthorized') return { holding: [], types: ['budget.starved'] };

@@ -12,7 +12,7 @@ import { dateSlackMs, isMet, joinOrders, orderOf, reachOf, resumedQuery, type Sl
 /** Pages in a row that bring nothing new and promise more: the service sends the pass in circles. */
 const mostBarrenPages = 5;
 
-/** How often a query whose cursor dies starts over where no date can help. */
+/** How often a query whose cursor dies starts over if no date can help. */
 const mostCuts = 3;
 
 /** From this many pages on, one more request is at most a tenth of them. */

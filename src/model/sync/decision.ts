@@ -12,7 +12,7 @@ export interface StoreFacts {
   everSwept(): boolean;
   /** Greatest `createdAt` of the passes that completed. */
   watermark(): string | null;
-  /** As of when the entries without a date are complete. */
+  /** The moment up to which the entries without a date are complete. */
   undatedVerifiedUpTo(): string | null;
   /** Whether every entry received since then had a readable id and none that is stored came in an unreadable form. */
   allReadableSince(moment: string): boolean;

@@ -9,7 +9,7 @@ import { coverageOfSlice, coverageOfStages, datesSeen, isWholeWalk } from './sli
 export interface NextStep {
   /** What the slice has shown of the service: whether it takes date-times for their dates; null for nothing new. */
   coarseDates: boolean | null;
-  /** Stages whose slices are dropped where they have not begun. */
+  /** Stages whose slices are dropped if they have not begun. */
   dropped: readonly SliceStage[];
   /** Slices to add to those that are planned. */
   slices: readonly PlannedSlice[];
@@ -101,7 +101,7 @@ function* missedBefore(pass: PassOutline, slices: readonly PassSlice[]): Decisio
   return [{ ...everything, dateFrom: shifted(from, -dateSlackMs), dateTo, stage: 'read', expectedPages: 1 }];
 }
 
-/** What is stored as open and was not among the open entries has been closed, or is gone. */
+/** An entry stored as open that was not among the open entries has been closed, or is gone. */
 function* lookForClosed(
   pass: PassOutline,
   slices: readonly PassSlice[],

@@ -45,7 +45,7 @@ export interface PassSlice extends PlannedSlice {
   barrenPages: number;
 }
 
-/** A slice that continues one whose cursor died. */
+/** A slice that continues another one whose cursor died. */
 export interface ResumedSlice extends PlannedSlice, Pick<PassSlice, 'order' | 'joinsAt' | 'slackMs'> {}
 
 /** The service returned a cursor or a page a second time within a slice: following it would never end. */
