@@ -41,7 +41,7 @@ export async function openPostgresFeedbackStore(
  * Removes old versions of rows, whose bytes may stay in a page until the space is used again (privacy.md), the values that
  * the planner's statistics took from them, and their words from the index of the search.
  */
-async function scrub(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<boolean> {
+async function scrub(db: Kysely<FeedbackDatabase>, how: 'now' | 'daily'): Promise<boolean> {
   try {
     await sql`vacuum (analyze) feedback, feedback_changes, feedback_rejects, search_entries`.execute(db);
     await forgetWords(db, how);

@@ -26,6 +26,7 @@ import { currentSlice, listSlices } from './pass/slices.ts';
 import { chooseSpare, planSpare } from './pass/spare-reading.ts';
 import { upsertPage } from './pass/upsert-page.ts';
 import { verifiedRanges, verifiedUpTo } from './pass/verified-dates.ts';
+import { cleanedLately } from './privacy/cleaned-lately.ts';
 import { eraseContact } from './privacy/erase-contact.ts';
 import type { Privacy } from './privacy/privacy.ts';
 import { applyPrivacy, countUntreated, expire } from './privacy/treat-stored-rows.ts';
@@ -43,12 +44,17 @@ type Db = Kysely<FeedbackDatabase>;
 
 export interface StoreSettings {
   privacy: Privacy;
-  /** Removes deleted content from the database's files; false if other programs are in the way. */
-  scrub(how: 'all' | 'log'): Promise<boolean>;
+  /**
+   * Removes the bytes of deleted content from the database's files; `daily`: what takes long only once a day. False if
+   * other programs are in the way.
+   */
+  scrub(how: 'now' | 'daily'): Promise<boolean>;
 }
 
 /** The feedback store over a migrated database of any dialect. */
 export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
+  /** For all projects whose passes end meanwhile. */
+  let scrubbing: Promise<boolean> | null = null;
   // Named, because under another default of the database transactions may fail because of concurrent ones.
   const write = <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
     db.transaction().setIsolationLevel('read committed').execute(work);
@@ -98,16 +104,22 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     indexMore: () => write(indexMore),
     async erase(request) {
       const erased = await write((trx) => eraseContact(trx, privacy, request));
-      return { ...erased, scrubbed: await scrub('all') };
+      return { ...erased, scrubbed: await scrub('now') };
     },
     async applyPrivacy(at) {
       const treated = await applyPrivacy(db, write, privacy, at);
-      if (treated.entries + treated.rejects > 0 || (await areWordsLeft(db))) await scrub('all');
+      if (treated.entries + treated.rejects > 0 || (await areWordsLeft(db))) await scrub('now');
       return treated;
     },
     async expire(project, at) {
       const treated = await expire(write, project, privacy, at);
-      if (treated.entries + treated.rejects > 0) await scrub('log');
+      // Also where nothing was too old: a worker may have been killed before it came to this.
+      if (treated.entries + treated.rejects > 0 || (privacy.retentionMs !== null && !(await cleanedLately(db)))) {
+        scrubbing ??= scrub('daily').finally(() => {
+          scrubbing = null;
+        });
+        await scrubbing;
+      }
       return treated;
     },
     countUntreated: (at) => countUntreated(db, privacy, at),

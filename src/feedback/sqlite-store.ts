@@ -4,14 +4,15 @@ import BetterSqlite3 from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
 import { errorCode } from '../files/error-code.ts';
 import { addDocumentKey } from './database/document-of.ts';
+import { rewriteFile } from './database/rewrite-file.ts';
 import { ImmediateSqliteDialect, whileBusy } from './database/sqlite-dialect.ts';
 import { explainSqliteProblem } from './database/sqlite-problem.ts';
 import { migrate, schemaState } from './database/tables/migrations.ts';
 import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
+import { cleanedLately } from './privacy/cleaned-lately.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';
-import { takeOutWords } from './search/left-words.ts';
 import { sqlFeedbackStore } from './sql-feedback-store.ts';
 import { type Succession, succeed } from './store-lineage.ts';
 
@@ -31,7 +32,7 @@ export async function openSqliteFeedbackStore(
   try {
     await makeFolder(dirname(path), sharedFolder);
     const db = await openDatabase(path);
-    return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, how) });
+    return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, path, how) });
   } catch (error) {
     throw explainSqliteProblem(path, error);
   }
@@ -75,7 +76,8 @@ async function openDatabase(path: string): Promise<Kysely<FeedbackDatabase>> {
  * `synchronous = FULL`: in WAL mode a kill -9 loses nothing either way, but with NORMAL a power cut could take back
  * several committed pages, and even a pass reported as finished; S2 allows the page in flight only. It costs one
  * fsync a page, which a budget of 100 requests an hour never notices. `fullfsync` makes macOS write through to the
- * medium; other systems ignore it. `secure_delete`: what is removed or replaced is overwritten with zeros.
+ * medium; other systems ignore it. `secure_delete`: what is removed or replaced is overwritten with zeros; copies that
+ * SQLite leaves behind when it moves rows are left to `rewriteFile`.
  */
 function configure(database: BetterSqlite3.Database): void {
   database.pragma('journal_mode = WAL');
@@ -86,13 +88,10 @@ function configure(database: BetterSqlite3.Database): void {
   addDocumentKey(database);
 }
 
-/** Rewrites the file, so that no page contains what was removed, and empties the write-ahead log. */
-async function scrub(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<boolean> {
+/** Takes the bytes of what was removed out of the file and its log; `daily`: of the file at most once a day. */
+async function scrub(db: Kysely<FeedbackDatabase>, path: string, how: 'now' | 'daily'): Promise<boolean> {
   try {
-    if (how === 'all') {
-      await takeOutWords(db);
-      await sql`vacuum`.execute(db);
-    }
+    if (how === 'now' || !(await cleanedLately(db))) return await rewriteFile(path);
     const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
     return rows.every(({ busy }) => busy === 0);
   } catch {
