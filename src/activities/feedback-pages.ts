@@ -20,7 +20,7 @@ import { serviceFailure } from './service-failures.ts';
 
 /** Leases of one page each that one run takes. */
 const mostLeases = 20;
-/** No further lease after this time: with the last one a run has to end well within the activity's five minutes. */
+/** No further lease after this time: with the last one a run must end well within the activity's five minutes. */
 const furtherLeasesMs = 120_000;
 
 export interface FetchPagesInput {

@@ -39,7 +39,7 @@ export async function startOrJoinSync(
   }
 }
 
-/** As `startOrJoinSync`, where it does not matter which. */
+/** Like `startOrJoinSync`, where it does not matter which. */
 export async function startSync(client: Client, taskQueue: string, input: SyncInput): Promise<SyncHandle> {
   return (await startOrJoinSync(client, taskQueue, input)).handle;
 }

@@ -158,7 +158,7 @@ export interface SiteConfig {
     /** Null when no page is opened in a browser. `browser` is null for the machine's own. */
     render: { pages: number; browser: string | null; sandbox: boolean } | null;
   };
-  /** Set when a person has to approve versions; after the time-out they count as rejected. */
+  /** Set when a person must approve versions; after the time-out they count as rejected. */
   approval: { timeoutMs: number } | null;
   rollout: RolloutConfig[];
 }

@@ -52,13 +52,15 @@ export async function replaceFile(
   return bytes;
 }
 
-/** As `replaceFile` for a file that exists: its mode and owner stay, and a symbolic link stays one to the same file. */
+/**
+ * Like `replaceFile` for a file that exists: its mode and owner stay, and a symbolic link stays one to the same file.
+ */
 export async function rewriteFile(path: string, content: string | AsyncIterable<string | Uint8Array>): Promise<number> {
   const file = await realpath(path);
   return replaceFile(file, content, await stat(file));
 }
 
-/** As `replaceFile`, without giving other work of this process a turn. */
+/** Like `replaceFile`, without giving other work of this process a turn. */
 export function replaceFileSync(file: string, content: string): void {
   const temp = tempName(file);
   try {

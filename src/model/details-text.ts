@@ -8,7 +8,7 @@ export function clockTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(11, 19)} UTC`;
 }
 
-/** As `clockTime`, with the date if it is not today: `2026-11-24 14:05:07 UTC`. */
+/** Like `clockTime`, with the date if it is not today: `2026-11-24 14:05:07 UTC`. */
 export function momentText(ms: number, now: number): string {
   const day = (time: number) => new Date(time).toISOString().slice(0, 10);
   return day(ms) === day(now) ? clockTime(ms) : `${day(ms)} ${clockTime(ms)}`;

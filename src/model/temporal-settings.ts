@@ -65,7 +65,9 @@ export function taskTimeoutFor(handover: Handover): { workflowTaskTimeout?: numb
   return workflowTaskTimeoutMs === null ? {} : { workflowTaskTimeout: workflowTaskTimeoutMs };
 }
 
-/** As `taskTimeoutFor`, of a continue-as-new, which inherits the run's own unless told: the handover may have changed. */
+/**
+ * Like `taskTimeoutFor`, of a continue-as-new, which inherits the run's own unless told: the handover may have changed.
+ */
 export function nextTaskTimeout(handover: Handover, currentMs: number): { workflowTaskTimeout?: number } {
   if (handover === 'quick') return taskTimeoutFor('quick');
   return currentMs < serversTaskTimeoutMs ? { workflowTaskTimeout: serversTaskTimeoutMs } : {};

@@ -26,7 +26,10 @@ export interface FactSources {
   inService(): Promise<ReadonlyMap<string, InService>>;
 }
 
-/** What Temporal and the stores say, all asked at once. A part that is away is named, and its facts are null. */
+/**
+ * The answers of Temporal and the stores, asked all at once. A part that does not answer is named, and its facts are
+ * null.
+ */
 export async function gatherFacts(
   sources: FactSources,
   explain: (error: unknown) => Trouble,

@@ -21,7 +21,7 @@ export type LineState = (typeof lineStates)[number];
 export interface SiteLine {
   org: string;
   domain: string;
-  /** Null while Temporal is away. */
+  /** Null while Temporal is down. */
   state: LineState | null;
   /** Of the running export. */
   phase: string | null;

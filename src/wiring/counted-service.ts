@@ -51,7 +51,7 @@ export function countedService(service: DocumentationService, org: string, metri
   };
 }
 
-/** As `countedService`, for what other programs ask through the gateway. */
+/** Like `countedService`, for what other programs ask through the gateway. */
 export function countedAccess(access: AnalyticsAccess, org: string, metrics: Metrics): AnalyticsAccess {
   return {
     get: (target, headers, options = {}) =>

@@ -34,7 +34,7 @@ export async function discardDownload(storeId: string, stageId: string): Promise
   }
 }
 
-/** Writes the row of a run that has ended. Throws when the database is away for half a minute. */
+/** Writes the row of a run that has ended. Throws when the database is down for half a minute. */
 export function recordRow(row: RunRow): Promise<void> {
   return pass('recordExportRun', row, { ...endOptions, summary: `record the run: ${row.outcome}` });
 }

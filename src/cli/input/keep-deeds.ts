@@ -7,7 +7,8 @@ import { withFeedbackStore } from './feedback-store-of.ts';
 import { type SenderFlags, senderOf } from './sender.ts';
 
 /**
- * Keeps in the audit what this command did. It stays done when the store is away: a warning says that the audit lacks it.
+ * Keeps in the audit what this command did. It stays done when the store is down: a warning says that the audit lacks
+ * it.
  */
 export async function keepDeeds(
   { output }: CommandContext,

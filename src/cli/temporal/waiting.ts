@@ -52,7 +52,7 @@ export async function waitShowing<W extends Workflow, State>(
   }
 }
 
-/** As `waitShowing`, in a view that others share. */
+/** Like `waitShowing`, in a view that others share. */
 export async function waitInView<W extends Workflow, State>(
   output: Output,
   { client, config }: Session,

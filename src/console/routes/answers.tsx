@@ -14,7 +14,7 @@ export function viewerIn(c: ConsoleContext, { options }: ConsoleApp): Viewer {
   return viewerOf(c.get('signedIn').session, options.write, c.req.query('done'));
 }
 
-/** As `viewerIn`; null before the visitor is signed in. */
+/** Like `viewerIn`; null before the visitor is signed in. */
 function anyViewerIn(c: ConsoleContext, app: ConsoleApp): Viewer | null {
   return c.get('signedIn') === undefined ? null : viewerIn(c, app);
 }

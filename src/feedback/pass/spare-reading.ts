@@ -29,7 +29,7 @@ const roundMs = 86_400_000;
 
 /**
  * Chooses what a pass of kind `verify` reads next when it has nothing left to read: the windows most worth it. Windows
- * read within `restMs` are not read again. Looks through all stored entries in batches, outside of any transaction, so
+ * read within `restMs` are not read again. Looks through all stored entries in batches, outside any transaction, so
  * that the thread is free in between.
  */
 export async function chooseSpare(

@@ -28,7 +28,7 @@ export function identityOf(contact: string): string {
   return inner.replace(/^mailto:/, '').trim();
 }
 
-/** What may be an address in a text, in lower case, also where others write without blanks or encode it for a URL. */
+/** What may be an address in a text, in lower case, also in scripts without blanks or encoded for a URL. */
 export function* identitiesIn(text: string): Generator<string, void, undefined> {
   for (const reading of readingsOf(text)) {
     let found = 0;

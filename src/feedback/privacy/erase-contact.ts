@@ -20,7 +20,7 @@ type Trx = Transaction<FeedbackDatabase>;
 
 /** The person to look for, and how. */
 interface Person {
-  /** As `identityOf` writes it, and as `contacts: hash` stores it. */
+  /** In the form of `identityOf`, and as `contacts: hash` stores it. */
   names: ReadonlySet<string>;
   /** A pattern of SQL that all rows match in which the person may be named; null where there is none. */
   pattern: string | null;

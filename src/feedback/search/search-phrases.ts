@@ -18,8 +18,8 @@ const shortestBeginning = 2;
 const chunks = /"(?<quoted>[^"]*)"?(?<ofQuoted>\*?)|(?<bare>[^\s"]+)/gu;
 
 /**
- * What a search text asks for: all of these phrases. `foo_bar()` is the words `foo` and `bar` side by side; signs that are no
- * word are ignored. Throws `SearchRefused`.
+ * What a search text asks for: all of these phrases. `foo_bar()` is the words `foo` and `bar` side by side; punctuation
+ * is ignored. Throws `SearchRefused`.
  */
 export function searchPhrases(text: string): SearchPhrase[] {
   if (text.length > longestSearch) {

@@ -20,8 +20,8 @@ export const exportPhases = [
 export type ExportPhase = (typeof exportPhases)[number];
 
 /**
- * What `DocferryPhase` says of a running export: what it may be in for long, and people filter by. Each change is written
- * to the history and to the index of workflows.
+ * The values of `DocferryPhase` for a running export: phases that may last, and by which people filter. Each change is
+ * written to the history and to the index of workflows.
  */
 export const searchedPhase = {
   starting: 'rendering',

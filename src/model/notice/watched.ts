@@ -2,7 +2,10 @@ import type { WindowView } from '../budget/permits.ts';
 import { spanText } from '../details-text.ts';
 import { type Noticed, type NoticeType, noticeReason } from './notice.ts';
 
-/** What the watch of an organization has seen. Null for what could not be read: nothing is concluded from it. */
+/**
+ * What the watch of an organization has seen. A part that could not be read is null: the watch concludes nothing from
+ * it.
+ */
 export interface Sight {
   now: number;
   /** When the watch began: what never happened counts from then. */
@@ -128,7 +131,7 @@ function seen<Entry>(
 /** Types that come and go while they hold: they are over once two looks in a row have not seen them. */
 const unsteady: ReadonlySet<NoticeType> = new Set(['key.refused', 'budget.starved']);
 
-/** What begins and what ends, given what has been told; `absent` are unsteady types that the next look may end. */
+/** What begins and what ends, given what was sent; `absent` are unsteady types that the next look may end. */
 export function changesSince(
   { holding, types }: Seen,
   open: readonly { type: NoticeType; subject: string }[],

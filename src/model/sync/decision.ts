@@ -22,7 +22,7 @@ export interface StoreFacts {
   entriesWithin(dates: Dates): number;
   /** How many entries have a source and a status, by `source status`. */
   entriesBySourceAndStatus(): ReadonlyMap<string, number>;
-  /** Entries that match the query of a slice, lie outside of the dates it returned, and were not seen since it began. */
+  /** Entries that match the query of a slice, lie outside the dates it returned, and were not seen since it began. */
   leftOutBy(slice: PassSlice): number;
   /** Moments of the entries within the dates that were last seen before `before`. */
   unseenWithin(dates: Dates, before: string): readonly string[];

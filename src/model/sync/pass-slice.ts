@@ -35,7 +35,7 @@ export interface PassSlice extends PlannedSlice {
   reached: string | null;
   /** Where entries without a date were: before all others, elsewhere, or not met yet. */
   undatedPlace: 'first' | 'elsewhere' | null;
-  /** Set when the slice continues another: its first page has to contain an entry at this moment or beyond. */
+  /** Set when the slice continues another: its first page must contain an entry at this moment or beyond. */
   joinsAt: string | null;
   slackMs: number;
   /** Cursor of the request for the last page, and the digest of that page's ids. */

@@ -172,7 +172,7 @@ function stalenessText({ stalenessMs }: PassOutlook): string {
   return stalenessMs === null ? 'never' : longText(stalenessMs);
 }
 
-/** As `spanText`, but to the minute from ten minutes on and in days from two days on. */
+/** Like `spanText`, but to the minute from ten minutes on and in days from two days on. */
 function longText(ms: number): string {
   if (ms >= 48 * hourMs) return `${countText(ms / (24 * hourMs))} days`;
   return spanText(ms < 600_000 ? ms : Math.round(ms / 60_000) * 60_000);

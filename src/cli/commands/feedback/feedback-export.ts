@@ -74,7 +74,7 @@ async function encoderOf({ format, formulaSafe }: ExportFlags): Promise<RecordEn
   return lines(format === 'jsonl' ? jsonLines : csv({ formulaSafe: formulaSafe === true }));
 }
 
-/** As `writeOut`, and shows progress unless the entries go to stdout. */
+/** Like `writeOut`, and shows progress unless the entries go to stdout. */
 async function writeShowing(
   context: CommandContext,
   out: string,

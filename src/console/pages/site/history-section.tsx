@@ -9,7 +9,7 @@ interface Happened {
   what: string;
   isBad: boolean;
   version: string | null;
-  /** Null for what nobody did by hand. */
+  /** Null for what no person did by hand. */
   who: string | null;
   why: string;
 }
