@@ -17,9 +17,9 @@ export function isTempName(name: string): boolean {
 type FileAccess = Pick<Stats, 'mode'> | Pick<Stats, 'mode' | 'uid' | 'gid'>;
 
 /**
- * Puts a file in place whole or not at all, and for good once this returns: what was at `file`, be it a symbolic link,
- * is replaced. With `keep`, the new file gets that mode and, where permitted, that owner. Returns the bytes written.
- * Throws system errors and what `content` throws.
+ * Puts a file in place whole or not at all, durably once this returns. It replaces what was at `file`, even a symbolic
+ * link. With `keep`, the new file gets that mode and, where permitted, that owner. Returns the bytes written. Throws
+ * system errors and what `content` throws.
  */
 export async function replaceFile(
   file: string,

@@ -19,7 +19,7 @@ export interface Unavailable extends Trouble {
   unknown: string;
 }
 
-/** How each part is asked; each is one reading, whatever the number of sites and projects. */
+/** How to ask each part; each is one reading, whatever the number of sites and projects. */
 export interface FactSources {
   live(): Promise<Live>;
   records(): Promise<LatestRecords>;

@@ -95,7 +95,7 @@ export interface BundleStore {
    * otherwise, and `SiteHeld` when the domain is held at another version. Does nothing when it points there already.
    */
   moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current>;
-  /** As it is stored; before it is acted upon, see `provenManifest`. Throws `NoSuchVersion`. */
+  /** The manifest as it is stored; to act upon it, use `provenManifest`. Throws `NoSuchVersion`. */
   manifest(domain: string, version: string): Promise<Manifest>;
   /** Newest first. */
   versions(domain: string): Promise<PublishedVersion[]>;

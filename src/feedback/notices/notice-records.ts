@@ -25,7 +25,7 @@ export interface OpenNotice {
   mark: string | null;
 }
 
-/** What people have been told of, so that repetitions are not told again. It shares the database with the feedback. */
+/** The record of notices sent, so that a repetition sends none again. It shares the database with the feedback. */
 export interface NoticeRecords {
   /**
    * Notes a turn, in one step beside which no other comes. Null when nothing changed, since it was noted already; then

@@ -90,8 +90,8 @@ export function ended(slice: PassSlice, unshifted: boolean): SliceStep {
 }
 
 /**
- * What continues a slice whose cursor died: a slice by date from where it has come to. Queries without dates, which
- * exist for entries without a date, start over a few times. Throws `CannotResume`.
+ * Continues a slice whose cursor died with a slice by date from where it stopped. Queries without dates, which exist
+ * for entries without a date, start over a few times. Throws `CannotResume`.
  */
 export function* afterCut(slice: PassSlice): Decision<SliceStep> {
   const { stage, source, statuses, order, joinsAt, reached } = slice;

@@ -12,5 +12,7 @@ export default defineConfig({
     ],
     exclude: ['test/model/budget/other-clients.property.test.ts'],
     env: { WINDOW_PROPERTY_RUNS: '30' },
+    // Instrumented code is slow on a busy machine; Stryker has its own limit for each mutant.
+    testTimeout: 60_000,
   },
 });
