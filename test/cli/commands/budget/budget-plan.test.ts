@@ -163,7 +163,7 @@ describe('budget plan', () => {
     await writeFile(join(cwd, 'docferry.yaml'), configText({ organizations: cron }));
     const hopeless = await docferry(['budget', 'plan'], { cwd });
     expect(hopeless.exitCode).toBe(0);
-    expect(hopeless.stdout).toContain('no intervals help: the cron schedules alone need too much');
+    expect(hopeless.stdout).toContain('no intervals help: the cron schedules alone take too many requests');
     expect(hopeless.stdout).not.toContain('In docferry.yaml');
   });
 
