@@ -10,7 +10,9 @@ const metricsHelp = 'serve GET /metrics at this address for Prometheus; without 
 export function addTopLevelCommands(program: Command, call: CallHandler): void {
   program
     .command('up')
-    .description('Run Temporal with its UI, a worker, the bundle server and the console on this machine, until SIGINT or SIGTERM')
+    .description(
+      'Run Temporal with its UI, a worker, the bundle server and the console on this machine, until SIGINT or SIGTERM',
+    )
     .option('--sandbox', 'also run the sandbox, a stand-in for the documentation service; needs no configuration')
     .option('--port <port>', 'port of Temporal', port('--port'), 7233)
     .option('--ui-port <port>', "port of Temporal's UI", port('--ui-port'), 8233)
