@@ -20,7 +20,7 @@ import { Misshapen, type Reader, refuse } from '../model/message-readers.ts';
  * Has the SDK hand over each input as it came: before the handler runs it would decode them, and one that it cannot
  * decode (cut, encrypted, of another SDK) would stop the workflow too.
  */
-const undecoded = {
+export const undecoded = {
   inputTypes: new Proxy<TypeInfo[]>([], { get: () => rawValueTypeInfo }),
 };
 
@@ -124,8 +124,8 @@ export function refusal(problem: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(problem, 'InvalidInput');
 }
 
-/** Throws to refuse a malformed message. */
-function required<Message>(read: Reader<Message>, input: unknown): Message {
+/** Throws to refuse what makes no sense. */
+export function required<Message>(read: Reader<Message>, input: unknown): Message {
   const message = tryRead(read, input);
   if (message instanceof Misshapen) throw refusal(message.message);
   return message;

@@ -7,9 +7,8 @@ import { ConsoleFailure } from './console-failure.ts';
 export function sessionActions(sessions: Sessions): Readonly<Record<string, Action<string>>> {
   return {
     end: {
-      label: 'End',
-      question: (login) =>
-        `Everybody who is signed in as ${login} has to sign in again. Actions already begun are completed.`,
+      label: 'End sessions',
+      question: (login) => `Everybody who is signed in as ${login} has to sign in again; what was begun is done.`,
       async run(reader, login, order) {
         const count = sessions.revoke(login);
         if (count === 0) throw new ConsoleFailure('NotSignedIn', `nobody is signed in as ${login} any more`);

@@ -60,7 +60,9 @@ export function Page({ title, viewer, at, events, children }: Layout) {
           </main>
           <footer class="bottom">
             <p>
-              {viewer?.whyNot ?? 'Actions here do what the commands of the command line do.'} Times are yours, with UTC.
+              {viewer !== null &&
+                `${viewer.whyNot ?? `What you do here stands in the audit as done by ${visible(viewer.login)}.`} `}
+              <span class="zone">Times are in UTC.</span>
             </p>
           </footer>
         </div>
@@ -85,9 +87,13 @@ function Navigation({ viewer, at }: { viewer: Viewer; at: string | undefined }) 
         </ul>
       </nav>
       <form class="who" method="post" action="/sign-out">
-        <a href="/sessions" aria-current={at === '/sessions' ? 'page' : undefined}>
-          <bdi>{visible(viewer.login)}</bdi>
-        </a>
+        <span>
+          {'signed in as '}
+          <a href="/sessions" aria-current={at === '/sessions' ? 'page' : undefined}>
+            <bdi>{visible(viewer.login)}</bdi>
+          </a>
+          {!viewer.mayAct && ', may only look'}
+        </span>
         <input type="hidden" name="token" value={viewer.formToken} />
         <button type="submit" class="small">
           Sign out
