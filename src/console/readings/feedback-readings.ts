@@ -24,7 +24,7 @@ export interface ShownEntry extends EntryDetail {
   leftOut: { comment: number; code: number };
 }
 
-/** What people search, read once for all who ask the same. */
+/** What people search, read once for all viewers who ask the same. */
 export class FeedbackReadings {
   readonly #store: () => Promise<FeedbackSearch>;
   readonly #entries: LatestReadings<SearchAnswer>;
@@ -59,7 +59,9 @@ export class FeedbackReadings {
   }
 }
 
-/** Who may see contacts and who may not never share a reading: that is part of what they ask. */
+/**
+ * Viewers who may see contacts and viewers who may not never share a reading: the permission is part of the question.
+ */
 const keyOf = (asked: object): string => JSON.stringify(asked);
 
 function shownOf(entry: EntryDetail): ShownEntry {
