@@ -7,7 +7,7 @@ import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks
 import { settingsMark, type Webhook } from '../webhooks/webhook.ts';
 import { answerWithin, databaseAnswersWithinMs } from './answer-within.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
-import { permanent, transient } from './history-safe-failures.ts';
+import { notConfigured, permanent, transient } from './history-safe-failures.ts';
 import { goneWebhooks, isGone } from './notices/subscribers.ts';
 import { tell } from './notices/tell.ts';
 import { scheduledAt } from './scheduled-at.ts';
@@ -43,7 +43,7 @@ export const createWebhookActivities = (deps: ActivityDependencies) => ({
 
 function receiverOf(deps: ActivityDependencies, { org, webhook: name }: WebhookDelivery, which: string): Webhook {
   const webhook = organizationOf(deps, org).webhooks.find((candidate) => candidate.name === name);
-  if (webhook === undefined) throw permanent('InvalidInput', `${which} is not in this worker's configuration`);
+  if (webhook === undefined) throw notConfigured('InvalidInput', `${which} is not in this worker's configuration`);
   return webhook;
 }
 

@@ -29,8 +29,8 @@ const eventsPerRun = 1_000;
 const nextTryMs = 300_000;
 
 /**
- * Looks every few minutes what has become late, stale, starved, held or refused in an organization, so that people are
- * told (webhooks.md). It ends when the organization is not configured any more, or has no webhooks.
+ * Looks every few minutes what has become late, stale, starved, held, taken back or refused in an organization, so that
+ * people are told (webhooks.md). It ends when the organization is not configured any more, or has no webhooks.
  */
 export async function watchOrganization(given: WatchInput): Promise<void> {
   const input = readInput(readWatchInput, given);

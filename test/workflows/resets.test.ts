@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exportHandle, startExport } from '../../src/client/exports.ts';
 import { scheduledRunId } from '../../src/model/schedule/schedule-target.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
+import { bundle, exportActivities, input } from '../tools/temporal/export-activities.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';
 import { devServerEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
-import { bundle, exportActivities, input } from './export-activities.ts';
 
 /* `temporal workflow reset` of runs in their middle; `budget-lost.test.ts` has the budget's. */
 

@@ -1,6 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FetchPagesInput, FetchPagesResult } from '../../src/activities/feedback-pages.ts';
 import type { Activities } from '../../src/activities/index.ts';
 import { startOrJoinSync, startSync, syncState } from '../../src/client/syncs.ts';
@@ -10,16 +9,10 @@ import { syncWorkflowId } from '../../src/model/workflow-ids.ts';
 import { permitsFreedSignal } from '../../src/workflows/definitions.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
 import { lateRefusal } from '../tools/temporal/late-refusal.ts';
-import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
 let projects = 0;
 const input = (): SyncInput => {

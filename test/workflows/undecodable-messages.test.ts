@@ -1,15 +1,14 @@
 import type { temporal } from '@temporalio/proto';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import { exportState, startExport } from '../../src/client/exports.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
 import type { WindowSettings } from '../../src/model/budget/permits.ts';
 import { budgetWorkflowId, exportWorkflowId } from '../../src/model/workflow-ids.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
-import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { sitePlan } from '../tools/temporal/export-activities.ts';
+import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
-import { sitePlan } from './export-activities.ts';
 
 /*
  * Payloads that no reader understands, as other programs, other SDKs or a wrong codec send them: the SDK's client makes
@@ -18,13 +17,7 @@ import { sitePlan } from './export-activities.ts';
 
 type Payload = temporal.api.common.v1.IPayload;
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await devServerEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(devServerEnvironment());
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const payload = (encoding: string, data: string): Payload => ({

@@ -31,7 +31,10 @@ const named = 20;
 
 /** What the watch of an organization does (docs/webhooks.md). */
 export const createWatchActivities = (deps: ActivityDependencies) => ({
-  /** Looks once what has become late, stale, starved, held or refused, or is so no longer, and tells people. Safe to repeat. */
+  /**
+   * Looks once what has become late, stale, starved, held, taken back or refused, or is so no longer, and tells people. Safe
+   * to repeat.
+   */
   async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
     if (organization.webhooks.length === 0) {

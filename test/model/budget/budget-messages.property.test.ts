@@ -18,6 +18,7 @@ import { configure, ignore, report, setOverride, setPause } from '../../../src/m
 import { emptyWindow, type WindowState } from '../../../src/model/budget/window/window-state.ts';
 import { viewOf } from '../../../src/model/budget/window/window-view.ts';
 import { Misshapen, type Reader } from '../../../src/model/message-readers.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 import { granted, question, Scene, settings } from '../../tools/window/window-support.ts';
 
 const t0 = Date.UTC(2026, 10, 22);
@@ -90,7 +91,7 @@ describe('messages to a budget of any shape (X5)', () => {
           look(state, at);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 

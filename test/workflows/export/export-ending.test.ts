@@ -1,18 +1,11 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startExport } from '../../../src/client/exports.ts';
+import { exportActivities, input } from '../../tools/temporal/export-activities.ts';
 import { lateRefusal } from '../../tools/temporal/late-refusal.ts';
-import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
+import { forThisFile, timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
 import { withWorker } from '../../tools/temporal/workflow-run.ts';
-import { exportActivities, input } from '../export-activities.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
 describe('an export that ends', () => {
   it('is not joined when it ends at that moment: another one starts, and is told as started (E1)', async () => {

@@ -1,24 +1,15 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { exportState, startExport } from '../../../src/client/exports.ts';
-import type { ExportInput } from '../../../src/model/export/site-export.ts';
+import { describe, expect, it } from 'vitest';
+import { exportState } from '../../../src/client/exports.ts';
 import { versionName } from '../../../src/model/export/version-name.ts';
 import { retryKeySignal } from '../../../src/workflows/definitions.ts';
-import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
+import { bundle, digest, exportActivities, exportStarter, input } from '../../tools/temporal/export-activities.ts';
+import { forThisFile, timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
 import { withWorker } from '../../tools/temporal/workflow-run.ts';
-import { bundle, digest, exportActivities, input } from '../export-activities.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
-const start = async (taskQueue: string, request: ExportInput) =>
-  (await startExport(env.client, taskQueue, request, 'join')).handle;
+const start = exportStarter(env);
 
 describe('an export whose key is refused', () => {
   it('sits out a refused key in one clear state, at the step that was refused, and starts one job only', async () => {

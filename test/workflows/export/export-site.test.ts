@@ -1,33 +1,24 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobReading } from '../../../src/activities/export/export-jobs.ts';
-import { startExport } from '../../../src/client/exports.ts';
-import type { ExportInput } from '../../../src/model/export/site-export.ts';
 import { versionName } from '../../../src/model/export/version-name.ts';
-import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
-import { untilChildrenEnd, withWorker } from '../../tools/temporal/workflow-run.ts';
 import {
   bundle,
   completed,
   digest,
   exportActivities,
+  exportStarter,
   input,
   reading,
   sitePlan,
   unchanged,
-} from '../export-activities.ts';
+} from '../../tools/temporal/export-activities.ts';
+import { forThisFile, timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
+import { untilChildrenEnd, withWorker } from '../../tools/temporal/workflow-run.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
-const start = async (taskQueue: string, request: ExportInput) =>
-  (await startExport(env.client, taskQueue, request, 'join')).handle;
+const start = exportStarter(env);
 
 describe('exportSite', () => {
   it('takes a site from the job to the rollout and says what became of it', async () => {
@@ -188,6 +179,28 @@ describe('exportSite', () => {
     });
     expect(stuck.calls.startJob).toHaveLength(2);
     expect(stuck.calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
+  });
+
+  it('starts another job when one vanishes before its bundle is asked for, a bounded number of times (E2)', async () => {
+    let jobs = 0;
+    const gone = async () => {
+      throw ApplicationFailure.nonRetryable('the service no longer knows the job', 'JobFailed');
+    };
+    const once = exportActivities({
+      startJob: async () => ({ jobId: `job-${++jobs}` }),
+      fetchBundle: async ({ jobId }) => (jobId === 'job-1' ? gone() : bundle),
+    });
+    await withWorker(env, once.activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'published', jobId: 'job-2', jobsStarted: 2, polls: 2 });
+    });
+    const always = exportActivities({ planExport: async () => ({ ...sitePlan, jobAttempts: 2 }), fetchBundle: gone });
+    await withWorker(env, always.activities, async ({ taskQueue }) => {
+      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({
+        cause: { type: 'JobFailed', message: 'the service no longer knows the job; 2 jobs were tried' },
+      });
+    });
+    expect(always.calls.startJob).toHaveLength(2);
   });
 
   it('keeps summaries as short as Temporal wants them, whatever the service calls its jobs and says of them', async () => {

@@ -22,9 +22,9 @@ import { describeWorkflow } from '../../temporal/running-workflow.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import { waitShowing } from '../../temporal/waiting.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
+import { syncStep } from '../../terminal/sync-step.ts';
 import { projectTitle } from '../../terminal/text.ts';
 import { planDocument, planText } from './feedback-plan.ts';
-import { syncStep } from './sync-step.ts';
 import { syncResultText } from './sync-text.ts';
 
 interface SyncFlags extends WaitFlags, BulkFlags {
