@@ -2,5 +2,5 @@
 import { runDocferry } from './cli/run.ts';
 
 const exitCode = await runDocferry(process.argv.slice(2));
-// Whatever a library left open must not keep a finished command alive; pipes are flushed first.
-process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
+// Whatever a library left open must not keep a finished command alive.
+process.exit(exitCode);

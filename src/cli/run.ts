@@ -14,11 +14,18 @@ export interface Surroundings {
   stderr: OutputStream;
 }
 
-/** Runs the command line of this process and returns its exit code; never rejects. Prints through `Output` only. */
-export function runDocferry(argv: readonly string[]): Promise<number> {
-  ignoreClosedPipes();
+/**
+ * Runs the command line of this process and returns its exit code once everything is written; never rejects. Prints through
+ * `Output` only.
+ */
+export async function runDocferry(argv: readonly string[]): Promise<number> {
   const { env, stdout, stderr } = process;
-  return runIn({ env, cwd: process.cwd(), stdout, stderr }, argv, reportUncaught);
+  const lost = bearBrokenOutputs();
+  const exitCode = await runIn({ env, cwd: process.cwd(), stdout, stderr }, argv, reportUncaught);
+  for (const stream of [stdout, stderr]) await new Promise<void>((resolve) => stream.write('', () => resolve()));
+  // A stream says that a write has failed only after this.
+  await new Promise((resolve) => setImmediate(resolve));
+  return lost() ? new Promise<number>(() => {}) : exitCode;
 }
 
 /** As `runDocferry`, in these surroundings; `begin` is given the output before the command runs. */
@@ -100,13 +107,20 @@ async function explain(error: unknown): Promise<Failure> {
   }
 }
 
-/** `docferry … | head` closes our stdout: what is written after that is dropped. */
-function ignoreClosedPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
-  }
+/**
+ * `docferry … | head` closes our stdout: what is written after that is dropped. So is what does not fit on the disk of
+ * stderr: a full log ends no work. A result that cannot be written is an uncaught error, whose report ends the process.
+ * Returns whether that has happened.
+ */
+function bearBrokenOutputs(): () => boolean {
+  let lost = false;
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    lost = true;
+    throw error;
+  });
+  process.stderr.on('error', () => {});
+  return () => lost;
 }
 
 function lazily<Value extends object>(make: () => Value): () => Value {

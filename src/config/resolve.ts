@@ -111,7 +111,8 @@ function resolveBundles(
     text === undefined ? null : new TextSecret(what, text, environment);
   const { token, readers, readersPerAddress, idle } = server;
   const published = {
-    publicUrl: trimSlash(publicUrl),
+    // As programs will ask for it: published addresses are copied from here.
+    publicUrl: trimSlash(new URL(publicUrl).href),
     signing: signing
       ? { ...signing, keyFile: absolute(signing.keyFile), password: secret('password', signing.password) }
       : null,

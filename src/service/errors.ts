@@ -57,7 +57,7 @@ export class NotFound extends ServiceError {
   readonly kind = 'NotFound';
 }
 
-/** 409: the bundle was asked for before the job completed. */
+/** 409: the bundle was asked for before the job completed, or a job is in the way of another. */
 export class NotReady extends ServiceError {
   override readonly name = 'NotReady';
   readonly kind = 'NotReady';

@@ -14,6 +14,19 @@ export function createLog(destination: DestinationStream, level: Level = 'info')
   );
 }
 
+export type LogPlace = { file: string } | { stderr: true };
+
+/** Lines that wait in memory for room on a full disk, in bytes; more are lost. */
+const mostWaiting = 1024 ** 2;
+
+/** A file, whose folder is made, or stderr. A full disk ends no worker: lines wait for room, then they are lost. */
+export function logDestination(place: LogPlace): DestinationStream {
+  const where = 'file' in place ? { dest: place.file, mkdir: true } : { dest: 2 };
+  const destination = pino.destination({ ...where, sync: true, maxLength: mostWaiting });
+  destination.on('error', () => {});
+  return destination;
+}
+
 /** The same log for lines of runs, which come through Temporal, and for Temporal's own. */
 export function temporalLogger(log: Logger): TemporalLogger {
   const write = (level: Level) => (message: string, meta?: object) => log[level](fieldsOf({ ...meta }), message);

@@ -187,6 +187,19 @@ describe('values', () => {
     expect(load(insecure).service.allowInsecure).toBe(true);
   });
 
+  it('writes published addresses as programs ask for them', () => {
+    const yaml = `${minimal}store: { bundles: { publicUrl: "HTTPS://Bundles.example/pre fix/" } }\n`;
+    expect(load(yaml).store.bundles.publicUrl).toBe('https://bundles.example/pre%20fix');
+  });
+
+  it('permits links to IPv6 addresses as links write them, and no others', () => {
+    const linkHosts = (...hosts: string[]) => minimal.replace(' }', `, linkHosts: ${JSON.stringify(hosts)} }`);
+    const hosts = ['[::1]', '[fd00::a]:8788', '127.0.0.1:8788'];
+    expect(load(linkHosts(...hosts)).service.linkHosts).toEqual(hosts);
+    for (const host of ['::1', '[0:0:0:0:0:0:0:1]', '[FD00::A]', '[::1', '[a.example]'])
+      expect(problemsOf(linkHosts(host))[0]).toContain(`it is "${host}"`);
+  });
+
   it('keeps a second base address for analytics', () => {
     const yaml = minimal.replace(' }', ', analyticsBaseUrl: https://analytics.example/api/ }');
     expect(load(yaml).service.analyticsBaseUrl).toBe('https://analytics.example/api');

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createLog, temporalLogger } from '../../src/wiring/log.ts';
+import { createLog, logDestination, temporalLogger } from '../../src/wiring/log.ts';
 
 /** What a line of Temporal's becomes in the log. */
 function logged(meta?: Record<string, unknown>): Record<string, unknown> {
@@ -35,5 +36,13 @@ describe('temporalLogger', () => {
   it('cuts errors down to name and message', () => {
     const error = Object.assign(new Error('no answer'), { request: { headers: 'Bearer key' } });
     expect(logged({ error })).toEqual({ error: { name: 'Error', message: 'no answer' } });
+  });
+});
+
+describe.skipIf(!existsSync('/dev/full'))('a log on a full disk', () => {
+  it('ends no worker, however much there is to say', () => {
+    const log = createLog(logDestination({ file: '/dev/full' }));
+    for (let line = 0; line < 2_000; line += 1) log.info({ text: 'x'.repeat(1_000) }, 'something happened');
+    expect(log.level).toBe('info');
   });
 });

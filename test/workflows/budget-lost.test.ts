@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import { leaseMs, type WindowSettings } from '../../src/model/budget/permits.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
+import { resetRun } from '../tools/temporal/reset-run.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
-import { withWorker } from '../tools/temporal/workflow-run.ts';
+import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
 const env = await forThisFile(devServerEnvironment());
 
@@ -56,6 +57,32 @@ describe('a budget that was lost (B7)', () => {
       withWorker(env, {}, async ({ taskQueue }) => {
         const client = clientOf(org, taskQueue, async () => Date.now() - 2 * fullForMs);
         expect(await client.ask(org, { ...question, id: 'q1' })).toMatchObject({ kind: 'granted' });
+      }),
+    );
+  });
+});
+
+describe('a budget that was reset (B7)', () => {
+  it.each([
+    ['its first task', 'first', 'none'],
+    ['its first task, with all messages since', 'first', 'all'],
+    ['a later task', 'latest', 'none'],
+    ['a later task, with all messages since', 'latest', 'all'],
+  ] as const)('counts its window as full after a reset to %s', async (_to, to, reapply) => {
+    await withOrganization((org) =>
+      withWorker(env, {}, async ({ taskQueue }) => {
+        const client = clientOf(org, taskQueue);
+        await client.configure(org);
+        expect(await client.ask(org, { ...question, id: 'q1' })).toMatchObject({ kind: 'granted' });
+        await client.report(org, { leaseId: 'q1', arrived: [Date.now()] });
+        expect(await budgetView(env.client, org)).toMatchObject({ used: 1, available: 19 });
+        const resetAt = Date.now();
+        const runId = await resetRun(env.client, budgetWorkflowId(org), to, reapply);
+        expect(await budgetView(env.client, org)).toMatchObject({ available: 0 });
+        const answer = await client.ask(org, { ...question, id: 'q2' });
+        expect(answer).toMatchObject({ kind: 'wait', reason: 'window-full' });
+        expect(answer).toHaveProperty('waitUntil', expect.closeTo(resetAt + fullForMs, -4.5));
+        await replayChain(env, { workflowId: budgetWorkflowId(org), runId });
       }),
     );
   });

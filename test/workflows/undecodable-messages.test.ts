@@ -8,7 +8,7 @@ import { budgetWorkflowId, exportWorkflowId } from '../../src/model/workflow-ids
 import { endOf } from '../tools/temporal/end-of.ts';
 import { sitePlan } from '../tools/temporal/export-activities.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
-import { withWorker } from '../tools/temporal/workflow-run.ts';
+import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
 /*
  * Payloads that no reader understands, as other programs, other SDKs or a wrong codec send them: the SDK's client makes
@@ -124,6 +124,41 @@ describe('messages that cannot be decoded (X5)', () => {
       expect(await failedTasks(sync.workflowId)).toBe(0);
       await env.client.workflow.getHandle(workflowId).terminate();
       await sync.terminate();
+    });
+  });
+});
+
+const startedByHand = [
+  'checkKey',
+  'exportSite',
+  'rateBudget',
+  'rollBack',
+  'runScheduled',
+  'syncFeedback',
+  'watchOrganization',
+];
+
+describe('an input that cannot be decoded, or makes no sense (X5)', () => {
+  it.each(startedByHand)('ends %s with a failure that says so', async (name) => {
+    await withWorker(env, {}, async ({ taskQueue }) => {
+      const { namespace = 'default' } = env;
+      for (const payloads of [...undecodable.map((odd) => [odd]), [sound], [payload('json/plain', '7')], []]) {
+        const workflowId = crypto.randomUUID();
+        await env.client.workflowService.startWorkflowExecution({
+          namespace,
+          workflowId,
+          workflowType: { name },
+          taskQueue: { name: taskQueue },
+          requestId: workflowId,
+          input: { payloads },
+        });
+        const handle = env.client.workflow.getHandle(workflowId);
+        await expect(handle.result()).rejects.toMatchObject({
+          cause: { type: 'InvalidInput', message: expect.stringMatching(/^(the input|org|kind): expected /) },
+        });
+        const { runId } = await handle.describe();
+        await replayChain(env, { workflowId, runId });
+      }
     });
   });
 });

@@ -3,6 +3,7 @@ import { ArchiveTooLarge, DownloadFailed, LinkExpired, NoRoom } from '../../bund
 import { LinkRefused } from '../../bundle/download/link-policy.ts';
 import { PointerMoved } from '../../bundle/store/bundle-store.ts';
 import { BrowserUnusable } from '../../bundle/verification/render/browser-unusable.ts';
+import { NotFound } from '../../service/errors.ts';
 import { isTemporalFailure, permanent, transient } from '../history-safe-failures.ts';
 import { serviceFailure } from '../service-failures.ts';
 import { storeFailure } from '../store-failures.ts';
@@ -19,6 +20,8 @@ export function publishFailure(error: unknown, domain: string): Error {
 export function bundleFailure(error: unknown): Error {
   if (isTemporalFailure(error)) return error;
   if (error instanceof BrowserUnusable) return permanent('InvalidInput', `${error.message}: ${error.hint}`);
+  // Known when it was polled, it has vanished before its bundle was asked for: the workflow starts another (E2).
+  if (error instanceof NotFound) return permanent('JobFailed', 'the service no longer knows the job');
   if (error instanceof LinkRefused) return permanent('LinkRefused', error.message);
   if (error instanceof ArchiveTooLarge) return permanent('ArchiveTooLarge', error.message);
   if (error instanceof NoRoom) return transient('StoreUnavailable', error.message);

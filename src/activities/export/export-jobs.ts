@@ -2,7 +2,7 @@ import { activityInfo, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { ExportParameters } from '../../model/export/site-export.ts';
 import type { ExportJob } from '../../service/documentation-service.ts';
-import { NetworkError, RateLimited, ServerError, ServiceError } from '../../service/errors.ts';
+import { NetworkError, NotReady, RateLimited, ServerError, ServiceError } from '../../service/errors.ts';
 import { answerWithin, databaseAnswersWithinMs } from '../answer-within.ts';
 import { type ActivityDependencies, organizationOf, siteOf } from '../dependencies.ts';
 import { withHeartbeats } from '../heartbeats.ts';
@@ -56,7 +56,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
   },
 
   /**
-   * Starts a job with one request. Temporal retries only if the request certainly did not arrive; otherwise it fails
+   * Starts a job with one request. Temporal retries only if the request certainly started nothing; otherwise it fails
    * with `StartUncertain` or `WorkerShutdown`, and the workflow decides (architecture.md).
    */
   async startJob(input: SiteInput & { parameters: ExportParameters }): Promise<{ jobId: string }> {
@@ -113,11 +113,12 @@ function startFailure(error: unknown): Error {
   // The worker shut down or the activity was paused during the request, which may have arrived: the workflow repeats it.
   if (error instanceof CancelledFailure) return error;
   if (isTemporalFailure(error)) return permanent('WorkerShutdown', error.message);
-  const didNotArrive =
+  const startedNothing =
     error instanceof RateLimited ||
+    error instanceof NotReady ||
     (error instanceof ServerError && error.status === 503) ||
     (error instanceof NetworkError && !error.mayHaveArrived);
-  if (didNotArrive) {
+  if (startedNothing) {
     const delay = error instanceof RateLimited ? (error.retryAfterMs ?? undefined) : undefined;
     return transient(error.kind, error.message, delay);
   }

@@ -8,7 +8,7 @@ import { StoreUnreachable } from '../store/store-errors.ts';
 import { isStoreName } from '../store/store-names.ts';
 import { PublishedFiles } from './published-files.ts';
 import { ReaderSlots } from './reader-slots.ts';
-import { sendObject } from './send-object.ts';
+import { ReaderGone, sendObject } from './send-object.ts';
 
 /** What is served: the folder of a directory store, or a store read through its client. */
 export type ServedStore = { root: string; store?: never } | { store: Pick<BundleStore, 'open'>; root?: never };
@@ -20,6 +20,8 @@ export interface ServerSettings {
   host?: string;
   /** 0 picks a free one. */
   port: number;
+  /** Where published addresses begin: a path in it may precede those of requests, or a proxy may have taken it away. */
+  publicUrl?: string;
   /** When given, required as `Authorization: Bearer <token>` for everything but `/healthz`. */
   token?: string;
   /** Most requests answered at once; 256 by default. */
@@ -28,6 +30,8 @@ export interface ServerSettings {
   readersPerAddress?: number;
   /** A reader that takes less than 64 KiB in this time is cut off; 30 s by default. */
   idleMs?: number;
+  /** Called when the store, not the reader, is why a request fails. */
+  onFailure?: (error: unknown) => void;
   /** Aborting it stops the server. */
   signal?: AbortSignal;
 }
@@ -78,16 +82,21 @@ class RequestHandler {
   readonly #store: Pick<BundleStore, 'open'>;
   readonly #files: PublishedFiles;
   readonly #slots: ReaderSlots;
+  /** The path of `publicUrl`, without a slash at its end. */
+  readonly #prefix: string;
   readonly #token: string | undefined;
   readonly #idleMs: number;
+  readonly #onFailure: (error: unknown) => void;
 
   constructor(options: BundleServerOptions, slots: ReaderSlots) {
-    const { token, idleMs = 30_000 } = options;
+    const { publicUrl = 'http://localhost', token, idleMs = 30_000, onFailure = () => {} } = options;
     this.#store = options.store ?? folderReader(options.root);
     this.#files = new PublishedFiles((domain, version, file) => this.#store.open(domain, version, file));
     this.#slots = slots;
+    this.#prefix = new URL(publicUrl).pathname.replace(/\/+$/, '');
     this.#token = token;
     this.#idleMs = idleMs;
+    this.#onFailure = onFailure;
   }
 
   answer(request: IncomingMessage, response: ServerResponse): void {
@@ -102,6 +111,7 @@ class RequestHandler {
       response.once('close', release);
       this.#send(request, response).catch((error: unknown) => {
         refuse(response, error instanceof StoreUnreachable ? 503 : 500);
+        if (!(error instanceof ReaderGone)) this.#onFailure(error);
       });
     }
   }
@@ -119,7 +129,9 @@ class RequestHandler {
   }
 
   async #send(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [, domain = '', version = '', file = ''] = publishedPath.exec(request.url ?? '') ?? [];
+    const { url = '' } = request;
+    const path = url.startsWith(`${this.#prefix}/`) ? url.slice(this.#prefix.length) : url;
+    const [, domain = '', version = '', file = ''] = publishedPath.exec(path) ?? [];
     // Names are compared as sent: no published path needs percent-encoding.
     if (!isStoreName(domain) || !isStoreName(version)) return refuse(response, 404);
     const published = await this.#files.of(domain, version, file);

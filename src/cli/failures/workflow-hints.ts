@@ -6,7 +6,7 @@ const hints: Readonly<Record<FailureType, string>> = {
   PlanRequired: "ask the service's vendor for a plan with static export, or use the key of an organization that has it",
   BadRequest: 'check the ids, dates and domain in the command and in the configuration',
   NotFound: 'check that the service knows the id, and that the key belongs to its organization',
-  NotReady: 'start it again: the job at the service has not finished yet',
+  NotReady: 'start it again later: a job at the service has not finished yet',
   RateLimited: 'start it again later; `docferry budget show` tells when',
   ServerError: 'start it again later: what was stored stays',
   NetworkError: 'check service.baseUrl and the network, then start it again: what was stored stays',

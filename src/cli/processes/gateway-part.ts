@@ -1,5 +1,4 @@
 import type { Client } from '@temporalio/client';
-import { pino } from 'pino';
 import { BudgetClient } from '../../client/budgets/budget.ts';
 import { connectClient } from '../../client/temporal-connection.ts';
 import type { Config } from '../../config/config.ts';
@@ -7,7 +6,7 @@ import { ConfigError } from '../../config/config-error.ts';
 import { startGateway } from '../../gateway/gateway.ts';
 import { lastGrantOf, tracesRead } from '../../model/budget/window/earlier-ledger.ts';
 import { analyticsAccesses } from '../../wiring/analytics-accesses.ts';
-import { createLog } from '../../wiring/log.ts';
+import { createLog, logDestination } from '../../wiring/log.ts';
 import { withFeedbackStore } from '../input/feedback-store-of.ts';
 import { never, type Part } from './running-parts.ts';
 
@@ -21,7 +20,7 @@ export async function startGatewayPart(
   { level, metricsAddress }: { level: 'info' | 'warn'; metricsAddress: string | undefined },
 ): Promise<{ url: string; part: Part }> {
   const clients = clientsOf(config);
-  const log = createLog(pino.destination({ dest: 2, sync: true }), level);
+  const log = createLog(logDestination({ stderr: true }), level);
   let analytics = analyticsAccesses(
     config,
     clients.map(({ client }) => client.org),

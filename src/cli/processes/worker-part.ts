@@ -1,16 +1,13 @@
-import { pino } from 'pino';
 import type { Config } from '../../config/config.ts';
 import { rotateLongLog } from '../../embedded/server-log.ts';
 import type { WorkKind } from '../../model/temporal-settings.ts';
-import { createLog } from '../../wiring/log.ts';
+import { createLog, type LogPlace, logDestination } from '../../wiring/log.ts';
 import { startWorker, type WorkerSettings } from '../../worker.ts';
 import { explainFailure } from '../failures/explain-failure.ts';
 import { keepHeapLean } from './lean-heap.ts';
 import type { Part } from './running-parts.ts';
 
 /** Where the worker's log goes: a file or stderr. */
-export type LogPlace = { file: string } | { stderr: true };
-
 /** A worker in this process; its state is `RUNNING` while it takes work. */
 export interface WorkerPart extends Part {
   state(): string;
@@ -33,8 +30,7 @@ export async function startWorkerPart(
   { level = 'info', only, metricsAddress, version }: WorkerOptions = {},
 ): Promise<WorkerPart> {
   if ('file' in place) await rotateLongLog(place.file);
-  const destination = 'file' in place ? { dest: place.file, mkdir: true, sync: true } : { dest: 2, sync: true };
-  const log = createLog(pino.destination(destination), level);
+  const log = createLog(logDestination(place), level);
   const worker = await startWorker(config, {
     log,
     ...(only && { only }),

@@ -81,12 +81,18 @@ export function domain() {
     .meta({ title: 'host name', pattern: hostNamePattern });
 }
 
-/** A host name, with or without a port. */
+/** A host name or an IPv6 address in brackets, as links name it, with or without a port. */
 export function linkHost() {
   return z
     .string()
-    .refine((text) => isHostName(text.replace(/:\d{1,5}$/, '')), 'expected a host name in lower case, or host:port')
-    .meta({ title: 'host name', pattern: hostNamePattern.replace(/\$$/, '(:[0-9]{1,5})?$') });
+    .refine((text) => {
+      const host = text.replace(/:\d{1,5}$/, '');
+      return isHostName(host) || isIPv6Host(host);
+    }, 'expected a host name in lower case, or host:port; an IPv6 address is written like [::1] or [::1]:8788')
+    .meta({
+      title: 'host name',
+      pattern: `${hostNamePattern.replace(/\$$/, '(:[0-9]{1,5})?$')}|^\\[[0-9a-f:]+\\](:[0-9]{1,5})?$`,
+    });
 }
 
 /** An http:// or https:// address without credentials, query and fragment. */
@@ -106,6 +112,12 @@ export function address() {
 function isHostName(name: string): boolean {
   const labels = name.split('.');
   return name.length <= 253 && labels.every((label) => /^(?!-)[a-z0-9-]{1,63}(?<!-)$/.test(label));
+}
+
+/** Only in the form that addresses have once they are read: links are compared with it. */
+function isIPv6Host(host: string): boolean {
+  const url = `http://${host}/`;
+  return host.startsWith('[') && URL.canParse(url) && new URL(url).hostname === host;
 }
 
 function suggestDomain(name: string): string | null {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
+import { reindex } from '../database/postgres/scrub-statements.ts';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import { cleanedLately } from '../privacy/cleaned-lately.ts';
 
@@ -37,7 +38,7 @@ async function makeAnew(connection: Db): Promise<void> {
   // What is left of one that was cut off: half an index, or the one before with all its words.
   await sql`drop index concurrently if exists search_entries_by_word_ccnew`.execute(connection);
   await sql`drop index concurrently if exists search_entries_by_word_ccold`.execute(connection);
-  await sql`reindex index concurrently search_entries_by_word`.execute(connection);
+  await sql.raw(reindex).execute(connection);
   await connection.updateTable('search_progress').set({ cleaned_at: at }).execute();
 }
 

@@ -52,7 +52,7 @@ export function errorFor(answer: FailedAnswer, secrets: readonly string[], nowMs
     );
   }
   if (status === 404) return new NotFound(`the service knows no such project or job (404)${said}`, 'check the id');
-  if (status === 409) return new NotReady(`the job has not completed yet (409)${said}`, null);
+  if (status === 409) return new NotReady(`the service is not ready for this (409)${said}`, null);
   if (status === 429) return new RateLimited(`the organization's request limit is reached (429)${said}`, retryAfterMs);
   if (status >= 500 || status === 408 || status === 425) {
     return new ServerError(`the service has a problem (${status})${said}`, status, retryAfterMs);

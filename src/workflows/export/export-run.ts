@@ -1,4 +1,11 @@
-import { CancellationScope, isCancellation, log, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  isCancellation,
+  log,
+  proxyActivities,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.ts';
 import { summaryText } from '../../model/details-text.ts';
 import { outcomeWith, whyEnded } from '../../model/export/export-outcome.ts';
@@ -12,7 +19,7 @@ import {
 import { versionName } from '../../model/export/version-name.ts';
 import { fetchOptions } from '../activity-options.ts';
 import { announce } from '../announce.ts';
-import { failureSummary } from '../failure-summary.ts';
+import { failureSummary, innermost } from '../failure-summary.ts';
 import { KeyGate, type KeyRefusals, RefusedForLong } from '../key-gate.ts';
 import { planSite, type SitePlan } from '../passing-steps.ts';
 import { Approval } from './approval.ts';
@@ -81,13 +88,16 @@ export class ExportRun {
     try {
       this.view.show();
       const settings = await this.#plan();
-      const jobId = await this.job.complete(settings);
-      if (jobId === null) return null;
-      this.view.enter('fetching');
-      // The fetch names what it publishes after this moment, so that its retries use the same name (E6).
-      const namedAt = Date.now();
-      const fetched = await this.#fetch(jobId, namedAt, settings);
-      return fetched.ok ? await this.#publish(jobId, namedAt, fetched, settings) : this.#rejected(jobId, fetched);
+      for (;;) {
+        const jobId = await this.job.complete(settings);
+        if (jobId === null) return null;
+        this.view.enter('fetching');
+        this.progress.namedAt ??= Date.now();
+        const { namedAt } = this.progress;
+        const fetched = await this.#fetchUnlessGone(jobId, namedAt, settings);
+        if (fetched === null) continue;
+        return fetched.ok ? await this.#publish(jobId, namedAt, fetched, settings) : this.#rejected(jobId, fetched);
+      }
     } catch (error) {
       if (error instanceof RefusedForLong) {
         this.refused = error.refused;
@@ -105,6 +115,18 @@ export class ExportRun {
     this.#webhooks = settings.webhooks;
     if (this.progress.storeId === '') this.progress.storeId = settings.storeId;
     return settings;
+  }
+
+  /** Null when the job has vanished and another is to be started (E2). */
+  async #fetchUnlessGone(jobId: string, namedAt: number, settings: SitePlan): Promise<FetchedBundle | null> {
+    try {
+      return await this.#fetch(jobId, namedAt, settings);
+    } catch (error) {
+      const cause = innermost(error);
+      if (!(cause instanceof ApplicationFailure && cause.type === 'JobFailed')) throw error;
+      await this.job.giveUp(cause.message, settings);
+      return null;
+    }
   }
 
   async #fetch(jobId: string, namedAt: number, { approvalTimeoutMs }: SitePlan): Promise<FetchedBundle> {

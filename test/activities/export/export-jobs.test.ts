@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createJobActivities } from '../../../src/activities/export/export-jobs.ts';
 import { createRolloutActivities } from '../../../src/activities/export/site-rollouts.ts';
 import { createPassActivities } from '../../../src/activities/feedback-passes.ts';
+import { NotReady } from '../../../src/service/errors.ts';
 import { type ActivityScene, activityScene } from '../../tools/activity-dependencies.ts';
 
 let scene: ActivityScene;
@@ -46,6 +47,21 @@ describe('startJob', () => {
     await expect(env.run(startJob, { ...site, parameters: {} })).rejects.toMatchObject({
       type: 'WorkerShutdown',
       nonRetryable: true,
+    });
+  });
+});
+
+describe('startJob when another job is in the way', () => {
+  it('is retried by Temporal: a 409 has started nothing', async () => {
+    const service = { startExportJob: () => Promise.reject(new NotReady('not ready (409)', null)) };
+    const organizations = scene.deps.organizations.map((organization) => ({
+      ...organization,
+      service: Object.assign(Object.create(organization.service), service),
+    }));
+    const { startJob } = createJobActivities({ ...scene.deps, organizations });
+    await expect(new MockActivityEnvironment().run(startJob, { ...site, parameters: {} })).rejects.toMatchObject({
+      type: 'NotReady',
+      nonRetryable: false,
     });
   });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { longestPage } from '../../../src/bundle/page-texts/compare-versions.ts';
 import { pageText } from '../../../src/bundle/page-texts/page-text.ts';
 
 describe('pageText', () => {
@@ -20,7 +19,9 @@ describe('pageText', () => {
     expect(pageText('<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>')).toEqual(['<script>alert(1)</script>']);
   });
 
-  it('reads markup that nobody closed, as deep as the longest page that is read can be', () => {
-    expect(pageText(`${'<div>'.repeat(longestPage / '<div>'.length)}deep`)).toEqual(['deep']);
+  it('reads markup that nobody closed, five hundred levels deep, and nothing that is deeper', () => {
+    expect(pageText(`${'<div>'.repeat(500)}deep`)).toEqual(['deep']);
+    expect(pageText(`${'<div>'.repeat(501)}deep`)).toBeNull();
+    expect(pageText(`${'<p>line<br>'.repeat(1_000)}${'<b>x</b>'.repeat(1_000)}`)).toHaveLength(1_001);
   });
 });

@@ -1,3 +1,6 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { docferry, docferryJson } from '../../tools/cli/run-docferry.ts';
 
@@ -25,6 +28,24 @@ const commands = [
   ['budget', 'pause'],
   ['budget', 'resume'],
 ];
+
+describe.skipIf(!existsSync('/dev/full'))('on a full disk', () => {
+  const bin = resolve('dist/src/starter.js');
+  const run = (command: string) =>
+    spawnSync('sh', ['-c', `"$0" "$1" ${command}`, process.execPath, bin], { encoding: 'utf8' });
+
+  it.each(['config schema', 'config schema --json', '--help', '--version'])(
+    'a result that cannot be written is a failure: %s',
+    (command) => {
+      const { status, stderr } = run(`${command} >/dev/full`);
+      expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('no space left on device') });
+    },
+  );
+
+  it('what is said beside a result can be lost', () => {
+    expect(run('doctor --json --config none.yaml 2>/dev/full').stdout).toContain('"checks"');
+  });
+});
 
 describe('help', () => {
   it('names the commands, with examples and exit codes', async () => {

@@ -29,7 +29,7 @@ describe('the identity in the headers of a proxy', () => {
     const near = await runningConsole({ proxy: { from: ['127.0.0.1'], ...headers }, roles });
     const found = await ask(near, '/', sent);
     expect(found).toMatchObject({ status: 200, text: expect.stringContaining('ada@acme.example') });
-    expect(found.text).toContain('What is ticked');
+    expect(found.text).toContain('With the ticked lines');
     const far = await runningConsole({ proxy: { from: ['10.0.0.0/8'], ...headers }, roles });
     expect(await ask(far, '/', sent)).toMatchObject({ status: 401 });
   });

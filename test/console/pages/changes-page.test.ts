@@ -50,6 +50,22 @@ describe('the page of what a version changes', () => {
     );
   });
 
+  it('leads from a changed page to its text, and from the top to the decision', () => {
+    const page = shown({ waiting: 'v2' });
+    expect(page).toContain('<a href="#text-1"><bdi>b.html</bdi></a>');
+    expect(page).toContain('id="text-1"');
+    expect(page).toMatch(/href="#decide-title"[\s\S]*id="decide-title"/);
+    expect(shown({ waiting: 'v3' })).not.toContain('href="#decide-title"');
+  });
+
+  it('speaks of long pages only where some are left out', () => {
+    expect(shown({})).toContain('All changed pages.');
+    const three = { ...changes.counts, pages: { ...none, changed: 3 } };
+    expect(shown({ changes: { ...changes, counts: three } })).toContain(
+      '2 of 3 changed pages; long pages are left out.',
+    );
+  });
+
   it('says why no text is shown', () => {
     expect(shown({ changes: { ...changes, texts: [], without: 'the bundles are too large' } })).toContain(
       'No text is shown: the bundles are too large.',

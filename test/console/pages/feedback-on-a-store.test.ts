@@ -3,11 +3,11 @@ import { contact } from '../../tools/console/fake-search.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { hostileEntries } from '../../tools/console/hostile-entries.ts';
 import { ask, runningConsole } from '../../tools/console/running-console.ts';
-import { entry, temporarySqliteStore, wholePass } from '../../tools/feedback/temporary-store.ts';
+import { entry, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 /** A console over a real store, looked at as a proxy says. */
 async function overStore(entries: Parameters<typeof wholePass>[2]) {
-  const temporary = await temporarySqliteStore();
+  const temporary = await temporaryStore();
   onTestFinished(() => temporary[Symbol.asyncDispose]());
   await wholePass(temporary.store, 'first', entries);
   const console = await runningConsole({
@@ -15,13 +15,14 @@ async function overStore(entries: Parameters<typeof wholePass>[2]) {
     proxy: { from: ['127.0.0.1'], user: 'x-user', groups: 'x-groups' },
     roles: { viewers: null, operators: ['leads'], contacts: ['support'] },
   });
-  return (path: string, groups = 'support') =>
+  const look = (path: string, groups = 'support') =>
     ask(console, path, { headers: { 'x-user': `of-${groups}`, 'x-groups': groups } });
+  return { look, store: temporary.store };
 }
 
 describe('feedback on a real store', () => {
   it('is found by its words and filters, and read on by cursor', async () => {
-    const look = await overStore(
+    const { look } = await overStore(
       Array.from({ length: 60 }, (_, index) =>
         entry(`fb_${index}`, {
           comment: `The install step fails, 日本語 ${index}`,
@@ -42,8 +43,20 @@ describe('feedback on a real store', () => {
     expect((await look('/feedback.jsonl?words=fails&helpful=no')).text.trimEnd().split('\n')).toHaveLength(30);
   });
 
+  it('is counted by document, and an entry shows its history', async () => {
+    const pending = entry('fb_1', { comment: 'slow page', path: '/a?x', helpful: false });
+    const { look, store } = await overStore([pending, entry('fb_2', { path: '/a/' }), entry('fb_3', { path: '/b' })]);
+    await wholePass(store, 'second', [{ ...pending, status: 'resolved' }]);
+    const documents = await look('/feedback?by=document');
+    expect(documents.text).toContain('3 entries by document.');
+    expect(documents.text.indexOf('document=%2Fa"')).toBeLessThan(documents.text.indexOf('document=%2Fb"'));
+    const { status, text } = await look('/feedback/prj_1/fb_1');
+    expect([status, text.includes('<bdi>pending</bdi> → <bdi>resolved</bdi>')]).toEqual([200, true]);
+    expect((await look('/feedback?status=open')).text).not.toContain('slow page');
+  });
+
   it('keeps contacts and unnamed fields from those who may not see them, everywhere', async () => {
-    const look = await overStore([entry('fb_1', { comment: 'words', contact, extra: { mail: contact } })]);
+    const { look } = await overStore([entry('fb_1', { comment: 'words', contact, extra: { mail: contact } })]);
     for (const path of [
       '/feedback',
       '/feedback?words=words',
@@ -67,7 +80,7 @@ describe('feedback on a real store', () => {
   });
 
   it('answers whatever is asked with a page, and never with an error of the database', async () => {
-    const look = await overStore([entry('fb_1', { comment: 'words' })]);
+    const { look } = await overStore([entry('fb_1', { comment: 'words' })]);
     const asked = [
       '"',
       '"""',
@@ -100,7 +113,7 @@ describe('feedback on a real store', () => {
   });
 
   it('shows every hostile entry, and its own page where an address can hold its id', async () => {
-    const look = await overStore([...hostileEntries]);
+    const { look } = await overStore([...hostileEntries]);
     const { status, text } = await look('/feedback');
     expect([status, text.match(/class="page-of"/g)?.length]).toEqual([200, hostileEntries.length]);
     const pages = [...text.matchAll(/href="(\/feedback\/prj_1\/[^"]+)"/g)].map(([, address = '']) =>

@@ -7,6 +7,8 @@ const times = { freshMs: 30, patienceMs: 5, firstMs: 20 };
 describe('a reading for everybody', () => {
   it('is taken once however many look at a time, and again only when it is old', async () => {
     let reads = 0;
+    vi.useFakeTimers({ now: Date.now(), toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
     const reading = new SharedReading(async () => {
       reads += 1;
       return reads;
@@ -15,7 +17,7 @@ describe('a reading for everybody', () => {
     expect([reads, new Set(found.map(({ value }) => value)).size]).toEqual([1, 1]);
     await reading.get();
     expect(reads).toBe(1);
-    await sleep(100);
+    vi.setSystemTime(Date.now() + 100);
     expect(await reading.get()).toMatchObject({ value: 2, late: false });
     reading.forget();
     expect(await reading.get()).toMatchObject({ value: 3 });

@@ -25,7 +25,7 @@ function endless(text = 'x'.repeat(1_000)) {
 describe('files of feedback', () => {
   it('are read as fast as they are taken, and no further when the browser leaves', async () => {
     const { source, records } = endless();
-    const file = await new Downloads(forever).begin(records, format);
+    const file = await new Downloads(forever).begin('ada', records, format);
     const afterFirst = source.read;
     const reader = file.getReader();
     await reader.read();
@@ -38,29 +38,34 @@ describe('files of feedback', () => {
 
   it('hold a bounded number of entries', async () => {
     const { source, records } = endless('');
-    const file = await new Downloads(forever).begin(records, format);
+    const file = await new Downloads(forever).begin('ada', records, format);
     let lines = 0;
     for await (const piece of file) lines += Buffer.from(piece).filter((byte) => byte === 10).length;
     expect([lines, source.read, source.ended]).toEqual([mostInFile, mostInFile, true]);
   });
 
-  it('are four at a time: the fifth is refused until one has ended', async () => {
+  it('are six at a time, two of a login: the next is refused until one has ended', async () => {
     const downloads = new Downloads(forever);
-    const files = await Promise.all(Array.from({ length: 4 }, () => downloads.begin(endless().records, format)));
-    await expect(downloads.begin(endless().records, format)).rejects.toMatchObject({ code: 'Busy' });
-    await files[0]?.cancel();
-    await (await downloads.begin(endless().records, format)).cancel();
+    const begin = (login: string, records = endless().records) => downloads.begin(login, records, format);
+    const [first] = await Promise.all(['ada', 'ada', 'bob', 'bob', 'eve'].map((login) => begin(login)));
+    await expect(begin('ada')).rejects.toMatchObject({ code: 'Busy', message: 'you are loading 2 files already' });
+    const last = await begin('eve');
+    await expect(begin('joe')).rejects.toMatchObject({ code: 'Busy', message: 'others are loading files' });
+    await first?.cancel();
+    await (await begin('joe')).cancel();
+    await (await begin('ada')).cancel();
+    await last.cancel();
     const failing = async function* (): AsyncGenerator<FeedbackRecord, void, undefined> {
       yield* [];
       throw new Error('away');
     };
-    for (let tries = 0; tries < 5; tries += 1) await expect(downloads.begin(failing(), format)).rejects.toThrow('away');
+    for (let tries = 0; tries < 5; tries += 1) await expect(begin('ada', failing())).rejects.toThrow('away');
   });
 
   it('end when the console stops', async () => {
     const closing = new AbortController();
     const { source, records } = endless();
-    const reader = (await new Downloads(closing.signal).begin(records, format)).getReader();
+    const reader = (await new Downloads(closing.signal).begin('ada', records, format)).getReader();
     await reader.read();
     closing.abort();
     await expect(reader.read()).rejects.toThrow();

@@ -278,7 +278,7 @@ Promise.allSettled([
     await expect.poll(() => page.frames()[1]?.url()).toMatch(/^chrome-error:/);
     expect(console.effects.calls).toEqual([]);
     await page.goto(`${console.url}${site}`);
-    await page.getByRole('button', { name: 'Release', exact: true }).click();
+    await page.getByRole('button', { name: 'End the hold', exact: true }).click();
     await page.getByText('is no longer held').waitFor();
     expect(console.effects.calls).toEqual(['release']);
   });

@@ -157,7 +157,7 @@ describe('ending sessions', () => {
       { ...sure, order: randomUUID(), login: 'eve' },
       { cookie: ada },
     );
-    expect(nobody).toMatchObject({ status: 409, text: expect.stringContaining('nobody is signed in as eve') });
+    expect(nobody).toMatchObject({ status: 409, text: expect.stringContaining('Nobody is signed in as eve') });
   });
 
   it('is not for viewers, who see their own sessions alone', async () => {

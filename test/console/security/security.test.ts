@@ -284,6 +284,26 @@ describe('what has changed since the page was loaded', () => {
   });
 });
 
+describe('what is not in the configuration', () => {
+  it('is not acted upon, whatever a form names', async () => {
+    const console = await runningConsole();
+    const cookie = await signIn(console);
+    const token = await formToken(console, cookie);
+    const foreign: [string, Record<string, string>][] = [
+      ['/sites/acme/other.example/start', {}],
+      ['/projects/acme/prj_9/sync', {}],
+      ['/budget/other/resume', {}],
+      ['/schedules/pause', { schedule: 'sync:acme:prj_9:sweep' }],
+      ['/schedules/trigger', { schedule: 'export:other:docs.acme.example' }],
+    ];
+    for (const [path, fields] of foreign) {
+      const answer = await send(console, path, { ...fields, token, order: order() }, { cookie });
+      expect([path, answer.status]).toEqual([path, 404]);
+    }
+    expect(console.effects.calls).toEqual([]);
+  });
+});
+
 describe('an order', () => {
   it('is done once, however often its form is sent', async () => {
     const console = await runningConsole();

@@ -21,11 +21,21 @@ describe('sessions', () => {
 
   it('are bounded: of too many the one longest unused ends', () => {
     const sessions = new Sessions(1_000, () => 0);
-    const first = sessions.begin(terminalIdentity);
-    const second = sessions.begin(terminalIdentity);
+    const begin = (login: number) => sessions.begin({ ...terminalIdentity, login: `${login}` });
+    const [first, second] = [begin(0), begin(1)];
     sessions.find(first.cookie);
-    for (let count = 2; count <= 1_000; count += 1) sessions.begin(terminalIdentity);
+    for (let login = 2; login <= 1_000; login += 1) begin(login);
     expect([sessions.find(first.cookie) === null, sessions.find(second.cookie)]).toEqual([false, null]);
+  });
+
+  it('of one login end each other, and not those of others', () => {
+    const sessions = new Sessions(1_000, () => 0);
+    const other = sessions.begin({ ...terminalIdentity, login: 'vera' });
+    const [first, second] = [sessions.begin(terminalIdentity), sessions.begin(terminalIdentity)];
+    sessions.find(first.cookie);
+    for (let count = 2; count <= 100; count += 1) sessions.begin(terminalIdentity);
+    expect([first, second, other].map(({ cookie }) => sessions.find(cookie) !== null)).toEqual([true, false, true]);
+    expect(sessions.logins().map(({ sessions: count }) => count)).toEqual([100, 1]);
   });
 
   it('are counted by login, and end together when that is revoked', () => {

@@ -3,9 +3,10 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { BudgetClient } from '../../../src/client/budgets/budget.ts';
-import { startSync } from '../../../src/client/syncs.ts';
+import { type SyncHandle, startSync, syncHandle } from '../../../src/client/syncs.ts';
 import { budgetWorkflowId } from '../../../src/model/workflow-ids.ts';
 import { type Scene, setScene } from '../../tools/scene.ts';
+import { resetRun } from '../../tools/temporal/reset-run.ts';
 import { useDevServer, workflowBundle } from '../../tools/temporal/temporal.ts';
 
 /*
@@ -57,7 +58,7 @@ function differences(project: string): { lost: number; surplus: number } {
 }
 
 /** The sweeps end, and everything is as promised. */
-async function expectKept(what: string, sweeps: Awaited<ReturnType<typeof startSweeps>>): Promise<void> {
+async function expectKept(what: string, sweeps: readonly SyncHandle[]): Promise<void> {
   const results = await Promise.all(sweeps.map((sweep) => sweep.result()));
   const most = scene.sandbox.maxInAnyWindow('acme');
   const throttled = received().filter(({ status }) => status === 429).length;
@@ -111,6 +112,21 @@ describe('while two syncs run, the limit holds in every window (B1)', () => {
       await client.workflow.getHandle(budgetWorkflowId(org)).terminate('lost');
     }
     await expectKept('terminated twice', sweeps);
+  }, 240_000);
+
+  it('when budget and syncs are reset, with and without the messages since', async () => {
+    await begin();
+    await scene.startWorker();
+    const { client, org } = scene;
+    await startSweeps();
+    const sweeps = projects.map((project) => syncHandle(client, { org, project, pass: 'sweep' }));
+    await receives(12);
+    await resetRun(client, budgetWorkflowId(org), 'first', 'none');
+    for (const { workflowId } of sweeps) await resetRun(client, workflowId, 'first');
+    await receives(32);
+    for (const { workflowId } of sweeps) await resetRun(client, workflowId, 'latest');
+    await resetRun(client, budgetWorkflowId(org), 'latest', 'all');
+    await expectKept('reset twice', sweeps);
   }, 240_000);
 
   it('when a worker with an older configuration and a higher limit joins', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  readInput,
+  readBudgetInput,
   readOverride,
   readPause,
   readQuestion,
@@ -114,8 +114,8 @@ describe('messages to a budget of any shape (X5)', () => {
     expect(problem(readQuestion, question(''))).toMatch(/^holder: /);
     expect(problem(readPause, {})).toMatch(/^forMs: /);
     expect(problem(readPause, 'soon')).toBe('the input: expected an object');
-    expect(problem(readInput, undefined)).toMatch(/^org: /);
-    expect(problem(readInput, { org: 'acme', settings, carried: 1 })).toMatch(/^carried: /);
+    expect(problem(readBudgetInput, undefined)).toMatch(/^org: /);
+    expect(problem(readBudgetInput, { org: 'acme', settings, carried: 1 })).toMatch(/^carried: /);
   });
 
   it('keep what they know of fields that only a newer client has', () => {

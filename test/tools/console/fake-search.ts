@@ -98,6 +98,7 @@ export function searchSetting(given: Partial<FakeSearch> = {}): { setting: Conso
         lastSeenAt: last_seen_at,
         deletedAt: deleted_at,
         changes: search.changes,
+        hasEarlierChanges: false,
       };
     },
     indexMore: async () => index,

@@ -181,6 +181,28 @@ describe('exportSite', () => {
     expect(stuck.calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
   });
 
+  it('starts another job when one vanishes before its bundle is asked for, a bounded number of times (E2)', async () => {
+    let jobs = 0;
+    const gone = async () => {
+      throw ApplicationFailure.nonRetryable('the service no longer knows the job', 'JobFailed');
+    };
+    const once = exportActivities({
+      startJob: async () => ({ jobId: `job-${++jobs}` }),
+      fetchBundle: async ({ jobId }) => (jobId === 'job-1' ? gone() : bundle),
+    });
+    await withWorker(env, once.activities, async ({ taskQueue }) => {
+      const result = await (await start(taskQueue, input())).result();
+      expect(result).toMatchObject({ outcome: 'published', jobId: 'job-2', jobsStarted: 2, polls: 2 });
+    });
+    const always = exportActivities({ planExport: async () => ({ ...sitePlan, jobAttempts: 2 }), fetchBundle: gone });
+    await withWorker(env, always.activities, async ({ taskQueue }) => {
+      await expect((await start(taskQueue, input())).result()).rejects.toMatchObject({
+        cause: { type: 'JobFailed', message: 'the service no longer knows the job; 2 jobs were tried' },
+      });
+    });
+    expect(always.calls.startJob).toHaveLength(2);
+  });
+
   it('keeps summaries as short as Temporal wants them, whatever the service calls its jobs and says of them', async () => {
     let jobs = 0;
     const { activities } = exportActivities({

@@ -66,7 +66,8 @@ export default async function syncFeedback(
     if (joined) output.note(`joined the ${pass} of ${title} that is already running, with its own dates`);
     const follow = `docferry feedback status ${name}`;
     if (!flags.wait) {
-      const document = { workflowId, runId: handle.firstExecutionRunId, org, project: project.id, pass, joined };
+      const { runId: running } = runId === null ? await handle.describe() : { runId };
+      const document = { workflowId, runId: running, org, project: project.id, pass, joined };
       output.result(document, `${joined ? 'running' : 'started'}: ${workflowId}\nfollow it with \`${follow}\``);
       return exitCodes.done;
     }
