@@ -79,7 +79,10 @@ describe.skipIf(!existsSync(executablePath))('the pages of feedback in Chromium'
     await page.getByRole('link', { name: 'Newest' }).waitFor();
     expect(await page.locator('.hits > li').count()).toBe(10);
     await page.getByRole('link', { name: 'by document' }).click();
-    await page.getByRole('row', { name: '/guides/install' }).getByRole('link', { name: '/guides/install', exact: true }).click();
+    await page
+      .getByRole('row', { name: '/guides/install' })
+      .getByRole('link', { name: '/guides/install', exact: true })
+      .click();
     await page.getByText('30 entries, newest first.').waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
