@@ -67,7 +67,11 @@ export const siteRuleTexts = {
     'CWE-798',
   ),
   'source-map': rule('warn', 'source maps, as files or within a file', 'They hold the sources of scripts.', 'CWE-540'),
-  'not-inspected': rule('warn', 'pages, styles and scripts over 32 MiB', 'They are too large to be inspected.'),
+  'not-inspected': rule(
+    'warn',
+    'pages, styles and scripts over 32 MiB; the rest of a page whose elements stand over 500 deep',
+    'Inspecting them would take too long.',
+  ),
 } as const satisfies Record<string, SiteRuleText>;
 
 export type SiteRule = keyof typeof siteRuleTexts;

@@ -44,7 +44,7 @@ const siteRules = z.strictObject({
   'secret-file': siteRule.describe('Files that hold secrets, such as `.env`. Absent: `warn`.'),
   'secret-text': siteRule.describe('Text that looks like a key or token. Absent: `warn`.'),
   'source-map': siteRule.describe('Source maps. Absent: `warn`.'),
-  'not-inspected': siteRule.describe('Files too large to look into. Absent: `warn`.'),
+  'not-inspected': siteRule.describe('Files too large, or pages nested too deeply, to look into. Absent: `warn`.'),
   'page-does-not-render': siteRule.describe('With `render`: pages that show nothing. Absent: `warn`.'),
   'page-script-error': siteRule.describe('With `render`: errors that no script catches. Absent: `warn`.'),
   'page-request-failed': siteRule.describe('With `render`: requests for what is not there. Absent: `warn`.'),
