@@ -148,7 +148,7 @@ describe('fetchPages', () => {
   });
 
   it('counts the tries of a broken page from lease to lease, so that they cannot continue for ever (S3)', async () => {
-    await begin({ entries: 1_000 }, { settings: { requests: 1, reserve: 0, windowMs: 2_000, arrivalMs: 30_000 } });
+    await begin({ entries: 1_000 }, { settings: { requests: 1, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 } });
     scene.sandbox.setFaults({ badJson: 5 });
     expect(await fetchPages()).toMatchObject({ outcome: 'waiting', pages: 0, requests: 1, tries: 1 });
     await scene.end();

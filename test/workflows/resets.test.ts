@@ -1,22 +1,15 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { exportHandle, startExport } from '../../src/client/exports.ts';
 import { scheduledRunId } from '../../src/model/schedule/schedule-target.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
 import { bundle, exportActivities, input } from '../tools/temporal/export-activities.ts';
 import { resetRun } from '../tools/temporal/reset-run.ts';
-import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
 /* `temporal workflow reset` of runs in their middle; `budget-lost.test.ts` has the budget's. */
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await devServerEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(devServerEnvironment());
 
 /** An export whose bundle comes when it is told to, in the attempt after the reset. */
 function heldExport() {

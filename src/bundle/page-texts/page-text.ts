@@ -1,4 +1,5 @@
 import { Parser } from 'htmlparser2';
+import { deepestElement } from '../verification/site/html-references.ts';
 
 /** Elements within a line; any other begins a new one. */
 const inline = new Set(
@@ -6,11 +7,8 @@ const inline = new Set(
     ' ',
   ),
 );
-/** Elements whose content nobody reads. */
+/** Elements whose content readers do not see. */
 const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'iframe', 'object', 'canvas']);
-
-/** Elements within each other. For each tag the parser may look through all that are open: of more, time grows by the square. */
-const deepest = 500;
 
 class TooDeep extends Error {}
 
@@ -42,7 +40,7 @@ function linesIn(html: string): string[] {
     {
       onopentagname(name) {
         depth += 1;
-        if (depth > deepest) throw new TooDeep();
+        if (depth > deepestElement) throw new TooDeep();
         if (silent.has(name)) silence += 1;
         if (!inline.has(name)) end();
         if (name === 'pre') preformatted += 1;

@@ -5,6 +5,7 @@ import type {
   SearchAnswer,
   SearchQuery,
 } from '../../feedback/search/feedback-search.ts';
+import { beginningOf, shortTexts } from '../../model/short-texts.ts';
 import { LatestReadings } from './latest-readings.ts';
 import type { ReadingTimes, SharedReading } from './shared-reading.ts';
 
@@ -23,7 +24,7 @@ export interface ShownEntry extends EntryDetail {
   leftOut: { comment: number; code: number };
 }
 
-/** What people search, read once for all who ask the same. */
+/** What people search, read once for all viewers who ask the same. */
 export class FeedbackReadings {
   readonly #store: () => Promise<FeedbackSearch>;
   readonly #entries: LatestReadings<SearchAnswer>;
@@ -38,11 +39,15 @@ export class FeedbackReadings {
   }
 
   entries(query: SearchQuery): SharedReading<SearchAnswer> {
-    return this.#entries.of(keyOf(query), async () => shortFields(await (await this.#store()).findEntries(query)));
+    return this.#entries.of(keyOf(query), async () =>
+      shortTexts(await (await this.#store()).findEntries(query), longestField),
+    );
   }
 
   documents(query: SearchQuery): SharedReading<DocumentAnswer> {
-    return this.#documents.of(keyOf(query), async () => shortFields(await (await this.#store()).findDocuments(query)));
+    return this.#documents.of(keyOf(query), async () =>
+      shortTexts(await (await this.#store()).findDocuments(query), longestField),
+    );
   }
 
   /** Null when there is no such entry. */
@@ -54,28 +59,18 @@ export class FeedbackReadings {
   }
 }
 
-/** Who may see contacts and who may not never share a reading: that is part of what they ask. */
+/**
+ * Viewers who may see contacts and viewers who may not never share a reading: the permission is part of the question.
+ */
 const keyOf = (asked: object): string => JSON.stringify(asked);
 
 function shownOf(entry: EntryDetail): ShownEntry {
   const { comment, code } = entry;
   const rest = (text: string | null) => Math.max(0, (text?.length ?? 0) - longestText);
   return {
-    ...shortFields({ ...entry, comment: null, code: null }),
+    ...shortTexts({ ...entry, comment: null, code: null }, longestField),
     comment: beginningOf(comment, longestText),
     code: beginningOf(code, longestText),
     leftOut: { comment: rest(comment), code: rest(code) },
   };
-}
-
-/** The same with all texts in it short. */
-function shortFields<Value>(value: Value): Value {
-  return JSON.parse(JSON.stringify(value), (_key, part: unknown) =>
-    typeof part === 'string' ? beginningOf(part, longestField) : part,
-  ) as Value;
-}
-
-/** A copy: a slice would keep the whole text in memory. */
-function beginningOf<Text extends string | null>(text: Text, longest: number): Text {
-  return text === null || text.length <= longest ? text : (Buffer.from(text.slice(0, longest)).toString() as Text);
 }

@@ -1,15 +1,22 @@
 import { type Kysely, sql } from 'kysely';
 import type { ReportFigures, ReportQuery } from '../../model/report/report-figures.ts';
 import { timeAxis } from '../../model/report/time-axis.ts';
+import { shortTexts } from '../../model/short-texts.ts';
 import { openStatuses } from '../../model/sync/feedback-values.ts';
 import { openSnapshot } from '../database/open-snapshot.ts';
 import { countRows, liveEntries } from '../database/stored-entries.ts';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
-import { recentComments } from './report-comments.ts';
+import { excerptLength, recentComments } from './report-comments.ts';
 import { reportOverTime } from './report-over-time.ts';
 import { agentPages, votedPages } from './report-paths.ts';
 import { countWhere, type ReportScope, reportRows, votedNo, votedYes } from './report-scope.ts';
 import { reportWaits } from './report-waits.ts';
+
+/**
+ * Of a path, source or status, in UTF-16 units: each stands in a page several times. As much as the characters of an excerpt
+ * may have.
+ */
+const longestText = 2 * excerptLength;
 
 /**
  * What `feedback report` shows of a project (contracts.md), counted by the database in one snapshot: however many entries
@@ -18,7 +25,7 @@ import { reportWaits } from './report-waits.ts';
 export async function reportFigures(db: Kysely<FeedbackDatabase>, query: ReportQuery): Promise<ReportFigures> {
   const snapshot = await openSnapshot(db);
   try {
-    return await figures({ db: snapshot, query });
+    return shortTexts(await figures({ db: snapshot, query }), longestText);
   } finally {
     await snapshot.rollback().execute();
   }

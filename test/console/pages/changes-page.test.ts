@@ -37,7 +37,7 @@ describe('the page of what a version changes', () => {
     expect(page).not.toContain('<img');
     expect(page).not.toContain('\u202e');
     expect(page).toContain('… 7 lines');
-    expect(page).toContain('The text is the same; its markup differs.');
+    expect(page).toContain('The text is the same; only the markup differs.');
   });
 
   it('offers what can be done with the version: approval while it waits, otherwise rolling back', () => {

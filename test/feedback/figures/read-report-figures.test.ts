@@ -14,6 +14,18 @@ const vote = (id: string, path: string, helpful: boolean, createdAt = '2026-11-2
   entry(id, { source: 'contextual', path, helpful, createdAt });
 
 describe('reportFigures', () => {
+  it('holds no more than the beginning of a text that goes on without end', async () => {
+    await using at = await temporaryStore();
+    const endless = (kind: string) => `/${kind}${'x'.repeat(1_000_000)}`;
+    await wholePass(at.store, 'p', [
+      vote('1', endless('voted'), false),
+      entry('2', { source: 'agent', path: endless('agents'), status: endless('status'), comment: 'word' }),
+    ]);
+    const figures = await at.store.reportFigures(query);
+    expect(JSON.stringify(figures).length).toBeLessThan(50_000);
+    expect(figures.worst[0]?.path).toBe(endless('voted').slice(0, 2_400));
+  });
+
   it('counts by interval of the axis, source, status and vote', async () => {
     await using at = await temporaryStore();
     await wholePass(at.store, 'p', [

@@ -6,10 +6,10 @@ import { startExport } from '../../../src/client/exports.ts';
 import type { ExportInput, ExportParameters } from '../../../src/model/export/site-export.ts';
 
 let sites = 0;
-/** An export request, each for another site. */
+/** An export request, each for another site, also of other processes. */
 export const input = (parameters: ExportParameters = {}): ExportInput => {
   sites += 1;
-  return { org: 'acme', domain: `docs-${sites}.example`, parameters };
+  return { org: 'acme', domain: `docs-${process.pid}-${sites}.example`, parameters };
 };
 
 export const reading = (more: Partial<JobReading> = {}): JobReading => ({

@@ -10,7 +10,6 @@ import {
   input,
   reading,
 } from '../../tools/temporal/export-activities.ts';
-import { lateRefusal } from '../../tools/temporal/late-refusal.ts';
 import { forThisFile, timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
 import { withWorker } from '../../tools/temporal/workflow-run.ts';
 
@@ -39,19 +38,6 @@ describe('a running export', () => {
       await expect(handle.result()).rejects.toThrow();
     });
     expect(calls.startJob).toHaveLength(1);
-  });
-
-  it('is not joined when it ends at that moment: another one starts, and is told as started (E1)', async () => {
-    const { activities, calls } = exportActivities();
-    await withWorker(env, activities, async ({ taskQueue }) => {
-      const request = input();
-      const handle = await start(taskQueue, request);
-      const client = lateRefusal(env.client, () => handle.result());
-      const second = await startExport(client, taskQueue, request, 'join');
-      expect(second).toMatchObject({ joined: false, runId: expect.any(String) });
-      expect(await second.handle.result()).toMatchObject({ runId: second.runId, jobId: 'job-2' });
-    });
-    expect(calls.startJob).toHaveLength(2);
   });
 
   it('polls at once when asked, and refuses when no poll is due', async () => {

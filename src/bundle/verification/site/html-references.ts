@@ -49,10 +49,20 @@ const contactedLinks = /(?:^|\s)(?:preconnect|dns-prefetch|pingback)(?:\s|$)/i;
 /** Longest refresh that is read: no real address is longer. */
 const mostRefreshCharacters = 500;
 
+/**
+ * Elements within each other that are read, more than people write. For each tag the parser may look through all that are
+ * open: without a limit, time would grow by the square.
+ */
+export const deepestElement = 500;
+
+class TooDeep extends Error {}
+
 export interface HtmlContent {
   references: Reference[];
   /** The text of `<script>` elements, with its offset in the page. */
   scripts: { text: string; at: number }[];
+  /** Where elements stand too deep within each other: nothing was read from there on. Null for all but hostile pages. */
+  tooDeepAt: number | null;
 }
 
 export interface HtmlOptions {
@@ -64,15 +74,18 @@ export interface HtmlOptions {
 
 /** What a page refers to, element by element in the order of the text. */
 export function htmlContent(html: string, { isXml = false, isInner = false }: HtmlOptions = {}): HtmlContent {
-  const content: HtmlContent = { references: [], scripts: [] };
+  const content: HtmlContent = { references: [], scripts: [], tooDeepAt: null };
+  let depth = 0;
   let raw: { element: 'script' | 'style'; type: string; text: string; at: number } | null = null;
   const parser = new Parser(
     {
       onopentag(name, attributes) {
+        depth += 1;
+        if (depth > deepestElement) throw new TooDeep();
         const element = name.toLowerCase();
         collect(content.references, element, attributes, parser.startIndex);
         if (element === 'iframe' && attributes.srcdoc && !isInner) {
-          collectInner(content.references, attributes.srcdoc, parser.startIndex);
+          collectInner(content, attributes.srcdoc, parser.startIndex);
         }
         if (element !== 'script' && element !== 'style') return;
         raw = { element, type: (attributes.type ?? '').toLowerCase(), text: '', at: parser.endIndex + 1 };
@@ -81,13 +94,19 @@ export function htmlContent(html: string, { isXml = false, isInner = false }: Ht
         if (raw) raw.text += text;
       },
       onclosetag() {
+        depth -= 1;
         if (raw) finish(content, raw);
         raw = null;
       },
     },
     { xmlMode: isXml, decodeEntities: true },
   );
-  parser.end(html);
+  try {
+    parser.end(html);
+  } catch (error) {
+    if (!(error instanceof TooDeep)) throw error;
+    content.tooDeepAt ??= parser.startIndex;
+  }
   return content;
 }
 
@@ -122,9 +141,11 @@ function collect(into: Reference[], element: string, attributes: Attributes, at:
   }
 }
 
-/** The page in a `srcdoc`; a page nested in that one is ignored, or reading could take hours. */
-function collectInner(into: Reference[], srcdoc: string, at: number): void {
-  for (const found of htmlContent(srcdoc, { isInner: true }).references) into.push({ ...found, at });
+/** The page in a `srcdoc`. Pages nested deeper are ignored, or reading could take hours. */
+function collectInner(into: HtmlContent, srcdoc: string, at: number): void {
+  const { references, tooDeepAt } = htmlContent(srcdoc, { isInner: true });
+  for (const found of references) into.references.push({ ...found, at });
+  if (tooDeepAt !== null) into.tooDeepAt ??= at;
 }
 
 /** Only these of the many relations make a browser load or contact something. */

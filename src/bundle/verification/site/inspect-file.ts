@@ -1,7 +1,7 @@
 import type { SiteRule, SiteRuleLevels } from '../../rules/site-rules.ts';
 import { cssReferences } from './css-references.ts';
 import { Findings, type FindingsByRule } from './findings.ts';
-import { htmlContent } from './html-references.ts';
+import { deepestElement, htmlContent } from './html-references.ts';
 import { LineCounter } from './line-counter.ts';
 import type { Reference } from './reference.ts';
 import { scriptReferences, serviceWorkerAt } from './script-references.ts';
@@ -75,7 +75,11 @@ export class SiteInspection {
       this.#add('secret-text', path, `line ${lines.lineOf(at)}: looks like ${what}`);
     }
     if (kind === 'html' || kind === 'svg') {
-      const { references, scripts } = htmlContent(text, { isXml: kind === 'svg' });
+      const { references, scripts, tooDeepAt } = htmlContent(text, { isXml: kind === 'svg' });
+      if (tooDeepAt !== null) {
+        const what = `elements stand more than ${deepestElement} deep within each other`;
+        this.#add('not-inspected', path, `from line ${lines.lineOf(tooDeepAt)} on: ${what}`);
+      }
       for (const script of scripts) this.#lookForServiceWorker(path, script, lines);
       this.#follow(path, references, lines);
     } else if (kind === 'css') {

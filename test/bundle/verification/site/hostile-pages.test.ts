@@ -29,12 +29,31 @@ describe('pages built to keep the verifier busy', () => {
     ['a.html', `<meta http-equiv=refresh content="1${' '.repeat(size)}">`],
     ['a.html', `<a href="${many('../')}">`],
     ['a.html', `<a href="${many(' ')}">`],
+    ['a.html', many('<b>')],
+    ['a.html', `${many('<b>')}${many('</i>')}`],
+    ['a.svg', many('<g>')],
     ['a.html', many('<constructor><__proto__ href=x>')],
     ['a.constructor', 'x'],
   ])('%s', (path, text) => {
     const inspection = new SiteInspection({}, null);
     if (inspection.wants(path, text.length)) inspection.inspect(path, Buffer.from(text));
     expect(inspection.notes().targets.size).toBeLessThan(3);
+  });
+
+  it('are read down to 500 elements within each other, and named where they go deeper', () => {
+    const inspect = (path: string, text: string) => {
+      const inspection = new SiteInspection({}, null);
+      inspection.inspect(path, Buffer.from(text));
+      const { findings, targets } = inspection.notes();
+      return { findings: JSON.stringify(findings.get('not-inspected') ?? null), targets: [...targets.keys()] };
+    };
+    const nested = (levels: number) => `<img src=a.png>\n${'<b>'.repeat(levels)}<img src=b.png>`;
+    expect(inspect('a.html', nested(499))).toEqual({ findings: 'null', targets: ['a.png', 'b.png'] });
+    const deep = inspect('a.html', nested(500));
+    expect(deep.targets).toEqual(['a.png']);
+    expect(deep.findings).toContain('from line 2 on: elements stand more than 500 deep within each other');
+    expect(inspect('a.html', `<iframe srcdoc="${nested(500)}"></iframe>`).findings).toContain('from line 1 on');
+    expect(inspect('a.html', nested(1).repeat(1_000).replaceAll('<b>', '<p>')).findings).toBe('null');
   });
 
   it('inspects a page within a page, once', () => {
