@@ -97,8 +97,6 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.press('Pause …');
     await person.press('Pause');
     await person.reads('is paused');
-    // Temporal's list of schedules follows in a moment.
-    await person.sees('Resume');
     await person.press('Resume');
     await person.reads('is resumed');
     await person.write('Requests', '50');
@@ -110,6 +108,8 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.follow('Schedules');
     await person.press('Pause');
     await person.reads('is paused');
+    // Temporal's list of schedules follows in a moment.
+    await person.sees('Resume');
     await person.press('Resume');
     await person.reads('is resumed');
 
