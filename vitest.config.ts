@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 // Where a test stands says when it runs:
@@ -15,7 +16,8 @@ const onServers = [
   'test/bundle/store/**/*.test.ts',
   'test/feedback/*postgres*.test.ts',
   'test/lint/**/*.test.ts',
-  'test/activities/{bundle-versions,spare-reading}.test.ts',
+  'test/activities/{bundle-versions,spare-reading,export/fetch-bundle}.test.ts',
+  'test/bundle/signing/**/*.test.ts',
   'test/e2e/story.test.ts',
 ];
 const named = ['test/**/*.slow.test.ts'];
@@ -44,7 +46,8 @@ export default defineConfig({
           // The files of a worker share its process and loaded modules, which saves a fifth of the time. A hook at the top
           // of a shared module would run for the first file only: such modules clean up by `onTestFinished`.
           isolate: false,
-          maxWorkers: '100%',
+          // One more than processors: some of them wait.
+          maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 0 },
         },
       },
@@ -55,8 +58,10 @@ export default defineConfig({
           include: onServers,
           exclude: named,
           globalSetup,
+          // As above: a test's organization, task queue and paths are of its own.
+          isolate: false,
           // They wait for other processes much of the time.
-          maxWorkers: 4,
+          maxWorkers: availableParallelism() + 2,
           sequence: { groupOrder: 1 },
         },
       },

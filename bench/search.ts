@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { FeedbackTable } from '../src/feedback/database/tables/tables.ts';
 import { machineFacts } from './machine-facts.ts';
 import { searchCorpus } from './search-corpus.ts';
 import { type AskedFor, mixedQueries } from './search-queries.ts';
@@ -75,6 +76,7 @@ async function measure(bench: SearchBench): Promise<string> {
   }
   note('adding pages');
   const page = await costOfPages(bench);
+  const changed = await costOfChanges(bench);
   const all = lines.flatMap(({ times }) => times);
   const rows = lines.map(
     ({ name, hits, times, like }) =>
@@ -89,7 +91,8 @@ All searches: median ${ms(quantile(all, 0.5))}, p95 ${ms(quantile(all, 0.95))}, 
 ${rows.join('\n')}
 
 The index: ${Math.round(size.index / 2 ** 20)} MiB beside ${Math.round(size.feedback / 2 ** 20)} MiB of \`feedback\` with its indexes; built in ${(builtIn / 1000).toFixed(0)} s
-(${Math.round((builtIn / entries) * 1e3)} µs an entry). A page of ${perPage} new entries takes ${ms(page.whole)}, of which ${ms(page.index)} for the index.`;
+(${Math.round((builtIn / entries) * 1e3)} µs an entry). A page of ${perPage} new entries takes ${ms(page.whole)}, of which ${ms(page.index)} for the index; one of
+${perPage} entries whose comments have changed ${ms(changed)}.`;
 }
 
 async function search({ store }: SearchBench, { query, byDocument }: AskedFor, line: Line | undefined): Promise<void> {
@@ -108,6 +111,21 @@ async function costOfPages(bench: SearchBench): Promise<{ whole: number; index: 
   const index: number[] = [];
   for (const batch of batches) index.push(await bench.indexPage(batch));
   return { whole: quantile(whole, 0.5), index: quantile(index, 0.5) };
+}
+
+/** Median over pages of entries from anywhere in the store whose comments have changed. */
+async function costOfChanges(bench: SearchBench): Promise<number> {
+  const times: number[] = [];
+  let page: FeedbackTable[] = [];
+  for (const row of searchCorpus(entries)) {
+    if (row.project_id !== 'prj_0' || row.comment === null) continue;
+    page.push({ ...row, comment: row.comment.split(' ').toReversed().join(' changed ') });
+    if (page.length < perPage) continue;
+    times.push(await bench.storePage(`changed-${times.length}`, page));
+    page = [];
+    if (times.length === pages) break;
+  }
+  return quantile(times, 0.5);
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

@@ -152,6 +152,8 @@ async function createWorkers(
       refusedRuns: (org) => countRefusedRuns(client, org),
     },
     announcePhase: (workflowId, phase) => announcePhase(client, workflowId, phase),
+    recordHeartbeat: (taskToken, details) =>
+      client.withDeadline(Date.now() + heartbeatWithinMs, () => client.activity.heartbeat(taskToken, details)),
   });
   const common = {
     connection,
@@ -223,6 +225,8 @@ function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSe
 
 /** A budget that takes longer is told again. */
 const configuredWithinMs = 15_000;
+/** A heartbeat that takes longer is given up: the next one has the same details. */
+const heartbeatWithinMs = 5_000;
 /** A budget that does not answer a query in time is asked again with the next reading. */
 const readWithinMs = 5_000;
 

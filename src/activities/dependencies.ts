@@ -101,6 +101,8 @@ export interface ActivityDependencies {
   deliver(delivery: WebhookDelivery): Promise<void>;
   /** Tells the export's workflow that a long activity entered another phase. */
   announcePhase(workflowId: string, phase: ExportPhase): Promise<void>;
+  /** Gives Temporal an attempt's heartbeat, and returns once Temporal has it. */
+  recordHeartbeat(taskToken: Uint8Array, details: object): Promise<void>;
 }
 
 export function organizationOf(deps: ActivityDependencies, org: string): Organization {

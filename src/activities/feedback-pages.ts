@@ -132,7 +132,10 @@ class FetchPagesRun {
   async #reload(): Promise<PassRow> {
     const row = await this.#deps.feedback.getPass(this.#input.passId);
     if (!row) throw permanent('InvalidInput', 'the store has no row of this pass: was the database replaced?');
-    if (row.outcome !== 'running') throw permanent('InvalidInput', `this pass has ended already (${row.outcome})`);
+    // Its run was reset after its end.
+    if (row.outcome !== 'running') {
+      throw permanent('InvalidInput', `this pass has ended already (${row.outcome}): start another`);
+    }
     if (this.#row) countEntries(this.#deps, this.#input.org, this.#row.entries, row.entries);
     this.#row = row;
     this.#slice = await this.#deps.feedback.currentSlice(this.#input.passId);

@@ -84,10 +84,11 @@ export const createPassActivities = (deps: ActivityDependencies) => ({
       waitedMs: input.waitedMs,
       finishedAt: new Date(input.finishedAt),
     });
-    // Personal data may have become too old since the last pass.
-    await deps.feedback.expire(input.project, new Date());
-    const { org, passId, finishedAt } = input;
-    await tell(deps, passNotices(row), { org, by: `pass ${passId}`, at: new Date(finishedAt) });
+    const { org, project, passId } = input;
+    const at = new Date(input.finishedAt);
+    // Personal data may have become too old since the last pass: by Temporal's clock, since what is removed is gone.
+    await deps.feedback.expire(project, at);
+    await tell(deps, passNotices(row), { org, by: `pass ${passId}`, at });
     const { pages, requests, throttled, entries } = row;
     return {
       watermark: await deps.feedback.watermark(input.org, input.project),

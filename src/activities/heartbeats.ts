@@ -1,5 +1,6 @@
-import { Context } from '@temporalio/activity';
+import { Context, log } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
+import type { ActivityDependencies } from './dependencies.ts';
 import { transient } from './history-safe-failures.ts';
 
 /** Often enough for heartbeat time-outs of a few seconds. */
@@ -25,6 +26,24 @@ export async function withHeartbeats<Details, Result>(
     throw transient('WorkerShutdown', 'this attempt was ended, the next one goes on');
   } finally {
     clearInterval(timer);
+  }
+}
+
+/**
+ * Gives Temporal the details before the step goes on: the next attempt has them even if this worker is killed at once. If
+ * Temporal does not take them, a later heartbeat brings them.
+ */
+export async function heartbeatNow(
+  { recordHeartbeat }: Pick<ActivityDependencies, 'recordHeartbeat'>,
+  details: object,
+): Promise<void> {
+  const context = Context.current();
+  // Takes the place of an older one that waits to be sent, and would come after this one.
+  context.heartbeat(details);
+  try {
+    await recordHeartbeat(context.info.taskToken, details);
+  } catch {
+    log.info('Temporal has not taken a heartbeat yet');
   }
 }
 

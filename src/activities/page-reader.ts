@@ -5,6 +5,7 @@ import { type Lease, LeaseOver, type SentRequest } from '../permits/lease.ts';
 import type { DocumentationService, FeedbackPage, FeedbackQuery } from '../service/documentation-service.ts';
 import { MalformedResponse, NetworkError, ServerError } from '../service/errors.ts';
 import { isAnswer, refusalOf } from './answers.ts';
+import { scheduledAt } from './scheduled-at.ts';
 
 /*
  * Waits before a page is requested again; after the last of them the pass gives it up (S3). They are short enough for the
@@ -36,8 +37,8 @@ export class PageReader {
   #tries: number;
   #uncounted = 0;
   #pauseMs = 0;
-  // Until the first answer: Temporal's clock too, and not before what earlier runs have seen.
-  #askedAt = new Date(activityInfo().currentAttemptScheduledTimestampMs);
+  // Until the first answer, and not before what earlier runs have seen.
+  #askedAt = scheduledAt();
   #seenAt = this.#askedAt;
 
   /** `tries`: failed tries of the next page, from the run before. */

@@ -5,6 +5,7 @@ import type { PassSlice } from '../model/sync/pass-slice.ts';
 import type { Lease } from '../permits/lease.ts';
 import { type ActivityDependencies, spareUseOf } from './dependencies.ts';
 import { requestLease } from './request-lease.ts';
+import { scheduledAt } from './scheduled-at.ts';
 
 /** Requests the lease that a pass needs next, as far as it is known; waiting is a normal answer. */
 export async function requestPassLease(
@@ -29,6 +30,6 @@ export async function requestPassLease(
 async function neededBySchedules(deps: ActivityDependencies, org: string): Promise<number> {
   const { windowMs, scheduled } = spareUseOf(deps, org);
   const costs = await deps.feedback.latestCosts(org);
-  const demand = expectedDemand(scheduled, costs, { atMs: Date.now(), windowMs });
+  const demand = expectedDemand(scheduled, costs, { atMs: scheduledAt().getTime(), windowMs });
   return Math.min(demand, Number.MAX_SAFE_INTEGER);
 }

@@ -1,6 +1,7 @@
 import type { ApplicationFailure } from '@temporalio/common';
 import { NoSuchVersion } from '../bundle/store/bundle-store.ts';
 import {
+  RecordDamaged,
   SigningKeyUnusable,
   StagedChanged,
   StoreBusy,
@@ -20,7 +21,9 @@ export function storeFailure(error: unknown): ApplicationFailure | null {
   if (error instanceof VersionConflict || error instanceof StagedChanged || error instanceof VersionDamaged) {
     return permanent('PublishRefused', error.message);
   }
-  if (error instanceof SigningKeyUnusable) return permanent('StoreUnavailable', `${error.message}: ${error.hint}`);
+  if (error instanceof SigningKeyUnusable || error instanceof RecordDamaged) {
+    return permanent('StoreUnavailable', `${error.message}: ${error.hint}`);
+  }
   if (error instanceof NoSuchVersion) return permanent('NotFound', error.message);
   if (error instanceof StoreRefused) {
     const message = `${error.message}: ${error.hint}`;

@@ -7,9 +7,10 @@ import { sendWebhook, type WebhookAnswer, WebhookUnreachable } from '../webhooks
 import { settingsMark, type Webhook } from '../webhooks/webhook.ts';
 import { answerWithin, databaseAnswersWithinMs } from './answer-within.ts';
 import { type ActivityDependencies, organizationOf } from './dependencies.ts';
-import { permanent, transient } from './history-safe-failures.ts';
+import { notConfigured, permanent, transient } from './history-safe-failures.ts';
 import { goneWebhooks, isGone } from './notices/subscribers.ts';
 import { tell } from './notices/tell.ts';
+import { scheduledAt } from './scheduled-at.ts';
 
 /** Attempts after which a refusal that load did not cause is final. */
 const refusalsBelieved = 8;
@@ -42,7 +43,7 @@ export const createWebhookActivities = (deps: ActivityDependencies) => ({
 
 function receiverOf(deps: ActivityDependencies, { org, webhook: name }: WebhookDelivery, which: string): Webhook {
   const webhook = organizationOf(deps, org).webhooks.find((candidate) => candidate.name === name);
-  if (webhook === undefined) throw permanent('InvalidInput', `${which} is not in this worker's configuration`);
+  if (webhook === undefined) throw notConfigured('InvalidInput', `${which} is not in this worker's configuration`);
   return webhook;
 }
 
@@ -59,7 +60,7 @@ async function isKnownGone(deps: ActivityDependencies, org: string, receiver: We
 /** Tells the other webhooks that this one is gone, once for each setting of it. */
 async function noteGone(deps: ActivityDependencies, delivery: WebhookDelivery, receiver: Webhook): Promise<void> {
   const { org, webhook: subject, messageId } = delivery;
-  const who = { org, by: `delivery ${messageId}`, at: new Date() };
+  const who = { org, by: `delivery ${messageId}`, at: scheduledAt() };
   const notice = { type: 'webhook.gone', subject } as const;
   try {
     // One that is known is that of earlier settings.

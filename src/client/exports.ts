@@ -1,4 +1,4 @@
-import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ExplainedError } from '../model/explained-error.ts';
 import {
   type ExportInput,
@@ -13,6 +13,7 @@ import { exportStateQuery, phaseSignal, pollNowUpdate } from '../workflows/defin
 import type { exportSite } from '../workflows/export/export-site.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
 import { bundleNow } from './bundle-now.ts';
+import { startUnlessRunning } from './start-unless-running.ts';
 
 export type ExportHandle = WorkflowHandle<typeof exportSite>;
 
@@ -42,8 +43,8 @@ export async function startExport(
   onRunning: 'join' | 'refuse',
 ): Promise<StartedExport> {
   const workflowId = exportWorkflowId(input.org, input.domain);
-  try {
-    const handle = await client.workflow.start<typeof exportSite>(workflowTypes.exportSite, {
+  const started = await startUnlessRunning(client, workflowId, () =>
+    client.workflow.start<typeof exportSite>(workflowTypes.exportSite, {
       workflowId,
       taskQueue,
       workflowIdConflictPolicy: 'FAIL',
@@ -51,11 +52,9 @@ export async function startExport(
       args: [input],
       staticSummary: `export of ${input.domain} (${input.org})`,
       typedSearchAttributes: attributesOf({ org: input.org, domain: input.domain, phase: searchedPhase.starting }),
-    });
-    return { handle, joined: false, runId: handle.firstExecutionRunId };
-  } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-  }
+    }),
+  );
+  if (started !== null) return { handle: started, joined: false, runId: started.firstExecutionRunId };
   const handle = exportHandle(client, input.org, input.domain);
   if (onRunning === 'refuse') throw new ExportRunning(`an export of ${input.domain} is already running`);
   const running = await handle.query(exportStateQuery);

@@ -1,17 +1,13 @@
-import {
-  type Client,
-  WorkflowExecutionAlreadyStartedError,
-  type WorkflowHandle,
-  type WorkflowHandleWithFirstExecutionRunId,
-} from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { SyncInput, SyncState } from '../model/sync/sync.ts';
 import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import { syncWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { syncStateQuery } from '../workflows/definitions.ts';
 import { attributesOf } from '../workflows/search-attributes.ts';
 import type { syncFeedback } from '../workflows/sync-feedback.ts';
+import { startUnlessRunning } from './start-unless-running.ts';
 
-export type SyncHandle = WorkflowHandleWithFirstExecutionRunId<typeof syncFeedback>;
+export type SyncHandle = WorkflowHandle<typeof syncFeedback>;
 
 /** Starts a pass, whose run it tells, or joins the running one of the same kind (architecture.md). */
 export async function startOrJoinSync(
@@ -20,23 +16,20 @@ export async function startOrJoinSync(
   input: SyncInput,
 ): Promise<{ handle: SyncHandle; joined: boolean; runId: string | null }> {
   const { org, project, pass } = input;
-  const start = (workflowIdConflictPolicy: 'FAIL' | 'USE_EXISTING') =>
+  const workflowId = syncWorkflowId(org, project, pass);
+  const started = await startUnlessRunning(client, workflowId, () =>
     client.workflow.start<typeof syncFeedback>(workflowTypes.syncFeedback, {
-      workflowId: syncWorkflowId(org, project, pass),
+      workflowId,
       taskQueue,
-      workflowIdConflictPolicy,
+      workflowIdConflictPolicy: 'FAIL',
       ...taskTimeoutFor(handoverIn(input)),
       args: [input],
       staticSummary: `${pass} of ${project} (${org})`,
       typedSearchAttributes: attributesOf({ org, project, phase: 'starting' }),
-    });
-  try {
-    const handle = await start('FAIL');
-    return { handle, joined: false, runId: handle.firstExecutionRunId };
-  } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    return { handle: await start('USE_EXISTING'), joined: true, runId: null };
-  }
+    }),
+  );
+  if (started === null) return { handle: syncHandle(client, input), joined: true, runId: null };
+  return { handle: started, joined: false, runId: started.firstExecutionRunId };
 }
 
 /** As `startOrJoinSync`, where it does not matter which. */
@@ -48,7 +41,7 @@ export async function startSync(client: Client, taskQueue: string, input: SyncIn
 export function syncHandle(
   client: Client,
   { org, project, pass }: Pick<SyncInput, 'org' | 'project' | 'pass'>,
-): WorkflowHandle<typeof syncFeedback> {
+): SyncHandle {
   return client.workflow.getHandle<typeof syncFeedback>(syncWorkflowId(org, project, pass));
 }
 

@@ -97,7 +97,7 @@ export interface OrganizationConfig {
   /** The use of spare requests. */
   spare?: 'verify';
   webhooks: WebhookConfig[];
-  /** How often the watch looks what has become late, stale, starved, held or refused. */
+  /** How often the watch looks what has become late, stale, starved, held, taken back or refused. */
   watchEveryMs: number;
   projects: ProjectConfig[];
   sites: SiteConfig[];

@@ -15,3 +15,12 @@ export class FeedbackStoreUnavailable extends ExplainedError {
     this.hint = hint;
   }
 }
+
+/** A store that no worker of a version with an audit has opened yet; other programs leave its tables as they are. */
+export function withoutAudit(place: string): FeedbackStoreUnavailable {
+  return new FeedbackStoreUnavailable(
+    place,
+    'it has no audit yet',
+    'Start a worker of this version: it makes the tables.',
+  );
+}

@@ -1,3 +1,4 @@
+import type { OpenAudit } from './audit/deed-records.ts';
 import type { PostgresPlace } from './database/postgres/postgres-place.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';
@@ -16,4 +17,13 @@ export async function openFeedbackStore(
   if (place.kind === 'sqlite')
     return await (await import('./sqlite-store.ts')).openSqliteFeedbackStore(place.file, privacy, place);
   return await (await import('./postgres-store.ts')).openPostgresFeedbackStore(place, privacy);
+}
+
+/**
+ * Opens the audit of a feedback store that is there, with the tables that it has: a program that only keeps a deed makes
+ * none, and changes none that older workers use. Throws `FeedbackStoreUnavailable`.
+ */
+export async function openAudit(place: FeedbackStorePlace): Promise<OpenAudit> {
+  if (place.kind === 'sqlite') return await (await import('./sqlite-store.ts')).openSqliteAudit(place.file);
+  return await (await import('./postgres-store.ts')).openPostgresAudit(place);
 }

@@ -1,14 +1,16 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
+import type { OpenAudit } from './audit/deed-records.ts';
 import type { PostgresPlace } from './database/postgres/postgres-place.ts';
-import { openPostgresPool } from './database/postgres/postgres-pool.ts';
-import { migrate, migrationTable, type SchemaState, schemaState } from './database/tables/migrations.ts';
+import { openPostgresPool, type PoolLimits, usualLimits } from './database/postgres/postgres-pool.ts';
+import { vacuum } from './database/postgres/scrub-statements.ts';
+import { migrate, migrationTable, newerTables, type SchemaState, schemaState } from './database/tables/migrations.ts';
 import { isOurTable } from './database/tables/our-tables.ts';
 import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
-import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
+import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';
 import { forgetWords } from './search/forget-words.ts';
-import { sqlFeedbackStore } from './sql-feedback-store.ts';
+import { auditIn, sqlFeedbackStore } from './sql-feedback-store.ts';
 
 /** What a database is found to be before anything is written to it. */
 interface Examined {
@@ -19,6 +21,8 @@ interface Examined {
   version: string;
   /** Whether the role may make tables there. */
   mayCreate: boolean;
+  /** Whether there is an audit, in tables of this version or an older one. */
+  hasAudit: boolean;
 }
 
 /**
@@ -29,21 +33,46 @@ interface Examined {
 export async function openPostgresFeedbackStore(
   place: PostgresPlace,
   privacy: Privacy = keepEverything,
+  limits = usualLimits,
 ): Promise<FeedbackStore> {
+  return await withDatabase(
+    place,
+    async (db) => {
+      const examined = await examine(place, db);
+      if (examined.state !== 'current') await migrate(db, examined.schema);
+      const scrubbing = await databaseAt(place, scrubLimits);
+      const store = await sqlFeedbackStore(db, {
+        place: place.place,
+        privacy,
+        scrub: (how) => scrub(scrubbing, how),
+      });
+      return { ...store, close: () => Promise.all([scrubbing.destroy(), store.close()]).then(() => {}) };
+    },
+    limits,
+  );
+}
+
+/** Opens the audit of a store that is there, and changes no table. Throws as `openPostgresFeedbackStore` does. */
+export async function openPostgresAudit(place: PostgresPlace): Promise<OpenAudit> {
   return await withDatabase(place, async (db) => {
-    const examined = await examine(place, db);
-    if (examined.state !== 'current') await migrate(db, examined.schema);
-    return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, how) });
+    if (!(await examine(place, db)).hasAudit) throw withoutAudit(place.place);
+    return auditIn(db);
   });
 }
+
+/**
+ * What takes removed bytes out reads all of a large store, and waits for all who read: one connection of its own for it, so
+ * that it keeps no page waiting. A process that stops leaves it to the server.
+ */
+const scrubLimits: PoolLimits = { connections: 1, answerWithinMs: 6 * 3_600_000, endsWhenDone: false };
 
 /**
  * Removes old versions of rows, whose bytes may stay in a page until the space is used again (privacy.md), the values that
  * the planner's statistics took from them, and their words from the index of the search.
  */
-async function scrub(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<boolean> {
+async function scrub(db: Kysely<FeedbackDatabase>, how: 'now' | 'daily'): Promise<boolean> {
   try {
-    await sql`vacuum (analyze) feedback, feedback_changes, feedback_rejects, search_entries`.execute(db);
+    await sql.raw(vacuum).execute(db);
     await forgetWords(db, how);
     return true;
   } catch {
@@ -76,14 +105,23 @@ export async function withPostgresDatabase<T>(
 }
 
 /** The connections are closed when the work fails. */
-async function withDatabase<T>(place: PostgresPlace, work: (db: Kysely<FeedbackDatabase>) => Promise<T>): Promise<T> {
-  const db = new Kysely<FeedbackDatabase>({ dialect: new PostgresDialect({ pool: await openPostgresPool(place) }) });
+async function withDatabase<T>(
+  place: PostgresPlace,
+  work: (db: Kysely<FeedbackDatabase>) => Promise<T>,
+  limits = usualLimits,
+): Promise<T> {
+  const db = await databaseAt(place, limits);
   try {
     return await work(db);
   } catch (error) {
     await db.destroy();
     throw error;
   }
+}
+
+/** Connects when it is first asked. */
+async function databaseAt(place: PostgresPlace, limits: PoolLimits): Promise<Kysely<FeedbackDatabase>> {
+  return new Kysely({ dialect: new PostgresDialect({ pool: await openPostgresPool(place, limits) }) });
 }
 
 async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Promise<Examined> {
@@ -103,20 +141,16 @@ async function examine(place: PostgresPlace, db: Kysely<FeedbackDatabase>): Prom
     const make = `CREATE DATABASE "${database}" OWNER "${user}" ENCODING 'UTF8' TEMPLATE template0`;
     return refuse(`its encoding is ${encoding}, which does not have every character`, `Make another: ${make}.`);
   }
-  const state = await schemaState(db, await tablesIn(db, schema));
-  if (state === 'newer') {
-    refuse(
-      'a newer docferry has changed its tables',
-      'Run that version or a later one, or restore a backup made before the upgrade.',
-    );
-  }
+  const tables = await tablesIn(db, schema);
+  const state = await schemaState(db, tables);
+  if (state === 'newer') throw newerTables(place.place);
   if (state === 'foreign') {
     refuse(
       `its schema ${schema} holds another program's tables of the same names`,
       'Name a database of its own for docferry in store.feedback, or a schema by ?options=-csearch_path%3DNAME.',
     );
   }
-  return { state, schema, version, mayCreate: mayCreate === true };
+  return { state, schema, version, mayCreate: mayCreate === true, hasAudit: tables.has('audit') };
 }
 
 /** Which of our table names exist in the schema. Tables of other names are left alone. */

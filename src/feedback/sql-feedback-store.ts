@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
+import type { OpenAudit } from './audit/deed-records.ts';
 import { listDeeds, recordDeeds } from './audit/deeds.ts';
 import { countRows, storedEntries } from './database/stored-entries.ts';
+import { refuseNewer } from './database/tables/migrations.ts';
 import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
 import { feedbackStats } from './figures/count-feedback.ts';
@@ -26,6 +29,7 @@ import { currentSlice, listSlices } from './pass/slices.ts';
 import { chooseSpare, planSpare } from './pass/spare-reading.ts';
 import { upsertPage } from './pass/upsert-page.ts';
 import { verifiedRanges, verifiedUpTo } from './pass/verified-dates.ts';
+import { cleanedLately } from './privacy/cleaned-lately.ts';
 import { eraseContact } from './privacy/erase-contact.ts';
 import type { Privacy } from './privacy/privacy.ts';
 import { applyPrivacy, countUntreated, expire } from './privacy/treat-stored-rows.ts';
@@ -42,16 +46,26 @@ import { storeLineage } from './store-lineage.ts';
 type Db = Kysely<FeedbackDatabase>;
 
 export interface StoreSettings {
+  /** For messages. */
+  place: string;
   privacy: Privacy;
-  /** Takes what was removed out of the database's files; false when others are in the way. */
-  scrub(how: 'all' | 'log'): Promise<boolean>;
+  /**
+   * Takes the bytes of what was removed out of the database's files; `daily`: what takes long only once a day. False when
+   * others are in the way.
+   */
+  scrub(how: 'now' | 'daily'): Promise<boolean>;
 }
 
+/** The step that ends a pass has ten seconds, in milliseconds: scrubbing that takes longer goes on without it. */
+const passPatienceMs = 5_000;
+/** A worker begins its work then, in milliseconds. */
+const startPatienceMs = 120_000;
+
 /** The feedback store over a migrated database of any dialect. */
-export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
-  // Named, because under another default of the database transactions may fail because of concurrent ones.
-  const write = <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
-    db.transaction().setIsolationLevel('read committed').execute(work);
+export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreSettings): Promise<FeedbackStore> {
+  const write = writing(db, (trx) => refuseNewer(trx, place));
+  /** For all projects whose passes end meanwhile. */
+  let scrubbing: Promise<boolean> | null = null;
   const lineage = await write(storeLineage);
   return {
     ...lineage,
@@ -85,7 +99,7 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     recordExportRun: (row) => write((trx) => recordExportRun(trx, row)),
     listExportRuns: (filter) => listExportRuns(db, filter),
     jobDurations: (org, domain, limit) => jobDurations(db, org, domain, limit),
-    recordDeeds: (deeds) => write((trx) => recordDeeds(trx, deeds)),
+    ...auditIn(db),
     listDeeds: (filter) => listDeeds(db, filter),
     turnNotice: (turn) => write((trx) => turnNotice(trx, turn)),
     openNotices: (org) => openNotices(db, org),
@@ -98,22 +112,53 @@ export async function sqlFeedbackStore(db: Db, { privacy, scrub }: StoreSettings
     indexMore: () => write(indexMore),
     async erase(request) {
       const erased = await write((trx) => eraseContact(trx, privacy, request));
-      return { ...erased, scrubbed: await scrub('all') };
+      return { ...erased, scrubbed: await scrub('now') };
     },
     async applyPrivacy(at) {
       const treated = await applyPrivacy(db, write, privacy, at);
-      if (treated.entries + treated.rejects > 0 || (await areWordsLeft(db))) await scrub('all');
+      if (treated.entries + treated.rejects > 0 || (await areWordsLeft(db))) {
+        await briefly(scrub('now'), startPatienceMs);
+      }
       return treated;
     },
     async expire(project, at) {
       const treated = await expire(write, project, privacy, at);
-      if (treated.entries + treated.rejects > 0) await scrub('log');
+      // Also where nothing was too old: a worker may have been killed before it came to this.
+      if (treated.entries + treated.rejects > 0 || (privacy.retentionMs !== null && !(await cleanedLately(db)))) {
+        scrubbing ??= scrub('daily').finally(() => {
+          scrubbing = null;
+        });
+        await briefly(scrubbing, passPatienceMs);
+      }
       return treated;
     },
     countUntreated: (at) => countUntreated(db, privacy, at),
     checkWritable: () => write(writeAndRemoveRow),
+  };
+}
+
+/** The audit in a database of any dialect. */
+export function auditIn(db: Db): OpenAudit {
+  return {
+    recordDeeds: (deeds) => writing(db)((trx) => recordDeeds(trx, deeds)),
     close: () => db.destroy(),
   };
+}
+
+/** Runs transactions at a named level: under another default of the database they may fail because of concurrent ones. */
+function writing(db: Db, begin: (trx: Transaction<FeedbackDatabase>) => Promise<void> = async () => {}) {
+  return <T>(work: (trx: Transaction<FeedbackDatabase>) => Promise<T>): Promise<T> =>
+    db
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute(async (trx) => {
+        await begin(trx);
+        return await work(trx);
+      });
+}
+
+async function briefly(work: Promise<unknown>, ms: number): Promise<void> {
+  await Promise.race([work, sleep(ms, undefined, { ref: false })]);
 }
 
 /** `entries` are those the service still has as far as is known, `tombstones` those it no longer has. */

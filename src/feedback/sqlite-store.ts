@@ -3,16 +3,19 @@ import { dirname, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
 import { errorCode } from '../files/error-code.ts';
+import { ifMissing } from '../files/if-missing.ts';
+import type { OpenAudit } from './audit/deed-records.ts';
 import { addDocumentKey } from './database/document-of.ts';
+import { rewriteFile } from './database/rewrite-file.ts';
 import { ImmediateSqliteDialect, whileBusy } from './database/sqlite-dialect.ts';
 import { explainSqliteProblem } from './database/sqlite-problem.ts';
-import { migrate, schemaState } from './database/tables/migrations.ts';
+import { migrate, newerTables, schemaState } from './database/tables/migrations.ts';
 import type { FeedbackDatabase } from './database/tables/tables.ts';
 import type { FeedbackStore } from './feedback-store.ts';
-import { FeedbackStoreUnavailable } from './feedback-store-unavailable.ts';
+import { FeedbackStoreUnavailable, withoutAudit } from './feedback-store-unavailable.ts';
+import { cleanedLately } from './privacy/cleaned-lately.ts';
 import { keepEverything, type Privacy } from './privacy/privacy.ts';
-import { takeOutWords } from './search/left-words.ts';
-import { sqlFeedbackStore } from './sql-feedback-store.ts';
+import { auditIn, sqlFeedbackStore } from './sql-feedback-store.ts';
 import { type Succession, succeed } from './store-lineage.ts';
 
 /**
@@ -31,7 +34,22 @@ export async function openSqliteFeedbackStore(
   try {
     await makeFolder(dirname(path), sharedFolder);
     const db = await openDatabase(path);
-    return await sqlFeedbackStore(db, { privacy, scrub: (how) => scrub(db, how) });
+    return await sqlFeedbackStore(db, { place: path, privacy, scrub: (how) => scrub(db, path, how) });
+  } catch (error) {
+    throw explainSqliteProblem(path, error);
+  }
+}
+
+/** Opens the audit of a store that is there, and changes no table. Throws as `openSqliteFeedbackStore` does. */
+export async function openSqliteAudit(file: string): Promise<OpenAudit> {
+  const path = resolve(file);
+  try {
+    const found = await stat(path).catch(ifMissing(null));
+    if (found === null) {
+      const fix = "Run the command where the workers' store is, or start a worker here: it makes the file.";
+      throw new FeedbackStoreUnavailable(path, 'this machine has no such file', fix);
+    }
+    return auditIn(await openDatabase(path, requireAudit));
   } catch (error) {
     throw explainSqliteProblem(path, error);
   }
@@ -52,8 +70,17 @@ export async function succeedSqliteStore(file: string, reason: Succession, at: D
   }
 }
 
-/** A migrated database, which the caller closes. */
-async function openDatabase(path: string): Promise<Kysely<FeedbackDatabase>> {
+/** What the opener of a database does about its tables. */
+type Prepare = (db: Kysely<FeedbackDatabase>, tables: ReadonlySet<string>, path: string) => Promise<void>;
+
+const makeTables: Prepare = (db) => migrate(db);
+
+const requireAudit: Prepare = async (_db, tables, path) => {
+  if (!tables.has('audit')) throw withoutAudit(path);
+};
+
+/** A database, migrated unless it is to be used as it is; the caller closes it. */
+async function openDatabase(path: string, prepare: Prepare = makeTables): Promise<Kysely<FeedbackDatabase>> {
   await refuseFolder(path);
   await makePrivate(path);
   // No waiting inside SQLite: `whileBusy` waits without blocking the thread.
@@ -61,9 +88,9 @@ async function openDatabase(path: string): Promise<Kysely<FeedbackDatabase>> {
   try {
     const explain = (error: unknown) => explainSqliteProblem(path, error);
     const db = new Kysely<FeedbackDatabase>({ dialect: new ImmediateSqliteDialect(database, explain) });
-    await refuseOtherDatabases(path, db);
+    const tables = await ownTables(path, db);
     await whileBusy(() => configure(database));
-    await migrate(db);
+    await prepare(db, tables, path);
     return db;
   } catch (error) {
     database.close();
@@ -75,7 +102,8 @@ async function openDatabase(path: string): Promise<Kysely<FeedbackDatabase>> {
  * `synchronous = FULL`: in WAL mode a kill -9 loses nothing either way, but with NORMAL a power cut could take back
  * several committed pages, and even a pass reported as finished; S2 allows the page in flight only. It costs one
  * fsync a page, which a budget of 100 requests an hour never notices. `fullfsync` makes macOS write through to the
- * medium; other systems ignore it. `secure_delete`: what is removed or replaced is overwritten with zeros.
+ * medium; other systems ignore it. `secure_delete`: what is removed or replaced is overwritten with zeros; copies that
+ * SQLite leaves behind when it moves rows are left to `rewriteFile`.
  */
 function configure(database: BetterSqlite3.Database): void {
   database.pragma('journal_mode = WAL');
@@ -86,13 +114,10 @@ function configure(database: BetterSqlite3.Database): void {
   addDocumentKey(database);
 }
 
-/** Rewrites the file, so that no page contains what was removed, and empties the write-ahead log. */
-async function scrub(db: Kysely<FeedbackDatabase>, how: 'all' | 'log'): Promise<boolean> {
+/** Takes the bytes of what was removed out of the file and its log; `daily`: of the file at most once a day. */
+async function scrub(db: Kysely<FeedbackDatabase>, path: string, how: 'now' | 'daily'): Promise<boolean> {
   try {
-    if (how === 'all') {
-      await takeOutWords(db);
-      await sql`vacuum`.execute(db);
-    }
+    if (how === 'now' || !(await cleanedLately(db))) return await rewriteFile(path);
     const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
     return rows.every(({ busy }) => busy === 0);
   } catch {
@@ -126,16 +151,12 @@ async function refuseFolder(path: string): Promise<void> {
   }
 }
 
-async function refuseOtherDatabases(path: string, db: Kysely<FeedbackDatabase>): Promise<void> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
-  const state = await schemaState(db, new Set(tables.map(({ name }) => name)));
-  if (state === 'newer') {
-    throw new FeedbackStoreUnavailable(
-      path,
-      'a newer docferry has changed its tables',
-      'Run that version or a later one, or restore a backup made before the upgrade.',
-    );
-  }
+/** The names of the tables in a database of this version or an older one, or an empty one. */
+async function ownTables(path: string, db: Kysely<FeedbackDatabase>): Promise<ReadonlySet<string>> {
+  const found = await db.introspection.getTables({ withInternalKyselyTables: true });
+  const tables = new Set(found.map(({ name }) => name));
+  const state = await schemaState(db, tables);
+  if (state === 'newer') throw newerTables(path);
   if (state === 'foreign') {
     throw new FeedbackStoreUnavailable(
       path,
@@ -143,4 +164,5 @@ async function refuseOtherDatabases(path: string, db: Kysely<FeedbackDatabase>):
       'Name a file of its own for docferry in store.feedback.',
     );
   }
+  return tables;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, type Stats, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, type Stats, writeFileSync } from 'node:fs';
 import { open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
@@ -68,7 +68,18 @@ export function replaceFileSync(file: string, content: string): void {
     rmSync(temp, { force: true });
     throw error;
   }
-  const folder = openSync(dirname(file), 'r');
+  flushFolderSync(dirname(file));
+}
+
+/** Removes a file for good, if it is there, without giving other work of this process a turn. */
+export function removeFileSync(file: string): void {
+  if (!existsSync(file)) return;
+  rmSync(file, { force: true });
+  flushFolderSync(dirname(file));
+}
+
+function flushFolderSync(path: string): void {
+  const folder = openSync(path, 'r');
   try {
     fsyncSync(folder);
   } finally {

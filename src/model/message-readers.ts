@@ -36,6 +36,12 @@ export const wholeNumber =
   (value, field = '') =>
     Number.isInteger(value) ? number(min, max)(value, field) : refuse(field, `a whole number from ${min} to ${max}`);
 
+/** What docferry itself wrote, such as what a run hands to the next. */
+export const own =
+  <T>(): Reader<Exclude<T, undefined>> =>
+  (value) =>
+    value as Exclude<T, undefined>;
+
 export const oneOf =
   <T extends string>(choices: readonly T[]): Reader<T> =>
   (value, field = '') =>

@@ -25,7 +25,8 @@ export interface DirectoryTargetOptions {
 
 const defaultKeep = 10;
 const releases = 'releases';
-const unpackingSuffix = '.unpacking-';
+/** Hidden folders: a release that is being unpacked, or removed. */
+const [unpacking, removing] = ['.unpacking-', '.removing-'];
 /** The link that is about to become `current`. */
 const newLink = /^current\.[0-9a-f]{12}\.tmp$/;
 /** An unfinished release or link older than this was abandoned. */
@@ -55,7 +56,8 @@ export class DirectoryTarget implements RolloutTarget {
     const target = await readlink(this.#current).catch(() => null);
     const [folder, version, ...rest] = target?.split('/') ?? [];
     if (folder !== releases || !version || rest.length > 0) return null;
-    return (await isFolder(join(this.#releases, version))) ? version : null;
+    // One that cannot be read runs nothing that is known.
+    return (await isFolder(join(this.#releases, version)).catch(() => false)) ? version : null;
   }
 
   /** Throws `TargetRefused`, `RolloutSuperseded`, `UnpackMismatch`, system errors, and the signal's reason. */
@@ -102,7 +104,7 @@ export class DirectoryTarget implements RolloutTarget {
   }
 
   async #unpackTo(release: string, { withArchive, manifest, signal, onProgress }: RolloutRequest): Promise<void> {
-    const temp = join(this.#releases, `${unpackingSuffix}${manifest.version}-${randomSuffix()}`);
+    const temp = join(this.#releases, `${unpacking}${manifest.version}-${randomSuffix()}`);
     try {
       await mkdir(temp);
       await copySlots.use(signal, () =>
@@ -139,24 +141,48 @@ export class DirectoryTarget implements RolloutTarget {
     await flushPath(this.#path);
   }
 
-  /** Removes releases beyond the newest `keep`, but never the one in service, and what dead processes left. */
+  /**
+   * Removes releases beyond the newest `keep`, but never the one in service, and what dead processes left. A release is
+   * taken out of its place by one renaming first: what is left of one would be put into service by a rollback to it.
+   */
   async #prune(current: string): Promise<void> {
     const names = await readdir(this.#releases);
     const others = names.filter((name) => name !== current);
     const old = olderThanNewest(others, Math.max(0, this.#keep - 1));
-    const unpacking = names
-      .filter((name) => name.startsWith(unpackingSuffix))
+    const unfinished = names
+      .filter((name) => name.startsWith(unpacking) || name.startsWith(removing))
       .map((name) => join(this.#releases, name));
     const links = (await readdir(this.#path))
       .filter((name) => newLink.test(name))
       .map((name) => join(this.#path, name));
     const leftovers: string[] = [];
-    for (const path of [...unpacking, ...links]) {
+    for (const path of [...unfinished, ...links]) {
       const found = await lstat(path).catch(ifMissing(null));
       if (found && Date.now() - found.mtimeMs > leftoverAfterMs) leftovers.push(path);
     }
-    const paths = [...old.map((name) => join(this.#releases, name)), ...leftovers];
-    for (const path of paths) await rm(path, { recursive: true, force: true });
+    for (const name of old) {
+      const aside = this.#takeAside(name);
+      if (aside !== null) leftovers.push(aside);
+    }
+    for (const path of leftovers) await rm(path, { recursive: true, force: true });
+  }
+
+  /** Where a release is now that is to be removed; null for one that is in service: this attempt may have been suspended. */
+  #takeAside(version: string): string | null {
+    const [release, aside] = [
+      join(this.#releases, version),
+      join(this.#releases, `${removing}${version}-${randomSuffix()}`),
+    ];
+    const isInService = () => readLink(this.#current) === `${releases}/${version}`;
+    try {
+      if (isInService()) return null;
+      renameSync(release, aside);
+      if (!isInService()) return aside;
+      renameSync(aside, release);
+      return null;
+    } catch (error) {
+      return ifMissing(null)(error);
+    }
   }
 }
 

@@ -64,15 +64,19 @@ export class HelmValuesTarget implements RolloutTarget {
 
   async #rollOut({ manifest, isWanted, signal }: RolloutRequest, bundleUrl: string): Promise<string> {
     const { version } = manifest;
-    const before = await this.#read();
-    const { text, changed } = editHelmValues(before, { bundleUrl, version });
-    if (changed.length === 0) return `${this.#file} has ${version} already`;
-    // A suspended attempt may wake long after another version went into service.
-    if (isWanted && !(await isWanted())) throw new RolloutSuperseded(version);
-    signal?.throwIfAborted();
-    await rewriteFile(this.#file, text);
-    const fields = changed.map((field) => `${staticExport}.${field}`).join(', ');
-    return `${version} in ${this.#file} (changed ${fields}), before: ${versionIn(before)}`;
+    for (;;) {
+      const before = await this.#read();
+      const { text, changed } = editHelmValues(before, { bundleUrl, version });
+      if (changed.length === 0) return `${this.#file} has ${version} already`;
+      // A suspended attempt may wake long after another version went into service.
+      if (isWanted && !(await isWanted())) throw new RolloutSuperseded(version);
+      signal?.throwIfAborted();
+      // What a person or a program has edited meanwhile stays.
+      if ((await this.#read()) !== before) continue;
+      await rewriteFile(this.#file, text);
+      const fields = changed.map((field) => `${staticExport}.${field}`).join(', ');
+      return `${version} in ${this.#file} (changed ${fields}), before: ${versionIn(before)}`;
+    }
   }
 
   async #inService() {

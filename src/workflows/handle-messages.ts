@@ -20,7 +20,7 @@ import { Misshapen, type Reader, refuse } from '../model/message-readers.ts';
  * Has the SDK hand over each input as it came: before the handler runs it would decode them, and one that it cannot
  * decode (cut, encrypted, of another SDK) would stop the workflow too.
  */
-const undecoded = {
+export const undecoded = {
   inputTypes: new Proxy<TypeInfo[]>([], { get: () => rawValueTypeInfo }),
 };
 
@@ -125,7 +125,7 @@ export function refusal(problem: string): ApplicationFailure {
 }
 
 /** Throws to refuse what makes no sense. */
-function required<Message>(read: Reader<Message>, input: unknown): Message {
+export function required<Message>(read: Reader<Message>, input: unknown): Message {
   const message = tryRead(read, input);
   if (message instanceof Misshapen) throw refusal(message.message);
   return message;

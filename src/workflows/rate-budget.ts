@@ -2,6 +2,7 @@ import {
   allHandlersFinished,
   CancellationScope,
   condition,
+  defineWorkflowOptions,
   getExternalWorkflowHandle,
   log,
   makeContinueAsNewFunc,
@@ -9,7 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import {
-  readInput,
+  readBudgetInput,
   readOverride,
   readPause,
   readQuestion,
@@ -24,12 +25,11 @@ import { type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
 import { messagesPerRun } from '../model/budget/run-length.ts';
 import { bringWaitersForward, dropWaiter } from '../model/budget/wake-waiters.ts';
 import { packed, unpacked } from '../model/budget/window/carried-window.ts';
-import { windowAfter } from '../model/budget/window/earlier-ledger.ts';
+import { windowAfter, windowAfterReset } from '../model/budget/window/earlier-ledger.ts';
 import { configure, ignore, report, retryKey, setOverride, setPause } from '../model/budget/window/sliding-window.ts';
 import type { BudgetInput, WindowState } from '../model/budget/window/window-state.ts';
 import { viewOf } from '../model/budget/window/window-view.ts';
 import type { DeedAction } from '../model/deed.ts';
-import { Misshapen } from '../model/message-readers.ts';
 import { handoverIn, nextTaskTimeout } from '../model/temporal-settings.ts';
 import {
   askPermitsUpdate,
@@ -44,14 +44,17 @@ import {
 } from './definitions.ts';
 import { noInput, onDeed, onQuery, onSignal, onUpdate, refusal, type Sent } from './handle-messages.ts';
 import { followHandover } from './handover.ts';
+import { noticesResets, resetNoticed, wasReset } from './notice-resets.ts';
+import { nextInput, readInput, readsInput } from './read-input.ts';
 import { keepDeed } from './record-deed.ts';
 
 /**
  * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at
  * continue-as-new; the window itself is pure code in the model.
  */
-export async function rateBudget(input: BudgetInput): Promise<void> {
-  const { org, settings, carried, earlierGrantAt = null } = requireInput(input);
+export async function rateBudget(given: BudgetInput): Promise<void> {
+  // One started by hand without its input ends, so that the next question starts a sound one (X5).
+  const { org, settings, carried, earlierGrantAt = null } = readInput(readBudgetInput, given);
   // What an older version carried may lack what a newer one added.
   let window: WindowState = {
     ...windowAfter(settings, earlierGrantAt, Date.now()),
@@ -64,6 +67,14 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   /** What is on its way to other workflows. */
   const sending: Promise<void>[] = [];
 
+  /** The window as it is before a message. After a reset it does not know what was granted since (B7). */
+  const known = () => {
+    if (wasReset()) {
+      resetNoticed();
+      window = windowAfterReset(window, Date.now());
+    }
+    return window;
+  };
   /** Takes over the window, and wakes waiters that can be served earlier than told. */
   const settle = (next: WindowState) => {
     const forward = bringWaitersForward(next, Date.now());
@@ -89,6 +100,12 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
       await condition(() => window !== shown);
     }
   };
+  const noticeResets = async () => {
+    for (;;) {
+      await condition(wasReset);
+      settle(known());
+    }
+  };
   /** Settles, and tells which configuration is in force. */
   const confirm = (next: WindowState) => {
     settle(next);
@@ -104,7 +121,7 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
 
   onUpdate(askPermitsUpdate, readQuestion, {
     answer: (question) => {
-      const [next, granted] = ask(window, question, Date.now());
+      const [next, granted] = ask(known(), question, Date.now());
       // A turn that moved may let another waiter go earlier.
       settle(next);
       return granted;
@@ -113,21 +130,21 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     description: 'Asks for permits: grants them at once, or says when to come back.',
   });
   onSignal(reportLeaseSignal, readReport, {
-    take: (result) => settle(report(window, result, Date.now())),
-    ignored: () => settle(ignore(window, Date.now())),
+    take: (result) => settle(report(known(), result, Date.now())),
+    ignored: () => settle(ignore(known(), Date.now())),
     description: 'Reports which permits of a lease were used; the others become free.',
   });
   onUpdate(configureBudgetUpdate, readSettings, {
-    answer: (settings) => confirm(configure(window, settings, Date.now())),
+    answer: (settings) => confirm(configure(known(), settings, Date.now())),
     check: ({ installation }) => requireOwn(installation),
     description: 'Takes over limit, reserve and window from the configuration.',
   });
   onDeed(overrideBudgetUpdate, readOverride, {
     answer: (asked, sent) => {
       keep(sent, asked === null ? 'budget-reset' : 'budget-set', asked);
-      if (asked === null) return confirm(setOverride(window, null, Date.now()));
+      if (asked === null) return confirm(setOverride(known(), null, Date.now()));
       const { forMs: _span, ...override } = asked;
-      return confirm(setOverride(window, { ...override, until: endOf(asked) }, Date.now()));
+      return confirm(setOverride(known(), { ...override, until: endOf(asked) }, Date.now()));
     },
     check: (asked) => {
       const problem = asked && overrideProblem(window.settings, asked);
@@ -138,13 +155,13 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
   onDeed(pauseBudgetUpdate, readPause, {
     answer: (pause, sent) => {
       keep(sent, pause === null ? 'budget-resume' : 'budget-pause', pause);
-      return confirm(setPause(window, pause && { until: endOf(pause) }, Date.now()));
+      return confirm(setPause(known(), pause && { until: endOf(pause) }, Date.now()));
     },
     description: 'Stops granting for a time or until resumed; null resumes.',
   });
   onSignal(retryKeySignal, noInput, {
-    take: () => settle(retryKey(window, Date.now())),
-    ignored: () => settle(ignore(window, Date.now())),
+    take: () => settle(retryKey(known(), Date.now())),
+    ignored: () => settle(ignore(known(), Date.now())),
     description: 'The key may have been changed: try it at once.',
   });
   onQuery(budgetLedgerQuery, () => packed(window), 'All that the budget remembers, for `budget move`.');
@@ -153,8 +170,9 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
     (input) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())),
     'The window as budget show prints it.',
   );
-  settle(window);
+  settle(known());
   void CancellationScope.nonCancellable(keepDetails);
+  void CancellationScope.nonCancellable(noticeResets);
 
   // Cancelling the budget would lose what was sent, and with it B1: only termination ends it.
   await CancellationScope.nonCancellable(async () => {
@@ -170,22 +188,15 @@ export async function rateBudget(input: BudgetInput): Promise<void> {
       const isMoot = await condition(() => runIsLong() || sooner(), Math.max(1, next - Date.now()), {
         summary: 'check whether a waiter can go earlier',
       });
-      if (!isMoot) settle(window);
+      if (!isMoot) settle(known());
     }
     // What is sent in the same task as continue-as-new would be lost.
     while (sending.length > 0) await Promise.all(sending.splice(0));
     await condition(allHandlersFinished);
     const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);
     const next = { org, settings: window.settings, carried: packed(window) };
-    await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)(next);
+    await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)(nextInput(next));
   });
 }
 
-/** A budget started by hand without its input ends, so that the next question starts a sound one (X5). */
-function requireInput(input: unknown): BudgetInput {
-  try {
-    return readInput(input);
-  } catch (error) {
-    throw error instanceof Misshapen ? refusal(error.message) : error;
-  }
-}
+defineWorkflowOptions(rateBudget, { ...readsInput, workflowDefinitionOptions: noticesResets });

@@ -8,6 +8,7 @@ import {
   CancellationScope,
   ChildWorkflowCancellationType,
   type ChildWorkflowHandle,
+  defineWorkflowOptions,
   isCancellation,
   ParentClosePolicy,
   setCurrentDetails,
@@ -17,11 +18,12 @@ import { factsTable } from '../model/details-text.ts';
 import { failedTargets } from '../model/export/export-outcome.ts';
 import { type ExportResult, searchedPhase } from '../model/export/site-export.ts';
 import { type ScheduleTarget, targetSummary, workflowIdOf } from '../model/schedule/schedule-target.ts';
-import type { ScheduledInput, ScheduledResult } from '../model/schedule/scheduled-run.ts';
+import { readScheduledInput, type ScheduledInput, type ScheduledResult } from '../model/schedule/scheduled-run.ts';
 import type { SyncResult } from '../model/sync/sync.ts';
 import { handoverIn, taskTimeoutFor } from '../model/temporal-settings.ts';
 import type { exportSite } from './export/export-site.ts';
 import { innermost } from './failure-summary.ts';
+import { readInput, readsInput } from './read-input.ts';
 import { attributesOf } from './search-attributes.ts';
 import type { syncFeedback } from './sync-feedback.ts';
 
@@ -33,7 +35,8 @@ type Ending = Pick<ScheduledResult, 'outcome' | 'detail'>;
  * recorded as skipped. Cancelling this workflow cancels the work it started and waits for its clean-up; terminating it
  * leaves the work running.
  */
-export async function runScheduled(target: ScheduledInput): Promise<ScheduledResult> {
+export async function runScheduled(given: ScheduledInput): Promise<ScheduledResult> {
+  const target = readInput(readScheduledInput, given);
   const workflowId = workflowIdOf(target);
   let runId: string | null = null;
   const end = ({ outcome, detail }: Ending): ScheduledResult => {
@@ -54,6 +57,8 @@ export async function runScheduled(target: ScheduledInput): Promise<ScheduledRes
     return end({ outcome: 'cancelled', detail: 'it was cancelled' });
   }
 }
+
+defineWorkflowOptions(runScheduled, readsInput);
 
 /** The started child workflow. */
 async function startWork(target: ScheduledInput): Promise<{ runId: string; ending(): Promise<Ending> }> {

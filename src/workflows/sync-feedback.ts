@@ -1,6 +1,7 @@
 import {
   CancellationScope,
   condition,
+  defineWorkflowOptions,
   isCancellation,
   log,
   makeContinueAsNewFunc,
@@ -13,12 +14,14 @@ import { waitText } from '../model/budget/budget-text.ts';
 import { clockTime, factsTable, forecastText, ignoredFacts, spanText } from '../model/details-text.ts';
 import { noEntries } from '../model/sync/entry-counts.ts';
 import type { CarriedSync, SyncInput, SyncProgress, SyncResult, SyncState } from '../model/sync/sync.ts';
+import { readSyncInput } from '../model/sync/sync-input.ts';
 import { pageOptions, recordOptions } from './activity-options.ts';
 import { announce } from './announce.ts';
 import { permitsFreedSignal, syncStateQuery } from './definitions.ts';
 import { endFacts, failureSummary } from './failure-summary.ts';
 import { noInput, onQuery, onSignal } from './handle-messages.ts';
 import { followHandover } from './handover.ts';
+import { nextInput, readInput, readsInput } from './read-input.ts';
 import { showEnd, showPhase } from './search-attributes.ts';
 
 const records = proxyActivities<Pick<Activities, 'beginPass' | 'finishPass'>>(recordOptions);
@@ -29,7 +32,8 @@ const pages = proxyActivities<Pick<Activities, 'fetchPages'>>(pageOptions);
 const eventsPerRun = 3_000;
 
 /** Reads a project's feedback into the store in one pass, lease by lease (S1 to S3). */
-export async function syncFeedback(input: SyncInput): Promise<SyncResult> {
+export async function syncFeedback(given: SyncInput): Promise<SyncResult> {
+  const input = readInput(readSyncInput, given);
   followHandover(input);
   const sync = new Sync(input);
   onQuery(syncStateQuery, () => sync.state(), 'Progress of the pass, and what it waits for.');
@@ -39,9 +43,11 @@ export async function syncFeedback(input: SyncInput): Promise<SyncResult> {
     description: 'Permits came back: ask again now.',
   });
   const done = await sync.run();
-  if (!done) return await makeContinueAsNewFunc<typeof syncFeedback>()({ ...input, carried: sync.carried() });
+  if (!done)
+    return await makeContinueAsNewFunc<typeof syncFeedback>()(nextInput({ ...input, carried: sync.carried() }));
   return done;
 }
+defineWorkflowOptions(syncFeedback, readsInput);
 
 type PassEnd = 'completed' | 'failed' | 'cancelled';
 

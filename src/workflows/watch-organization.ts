@@ -1,5 +1,6 @@
 import {
   condition,
+  defineWorkflowOptions,
   isCancellation,
   log,
   makeContinueAsNewFunc,
@@ -10,12 +11,13 @@ import {
 import type { Activities } from '../activities/index.ts';
 import { clockTime, factsTable } from '../model/details-text.ts';
 import type { NoticeType } from '../model/notice/notice.ts';
-import type { WatchInput } from '../model/notice/watch.ts';
+import { readWatchInput, type WatchInput } from '../model/notice/watch.ts';
 import { watchOptions } from './activity-options.ts';
 import { lookSignal } from './definitions.ts';
 import { failureSummary, failureType } from './failure-summary.ts';
 import { noInput, onSignal } from './handle-messages.ts';
 import { followHandover } from './handover.ts';
+import { nextInput, readInput, readsInput } from './read-input.ts';
 
 type Look = Awaited<ReturnType<Activities['lookAround']>>;
 
@@ -27,10 +29,11 @@ const eventsPerRun = 1_000;
 const nextTryMs = 300_000;
 
 /**
- * Looks every few minutes what has become late, stale, starved, held or refused in an organization, so that people are
- * told (webhooks.md). It ends when the organization is not configured any more, or has no webhooks.
+ * Looks every few minutes what has become late, stale, starved, held, taken back or refused in an organization, so that
+ * people are told (webhooks.md). It ends when the organization is not configured any more, or has no webhooks.
  */
-export async function watchOrganization(input: WatchInput): Promise<void> {
+export async function watchOrganization(given: WatchInput): Promise<void> {
+  const input = readInput(readWatchInput, given);
   followHandover(input);
   const { org, carried } = input;
   const since = carried?.since ?? workflowInfo().startTime.getTime();
@@ -54,8 +57,9 @@ export async function watchOrganization(input: WatchInput): Promise<void> {
     const { continueAsNewSuggested, historyLength } = workflowInfo();
     if (continueAsNewSuggested || historyLength >= eventsPerRun) break;
   }
-  await makeContinueAsNewFunc<typeof watchOrganization>()({ ...input, carried: { since, absent } });
+  await makeContinueAsNewFunc<typeof watchOrganization>()(nextInput({ ...input, carried: { since, absent } }));
 }
+defineWorkflowOptions(watchOrganization, readsInput);
 
 /** Null when it failed for long; the next look may succeed. */
 async function lookAround(org: string, since: number, absent: readonly NoticeType[]): Promise<Look | 'over' | null> {

@@ -211,6 +211,15 @@ describe('fetchPages', () => {
     expect(await activity.run(begun)).toEqual([new Date(scheduledAt), new Date(scheduledAt)]);
   });
 
+  it('says what to do when its pass has ended, as after a reset of its run', async () => {
+    await begin();
+    const end = { outcome: 'failed', error: 'BadPage', waitedMs: 0, finishedAt: new Date() } as const;
+    await scene.deps.feedback.finishPass('pass-1', end);
+    const message = 'this pass has ended already (failed): start another';
+    expect(await failureOf(fetchPages())).toMatchObject({ type: 'InvalidInput', message, nonRetryable: true });
+    expect(analytics()).toEqual([]);
+  });
+
   it('waits for the organization when the key is refused (401), after one request', async () => {
     await begin();
     scene.sandbox.setFaults({ unauthorized: true });

@@ -6,7 +6,7 @@ import { createBundleActivities } from '../../src/activities/export/bundle-versi
 import { createJobActivities } from '../../src/activities/export/export-jobs.ts';
 import { createFetchActivities } from '../../src/activities/export/fetch-bundle.ts';
 import { createRolloutActivities } from '../../src/activities/export/site-rollouts.ts';
-import { StoreRefused, StoreUnreachable } from '../../src/bundle/store/store-errors.ts';
+import { RecordDamaged, StoreRefused, StoreUnreachable } from '../../src/bundle/store/store-errors.ts';
 import { versionName } from '../../src/model/export/version-name.ts';
 import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
@@ -153,6 +153,11 @@ describe('publishVersion', () => {
     expect(await failing(new StoreRefused('denied', 'allow it'))).toMatchObject({
       type: 'StoreUnavailable',
       message: 'denied: allow it',
+      nonRetryable: true,
+    });
+    expect(await failing(new RecordDamaged('current.json'))).toMatchObject({
+      type: 'StoreUnavailable',
+      message: expect.stringMatching(/^current.json in the bundle store is damaged: put it back from a backup; /),
       nonRetryable: true,
     });
     expect(await failing(new StoreRefused('expired', 'renew', true))).toMatchObject({ nonRetryable: false });

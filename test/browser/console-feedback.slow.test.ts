@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { startConsolePart } from '../../src/cli/processes/console-part.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
 import { openFeedbackStore } from '../../src/feedback/open-feedback-store.ts';
-import { hostileEntries } from '../console/hostile-entries.ts';
+import { hostileEntries } from '../tools/console/hostile-entries.ts';
 import { entry, wholePass } from '../tools/feedback/temporary-store.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 
@@ -79,7 +79,10 @@ describe.skipIf(!existsSync(executablePath))('the pages of feedback in Chromium'
     await page.getByRole('link', { name: 'Newest' }).waitFor();
     expect(await page.locator('.hits > li').count()).toBe(10);
     await page.getByRole('link', { name: 'by document' }).click();
-    await page.getByRole('row', { name: '/guides/install' }).getByRole('link').click();
+    await page
+      .getByRole('row', { name: '/guides/install' })
+      .getByRole('link', { name: '/guides/install', exact: true })
+      .click();
     await page.getByText('30 entries, newest first.').waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),

@@ -49,25 +49,25 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     expect(second).not.toBe(first);
     await person.inService(second);
 
-    await person.write('Why the site stays as it is', 'a fair');
+    await person.write('Why the site stays as it is (optional)', 'a fair');
     await person.press('Hold at this version');
     await person.reads('is held at');
-    await person.press('Release');
+    await person.press('End the hold');
     await person.reads('is no longer held');
 
     await person.page.goto(`${stage.running.url}/sites/${scene.org}/${scene.domain}/changes/${first}`);
-    await person.write('Why', 'second <thoughts>');
-    await person.press('Roll back …');
+    await person.write('Why (optional)', 'second <thoughts>');
+    await person.press('Put into service …');
     await person.press('Roll back');
     await person.inService(first);
     await person.reads('second <thoughts>');
-    await person.press('Release');
+    await person.press('End the hold');
     await person.reads('is no longer held');
 
     await person.sees('Start an export');
     await person.press('Start an export');
     await person.sees('Waits for approval');
-    await person.write('Why it is rejected', 'not yet');
+    await person.write('Why it is rejected (optional)', 'not yet');
     await person.press('Reject …');
     await person.press('Reject');
     await person.reads(/Rejected: \S+ is removed/);

@@ -60,8 +60,8 @@ ${organization}
     return `127.0.0.1:${this.#ports[0]}`;
   }
 
-  start(args: readonly string[]): DocferryProcess {
-    const child = new DocferryProcess(args, { cwd: this.folder });
+  start(args: readonly string[], env: NodeJS.ProcessEnv = {}): DocferryProcess {
+    const child = new DocferryProcess(args, { cwd: this.folder, env });
     this.#running.push(child);
     return child;
   }

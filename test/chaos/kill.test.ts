@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Handover, handovers } from '../../src/model/temporal-settings.ts';
@@ -92,6 +92,22 @@ describe('kill -9', () => {
     },
     400_000,
   );
+
+  it('of the worker, between the publication and its answer: the next one needs no service (E5)', async () => {
+    await begin();
+    await scene.orphanedServer();
+    const preload = resolve('test/chaos/kill-behind-pointer.mjs');
+    const worker = scene.start(['worker'], { NODE_OPTIONS: `--import ${preload}` });
+    const exported = scene.start(['export', 'start', domain, '--wait', '--json']);
+    await worker.ended();
+    expect(worker.child.signalCode, worker.output).toBe('SIGKILL');
+    await scene.sandbox.stop();
+    await scene.worker();
+    expect(await exported.ended(), exported.output).toBe(0);
+    await expectPublishedWhole(JSON.parse(exported.stdout));
+    expect(JSON.parse(exported.stdout)).toMatchObject({ outcome: 'published', linksRequested: 1 });
+    expect(storage()).toHaveLength(1);
+  }, 240_000);
 
   it('of everything that up started, in the middle of a sync and of a download', async () => {
     await begin();

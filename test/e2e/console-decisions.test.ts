@@ -5,7 +5,7 @@ import { startConsolePart } from '../../src/cli/processes/console-part.ts';
 import { approveExport } from '../../src/client/decide-approval.ts';
 import { exportState, startExport } from '../../src/client/exports.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
-import { formToken, send, signIn } from '../console/running-console.ts';
+import { formToken, send, signIn } from '../tools/console/running-console.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 
 let scene: Scene;

@@ -7,8 +7,8 @@ import { applySchedules } from '../../src/client/schedules/schedules.ts';
 import { syncState } from '../../src/client/syncs.ts';
 import type { RunningConsole } from '../../src/console/console.tsx';
 import type { Deed } from '../../src/model/deed.ts';
-import { ask, formToken, send, signIn } from '../console/running-console.ts';
 import { docferryJson } from '../tools/cli/run-docferry.ts';
+import { ask, formToken, send, signIn } from '../tools/console/running-console.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 
 let scene: Scene;

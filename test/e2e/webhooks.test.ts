@@ -1,7 +1,7 @@
 import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startExport } from '../../src/client/exports.ts';
-import { startSync, syncHandle } from '../../src/client/syncs.ts';
+import { startOrJoinSync, startSync, syncHandle } from '../../src/client/syncs.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 import {
   plainHeaders,
@@ -49,7 +49,12 @@ describe('webhooks', () => {
     });
     await scene.startWorker();
     const { client, taskQueue, org, project, domain } = scene;
-    const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
+    const { handle: sync, runId } = await startOrJoinSync(client, taskQueue, {
+      org,
+      project,
+      pass: 'sweep',
+      class: 'on-demand',
+    });
     const result = await sync.result();
     // The pass is done while both receivers refuse still.
     expect(receiver.received.length).toBeLessThan(3);
@@ -98,7 +103,7 @@ describe('webhooks', () => {
     const env = await devServerEnvironment();
     const [, ops] = await deliveries(3);
     if (ops) await replayChain(env, ops);
-    await replayChain(env, { workflowId: sync.workflowId, runId: sync.firstExecutionRunId });
+    await replayChain(env, { workflowId: sync.workflowId, runId: runId ?? '' });
   });
 
   it('tell of passes that failed or were cancelled', async () => {

@@ -1,16 +1,7 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { expect, it } from 'vitest';
+import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 
-let environment: TestWorkflowEnvironment;
-
-beforeAll(async () => {
-  environment = await timeSkippingEnvironment();
-});
-
-afterAll(async () => {
-  await environment.teardown();
-});
+const environment = await forThisFile(timeSkippingEnvironment());
 
 it('skips days in no time', async () => {
   const before = await environment.currentTimeMs();

@@ -10,6 +10,7 @@ vi.setConfig({ testTimeout: 30_000 });
 describe.skipIf(!hasPostgres())('on PostgreSQL', async () => {
   await import('./search/build-index.test.ts');
   await import('./search/find-entries.test.ts');
+  await import('../console/pages/feedback-on-a-store.test.ts');
   await import('./files/feedback-files.test.ts');
   await import('./files/file-rows.test.ts');
   await import('./runs/export-runs.test.ts');

@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { lstat, mkdir, readdir, readFile, readlink, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Manifest } from '../../src/bundle/store/bundle-store.ts';
 import { verifyArchive } from '../../src/bundle/verification/verify-archive.ts';
 import { DirectoryTarget } from '../../src/rollout/directory-target.ts';
@@ -81,6 +82,37 @@ describe('DirectoryTarget', () => {
     await target.rollOut(await requestFor(versionAt(1)));
     expect(await releases()).toEqual([versionAt(1), versionAt(4), versionAt(5), 'not-ours']);
     expect(await target.runningVersion()).toBe(versionAt(1));
+  });
+
+  it('takes an old release away whole: one whose removal was cut off is unpacked anew by a rollback', async ({
+    skip,
+  }) => {
+    const { path, target } = await makeTarget(1);
+    await target.rollOut(await requestFor(versionAt(1)));
+    // What is removed of a release ends at a folder that cannot be: as by kill -9, or a disk that fails.
+    const busy = join(path, 'releases', versionAt(1), 'guide');
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', busy]).status !== 0) return skip('needs a mount');
+    try {
+      expect(await target.rollOut(await requestFor(versionAt(2)))).toContain(
+        'old releases could not be removed (EBUSY)',
+      );
+      expect(await target.rollOut(await requestFor(versionAt(1)))).toContain('in service');
+      expect(await readFile(join(path, 'current/index.html'), 'utf8')).toBe(versionAt(1));
+      expect(await readFile(join(path, 'current/guide/a/b.html'), 'utf8')).toBe(`guide of ${versionAt(1)}`);
+    } finally {
+      const mounted = (await readdir(join(path, 'releases'))).map((name) => join(path, 'releases', name, 'guide'));
+      for (const folder of mounted) spawnSync('umount', [folder]);
+    }
+  });
+
+  it('removes no release that another attempt has put into service since', async () => {
+    const { path, target, releases } = await makeTarget(1);
+    await target.rollOut(await requestFor(versionAt(1)));
+    // Suspended between its switch and the removal of what is old, while a person rolled back.
+    vi.spyOn(target, 'runningVersion').mockResolvedValueOnce(versionAt(2));
+    await target.rollOut(await requestFor(versionAt(2)));
+    expect((await releases()).sort()).toEqual([versionAt(1), versionAt(2)]);
+    expect(await readFile(join(path, 'current/index.html'), 'utf8')).toBe(versionAt(1));
   });
 
   it('puts nothing into service that differs from the manifest', async () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { editHelmValues } from '../../src/rollout/edit-helm-values.ts';
+import { propertyRuns } from '../tools/property-runs.ts';
 
 const wanted = {
   bundleUrl: 'http://localhost:8090/docs.acme.example/versions/20261121T040200Z-3f9a2c1b8e7d/bundle.tar.gz',
@@ -152,7 +153,7 @@ it('changes the three values, inserts the missing ones in one place, and keeps e
       expect({ ...is, staticExport: null }).toEqual({ ...was, staticExport: null });
       expect(editHelmValues(text, wanted)).toEqual({ text, changed: [] });
     }),
-    { numRuns: 500 },
+    { numRuns: propertyRuns(500) },
   );
   expect(insertions).toBeGreaterThan(60);
 }, 30_000);

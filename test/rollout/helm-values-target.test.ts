@@ -164,6 +164,19 @@ describe('HelmValuesTarget', () => {
     expect(sizes).toEqual(new Set([(await stat(file)).size]));
   });
 
+  it('keeps what a person edits between the reading and the writing', async () => {
+    const { file, target, text } = await makeTarget();
+    const edits = ['replicas: 3', 'replicas: 4'];
+    const isWanted = async () => {
+      const edit = edits.shift();
+      if (edit !== undefined) await writeFile(file, before.replace('replicas: 2', edit));
+      return true;
+    };
+    await target.rollOut({ ...requestFor(v1), isWanted });
+    expect(await text()).toContain('replicas: 4\r\n');
+    expect(await target.runningVersion()).toBe(v1);
+  });
+
   it('leaves the file alone when another version has become current meanwhile', async () => {
     const { target, text } = await makeTarget();
     const request = { ...requestFor(v1), isWanted: async () => false };

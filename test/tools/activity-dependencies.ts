@@ -25,6 +25,8 @@ export interface ActivityScene {
   asks: PermitAsk[];
   /** Messages to webhooks whose delivery was started. */
   delivered: WebhookDelivery[];
+  /** Details that Temporal had before the step went on. */
+  heartbeats: object[];
   window(): WindowView;
   end(): Promise<void>;
 }
@@ -43,6 +45,7 @@ export async function activityScene(
   });
   const asks: PermitAsk[] = [];
   const delivered: WebhookDelivery[] = [];
+  const heartbeats: object[] = [];
   let window = emptyWindow(settings, Date.now());
   const deps: ActivityDependencies = {
     organizations: [
@@ -103,6 +106,9 @@ export async function activityScene(
       },
     },
     async announcePhase() {},
+    async recordHeartbeat(_taskToken, details) {
+      heartbeats.push({ ...details });
+    },
   };
   return {
     deps,
@@ -110,6 +116,7 @@ export async function activityScene(
     folder,
     asks,
     delivered,
+    heartbeats,
     window: () => viewOf(window, Date.now()),
     async end() {
       await feedback.close();

@@ -6,13 +6,9 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/i
 import { connectClient } from '../../src/client/temporal-connection.ts';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { createLog } from '../../src/wiring/log.ts';
 import { type RunningWorker, startWorker } from '../../src/worker.ts';
 import { useDevServer, workflowBundle } from './temporal/temporal.ts';
-
-/** One log a process: Temporal's runtime is installed once, with the log of the first worker. */
-const lines: string[] = [];
-const log = createLog({ write: (line: string) => lines.push(line) }, 'debug');
+import { logged, testLog } from './temporal/test-log.ts';
 
 /** Everything docferry needs, on the real Temporal server: sandbox, configuration, folder, client. */
 export interface Scene {
@@ -111,7 +107,7 @@ ${options.privacy ? `privacy: ${options.privacy}\n` : ''}`;
   const workers: RunningWorker[] = [];
   const otherFile = join(folder, 'other.yaml');
   const start = async (settings: Config) => {
-    const worker = await startWorker(settings, { log, workflowBundle: workflowBundle() });
+    const worker = await startWorker(settings, { log: testLog, workflowBundle: workflowBundle() });
     workers.push(worker);
     return worker;
   };
@@ -125,7 +121,7 @@ ${options.privacy ? `privacy: ${options.privacy}\n` : ''}`;
     org,
     project,
     domain,
-    logged: () => lines.join(''),
+    logged,
     async startWorker(other) {
       if (other === undefined) return start(config);
       await writeFile(otherFile, text(other));

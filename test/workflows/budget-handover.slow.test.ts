@@ -1,20 +1,13 @@
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { BudgetClient } from '../../src/client/budgets/budget.ts';
 import type { Handover } from '../../src/model/temporal-settings.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
 import { configureBudgetUpdate } from '../../src/workflows/definitions.ts';
-import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
 it('a budget follows a changed handover when it continues as new', async () => {
   const settings = { requests: 5, reserve: 0, windowMs: 3_600_000, arrivalMs: 0 };

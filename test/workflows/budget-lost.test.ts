@@ -1,18 +1,12 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import { leaseMs, type WindowSettings } from '../../src/model/budget/permits.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
-import { devServerEnvironment } from '../tools/temporal/temporal.ts';
-import { withWorker } from '../tools/temporal/workflow-run.ts';
+import { resetRun } from '../tools/temporal/reset-run.ts';
+import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
+import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await devServerEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(devServerEnvironment());
 
 const settings: WindowSettings = { requests: 20, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 };
 const question = { holder: 'sync:a', project: 'prj_1', class: 'sweep' as const, wants: 20, attemptAt: 1 };
@@ -63,6 +57,32 @@ describe('a budget that was lost (B7)', () => {
       withWorker(env, {}, async ({ taskQueue }) => {
         const client = clientOf(org, taskQueue, async () => Date.now() - 2 * fullForMs);
         expect(await client.ask(org, { ...question, id: 'q1' })).toMatchObject({ kind: 'granted' });
+      }),
+    );
+  });
+});
+
+describe('a budget that was reset (B7)', () => {
+  it.each([
+    ['its first task', 'first', 'none'],
+    ['its first task, with all messages since', 'first', 'all'],
+    ['a later task', 'latest', 'none'],
+    ['a later task, with all messages since', 'latest', 'all'],
+  ] as const)('counts its window as full after a reset to %s', async (_to, to, reapply) => {
+    await withOrganization((org) =>
+      withWorker(env, {}, async ({ taskQueue }) => {
+        const client = clientOf(org, taskQueue);
+        await client.configure(org);
+        expect(await client.ask(org, { ...question, id: 'q1' })).toMatchObject({ kind: 'granted' });
+        await client.report(org, { leaseId: 'q1', arrived: [Date.now()] });
+        expect(await budgetView(env.client, org)).toMatchObject({ used: 1, available: 19 });
+        const resetAt = Date.now();
+        const runId = await resetRun(env.client, budgetWorkflowId(org), to, reapply);
+        expect(await budgetView(env.client, org)).toMatchObject({ available: 0 });
+        const answer = await client.ask(org, { ...question, id: 'q2' });
+        expect(answer).toMatchObject({ kind: 'wait', reason: 'window-full' });
+        expect(answer).toHaveProperty('waitUntil', expect.closeTo(resetAt + fullForMs, -4.5));
+        await replayChain(env, { workflowId: budgetWorkflowId(org), runId });
       }),
     );
   });

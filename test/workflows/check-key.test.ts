@@ -1,18 +1,11 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { askForKeyCheck } from '../../src/client/budgets/ask-key-checks.ts';
 import type { KeyCheck } from '../../src/model/budget/key-check.ts';
-import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
 const accepted: KeyCheck = { outcome: 'accepted', project: 'prj_1', clockAheadMs: 0 };
 

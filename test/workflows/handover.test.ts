@@ -1,21 +1,14 @@
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { BudgetClient } from '../../src/client/budgets/budget.ts';
 import { startExport } from '../../src/client/exports.ts';
 import type { Handover } from '../../src/model/temporal-settings.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
-import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { exportActivities, input, sitePlan } from '../tools/temporal/export-activities.ts';
+import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
-import { exportActivities, input, sitePlan } from './export-activities.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await devServerEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(devServerEnvironment());
 
 async function eventsOf(workflowId: string) {
   return (await env.client.workflow.getHandle(workflowId).fetchHistory()).events ?? [];

@@ -1,18 +1,11 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import type { WindowSettings } from '../../src/model/budget/permits.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
-import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
 const settings: WindowSettings = { requests: 20, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 };
 const question = { holder: 'sync:a', project: 'prj_1', class: 'sweep' as const, wants: 20, attemptAt: 1 };

@@ -1,22 +1,15 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import type { PermitAnswer, WindowSettings } from '../../src/model/budget/permits.ts';
 import type { Deed } from '../../src/model/deed.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
 import { permitsFreedSignal, retryKeySignal } from '../../src/workflows/definitions.ts';
-import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await devServerEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(devServerEnvironment());
 
 const settings: WindowSettings = { requests: 20, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 };
 let orgs = 0;
@@ -31,7 +24,7 @@ async function withBudget(
   activities: Partial<Activities> = {},
 ): Promise<void> {
   orgs += 1;
-  const org = `org-${process.pid}-${orgs}`;
+  const org = `budget-${process.pid}-${orgs}`;
   await withWorker(env, activities, async ({ taskQueue }) => {
     const client = new BudgetClient(env.client, taskQueue, new Map([[org, settings]]));
     const ask = (id: string, holder = 'sync:a') => {

@@ -1,21 +1,14 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import { exportState, startExport } from '../../src/client/exports.ts';
 import { startRollback } from '../../src/client/start-rollback.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
-import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { exportActivities, input, reading, unchanged } from '../tools/temporal/export-activities.ts';
+import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
-import { exportActivities, input, reading, unchanged } from './export-activities.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
 const failing = (type: string, message: string) => async () => {
   throw ApplicationFailure.nonRetryable(message, type);

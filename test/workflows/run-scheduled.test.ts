@@ -1,24 +1,17 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import { startSync } from '../../src/client/syncs.ts';
 import { type ScheduleTarget, scheduledRunId, workflowIdOf } from '../../src/model/schedule/schedule-target.ts';
 import { noEntries } from '../../src/model/sync/entry-counts.ts';
 import type { SyncInput } from '../../src/model/sync/sync.ts';
 import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
-import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { bundle, sitePlan } from '../tools/temporal/export-activities.ts';
+import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
-import { bundle, sitePlan } from './export-activities.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await devServerEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(devServerEnvironment());
 
 let targets = 0;
 const syncTarget = (pass: SyncInput['pass'] = 'incremental') => {

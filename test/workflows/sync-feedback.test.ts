@@ -1,24 +1,18 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FetchPagesInput, FetchPagesResult } from '../../src/activities/feedback-pages.ts';
 import type { Activities } from '../../src/activities/index.ts';
-import { startSync, syncState } from '../../src/client/syncs.ts';
+import { startOrJoinSync, startSync, syncState } from '../../src/client/syncs.ts';
 import { noEntries } from '../../src/model/sync/entry-counts.ts';
 import type { SyncInput } from '../../src/model/sync/sync.ts';
 import { syncWorkflowId } from '../../src/model/workflow-ids.ts';
 import { permitsFreedSignal } from '../../src/workflows/definitions.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
-import { timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
+import { lateRefusal } from '../tools/temporal/late-refusal.ts';
+import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { withWorker } from '../tools/temporal/workflow-run.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
 let projects = 0;
 const input = (): SyncInput => {
@@ -192,6 +186,30 @@ describe('syncFeedback', () => {
     });
   });
 
+  it('is not joined when it ends at that moment: another pass starts, and is told as started', async () => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { activities } = passActivities(async () => {
+      await released;
+      return leg({ outcome: 'complete' });
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const pass = input();
+      const first = await startOrJoinSync(env.client, taskQueue, pass);
+      expect(await startOrJoinSync(env.client, taskQueue, pass)).toMatchObject({ joined: true, runId: null });
+      const client = lateRefusal(env.client, async () => {
+        release();
+        await first.handle.result();
+      });
+      const second = await startOrJoinSync(client, taskQueue, pass);
+      expect(second).toMatchObject({ joined: false, runId: expect.any(String) });
+      expect(second.runId).not.toBe(first.runId);
+      expect((await second.handle.result()).runId).toBe(second.runId);
+    });
+  });
+
   it('continues as new when its history grows long, and keeps counting, also what a page has cost', async () => {
     const legs = 520;
     const tries: number[] = [];
@@ -200,10 +218,10 @@ describe('syncFeedback', () => {
       return leg({ outcome: call === legs - 1 ? 'complete' : 'more', pages: call + 1, requests: call + 1, tries: 1 });
     });
     await withWorker(env, activities, async ({ taskQueue }) => {
-      const handle = await startSync(env.client, taskQueue, input());
+      const { handle, runId } = await startOrJoinSync(env.client, taskQueue, input());
       const result = await handle.result();
       expect(result.requests).toBe(legs);
-      expect(result.runId).not.toBe(handle.firstExecutionRunId);
+      expect(result.runId).not.toBe(runId);
     });
     expect(finished).toHaveLength(1);
     expect(finished[0]).not.toHaveProperty('tries');

@@ -1,15 +1,14 @@
 import type { temporal } from '@temporalio/proto';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import { exportState, startExport } from '../../src/client/exports.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
 import type { WindowSettings } from '../../src/model/budget/permits.ts';
 import { budgetWorkflowId, exportWorkflowId } from '../../src/model/workflow-ids.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
-import { devServerEnvironment } from '../tools/temporal/temporal.ts';
-import { withWorker } from '../tools/temporal/workflow-run.ts';
-import { sitePlan } from './export-activities.ts';
+import { sitePlan } from '../tools/temporal/export-activities.ts';
+import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
+import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
 /*
  * Payloads that no reader understands, as other programs, other SDKs or a wrong codec send them: the SDK's client makes
@@ -18,13 +17,7 @@ import { sitePlan } from './export-activities.ts';
 
 type Payload = temporal.api.common.v1.IPayload;
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await devServerEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(devServerEnvironment());
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const payload = (encoding: string, data: string): Payload => ({
@@ -131,6 +124,41 @@ describe('messages that cannot be decoded (X5)', () => {
       expect(await failedTasks(sync.workflowId)).toBe(0);
       await env.client.workflow.getHandle(workflowId).terminate();
       await sync.terminate();
+    });
+  });
+});
+
+const startedByHand = [
+  'checkKey',
+  'exportSite',
+  'rateBudget',
+  'rollBack',
+  'runScheduled',
+  'syncFeedback',
+  'watchOrganization',
+];
+
+describe('an input that cannot be decoded, or makes no sense (X5)', () => {
+  it.each(startedByHand)('ends %s with a failure that says so', async (name) => {
+    await withWorker(env, {}, async ({ taskQueue }) => {
+      const { namespace = 'default' } = env;
+      for (const payloads of [...undecodable.map((odd) => [odd]), [sound], [payload('json/plain', '7')], []]) {
+        const workflowId = crypto.randomUUID();
+        await env.client.workflowService.startWorkflowExecution({
+          namespace,
+          workflowId,
+          workflowType: { name },
+          taskQueue: { name: taskQueue },
+          requestId: workflowId,
+          input: { payloads },
+        });
+        const handle = env.client.workflow.getHandle(workflowId);
+        await expect(handle.result()).rejects.toMatchObject({
+          cause: { type: 'InvalidInput', message: expect.stringMatching(/^(the input|org|kind): expected /) },
+        });
+        const { runId } = await handle.describe();
+        await replayChain(env, { workflowId, runId });
+      }
     });
   });
 });

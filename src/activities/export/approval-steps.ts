@@ -6,6 +6,7 @@ import { type ContentChanges, changesText } from '../../model/export/content-cha
 import { noticeReason } from '../../model/notice/notice.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { tellAnyway } from '../notices/tell.ts';
+import { scheduledAt } from '../scheduled-at.ts';
 import { removeOldVersions } from './bundle-versions.ts';
 import { type Promotion, promoteUnlessHeld } from './promotion.ts';
 import { type StoredVersion, versionStep } from './version-step.ts';
@@ -70,7 +71,7 @@ async function tellOfApproval(
   { org, domain, version, against, timeoutMs }: ApprovalAsked,
   changes: ContentChanges,
 ): Promise<void> {
-  const at = new Date();
+  const at = scheduledAt();
   const until = new Date(at.getTime() + timeoutMs).toISOString();
   const { pages, others } = changes;
   const facts = {

@@ -14,8 +14,10 @@ export interface FetchDetails {
   total: number;
   /** 0 when unknown. */
   bytesPerSecond: number;
-  /** When the first attempt began, in milliseconds. */
-  startedAt: number;
+  /** How long the attempts have downloaded so far, in milliseconds: nothing else counts against the site's limit. */
+  downloadMs: number;
+  /** Of what an attempt staged (`staged-seal.ts`); empty before that. */
+  seal: string;
 }
 
 export const noFetchYet: FetchDetails = {
@@ -24,10 +26,11 @@ export const noFetchYet: FetchDetails = {
   offset: 0,
   total: 0,
   bytesPerSecond: 0,
-  startedAt: 0,
+  downloadMs: 0,
+  seal: '',
 };
 
-const speedEveryMs = 1_000;
+const watchEveryMs = 1_000;
 
 export interface Fetch {
   input: { org: string; domain: string; jobId: string };
@@ -44,8 +47,8 @@ export async function fetchArchive(deps: ActivityDependencies, fetch: Fetch): Pr
   const { input, site, file, details, signal } = fetch;
   const { service } = organizationOf(deps, input.org);
   details.phase = 'fetching';
-  if (details.startedAt === 0) details.startedAt = Date.now();
-  const watch = watchSpeed(details);
+  const timeLimitMs = Math.max(0, site.downloadTimeoutMs - details.downloadMs);
+  const watch = watchDownload(details);
   try {
     const work = () =>
       download(
@@ -63,7 +66,7 @@ export async function fetchArchive(deps: ActivityDependencies, fetch: Fetch): Pr
           policy: deps.linkPolicy,
           maxBytes: site.maxBytes,
           connections: site.connections,
-          timeLimitMs: Math.max(0, details.startedAt + site.downloadTimeoutMs - Date.now()),
+          timeLimitMs,
           signal,
           onProgress: ({ offset, total }) => {
             details.offset = offset;
@@ -90,12 +93,26 @@ function noteAnnounced(domain: string, { bytes, announcedBytes }: DownloadResult
   log.warn('the service announced another length than the archive has', { domain, announcedBytes, bytes });
 }
 
-/** Keeps the speed in the heartbeat's details; the workflow is not told, since each message costs events (decisions/0003). */
-function watchSpeed(details: FetchDetails): { end(): void } {
+/**
+ * Keeps speed and time spent in the heartbeat's details; the workflow is not told, since each message costs events
+ * (decisions/0003).
+ */
+function watchDownload(details: FetchDetails): { end(): void } {
   const speed = new TransferSpeed();
+  const { downloadMs: before } = details;
+  const begun = performance.now();
+  const addTime = () => {
+    details.downloadMs = before + Math.round(performance.now() - begun);
+  };
   const timer = setInterval(() => {
+    addTime();
     speed.add(Date.now(), details.offset);
     details.bytesPerSecond = Math.round(speed.bytesPerSecond ?? 0);
-  }, speedEveryMs);
-  return { end: () => clearInterval(timer) };
+  }, watchEveryMs);
+  return {
+    end: () => {
+      clearInterval(timer);
+      addTime();
+    },
+  };
 }

@@ -1,21 +1,17 @@
-import { dirname } from 'node:path';
-import { Context, log } from '@temporalio/activity';
+import { log } from '@temporalio/activity';
 import { NoRoom } from '../../bundle/download/download-errors.ts';
 import { copySlots } from '../../bundle/machine-limits.ts';
-import { type Current, NoSuchVersion, PointerMoved } from '../../bundle/store/bundle-store.ts';
+import { type Current, NoSuchVersion, PointerMoved, type StagedManifest } from '../../bundle/store/bundle-store.ts';
 import { sealOf } from '../../bundle/store/staged-seal.ts';
-import { withRendering } from '../../bundle/verification/render/rendering.ts';
-import type { VerificationReport } from '../../bundle/verification/verification-report.ts';
-import { verifyInThread } from '../../bundle/verification/verify-in-thread.ts';
 import type { ArchiveFacts, Reason } from '../../model/export/archive-facts.ts';
 import { versionWithContent } from '../../model/export/site-export.ts';
 import { versionName } from '../../model/export/version-name.ts';
 import { type ActivityDependencies, requireStore, type Site, siteOf } from '../dependencies.ts';
-import { earlierDetails, wasCancelled, withHeartbeats } from '../heartbeats.ts';
-import { transient } from '../history-safe-failures.ts';
+import { earlierDetails, heartbeatNow, wasCancelled, withHeartbeats } from '../heartbeats.ts';
 import { bundleFailure, publishFailure } from './bundle-failures.ts';
 import { type PublishedAt, publishStaged } from './bundle-versions.ts';
-import { type FetchDetails, fetchArchive, noFetchYet } from './fetch-archive.ts';
+import { type FetchDetails, noFetchYet } from './fetch-archive.ts';
+import { fetchVerified } from './fetch-verified.ts';
 import { describeKept, type KeptVersion } from './kept-version.ts';
 
 export interface FetchBundleInput {
@@ -54,18 +50,12 @@ export type FetchBundleResult = {
   | { ok: false; reasons: Reason[] }
 );
 
-/** A workflow's result stays small (architecture.md); `export verify` lists all reasons. */
-const reasonsInResult = 10;
-/** An archive may hold this many times its own size. */
-const maxRatio = 200;
-const verificationTimeLimitMs = 3_600_000;
-const announceAfterMs = 5_000;
-
 export const createFetchActivities = (deps: ActivityDependencies) => ({
   /**
    * Asks for a link, downloads the archive to the store's staging and verifies it. It is one activity, so that links
    * stay out of the history and every attempt gets a fresh one (E3). A refused archive is a normal result. New content
-   * is published in the same step if asked.
+   * is published in the same step if asked. An attempt after one that had staged the archive goes on from there, without
+   * the service.
    */
   async fetchBundle(input: FetchBundleInput): Promise<FetchBundleResult> {
     requireStore('bundle', input.storeId, deps.bundles);
@@ -75,34 +65,23 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
       () => details,
       async (signal) => {
         try {
-          const file = await deps.bundles.stagingFile(input.stageId);
-          details.phase = 'fetching';
-          const downloaded = await fetchArchive(deps, { input, site, file, details, signal });
-          details.phase = 'verifying';
-          const verify = () =>
-            verifyInThread(file, {
-              limits: { maxBytes: site.maxBytes, maxFiles: site.maxFiles, maxRatio },
-              siteRules: site.siteRules,
-              domain: input.domain,
-              timeLimitMs: verificationTimeLimitMs,
-              signal,
-            });
-          const labels = { org: input.org };
-          const verified = await deps.metrics.timed('docferry_verification_seconds', labels, () =>
-            announcedIfLong(deps, verify),
-          );
-          if (verified.archive && verified.archive.sha256 !== downloaded.sha256) {
-            // The next attempt must not resume after corrupt bytes.
-            await deps.bundles.discardStaged(input.stageId);
-            throw transient('DownloadFailed', 'the bytes on disk are not those that were downloaded');
-          }
-          const report = await renderIfAsked(file, verified, site, signal);
-          logWarnings(report);
-          const found = await keepOrDiscard(deps, site, input, report, signal);
+          const before = details.seal === '' ? null : await deps.bundles.staged(input.stageId, details.seal);
+          const verified = before
+            ? { ok: true as const, staged: before }
+            : await fetchVerified(deps, input, details, signal);
           const { linksRequested } = details;
-          if (!found.ok || found.kept !== null || !input.publish) return { linksRequested, ...found };
+          if (!verified.ok) return { linksRequested, ...verified };
+          const stage = async () => {
+            if (before) return;
+            details.seal = sealOf(verified.staged);
+            await heartbeatNow(deps, details);
+            await copySlots.use(signal, () => deps.bundles.saveStaged(input.stageId, verified.staged, { signal }));
+          };
+          const found = await keepOrStage(deps, site, input, verified.staged, stage);
+          if (found.kept !== null || !input.publish) return { linksRequested, ...found };
           details.phase = 'publishing';
-          return { linksRequested, ...found, published: await publishedAtOnce(deps, input, found, signal) };
+          const published = await publishedAtOnce(deps, input, { ...found, again: before !== null }, signal);
+          return { linksRequested, ...found, published };
         } catch (error) {
           // Half a download would keep the disk full; the next attempt begins when there is room.
           if (error instanceof NoRoom) await deps.bundles.discardStaged(input.stageId);
@@ -113,70 +92,19 @@ export const createFetchActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/** Adds what sampled pages show in a browser, if the site asks for it and nothing else is wrong. */
-async function renderIfAsked(
-  file: string,
-  report: VerificationReport,
-  { render, siteRules }: Site,
-  signal: AbortSignal,
-): Promise<VerificationReport> {
-  if (render === null || !report.ok) return report;
-  const { renderSite } = await import('../../bundle/verification/render/render-site.ts');
-  const { pages, browser, sandbox } = render;
-  const options = { pages, browser: { program: browser, sandbox }, levels: siteRules };
-  const rendering = await renderSite(file, report, { ...options, workFolder: dirname(file), signal });
-  return withRendering(report, rendering);
-}
-
-async function announceVerifying(deps: ActivityDependencies): Promise<void> {
-  const { workflowId } = Context.current().info.workflowExecution ?? {};
-  if (!workflowId) return;
-  try {
-    await deps.announcePhase(workflowId, 'verifying');
-  } catch {
-    log.info('the workflow could not be told of the phase');
-  }
-}
-
-/** Tells the workflow of the phase if it lasts: telling costs events. */
-async function announcedIfLong<Result>(deps: ActivityDependencies, verify: () => Promise<Result>): Promise<Result> {
-  const timer = setTimeout(() => announceVerifying(deps), announceAfterMs);
-  try {
-    return await verify();
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Names the rules only; `export verify` gives the details. */
-function logWarnings({ warnings }: VerificationReport): void {
-  const rules = [...new Set(warnings.map(({ rule }) => rule))];
-  if (rules.length > 0) log.warn('the bundle breaks rules that only warn', { rules });
-}
-
-/** Leaves the verified archive staged, with its manifest, if it is to be published. */
-async function keepOrDiscard(
+/** Stages the verified archive with its manifest if it is to be published, and removes it otherwise. */
+async function keepOrStage(
   deps: ActivityDependencies,
   site: Site,
   input: FetchBundleInput,
-  report: VerificationReport,
-  signal: AbortSignal,
+  staged: StagedManifest,
+  stage: () => Promise<void>,
 ) {
-  const { pages, files, archive, contentDigest } = report;
-  if (!report.ok || !archive || contentDigest === null) {
-    await deps.bundles.discardStaged(input.stageId);
-    return { ok: false as const, pages, files, archive, reasons: report.reasons.slice(0, reasonsInResult) };
-  }
+  const { pages, files, archive, contentDigest } = staged;
   const current = await deps.bundles.current(input.domain);
-  const staged = {
-    contentDigest,
-    archive,
-    pages,
-    files: report.entries,
-    source: { org: input.org, domain: input.domain, jobId: input.jobId },
-  };
   const { heldAt, waiting } = await holdOf(deps, input.domain, contentDigest);
-  const found = { ok: true as const, pages, files, archive, contentDigest, seal: sealOf(staged), current, heldAt };
+  const facts = { pages, files: files.length, archive, contentDigest, seal: sealOf(staged) };
+  const found = { ok: true as const, ...facts, current, heldAt };
   const known = input.force ? null : versionWithContent({ contentDigest, current, waiting });
   // An earlier attempt may have published it already: publishing it again finishes that.
   if (known !== null && known !== ownVersion(input, contentDigest)) {
@@ -185,7 +113,7 @@ async function keepOrDiscard(
     await deps.bundles.discardStaged(input.stageId);
     return { ...found, kept };
   }
-  await copySlots.use(signal, () => deps.bundles.saveStaged(input.stageId, staged, { signal }));
+  await stage();
   return { ...found, kept: null };
 }
 
@@ -197,7 +125,7 @@ const ownVersion = ({ publish }: FetchBundleInput, contentDigest: string): strin
 async function publishedAtOnce(
   deps: ActivityDependencies,
   input: FetchBundleInput,
-  found: { contentDigest: string; seal: string; current: Current | null; heldAt: string | null },
+  found: { contentDigest: string; seal: string; current: Current | null; heldAt: string | null; again: boolean },
   signal: AbortSignal,
 ): Promise<PublishedAt | null> {
   const { contentDigest, seal, current } = found;
@@ -217,17 +145,22 @@ async function publishedAtOnce(
 }
 
 /**
- * Whether an earlier attempt has published this version and another run has put its own into service since, which stays
- * (E5). The pointer says nothing of the earlier attempt: its answer was lost.
+ * Whether an earlier attempt has staged or published this version, and another run has put its own into service since,
+ * which stays (E5). The pointer says nothing of the earlier attempt: its answer was lost.
  */
 async function isOvertaken(
   { bundles }: ActivityDependencies,
   { domain, publish }: FetchBundleInput,
-  { version, current, heldAt }: { version: string; current: Current | null; heldAt: string | null },
+  {
+    version,
+    current,
+    heldAt,
+    again,
+  }: { version: string; current: Current | null; heldAt: string | null; again: boolean },
 ): Promise<boolean> {
   if (!publish?.promote || current === null || heldAt !== null || current.version === version) return false;
   if (Date.parse(current.publishedAt) <= publish.namedAt) return false;
-  return (await bundles.manifest(domain, version).catch(ignoring(NoSuchVersion))) !== null;
+  return again || (await bundles.manifest(domain, version).catch(ignoring(NoSuchVersion))) !== null;
 }
 
 /**

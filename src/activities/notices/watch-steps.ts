@@ -3,6 +3,7 @@ import type { NoticeType } from '../../model/notice/notice.ts';
 import { changesSince, type Sight, watchedConditions } from '../../model/notice/watched.ts';
 import { type ActivityDependencies, type Organization, organizationOf } from '../dependencies.ts';
 import { notConfigured } from '../history-safe-failures.ts';
+import { scheduledAt } from '../scheduled-at.ts';
 import { heldSites } from './held-sites.ts';
 import { isGone } from './subscribers.ts';
 import { takenBackTargets } from './taken-back-targets.ts';
@@ -30,15 +31,17 @@ const named = 20;
 
 /** What the watch of an organization does (docs/webhooks.md). */
 export const createWatchActivities = (deps: ActivityDependencies) => ({
-  /** Looks once what has become late, stale, starved, held or refused, or is so no longer, and tells people. Safe to repeat. */
+  /**
+   * Looks once what has become late, stale, starved, held, taken back or refused, or is so no longer, and tells people. Safe
+   * to repeat.
+   */
   async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
     if (organization.webhooks.length === 0) {
       throw notConfigured('InvalidInput', `${org} has no webhooks: no receiver is to be told of it`);
     }
-    const { workflowExecution, activityId, currentAttemptScheduledTimestampMs } = activityInfo();
-    // By Temporal's clock: with a wrong one, everything would be late.
-    const at = new Date(currentAttemptScheduledTimestampMs);
+    const { workflowExecution, activityId } = activityInfo();
+    const at = scheduledAt();
     const who = { org, by: `watch ${workflowExecution?.runId} ${activityId}`, at };
     const open = await deps.notices.openNotices(org);
     const approvals = open.flatMap(({ type, subject, since: asked, until }) =>

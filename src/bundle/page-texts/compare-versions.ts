@@ -1,3 +1,4 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { BundleStore, Manifest, Work } from '../store/bundle-store.ts';
 import { type ChangeCounts, type ComparedVersion, compareManifests } from '../store/compare-manifests.ts';
 import { isPage } from '../verification/site/site-pages.ts';
@@ -21,7 +22,7 @@ export interface VersionChanges {
   counts: { files: ChangeCounts; pages: ChangeCounts };
   /** Paths of pages, the first of each kind; of those that moved the new one. */
   pages: Record<(typeof listed)[number], string[]>;
-  /** Some of the changed pages. */
+  /** Some of the changed pages: none that are long, or whose elements stand too deep within each other. */
   texts: ChangedPage[];
   /** Why no text was compared; null when it was. */
   without: string | null;
@@ -34,7 +35,7 @@ const mostListed = 100;
 /** Pages whose text is compared, */
 const mostTexts = 20;
 /** and how long one may be, in bytes of HTML. */
-const longestPage = 256 * 1024;
+export const longestPage = 256 * 1024;
 /** Larger archives are not read, in bytes. */
 const largestArchive = 32 * 1024 ** 2;
 const limits = { around: 2, most: 80 };
@@ -78,15 +79,22 @@ async function compareTexts(
 ): Promise<ChangedPage[]> {
   const old = await readFiles(store, domain, before, paths, work);
   const fresh = await readFiles(store, domain, after, paths, work);
-  return paths.map((path) => ({
-    path,
-    parts: lineDiff(linesOf(old.get(path)), linesOf(fresh.get(path)), limits).map((part) =>
-      part.kind === 'skipped' ? part : { ...part, text: cut(part.text) },
-    ),
-  }));
+  const texts: ChangedPage[] = [];
+  for (const path of paths) {
+    await letOthersRun();
+    work.signal?.throwIfAborted();
+    const [was, is] = [linesOf(old.get(path)), linesOf(fresh.get(path))];
+    if (was === null || is === null) continue;
+    const parts = lineDiff(was, is, limits);
+    texts.push({
+      path,
+      parts: parts.map((part) => (part.kind === 'skipped' ? part : { ...part, text: cut(part.text) })),
+    });
+  }
+  return texts;
 }
 
-function linesOf(html: Buffer | undefined): string[] {
+function linesOf(html: Buffer | undefined): string[] | null {
   return pageText(html?.toString('utf8') ?? '');
 }
 

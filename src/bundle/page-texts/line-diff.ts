@@ -67,9 +67,10 @@ function middle(before: readonly string[], after: readonly string[]): DiffLine[]
   const width = after.length + 1;
   const common = new Uint32Array((before.length + 1) * width);
   const at = (i: number, j: number): number => common[i * width + j] ?? 0;
+  const [olds = [], freshes = []] = numbered(before, after);
   for (let i = before.length - 1; i >= 0; i -= 1) {
     for (let j = after.length - 1; j >= 0; j -= 1) {
-      common[i * width + j] = before[i] === after[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+      common[i * width + j] = olds[i] === freshes[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
     }
   }
   const lines: DiffLine[] = [];
@@ -89,4 +90,16 @@ function middle(before: readonly string[], after: readonly string[]): DiffLine[]
     }
   }
   return lines;
+}
+
+/** Equal lines as equal numbers: long ones that begin alike would take long to compare, each with each. */
+function numbered(...texts: readonly (readonly string[])[]): number[][] {
+  const numbers = new Map<string, number>();
+  return texts.map((lines) =>
+    lines.map((line) => {
+      const number = numbers.get(line) ?? numbers.size;
+      numbers.set(line, number);
+      return number;
+    }),
+  );
 }

@@ -9,10 +9,28 @@ const inline = new Set(
 /** Elements whose content nobody reads. */
 const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'iframe', 'object', 'canvas']);
 
-/** What a page says, line by line as its blocks follow each other: no markup, white space as browsers show it. */
-export function pageText(html: string): string[] {
+/** Elements within each other. For each tag the parser may look through all that are open: of more, time grows by the square. */
+const deepest = 500;
+
+class TooDeep extends Error {}
+
+/**
+ * What a page says, line by line as its blocks follow each other: no markup, white space as browsers show it. Null for a
+ * page whose elements stand too deep within each other, which no person has written.
+ */
+export function pageText(html: string): string[] | null {
+  try {
+    return linesIn(html);
+  } catch (error) {
+    if (error instanceof TooDeep) return null;
+    throw error;
+  }
+}
+
+function linesIn(html: string): string[] {
   const lines: string[] = [];
   let line = '';
+  let depth = 0;
   let silence = 0;
   let preformatted = 0;
   const end = () => {
@@ -23,6 +41,8 @@ export function pageText(html: string): string[] {
   const parser = new Parser(
     {
       onopentagname(name) {
+        depth += 1;
+        if (depth > deepest) throw new TooDeep();
         if (silent.has(name)) silence += 1;
         if (!inline.has(name)) end();
         if (name === 'pre') preformatted += 1;
@@ -44,6 +64,7 @@ export function pageText(html: string): string[] {
         }
       },
       onclosetag(name) {
+        depth -= 1;
         if (!inline.has(name)) end();
         if (silent.has(name)) silence -= 1;
         if (name === 'pre') preformatted -= 1;

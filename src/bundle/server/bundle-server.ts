@@ -8,7 +8,7 @@ import { StoreUnreachable } from '../store/store-errors.ts';
 import { isStoreName } from '../store/store-names.ts';
 import { PublishedFiles } from './published-files.ts';
 import { ReaderSlots } from './reader-slots.ts';
-import { sendObject } from './send-object.ts';
+import { ReaderGone, sendObject } from './send-object.ts';
 
 /** What is served: the folder of a directory store, or a store read through its client. */
 export type ServedStore = { root: string; store?: never } | { store: Pick<BundleStore, 'open'>; root?: never };
@@ -30,6 +30,8 @@ export interface ServerSettings {
   readersPerAddress?: number;
   /** A reader that takes less than 64 KiB in this time is cut off; 30 s by default. */
   idleMs?: number;
+  /** Called when the store, not the reader, is why a request fails. */
+  onFailure?: (error: unknown) => void;
   /** Aborting it stops the server. */
   signal?: AbortSignal;
 }
@@ -84,15 +86,17 @@ class RequestHandler {
   readonly #prefix: string;
   readonly #token: string | undefined;
   readonly #idleMs: number;
+  readonly #onFailure: (error: unknown) => void;
 
   constructor(options: BundleServerOptions, slots: ReaderSlots) {
-    const { publicUrl = 'http://localhost', token, idleMs = 30_000 } = options;
+    const { publicUrl = 'http://localhost', token, idleMs = 30_000, onFailure = () => {} } = options;
     this.#store = options.store ?? folderReader(options.root);
     this.#files = new PublishedFiles((domain, version, file) => this.#store.open(domain, version, file));
     this.#slots = slots;
     this.#prefix = new URL(publicUrl).pathname.replace(/\/+$/, '');
     this.#token = token;
     this.#idleMs = idleMs;
+    this.#onFailure = onFailure;
   }
 
   answer(request: IncomingMessage, response: ServerResponse): void {
@@ -107,6 +111,7 @@ class RequestHandler {
       response.once('close', release);
       this.#send(request, response).catch((error: unknown) => {
         refuse(response, error instanceof StoreUnreachable ? 503 : 500);
+        if (!(error instanceof ReaderGone)) this.#onFailure(error);
       });
     }
   }

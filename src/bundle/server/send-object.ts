@@ -2,6 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { ByteRange } from '../store/bundle-store.ts';
 
+/** The reader has gone, or takes too long: nothing is wrong with the object. */
+export class ReaderGone extends Error {
+  override readonly name = 'ReaderGone';
+}
+
 /** An object that never changes and can be read in ranges. */
 export interface ImmutableObject {
   /** Without quotes. */
@@ -17,7 +22,7 @@ const pieceBytes = 64 * 1024;
 /**
  * Answers GET and HEAD for an object by RFC 9110: conditions, and one range of a GET (several get the whole object). A
  * reader that takes less than 64 KiB in `idleMs` is cut off. Resolves to false when the object is gone and nothing was
- * sent; rejects when the transfer breaks off.
+ * sent; rejects with `ReaderGone` or the store's error when the transfer breaks off.
  */
 export async function sendObject(
   { headers, method }: IncomingMessage,
@@ -66,13 +71,16 @@ async function sendBody(body: Readable, response: ServerResponse, length: number
         const piece = chunk.subarray(at, at + pieceBytes);
         left -= piece.length;
         if (left < 0) throw new Error('there are more bytes than the manifest says');
-        if (response.destroyed) throw new Error('the reader has disconnected');
+        if (response.destroyed) throw new ReaderGone('the reader has disconnected');
         if (!response.write(piece)) await untilTaken(response, 'drain', idleMs);
       }
     }
     if (left > 0) throw new Error('there are fewer bytes than the manifest says');
     response.end();
     await untilTaken(response, 'finish', idleMs);
+  } catch (error) {
+    // Then the body was destroyed, whatever came of that.
+    throw response.destroyed ? new ReaderGone('the reader has disconnected') : error;
   } finally {
     response.off('close', stop);
     body.destroy();
@@ -89,8 +97,8 @@ function untilTaken(response: ServerResponse, event: 'drain' | 'finish', idleMs:
       how();
     };
     const taken = () => settle(resolve);
-    const gone = () => settle(() => reject(new Error('the reader has disconnected')));
-    const timer = setTimeout(() => settle(() => reject(new Error('the reader takes no bytes'))), idleMs);
+    const gone = () => settle(() => reject(new ReaderGone('the reader has disconnected')));
+    const timer = setTimeout(() => settle(() => reject(new ReaderGone('the reader takes no bytes'))), idleMs);
     response.once(event, taken).once('close', gone);
   });
 }

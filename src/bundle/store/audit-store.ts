@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { auditVersion, type VersionAudit } from './audit-version.ts';
 import { type BundleStore, type Current, NoSuchVersion, type StoredVersion } from './bundle-store.ts';
-import { VersionDamaged } from './store-errors.ts';
-import { isDamagedJson } from './store-json.ts';
+import { RecordDamaged, VersionDamaged } from './store-errors.ts';
 import { manifestName } from './store-layout.ts';
 
 const mostChecks = 10;
@@ -101,7 +100,7 @@ async function auditPointer(store: BundleStore, domain: string): Promise<Pick<Do
       return { current: version, reasons: ['current.json names a version that is missing or incomplete'] };
     }
     // The audit of the version reports its damaged manifest.
-    if (isDamagedJson(error)) return { current: version, reasons: [] };
+    if (error instanceof RecordDamaged) return { current: version, reasons: [] };
     throw error;
   }
 }
@@ -110,7 +109,7 @@ async function readPointer(store: BundleStore, domain: string): Promise<Current 
   try {
     return await store.current(domain);
   } catch (error) {
-    if (isDamagedJson(error)) return 'damaged';
+    if (error instanceof RecordDamaged) return 'damaged';
     throw error;
   }
 }

@@ -80,6 +80,8 @@ export interface BundleStore {
    * it. Throws `StagedChanged`.
    */
   saveStaged(stageId: string, manifest: StagedManifest, work?: Work): Promise<void>;
+  /** What was recorded with a staged archive that is still there, if it has this seal (`staged-seal.ts`); null otherwise. */
+  staged(stageId: string, seal: string): Promise<StagedManifest | null>;
   /** Removes a staged download and its leftovers; does nothing when there is none. */
   discardStaged(stageId: string): Promise<void>;
   /**

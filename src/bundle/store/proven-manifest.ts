@@ -2,8 +2,8 @@ import { checkSignature } from '../signing/check-signature.ts';
 import type { TrustedKeys } from '../signing/minisign-format.ts';
 import type { BundleStore, Manifest } from './bundle-store.ts';
 import { contradictions } from './manifest-contradictions.ts';
-import { VersionDamaged } from './store-errors.ts';
-import { isDamagedJson, manifestIn } from './store-json.ts';
+import { RecordDamaged, VersionDamaged } from './store-errors.ts';
+import { manifestIn } from './store-json.ts';
 import { manifestName, signatureName } from './store-layout.ts';
 
 type Manifests = Pick<BundleStore, 'manifest' | 'open' | 'verificationKeys'>;
@@ -26,7 +26,7 @@ async function readManifest(store: Manifests, domain: string, version: string): 
   try {
     return await store.manifest(domain, version);
   } catch (error) {
-    throw isDamagedJson(error) ? new VersionDamaged(`${manifestName} is damaged`) : error;
+    throw error instanceof RecordDamaged ? new VersionDamaged(`${manifestName} is damaged`) : error;
   }
 }
 

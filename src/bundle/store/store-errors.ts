@@ -75,6 +75,17 @@ export class StagedChanged extends Error {
   override readonly name = 'StagedChanged';
 }
 
+/** A JSON file of the store is not what a store writes there: another program, or a person, has changed it. */
+export class RecordDamaged extends ExplainedError {
+  override readonly name = 'RecordDamaged';
+  readonly code = 'StoreUnavailable';
+  readonly hint = 'put it back from a backup; `docferry store verify` says what else is damaged';
+
+  constructor(file: string) {
+    super(`${file} in the bundle store is damaged`);
+  }
+}
+
 /** Another process has kept the store's lock for too long; it may work later. */
 export class StoreBusy extends Error {
   override readonly name = 'StoreBusy';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Current, Manifest, StagedManifest } from './bundle-store.ts';
 import type { InUse } from './retention.ts';
 import type { SiteHold } from './site-holds.ts';
+import { RecordDamaged } from './store-errors.ts';
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 const size = z.int().nonnegative();
@@ -39,14 +40,22 @@ const identitySchema = z.object({ identity: z.string().min(1), predecessors: z.a
 /** `.store.json`. */
 export type StoreIdentity = z.infer<typeof identitySchema>;
 
-// The JSON files of a bundle store (contracts.md). Each throws an error of `isDamagedJson` when the text is another.
-export const parseStaged = (text: string): StagedManifest => stagedSchema.parse(JSON.parse(text));
-export const parseManifest = (text: string): Manifest => manifestSchema.parse(JSON.parse(text));
-export const parseCurrent = (text: string): Current => currentSchema.parse(JSON.parse(text));
-export const parseHold = (text: string): SiteHold => holdSchema.parse(JSON.parse(text));
-export const parseRollouts = (text: string): Record<string, string> => rolloutsSchema.parse(JSON.parse(text));
-export const parseInUse = (text: string): InUse => inUseSchema.parse(JSON.parse(text));
-export const parseIdentity = (text: string): StoreIdentity => identitySchema.parse(JSON.parse(text));
+// The JSON files of a bundle store (contracts.md). Each throws `RecordDamaged` when the text is another.
+export const parseStaged = (text: string): StagedManifest => parsed('staged.json', stagedSchema, text);
+export const parseManifest = (text: string): Manifest => parsed('manifest.json', manifestSchema, text);
+export const parseCurrent = (text: string): Current => parsed('current.json', currentSchema, text);
+export const parseHold = (text: string): SiteHold => parsed('hold.json', holdSchema, text);
+export const parseRollouts = (text: string): Record<string, string> => parsed('rollouts.json', rolloutsSchema, text);
+export const parseInUse = (text: string): InUse => parsed('in-use.json', inUseSchema, text);
+export const parseIdentity = (text: string): StoreIdentity => parsed('.store.json', identitySchema, text);
+
+function parsed<Record>(file: string, schema: z.ZodType<Record>, text: string): Record {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    throw new RecordDamaged(file);
+  }
+}
 
 /** The manifest that a text is; null when it is none. */
 export function manifestIn(text: string): Manifest | null {
@@ -55,11 +64,6 @@ export function manifestIn(text: string): Manifest | null {
   } catch {
     return null;
   }
-}
-
-/** Whether a parser here failed because the text is not JSON, or not the JSON it should be. */
-export function isDamagedJson(error: unknown): boolean {
-  return error instanceof SyntaxError || error instanceof z.ZodError;
 }
 
 /** JSON as people and programs read it. */

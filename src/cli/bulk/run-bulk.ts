@@ -7,8 +7,9 @@ import type { Failure } from '../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../failures/exit-codes.ts';
 import { explainFailure } from '../failures/explain-failure.ts';
 import type { BulkFlags } from '../input/bulk-flags.ts';
-import { keepDeeds } from '../input/keep-deeds.ts';
+import { DeedKeeper } from '../input/keep-deeds.ts';
 import { confirm } from '../terminal/confirm.ts';
+import { onInterrupt } from '../terminal/signals.ts';
 import { indent } from '../terminal/text.ts';
 
 /** At a time. */
@@ -69,28 +70,51 @@ export async function runBulk<Item extends BulkItem>(
   } else if (items.length > 0) {
     output.note(text);
   }
-  const ended = await inBatches(items, atOnce, (item) => attempt(plan, item));
-  const failed = ended.filter(({ failure }) => failure !== null);
-  const deeds = ended.flatMap(({ answer }) => answer?.deeds ?? []);
-  await keepDeeds(
-    context,
-    config,
-    flags,
-    deeds.map((deed) => ({ ...deed, detail: { bulk: true, ...deed.detail } })),
+  const { ended, notBegun } = await workOff(plan, new DeedKeeper(context, config, flags), () =>
+    output.note('interrupted: what has begun ends, nothing else begins; again to stop at once'),
   );
+  const failed = ended.filter(({ failure }) => failure !== null);
+  const leftOut = [...left, ...notBegun.map((item) => ({ item, why: 'interrupted' }))];
   const document = {
     [kind]: ended.map(documentOf),
-    left: left.map(({ item, why }) => ({ ...item, why })),
-    totals: { done: ended.length - failed.length, failed: failed.length, left: left.length },
+    left: leftOut.map(({ item, why }) => ({ ...item, why })),
+    totals: { done: ended.length - failed.length, failed: failed.length, left: leftOut.length },
   };
   const summary = [
-    `${done} ${ended.length - failed.length} of ${count}`,
-    ...(left.length > 0 ? [`${left.length} left out`] : []),
+    `${notBegun.length > 0 ? 'interrupted: ' : ''}${done} ${ended.length - failed.length} of ${count}`,
+    ...(leftOut.length > 0 ? [`${leftOut.length} left out`] : []),
     ...(failed.length > 0 ? [output.paint.red(`${failed.length} failed`)] : []),
   ].join(', ');
   const failures = failed.map(({ item, failure }) => `${lineOf(item)}: ${failure?.message}`);
   output.result(document, items.length === 0 ? `nothing to ${verb}` : [...failures, summary].join('\n'));
-  return failed.length === 0 ? exitCodes.done : exitCodes.failed;
+  return failed.length === 0 && notBegun.length === 0 ? exitCodes.done : exitCodes.failed;
+}
+
+/**
+ * Does the work, and keeps each deed once it is done: a command that is killed in the middle loses what it did last. After
+ * Ctrl-C what has begun goes on to its end and nothing else begins.
+ */
+async function workOff<Item extends BulkItem>(
+  plan: BulkPlan<Item>,
+  keeper: DeedKeeper,
+  onInterrupted: () => void,
+): Promise<{ ended: Ended<Item>[]; notBegun: Item[] }> {
+  const { signal, dispose } = onInterrupt();
+  signal.addEventListener('abort', onInterrupted);
+  try {
+    const all = await inBatches(plan.items, atOnce, async (item) => {
+      if (signal.aborted) return { item, begun: false as const };
+      const ended = await attempt(plan, item);
+      const deeds = ended.answer?.deeds ?? [];
+      keeper.keep(deeds.map((deed) => ({ ...deed, detail: { bulk: true, ...deed.detail } })));
+      return { ...ended, begun: true as const };
+    });
+    const ended = all.filter((found) => found.begun);
+    return { ended, notBegun: all.filter((found) => !found.begun).map(({ item }) => item) };
+  } finally {
+    await keeper.end();
+    dispose();
+  }
 }
 
 async function attempt<Item extends BulkItem>({ work }: BulkPlan<Item>, item: Item): Promise<Ended<Item>> {

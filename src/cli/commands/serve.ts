@@ -20,7 +20,7 @@ export default async function serve(
     const { bundles } = config.store;
     warnOfOtherBundlePort(output, config, bundlePort);
     warnOfOpenServer(output, config, bundleHost);
-    const { url, part } = await startBundlePart(bundles, bundlePort, '--bundle-port', bundleHost);
+    const { url, part } = await startBundlePart(output, bundles, bundlePort, '--bundle-port', bundleHost);
     parts.add(part);
     const place = bundlePlace(bundles);
     const directory = bundles.kind === 'directory' ? { directory: place } : {};

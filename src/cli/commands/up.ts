@@ -61,7 +61,7 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
     const sandbox = flags.sandbox ? await startSandbox(configured, parts, flags) : null;
     warnOfSurprises(output, configured, { temporalPort, bundlePort, sandbox });
     const config = server ? withEmbedded(configured, server.address) : configured;
-    const bundles = await startBundlePart(config.store.bundles, bundlePort, '--bundle-port');
+    const bundles = await startBundlePart(output, config.store.bundles, bundlePort, '--bundle-port');
     parts.add(bundles.part);
     const workerLog = join(dirname(dbFile), 'worker.log');
     parts.add(await startWorkerPart(config, { file: workerLog }, { metricsAddress }));

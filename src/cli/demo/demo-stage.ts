@@ -49,7 +49,7 @@ export async function setStage(
   const embedded = await startEmbedded(context, { port, uiPort, dbFile, namespace: 'default' }, interrupted);
   parts.add(embedded.part);
   const config = withEmbedded(written, embedded.server.address);
-  const bundles = await startBundlePart(config.store.bundles, bundlePort, '--bundle-port');
+  const bundles = await startBundlePart(output, config.store.bundles, bundlePort, '--bundle-port');
   parts.add(bundles.part);
   const workerLog = join(place.folder, 'worker.log');
   parts.add(await startWorkerPart(config, { file: workerLog }));

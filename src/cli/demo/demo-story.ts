@@ -4,14 +4,14 @@ import { handoverFor } from '../../client/temporal-connection.ts';
 import type { ExportResult } from '../../model/export/site-export.ts';
 import { counted } from '../../model/quantities.ts';
 import type { SyncInput, SyncResult } from '../../model/sync/sync.ts';
-import { exportStep } from '../commands/export/export-step.ts';
-import { syncStep } from '../commands/feedback/sync-step.ts';
 import { withFeedbackStore } from '../input/feedback-store-of.ts';
 import { sandboxOrganization } from '../processes/sandbox-config.ts';
 import { type Session, withTemporal } from '../temporal/session.ts';
 import { waitInView } from '../temporal/waiting.ts';
+import { exportStep } from '../terminal/export-step.ts';
 import type { LiveView } from '../terminal/live-lines.ts';
 import type { Output } from '../terminal/output.ts';
+import { syncStep } from '../terminal/sync-step.ts';
 import type { Stage } from './demo-stage.ts';
 
 const { id: org, project, domain } = sandboxOrganization;

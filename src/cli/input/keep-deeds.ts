@@ -1,29 +1,77 @@
-import { existsSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
+import type { OpenAudit } from '../../feedback/audit/deed-records.ts';
+import { openAudit } from '../../feedback/open-feedback-store.ts';
+import type { Deed } from '../../model/deed.ts';
 import { deedRows, type OwnDeed } from '../../model/own-deed.ts';
 import type { CommandContext } from '../context.ts';
 import { explainFailure } from '../failures/explain-failure.ts';
-import { withFeedbackStore } from './feedback-store-of.ts';
 import { type SenderFlags, senderOf } from './sender.ts';
 
 /**
- * Keeps in the audit what this command did. It stays done when the store is away: a warning says that the audit lacks it.
+ * Keeps in the audit what a command does, while it does it: rows are written at once, those that come meanwhile together
+ * with the next ones. What was done stays done when the store is away: then a warning says that the audit lacks it.
  */
+export class DeedKeeper {
+  readonly #context: CommandContext;
+  readonly #config: Config;
+  readonly #flags: SenderFlags;
+  readonly #waiting: Deed[] = [];
+  #audit: OpenAudit | null = null;
+  #writing: Promise<void> | null = null;
+  #failure: { error: unknown } | null = null;
+
+  constructor(context: CommandContext, config: Config, flags: SenderFlags) {
+    this.#context = context;
+    this.#config = config;
+    this.#flags = flags;
+  }
+
+  keep(deeds: readonly OwnDeed[]): void {
+    this.#waiting.push(...deedRows(deeds, senderOf(this.#flags), new Date()));
+    // After a failure the rest waits for the end: a store that is away would be asked for each deed.
+    if (deeds.length === 0 || this.#failure !== null || this.#writing !== null) return;
+    this.#writing = this.#write().finally(() => {
+      this.#writing = null;
+    });
+  }
+
+  /** Writes what is left; once, also what could not be written before. */
+  async end(): Promise<void> {
+    await this.#writing;
+    this.#failure = null;
+    await this.#write();
+    await this.#audit?.close();
+    if (this.#failure !== null) this.#warn(this.#failure);
+  }
+
+  async #write(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) {
+        this.#audit ??= await openAudit(this.#config.store.feedback);
+        const rows = [...this.#waiting];
+        await this.#audit.recordDeeds(rows);
+        this.#waiting.splice(0, rows.length);
+      }
+    } catch (error) {
+      this.#failure = { error };
+    }
+  }
+
+  #warn({ error }: { error: unknown }): void {
+    const { message, hint } = explainFailure(error);
+    const why = hint === null ? message : `${message.replace(/\.$/, '')}. ${hint}`;
+    this.#context.output.warn(`it is done, but \`docferry audit\` will not show it: ${why}`);
+  }
+}
+
+/** Keeps in the audit what a command did. */
 export async function keepDeeds(
-  { output }: CommandContext,
+  context: CommandContext,
   config: Config,
   flags: SenderFlags,
   deeds: readonly OwnDeed[],
 ): Promise<void> {
-  if (deeds.length === 0) return;
-  const warn = (problem: string) => output.warn(`it is done, but \`docferry audit\` will not show it: ${problem}`);
-  const place = config.store.feedback;
-  // A file made here would be another database than the workers'.
-  if (place.kind === 'sqlite' && !existsSync(place.file)) return warn(`this machine has no ${place.file}`);
-  try {
-    const rows = deedRows(deeds, senderOf(flags), new Date());
-    await withFeedbackStore(config, (store) => store.recordDeeds(rows));
-  } catch (error) {
-    warn(explainFailure(error).message);
-  }
+  const keeper = new DeedKeeper(context, config, flags);
+  keeper.keep(deeds);
+  await keeper.end();
 }

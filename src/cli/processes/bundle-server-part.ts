@@ -2,10 +2,16 @@ import { startBundleServer } from '../../bundle/server/bundle-server.ts';
 import type { BundleStoreConfig } from '../../config/config.ts';
 import { assertPortFree } from '../../embedded/ports.ts';
 import { openBundleStore } from '../../wiring/open-bundle-store.ts';
+import { explainFailure } from '../failures/explain-failure.ts';
+import type { Output } from '../terminal/output.ts';
 import { never, type Part } from './running-parts.ts';
+
+/** A disk that fails would fill the terminal otherwise. */
+const warnEveryMs = 60_000;
 
 /** Serves published bundles, on loopback unless another address is given. Throws `PortTaken` naming the flag. */
 export async function startBundlePart(
+  output: Output,
   bundles: BundleStoreConfig,
   port: number,
   flag: string,
@@ -15,6 +21,18 @@ export async function startBundlePart(
   const source = bundles.kind === 'directory' ? { root: bundles.directory } : { store: await openBundleStore(bundles) };
   const { token, readers, readersPerAddress, idleMs } = bundles.server;
   const limits = { readers, readersPerAddress, idleMs, ...(token && { token: token.read() }) };
-  const server = await startBundleServer({ ...source, ...limits, publicUrl: bundles.publicUrl, host, port });
+  const { publicUrl } = bundles;
+  const server = await startBundleServer({ ...source, ...limits, publicUrl, host, port, onFailure: warningOf(output) });
   return { url: server.url, part: { name: 'the bundle server', ended: never, stop: () => server.stop() } };
+}
+
+function warningOf(output: Output): (error: unknown) => void {
+  let next = 0;
+  return (error) => {
+    if (Date.now() < next) return;
+    next = Date.now() + warnEveryMs;
+    output.warn(
+      `the bundle server could not read a bundle: ${explainFailure(error).message} (see \`docferry store verify\`)`,
+    );
+  };
 }

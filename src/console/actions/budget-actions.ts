@@ -1,5 +1,6 @@
 import type { BudgetClient } from '../../client/budgets/budget.ts';
 import type { WindowView } from '../../model/budget/permits.ts';
+import { spanText } from '../../model/details-text.ts';
 import type { ConsoleReader } from '../readings/console-reader.ts';
 import type { Action } from './action.ts';
 import { ConsoleFailure } from './console-failure.ts';
@@ -8,7 +9,8 @@ import { ConsoleFailure } from './console-failure.ts';
 export const budgetActions: Readonly<Record<string, Action<string>>> = {
   pause: {
     label: 'Pause',
-    question: (org) => `No pass of ${org} asks the service anything until the time is over or the budget is resumed.`,
+    question: (org, form) =>
+      `No pass of ${org} asks the service anything ${form.get('for') === 'open' ? 'until a person resumes the budget' : `for ${spanText(timeIn(form) ?? 0)}, or until a person resumes the budget`}. Nothing is lost: passes wait.`,
     async run(reader, org, { form, login }) {
       await change(reader, (budgets) => budgets.pause(org, { forMs: timeIn(form) }, { who: login }));
       return `The budget of ${org} is paused.`;

@@ -3,6 +3,7 @@ import { startExport } from '../../client/exports.ts';
 import { inBatches } from '../../client/in-batches.ts';
 import { pauseSchedule } from '../../client/schedules/schedule-commands.ts';
 import { doneBy, type OwnDeed, startedExport } from '../../model/own-deed.ts';
+import { desiredSchedules } from '../../model/schedule/desired-schedules.ts';
 import { type ScheduleTarget, scheduleId, workflowIdOf } from '../../model/schedule/schedule-target.ts';
 import { readingKinds } from '../../model/sync/pass-kind.ts';
 import type { ConsoleReader, KnownProject, KnownSite } from '../readings/console-reader.ts';
@@ -62,6 +63,8 @@ export async function planBulk(
 ): Promise<PlannedItem[]> {
   const { value } = await reader.overview.get();
   const running = new Set(value.facts.live?.running.map(({ workflowId }) => workflowId));
+  const { taskQueue, organizations } = reader.setting;
+  const scheduled = new Set(desiredSchedules(taskQueue, organizations).map(({ target }) => workflowIdOf(target)));
   return inBatches(selected, atOnce, async (one): Promise<PlannedItem> => {
     const name = nameOf(one);
     const field = { name: one.kind, value: fieldOf(one) };
@@ -69,10 +72,13 @@ export async function planBulk(
     const planned = (detail: string) => ({ name, field, detail, leftOut: false });
     if (verb === 'start') {
       const runs = targetsOf(one).some((target) => running.has(workflowIdOf(target)));
-      return planned(runs ? 'already running' : one.kind === 'site' ? 'an export starts' : 'a pass starts');
+      if (one.kind === 'site') return runs ? left('an export is already running') : planned('an export starts');
+      return planned(runs ? 'a pass is running: the usual one starts or goes on' : 'a pass starts');
     }
-    if (verb === 'pause')
+    if (verb === 'pause') {
+      if (!targetsOf(one).some((target) => scheduled.has(workflowIdOf(target)))) return left('has no schedule');
       return planned(one.kind === 'site' ? 'no export starts by itself' : 'no pass starts by itself');
+    }
     if (one.kind === 'project') return left('projects have nothing to approve');
     if (!targetsOf(one).some((target) => running.has(workflowIdOf(target)))) return left('no version waits');
     const version = await waitingVersion(reader, one.site);

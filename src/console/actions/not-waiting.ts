@@ -23,14 +23,17 @@ export async function decide<Answer>(
     const message =
       earlier === null
         ? `${what} does not wait for approval any more`
-        : `${earlier.who} has ${earlier.action === 'approve' ? 'approved' : 'rejected'} ${what} at ${earlier.at}`;
+        : `${earlier.who} has ${earlier.action === 'approve' ? 'approved' : 'rejected'} ${what} at ${utcText(earlier.at)}`;
     throw new ConsoleFailure(
       'Decided',
-      `${message}. Nothing was done`,
+      `${message}. You changed nothing.`,
       'The page of the site shows what is in service.',
     );
   }
 }
+
+/** `2026-11-22 18:07 UTC`, of UTC ISO 8601. */
+const utcText = (at: string): string => `${at.slice(0, 16).replace('T', ' ')} UTC`;
 
 async function decisionOn(store: DeedRecords, { org, domain }: KnownSite, version: string): Promise<Deed | null> {
   for await (const deed of store.listDeeds({ org, subject: domain })) {

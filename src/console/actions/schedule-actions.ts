@@ -18,7 +18,7 @@ export const scheduleActions: Readonly<Record<string, Action<ScheduleTarget>>> =
         idOf(reader, target),
         `paused in the console by ${order.login}`,
       );
-      const done = `The schedule of ${targetName(target)} is paused; what runs goes on.`;
+      const done = `The schedule of ${targetName(target)} is paused; what runs goes on. The table shows it in a moment.`;
       return audited(reader, order, [doneBy(order.request, 'schedule-pause', target)], done);
     },
   },
@@ -31,7 +31,7 @@ export const scheduleActions: Readonly<Record<string, Action<ScheduleTarget>>> =
         idOf(reader, target),
         `resumed in the console by ${order.login}`,
       );
-      const done = `The schedule of ${targetName(target)} is on again.`;
+      const done = `The schedule of ${targetName(target)} is on again. The table shows it in a moment.`;
       return audited(reader, order, [doneBy(order.request, 'schedule-resume', target)], done);
     },
   },
@@ -42,7 +42,12 @@ export const scheduleActions: Readonly<Record<string, Action<ScheduleTarget>>> =
       const { alreadyRunning } = await triggerSchedule(await reader.connections.temporal(), idOf(reader, target));
       if (alreadyRunning) return `A scheduled run of ${targetName(target)} is already running.`;
       const deed = doneBy(order.request, 'schedule-trigger', target);
-      return audited(reader, order, [deed], `${targetName(target)} has started.`);
+      return audited(
+        reader,
+        order,
+        [deed],
+        `The scheduled run of ${targetName(target)} has started: its page shows how it goes.`,
+      );
     },
   },
 };

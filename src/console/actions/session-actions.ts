@@ -7,7 +7,7 @@ import { ConsoleFailure } from './console-failure.ts';
 export function sessionActions(sessions: Sessions): Readonly<Record<string, Action<string>>> {
   return {
     end: {
-      label: 'End',
+      label: 'End sessions',
       question: (login) => `Everybody who is signed in as ${login} has to sign in again; what was begun is done.`,
       async run(reader, login, order) {
         const count = sessions.revoke(login);

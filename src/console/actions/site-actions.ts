@@ -65,7 +65,7 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
   rollback: {
     label: 'Roll back',
     question: ({ domain }, form) =>
-      `${form.get('version') ?? 'The version'} of ${domain} goes into service, and the site is held there until it is released.`,
+      `${form.get('version') ?? 'The version'} of ${domain} goes into service at every target. Then the site is held: exports put nothing else into service until a person ends the hold.`,
     async run(reader, { org, domain }, { form, login }) {
       const version = required(form, 'version');
       const store = await reader.connections.bundles();
@@ -81,7 +81,9 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
         beforeCancel: requireVersion,
         askWorker: (ask) => askWorker(client, ask),
       });
-      return joined ? `This rollback of ${domain} is already running.` : `Rolling ${domain} back to ${version}.`;
+      return joined
+        ? `This rollback of ${domain} is already running.`
+        : `The rollback of ${domain} to ${version} has started.`;
     },
   },
   hold: {
@@ -114,7 +116,7 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
   },
   cancel: {
     label: 'Cancel the export',
-    question: ({ domain }) => `The running export of ${domain} ends; what is in service stays.`,
+    question: ({ domain }) => `What runs of ${domain} ends; what is in service stays.`,
     async run(reader, site, order) {
       const { domain } = site;
       const deed = await cancelRun(reader, exportOf(site), required(order.form, 'run'), `export of ${domain}`);

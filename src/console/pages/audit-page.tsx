@@ -1,9 +1,11 @@
 import { type Deed, deedActions } from '../../model/deed.ts';
 import { detailText } from '../../model/own-deed.ts';
 import type { AuditFacts } from '../readings/audit-facts.ts';
-import { type AuditQuery, auditAddress, sinceTexts } from '../readings/audit-query.ts';
+import { type AuditQuery, auditAddress, longestText, sinceTexts } from '../readings/audit-query.ts';
+import { Choice, NamePart } from './fields.tsx';
 import { Page } from './layout.tsx';
 import { Aged, Foreign, When } from './parts.tsx';
+import { TableHead } from './table-head.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Audit {
@@ -22,23 +24,17 @@ export function AuditPage({ viewer, query, organizations, facts: { deeds, next }
   return (
     <Page title="Audit" viewer={viewer} at="/audit">
       <p class="under">
-        What people did by hand. Names are as those who acted gave them; what is done here is kept with the login.
+        What people did by hand: in the console under their login, elsewhere under the name they gave.
       </p>
       <Filters query={query} organizations={organizations} />
       <Aged at={at} late={late} />
       {deeds.length === 0 ? (
-        <p class="quiet">The audit has no such deed.</p>
+        <p class="quiet">Nobody did anything like this by hand.</p>
       ) : (
         <div class="scroll">
           <table class="cards audit">
             <caption class="unseen">Deeds, the newest first</caption>
-            <thead>
-              <tr>
-                {['did', 'to', 'who', 'when', 'why', 'with'].map((column) => (
-                  <th scope="col">{column}</th>
-                ))}
-              </tr>
-            </thead>
+            <TableHead columns={['did', 'to', 'who', 'when', 'why', 'with']} />
             <tbody>
               {deeds.map((deed) => (
                 <Line deed={deed} address={addressOf(deed)} />
@@ -89,68 +85,20 @@ function Line({ deed, address }: { deed: Deed; address: string | null }) {
 function Filters({ query, organizations }: { query: AuditQuery; organizations: readonly string[] }) {
   return (
     <form method="get" action="/audit" class="filter" aria-label="Filter">
-      <Choice
-        id="since"
-        label="Within"
-        all="all time"
-        chosen={query.since}
-        options={Object.entries(sinceTexts).map(([value, text]) => ({ value, text }))}
-      />
+      <Choice name="since" label="Within" all="all time" value={query.since} options={Object.entries(sinceTexts)} />
       {organizations.length > 1 && (
-        <Choice
-          id="org"
-          label="Organization"
-          all="all"
-          chosen={query.org}
-          options={organizations.map((org) => ({ value: org, text: org }))}
-        />
+        <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
       )}
-      <Text id="name" label="Site or project" value={query.name} />
+      <NamePart name="name" label="Site or project" value={query.name} longest={longestText} />
       <Choice
-        id="action"
+        name="action"
         label="What"
         all="everything"
-        chosen={query.action}
-        options={deedActions.map((action) => ({ value: action, text: action }))}
+        value={query.action}
+        options={deedActions.map((action) => [action, action])}
       />
-      <Text id="who" label="Who" value={query.who} />
+      <NamePart name="who" label="Who" value={query.who} longest={longestText} />
       <button type="submit">Show</button>
     </form>
-  );
-}
-
-interface Field {
-  id: string;
-  label: string;
-}
-
-function Choice({
-  id,
-  label,
-  all,
-  chosen,
-  options,
-}: Field & { all: string; chosen: string; options: readonly { value: string; text: string }[] }) {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select id={id} name={id}>
-        <option value="">{all}</option>
-        {options.map(({ value, text }) => (
-          <option value={value} selected={value === chosen}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
-  );
-}
-
-function Text({ id, label, value }: Field & { value: string }) {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input id={id} name={id} type="search" value={value} maxlength={300} />
-    </div>
   );
 }

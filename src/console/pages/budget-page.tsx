@@ -5,6 +5,7 @@ import { visible } from '../../report/html.ts';
 import type { OrganizationBudget } from '../readings/budget-facts.ts';
 import { Page } from './layout.tsx';
 import { Act, Aged, DoneAt, Facts, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
+import { TableHead } from './table-head.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Budgets {
@@ -18,6 +19,9 @@ interface Budgets {
 export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
   return (
     <Page title="Budget" viewer={viewer} at="/budget" events="/events?of=budget">
+      <p class="under">
+        How many analytics requests each organization may send the service within a window. Passes wait for free ones.
+      </p>
       <div id="budgets-age" data-live>
         <Aged at={at} late={late} />
       </div>
@@ -25,7 +29,7 @@ export function BudgetPage({ viewer, budgets, at, late }: Budgets) {
         <section id={`budget-${org}`} data-live aria-labelledby={`title-${org}`}>
           <h2 id={`title-${org}`}>{org}</h2>
           {trouble !== null && <Troubles troubles={[trouble]} />}
-          {view !== null && <Window viewer={viewer} org={org} view={view} />}
+          {view !== null && <Window viewer={viewer} org={org} view={view} at={at} />}
         </section>
       ))}
     </Page>
@@ -38,7 +42,7 @@ const pauses = {
   unauthorized: 'paused by a refused key (401)',
 } as const;
 
-function Window({ viewer, org, view }: { viewer: Viewer; org: string; view: WindowView }) {
+function Window({ viewer, org, view, at }: { viewer: Viewer; org: string; view: WindowView; at: number }) {
   const { limit, reserve, windowMs, used, available, pausedBy, pausedUntil, nextFreeAt, strangers, override } = view;
   const last = view.releases.at(-1);
   return (
@@ -53,7 +57,13 @@ function Window({ viewer, org, view }: { viewer: Viewer; org: string; view: Wind
             </>,
           ],
           ['free now', `${available}`],
-          nextFreeAt !== null && ['next free', <When at={nextFreeAt} />],
+          nextFreeAt !== null && [
+            'next free',
+            <>
+              <When at={nextFreeAt} />
+              {`, in ${spanText(Math.max(0, nextFreeAt - at))}`}
+            </>,
+          ],
           last !== undefined && ['all free again', <When at={last} />],
           pausedBy !== null && [
             'state',
@@ -99,13 +109,7 @@ function Askers({ view: { holders, waiters } }: { view: WindowView }) {
   return (
     <div class="scroll">
       <table class="cards">
-        <thead>
-          <tr>
-            {['who', 'what', 'class', 'since', 'next', 'done'].map((column) => (
-              <th scope="col">{column}</th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={['who', 'what', 'class', 'since', 'next', 'done']} />
         <tbody>
           {rows.map(({ workflowId, what, class: kind, since, expectedAt, forecast }) => (
             <tr>
@@ -147,12 +151,17 @@ function Acts({ viewer, org, view }: { viewer: Viewer; org: string; view: Window
       {view.pausedBy === 'paused' ? (
         <Act viewer={viewer} action={`${address}/resume`} label="Resume" />
       ) : (
-        <Act viewer={viewer} action={`${address}/pause`} label="Pause …" about="Ask the service nothing">
+        <Act viewer={viewer} action={`${address}/pause`} label="Pause …" about="Send the service nothing for a time">
           <For id={`pause-${org}`} />
         </Act>
       )}
       {view.override === null ? (
-        <Act viewer={viewer} action={`${address}/set`} label="Override" about="Other limits than the configured ones">
+        <Act
+          viewer={viewer}
+          action={`${address}/set`}
+          label="Override"
+          about="Other limits than the configured ones, for a time"
+        >
           <Count id={`requests-${org}`} name="requests" label="Requests" />
           <Count id={`reserve-${org}`} name="reserve" label="Kept for others" />
           <For id={`set-${org}`} />

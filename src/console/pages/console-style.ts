@@ -96,8 +96,9 @@ h3{font-size:1rem;margin-bottom:.375rem}
 .diff del{border-color:var(--bad);text-decoration:line-through;text-decoration-color:var(--bad)}
 ${figureStyle}
 .lead{margin-bottom:1.25rem}
-.bottom{padding:1.5rem 0 3rem;border-top:1px solid var(--rule);color:var(--quiet);font-size:.875rem}
+.bottom{margin-top:1.5rem;padding:1.5rem 0 3rem;border-top:1px solid var(--rule);color:var(--quiet);font-size:.875rem}
 .narrow{max-width:42rem}
+.narrow .facts{margin-bottom:1.25rem}
 @media (min-width:48rem){
 .line.wide{display:block}
 .line.narrow{display:none}
@@ -107,6 +108,7 @@ ${figureStyle}
 th[scope=row]{min-width:12.5rem}
 .audit th[scope=row]{min-width:8rem}
 .audit td:first-of-type{min-width:14rem}
+.audit td[data-name=who]{min-width:6rem}
 .split{grid-template-columns:minmax(0,3fr) minmax(0,2fr)}
 }
 @media (max-width:29.99rem){

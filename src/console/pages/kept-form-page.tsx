@@ -44,7 +44,7 @@ export function KeptFormPage({ title, message, hint, viewer, links = [], form, a
             ))}
           </ul>
         )}
-        <Facts facts={[['sent to', <Foreign text={action} />], ...shown.map(factOf)]} />
+        <Facts facts={[['what', <Foreign text={whatOf(action)} />], ...shown.map(factOf)]} />
         <form method="post" action={action} class="act bulk">
           {viewer !== null && <input type="hidden" name="token" value={viewer.formToken} />}
           {kept.map(([name, value]) => (
@@ -57,6 +57,21 @@ export function KeptFormPage({ title, message, hint, viewer, links = [], form, a
       </div>
     </Page>
   );
+}
+
+/** `rollback: acme, docs.acme.example`, of an address such as `/sites/acme/docs.acme.example/rollback`. */
+function whatOf(action: string): string {
+  const [room = '', ...parts] = action.split('/').slice(1).map(decoded);
+  const verb = (parts.pop() ?? room).replaceAll('-', ' ');
+  return parts.length === 0 ? verb : `${verb}: ${parts.join(', ')}`;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 const factOf = ([name, value]: [string, string]) => [visible(name), <Foreign text={value.slice(0, 2_000)} />] as const;

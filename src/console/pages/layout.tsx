@@ -59,7 +59,11 @@ export function Page({ title, viewer, at, events, children }: Layout) {
             {children}
           </main>
           <footer class="bottom">
-            <p>{viewer?.whyNot ?? 'What is done here is done as by the command line.'} Times are yours, with UTC.</p>
+            <p>
+              {viewer !== null &&
+                `${viewer.whyNot ?? `What you do here stands in the audit as done by ${visible(viewer.login)}.`} `}
+              <span class="zone">Times are in UTC.</span>
+            </p>
           </footer>
         </div>
         <script>{raw(liveScript)}</script>
@@ -83,9 +87,13 @@ function Navigation({ viewer, at }: { viewer: Viewer; at: string | undefined }) 
         </ul>
       </nav>
       <form class="who" method="post" action="/sign-out">
-        <a href="/sessions" aria-current={at === '/sessions' ? 'page' : undefined}>
-          <bdi>{visible(viewer.login)}</bdi>
-        </a>
+        <span>
+          {'signed in as '}
+          <a href="/sessions" aria-current={at === '/sessions' ? 'page' : undefined}>
+            <bdi>{visible(viewer.login)}</bdi>
+          </a>
+          {!viewer.mayAct && ', may only look'}
+        </span>
         <input type="hidden" name="token" value={viewer.formToken} />
         <button type="submit" class="small">
           Sign out

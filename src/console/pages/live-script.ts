@@ -9,6 +9,7 @@ const isUtc = new Date().getTimezoneOffset() === 0;
 const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 function writeTimes(within) {
   if (isUtc) return;
+  for (const text of within.querySelectorAll('.zone')) text.textContent = 'Times are in your time zone, with UTC beside them.';
   for (const text of within.querySelectorAll('.hour')) text.textContent = hour.format(new Date(text.dataset.at));
   for (const time of within.querySelectorAll('time:not(.zoned)')) {
     const local = document.createElement('span');

@@ -1,6 +1,6 @@
 import { visible } from '../../report/html.ts';
 import { Page } from './layout.tsx';
-import { Hidden } from './parts.tsx';
+import { Facts, Foreign, Hidden, sentence } from './parts.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Message {
@@ -17,8 +17,8 @@ export function MessagePage({ title, message, hint = null, viewer = null, links 
   return (
     <Page title={title} viewer={viewer}>
       <div class="narrow">
-        <p>{visible(message)}</p>
-        {hint !== null && <p class="under">{visible(hint)}</p>}
+        <p>{sentence(message)}</p>
+        {hint !== null && <p class="under">{sentence(hint)}</p>}
         <ul class="chips">
           {links.map(([address, text]) => (
             <li>
@@ -45,10 +45,12 @@ interface Question {
 /** Asks once before what cannot be undone. */
 export function QuestionPage({ title, question, label, viewer, form, action, back }: Question) {
   const kept = [...form].filter(([name]) => name !== 'token' && name !== 'sure');
+  const reason = form.get('reason')?.trim() ?? '';
   return (
     <Page title={title} viewer={viewer}>
       <div class="narrow">
         <p class="under">{visible(question)}</p>
+        {reason !== '' && <Facts facts={[['why', <Foreign text={reason} />]]} />}
         <form method="post" action={action} class="act">
           <input type="hidden" name="token" value={viewer.formToken} />
           <input type="hidden" name="sure" value="yes" />
@@ -59,7 +61,7 @@ export function QuestionPage({ title, question, label, viewer, form, action, bac
             {label}
           </button>
           <a class="button" href={back}>
-            Back
+            Leave as it is
           </a>
         </form>
       </div>
@@ -78,7 +80,10 @@ interface BulkQuestion {
 export function BulkQuestionPage({ verb, label, viewer, items }: BulkQuestion) {
   const planned = items.filter(({ leftOut }) => !leftOut);
   return (
-    <Page title={`${label}: ${planned.length} of ${items.length}`} viewer={viewer}>
+    <Page
+      title={planned.length === 0 ? `${label}: nothing to do` : `${label} ${planned.length} of ${items.length}?`}
+      viewer={viewer}
+    >
       <div class="scroll">
         <table>
           <thead>
@@ -111,7 +116,7 @@ export function BulkQuestionPage({ verb, label, viewer, items }: BulkQuestion) {
           </button>
         )}
         <a class="button" href="/">
-          Back
+          {planned.length === 0 ? 'Back' : 'Leave as it is'}
         </a>
       </form>
     </Page>

@@ -7,10 +7,12 @@ import {
   chips,
   foundLines,
   hasChip,
+  longestSearch,
   type OverviewLine,
   type OverviewQuery,
   overviewAddress,
 } from '../readings/overview-filter.ts';
+import { Choice, NamePart } from './fields.tsx';
 import { Page } from './layout.tsx';
 import { OverviewTable } from './overview-table.tsx';
 import { Aged, Hidden, Troubles } from './parts.tsx';
@@ -32,8 +34,8 @@ interface Overview {
 export type WrittenTables = Map<string, WrittenTable>;
 
 interface WrittenTable {
-  /** Lines under each chip; first of all lines. */
-  counts: { chip: Chip | null; count: number }[];
+  /** Lines under each chip; first of all lines. Null for what Temporal alone knows while it is away. */
+  counts: { chip: Chip | null; count: number | null }[];
   chosen: number;
   page: number;
   pages: number;
@@ -52,22 +54,9 @@ export function OverviewPage(overview: Overview) {
   return (
     <Page title="Overview" viewer={viewer} at="/" events="/events?of=overview">
       <form class="filter" method="get" action="/">
-        <div class="field">
-          <label for="q">Name contains</label>
-          <input id="q" name="q" type="search" value={query.search} maxlength={200} />
-        </div>
+        <NamePart name="q" label="Name contains" value={query.search} longest={longestSearch} />
         {organizations.length > 1 && (
-          <div class="field">
-            <label for="org">Organization</label>
-            <select id="org" name="org">
-              <option value="">all</option>
-              {organizations.map((org) => (
-                <option value={org} selected={org === query.org}>
-                  {org}
-                </option>
-              ))}
-            </select>
-          </div>
+          <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
         )}
         {chip !== null && <input type="hidden" name="is" value={chip} />}
         <button type="submit">Search</button>
@@ -82,16 +71,13 @@ export function OverviewPage(overview: Overview) {
             ))}
           </ul>
         </nav>
+        {chip !== null && <p class="under">{meanings[chip]}</p>}
         <form method="post" action="/bulk">
           <Hidden viewer={viewer} />
-          {table === null ? (
-            <p class="under">Nothing fits. The chips and the search are in the address.</p>
-          ) : (
-            raw(table)
-          )}
+          {table === null ? <NothingShown overview={overview} /> : raw(table)}
           {viewer.mayAct && table !== null && (
             <div class="bulk">
-              <span class="fine">What is ticked:</span>
+              <span class="fine">With the ticked lines:</span>
               {bulkVerbs.map((verb) => (
                 <button type="submit" name="verb" value={verb}>
                   {`${bulkLabels[verb]} …`}
@@ -120,12 +106,14 @@ function writtenTable(overview: Overview): WrittenTable {
 function writeTable({ viewer, query, lines, organizations, at }: Overview): WrittenTable {
   const found = foundLines(lines, query);
   const under = (chip: Chip | null) => (chip === null ? found : found.filter((line) => hasChip(line, chip, at)));
+  const isUnknown = (chip: Chip | null) =>
+    (chip === 'waiting' || chip === 'running') && found.some(({ state }) => state === null);
   const chosen = under(query.chip);
   const pages = Math.max(1, Math.ceil(chosen.length / linesPerPage));
   const page = Math.min(query.page, pages);
   const shown = chosen.slice((page - 1) * linesPerPage, page * linesPerPage);
   return {
-    counts: [null, ...chips].map((chip) => ({ chip, count: under(chip).length })),
+    counts: [null, ...chips].map((chip) => ({ chip, count: isUnknown(chip) ? null : under(chip).length })),
     chosen: chosen.length,
     page,
     pages,
@@ -136,7 +124,25 @@ function writeTable({ viewer, query, lines, organizations, at }: Overview): Writ
   };
 }
 
-function ChipLink({ query, chip, count }: { query: OverviewQuery; chip: OverviewQuery['chip']; count: number }) {
+const meanings: Readonly<Record<Chip, string>> = {
+  failed: 'The last run failed, was refused by verification, or did not reach every target.',
+  waiting: 'Sites wait for a person’s approval; projects wait for free requests of the budget.',
+  running: 'An export or a pass is under way.',
+  held: 'Exports go on, but put nothing into service until the hold ends.',
+  stale:
+    'Feedback not known to be complete within the last 24 hours, or a scheduled site of which no run has ended within them.',
+};
+
+function NothingShown({ overview: { lines, query } }: { overview: Overview }) {
+  if (lines.length === 0) return <p class="under">The configuration names no site and no project.</p>;
+  return (
+    <p class="under">
+      {query.search === '' && query.org === '' ? 'None.' : 'Nothing fits the search.'} <a href="/">Show all</a>
+    </p>
+  );
+}
+
+function ChipLink({ query, chip, count }: { query: OverviewQuery; chip: Chip | null; count: number | null }) {
   return (
     <li>
       <a
@@ -144,7 +150,7 @@ function ChipLink({ query, chip, count }: { query: OverviewQuery; chip: Overview
         href={overviewAddress({ ...query, chip, page: 1 })}
         aria-current={query.chip === chip ? 'true' : undefined}
       >
-        {chip ?? 'all'} <b>{countText(count)}</b>
+        {chip ?? 'all'} <b>{count === null ? '?' : countText(count)}</b>
       </a>
     </li>
   );

@@ -28,7 +28,7 @@ export function OverviewTable({ viewer, lines, several, now }: Shown) {
             {several && <th scope="col">organization</th>}
             <th scope="col">now</th>
             <th scope="col">last</th>
-            <th scope="col">in service, complete as of</th>
+            <th scope="col">in service, or complete as of</th>
             <th scope="col">next start</th>
           </tr>
         </thead>
@@ -102,7 +102,7 @@ function NowText({ line }: { line: OverviewLine }) {
     case 'waiting':
       return <span class="state wait">{`waits for requests: ${what}`}</span>;
     case 'running':
-      return <span class="state wait">{`${what || 'running'}${held}`}</span>;
+      return <span class="state wait">{`${what?.replaceAll('-', ' ') || 'running'}${held}`}</span>;
   }
 }
 
@@ -111,7 +111,9 @@ function LastText({ line, now }: { line: OverviewLine; now: number }) {
   const pass = line.kind === 'project' && line.lastPass !== null ? `${line.lastPass} ` : '';
   return (
     <>
-      <span class={line.failingSince === null ? 'state good' : 'state bad'}>{`${pass}${line.lastOutcome}`}</span>
+      <span class={line.failingSince !== null ? 'state bad' : line.lastOutcome === 'rejected' ? 'state' : 'state good'}>
+        {`${pass}${line.lastOutcome.replaceAll('-', ' ')}`}
+      </span>
       {line.lastAt !== null && ` ${ageText(now - Date.parse(line.lastAt))}`}
       <div>
         <When at={line.lastAt} />

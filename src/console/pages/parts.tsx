@@ -26,10 +26,16 @@ export function DoneAt({ forecast: { doneAt, pages, windows } }: { forecast: For
   const rest = [counted(pages, 'page'), ...(windows > 0 ? [counted(windows, 'window')] : [])];
   return (
     <>
-      ≈ <When at={doneAt} />
-      {`, ${rest.join(', ')}`}
+      ≈ <When at={doneAt} /> {`for ${rest.join(', ')}`}
     </>
   );
+}
+
+/** A message as the command line writes it, as a sentence: names that could begin one stay as they are. */
+export function sentence(text: string): string {
+  const shown = visible(text);
+  const begun = /^[a-z]+ /.test(shown) ? `${shown.charAt(0).toUpperCase()}${shown.slice(1)}` : shown;
+  return /[.:!?…]$/.test(begun) ? begun : `${begun}.`;
 }
 
 /** Names and values. */
@@ -55,8 +61,8 @@ export function Troubles({ troubles }: { troubles: readonly (Trouble & { unknown
     <>
       {troubles.map(({ message, hint, unknown }) => (
         <div class="notice bad" role="status">
-          <p>{unknown === undefined ? visible(message) : `${visible(message)}: ${unknown} is unknown.`}</p>
-          {hint !== null && <p>{visible(hint)}</p>}
+          <p>{sentence(unknown === undefined ? message : `${message}: it is not known ${unknown}`)}</p>
+          {hint !== null && <p>{sentence(hint)}</p>}
         </div>
       ))}
     </>

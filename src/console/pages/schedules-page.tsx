@@ -2,6 +2,7 @@ import { type ScheduleTarget, targetName } from '../../model/schedule/schedule-t
 import type { Unavailable } from '../../overview/gather-facts.ts';
 import { Page } from './layout.tsx';
 import { Act, Aged, Foreign, projectAddress, siteAddress, Troubles, When } from './parts.tsx';
+import { TableHead } from './table-head.tsx';
 import type { Viewer } from './viewer.ts';
 
 /** A schedule of the configuration, as Temporal has it. */
@@ -52,7 +53,10 @@ function NextDay({ lines, at }: { lines: readonly ScheduleLine[]; at: number }) 
     const moment = state?.nextAt == null ? Number.NaN : Date.parse(state.nextAt);
     return moment >= at && moment < at + dayMs ? [{ name: targetName(target), moment }] : [];
   });
-  const label = `${starts.length} of ${lines.length} schedules start within a day`;
+  const isKnown = lines.some(({ state }) => state !== null);
+  const label = isKnown
+    ? `${starts.length} of ${lines.length} schedules start within a day`
+    : 'It is not known which schedules start within a day';
   return (
     <section aria-labelledby="day-title">
       <h2 id="day-title">The next 24 hours</h2>
@@ -107,18 +111,7 @@ function Table({ viewer, lines }: { viewer: Viewer; lines: readonly ScheduleLine
     <div class="scroll">
       <table class="cards">
         <caption class="unseen">Schedules, the soonest first</caption>
-        <thead>
-          <tr>
-            {['schedule', 'when', 'state', 'next start'].map((column) => (
-              <th scope="col">{column}</th>
-            ))}
-            {viewer.mayAct && (
-              <th scope="col">
-                <span class="unseen">actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
+        <TableHead columns={['schedule', 'when', 'state', 'next start']} acts={viewer.mayAct} />
         <tbody>
           {sorted.map((line) => (
             <Line viewer={viewer} line={line} />
@@ -167,5 +160,5 @@ function Line({ viewer, line: { id, target, when, state, running } }: { viewer: 
 function stateText(state: ScheduleLine['state'], running: boolean): string {
   if (state === null) return 'not applied, or unknown';
   const words = [running ? 'running' : '', state.paused ? 'paused' : ''].filter((word) => word !== '');
-  return words.length === 0 ? 'waiting' : words.join(', ');
+  return words.length === 0 ? 'on' : words.join(', ');
 }

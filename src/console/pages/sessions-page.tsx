@@ -1,6 +1,7 @@
 import type { SignedInLogin } from '../security/sessions.ts';
 import { Page } from './layout.tsx';
 import { Act, Foreign, When } from './parts.tsx';
+import { TableHead } from './table-head.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Sessions {
@@ -24,18 +25,7 @@ export function SessionsPage({ viewer, logins }: Sessions) {
       <div class="scroll">
         <table class="cards">
           <caption class="unseen">Who is signed in, the last seen first</caption>
-          <thead>
-            <tr>
-              {['login', 'sessions', 'since', 'last seen'].map((column) => (
-                <th scope="col">{column}</th>
-              ))}
-              {viewer.mayAct && (
-                <th scope="col">
-                  <span class="unseen">actions</span>
-                </th>
-              )}
-            </tr>
-          </thead>
+          <TableHead columns={['login', 'sessions', 'since', 'last seen']} acts={viewer.mayAct} />
           <tbody>
             {logins.map(({ login, sessions, beganAt, seenAt }) => (
               <tr>
@@ -51,7 +41,7 @@ export function SessionsPage({ viewer, logins }: Sessions) {
                 </td>
                 {viewer.mayAct && (
                   <td data-name="">
-                    <Act viewer={viewer} action="/sessions/end" label="End …" fields={{ login }} small />
+                    <Act viewer={viewer} action="/sessions/end" label="End sessions …" fields={{ login }} small />
                   </td>
                 )}
               </tr>

@@ -17,7 +17,8 @@ export interface AuditQuery {
 
 const dayMs = 86_400_000;
 const spans = { '1d': dayMs, '7d': 7 * dayMs, '30d': 30 * dayMs, '365d': 365 * dayMs };
-const longestText = 300;
+/** Characters of a field. */
+export const longestText = 300;
 
 /** What the field of the page offers. */
 export const sinceTexts = { '1d': 'a day', '7d': 'a week', '30d': '30 days', '365d': 'a year' } as const;

@@ -1,15 +1,16 @@
 import { inBatches } from '../../client/in-batches.ts';
 import { callsAtOnce } from '../../client/schedules/owned-schedules.ts';
 import type { WindowSettings } from '../../model/budget/permits.ts';
+import type { ScheduleTarget } from '../../model/schedule/schedule-target.ts';
 import { gatherFacts, readLive, type Unavailable } from '../../overview/gather-facts.ts';
 import type { Facts, Selection } from '../../overview/status-lines.ts';
 import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
-import { remember } from '../security/sessions.ts';
 import { type AuditFacts, readAudit } from './audit-facts.ts';
 import type { AuditQuery } from './audit-query.ts';
 import { type OrganizationBudget, readBudget } from './budget-facts.ts';
 import { Connections } from './connections.ts';
 import { FeedbackReadings } from './feedback-readings.ts';
+import { LatestReadings } from './latest-readings.ts';
 import { ProjectCharts } from './project-charts.ts';
 import { type ProjectFacts, readProject } from './project-facts.ts';
 import { type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
@@ -36,6 +37,9 @@ export interface KnownProject {
   budget: WindowSettings;
 }
 
+/** Pages of the audit: there are as many as people can ask for. */
+const auditsKept = 100;
+
 /** What all pages show, read once for everybody. Only what is configured can be asked for. */
 export class ConsoleReader {
   readonly connections: Connections;
@@ -49,8 +53,8 @@ export class ConsoleReader {
   readonly #times: ReadingTimes;
   readonly #sites: ReadonlyMap<string, KnownSite>;
   readonly #projects: ReadonlyMap<string, KnownProject>;
+  readonly #audits: LatestReadings<AuditFacts>;
   readonly #siteReadings = new Map<string, SharedReading<SiteFacts>>();
-  readonly #auditReadings = new Map<string, SharedReading<AuditFacts>>();
   readonly #projectReadings = new Map<string, SharedReading<ProjectFacts>>();
 
   constructor(setting: ConsoleSetting, times: ReadingTimes = usualTimes) {
@@ -67,6 +71,7 @@ export class ConsoleReader {
     };
     this.overview = new SharedReading(() => this.#readOverview(), times);
     this.budgets = new SharedReading(() => this.#readBudgets(), times);
+    this.#audits = new LatestReadings(auditsKept, times);
     this.feedback = new FeedbackReadings(this.connections.feedback, times);
     this.changes = new VersionComparisons(this.connections.bundles, times);
     this.charts = new ProjectCharts(this.connections.feedback, times);
@@ -82,6 +87,14 @@ export class ConsoleReader {
 
   knownProject(org: string, project: string): KnownProject | null {
     return this.#projects.get(keyOf(org, project)) ?? null;
+  }
+
+  /** Whether the site or project is in the configuration. */
+  knows(target: ScheduleTarget): boolean {
+    const { org } = target;
+    const known =
+      target.kind === 'export' ? this.knownSite(org, target.domain) : this.knownProject(org, target.project);
+    return known !== null;
   }
 
   site(site: KnownSite): SharedReading<SiteFacts> {
@@ -100,19 +113,15 @@ export class ConsoleReader {
     );
   }
 
-  /** A page of the audit; few are kept, since there are as many as people can ask for. */
+  /** A page of the audit. */
   audit(query: AuditQuery): SharedReading<AuditFacts> {
-    const key = JSON.stringify(query);
-    const make = () => new SharedReading(() => readAudit(this.connections, query), this.#times);
-    const reading = this.#auditReadings.get(key) ?? make();
-    remember(this.#auditReadings, key, reading);
-    return reading;
+    return this.#audits.of(JSON.stringify(query), () => readAudit(this.connections, query));
   }
 
   /** Something was done: the next page reads again. */
   forget(): void {
-    const maps = [this.#siteReadings, this.#projectReadings, this.#auditReadings];
-    const all = [this.overview, this.budgets, ...maps.flatMap((map) => [...map.values()])];
+    const maps = [this.#siteReadings, this.#projectReadings];
+    const all = [this.overview, this.budgets, this.#audits, ...maps.flatMap((map) => [...map.values()])];
     for (const reading of all) reading.forget();
   }
 

@@ -8,8 +8,11 @@ import type {
 import { LatestReadings } from './latest-readings.ts';
 import type { ReadingTimes, SharedReading } from './shared-reading.ts';
 
-/** Readings kept at a time, of each kind: an answer has at most some hundred thousand characters. */
-const mostKept = 100;
+/**
+ * Readings kept at a time, of each kind. One of 50 entries, of 200 documents or of an entry with 200 changes has up to 1.4
+ * million characters where every text is as long as it may be, usually some ten thousand.
+ */
+const mostKept = 30;
 /** Characters shown of a comment or code on its own page, and of any other text; some have megabytes. */
 const longestText = 50_000;
 export const longestField = 2_000;

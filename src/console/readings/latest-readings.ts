@@ -21,4 +21,8 @@ export class LatestReadings<Value> {
     if (this.#kept.size > this.#most && longestUnasked !== undefined) this.#kept.delete(longestUnasked);
     return reading;
   }
+  /** Something was done: what was read is old. */
+  forget(): void {
+    for (const reading of this.#kept.values()) reading.forget();
+  }
 }

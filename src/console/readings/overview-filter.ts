@@ -20,7 +20,8 @@ export type OverviewLine = (({ kind: 'site' } & SiteLine) | ({ kind: 'project' }
   title: string;
 };
 
-const longestSearch = 200;
+/** Characters. */
+export const longestSearch = 200;
 const dayMs = 86_400_000;
 
 /** What an address asks for; what makes no sense is as if it were not there. */

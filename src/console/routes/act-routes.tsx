@@ -38,7 +38,8 @@ export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   });
   hono.post('/schedules/:verb', (c) => {
     const target = targetOfWorkflowId(c.get('form').get('schedule') ?? '');
-    return act(c, app, actionOf(scheduleActions, c.req.param('verb')), target, '/schedules');
+    const known = target !== null && reader.knows(target) ? target : null;
+    return act(c, app, actionOf(scheduleActions, c.req.param('verb')), known, '/schedules');
   });
   hono.get('/sessions', (c) => {
     const viewer = viewerIn(c, app);
@@ -76,8 +77,8 @@ export function refusedAct(c: ConsoleContext, app: ConsoleApp): Response | Promi
     const form = c.get('form');
     if (sameSecret(form.get('token') ?? '', session.formToken)) return null;
     // It came from a page of the console: that was looked at before.
-    const message = 'This form is of a session that has ended. Nothing was done.';
-    const shown = { title: 'Once more?', message, hint: `You are ${viewer.login} now. This is what was sent:` };
+    const message = 'The session in which this form was opened has ended. Nothing was done.';
+    const shown = { title: 'Send it again?', message, hint: `You are ${viewer.login} now. This is what was sent:` };
     return page(c, <KeptFormPage {...shown} viewer={viewer} form={form} action={c.req.path} label="Do it now" />, 403);
   }
   const message = `Nothing was done. ${viewer.whyNot}`;

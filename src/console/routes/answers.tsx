@@ -2,6 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ConsoleApp, ConsoleContext } from '../app-context.ts';
 import { MessagePage } from '../pages/message-page.tsx';
+import { sentence } from '../pages/parts.tsx';
 import { type Viewer, viewerOf } from '../pages/viewer.ts';
 
 /** A whole page as an answer. */
@@ -21,8 +22,10 @@ function anyViewerIn(c: ConsoleContext, app: ConsoleApp): Viewer | null {
 
 /** A page that says what happened and what to do. */
 export function failurePage(c: ConsoleContext, app: ConsoleApp, error: unknown, back: string) {
-  const { code, message, hint } = app.options.setting.explain(error);
+  const { code, message, hint: help } = app.options.setting.explain(error);
   const [title, status] = titles[code] ?? ['That did not work', 409];
+  const isOrder = c.req.method === 'POST' && status === 503;
+  const hint = isOrder ? `${maybeDone}${help === null ? '' : ` ${sentence(help)}`}` : help;
   const links = [[back, 'Back'] as const];
   return page(
     c,
@@ -30,6 +33,9 @@ export function failurePage(c: ConsoleContext, app: ConsoleApp, error: unknown, 
     status,
   );
 }
+
+/** An order without an answer may have arrived. */
+const maybeDone = 'It may have been done all the same: look before you try again.';
 
 /** Titles and statuses of failures that people meet, by their codes. */
 const titles: Readonly<Record<string, readonly [string, ContentfulStatusCode]>> = {

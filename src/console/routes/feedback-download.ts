@@ -14,14 +14,17 @@ export const downloadFormats = {
 /** Most records in a file. */
 export const mostInFile = 100_000;
 
-const mostAtOnce = 4;
+const mostAtOnce = 6;
+/** By one login, which may have many sessions: one person must not take the places of all. */
+const mostOfLogin = 2;
 /** A browser that takes a file more slowly loses it. */
 const longestMs = 10 * 60_000;
 
 /** The files that browsers load at a time: a few, each read as fast as its browser takes it. */
 export class Downloads {
   readonly #closing: AbortSignal;
-  #open = 0;
+  /** The login of each. */
+  readonly #open: string[] = [];
 
   /** `closing` ends all. */
   constructor(closing: AbortSignal) {
@@ -31,11 +34,19 @@ export class Downloads {
   /**
    * A file of records. The first are read before this returns, so that a store that is away is a page and not half a file.
    */
-  async begin(records: AsyncIterable<FeedbackRecord>, format: LineFormat): Promise<ReadableStream<Uint8Array>> {
-    if (this.#open >= mostAtOnce) {
+  async begin(
+    login: string,
+    records: AsyncIterable<FeedbackRecord>,
+    format: LineFormat,
+  ): Promise<ReadableStream<Uint8Array>> {
+    if (this.#open.filter((other) => other === login).length >= mostOfLogin) {
+      const hint = `wait until one has ended, or end one: at most ${mostOfLogin} at a time`;
+      throw new ConsoleFailure('Busy', `you are loading ${mostOfLogin} files already`, hint);
+    }
+    if (this.#open.length >= mostAtOnce) {
       throw new ConsoleFailure('Busy', 'others are loading files', 'try again in a minute');
     }
-    const pieces = this.#pieces(records, format);
+    const pieces = this.#pieces(login, records, format);
     let first: IteratorResult<string> | null = await pieces.next();
     const ended = AbortSignal.any([this.#closing, AbortSignal.timeout(longestMs)]);
     const encoder = new TextEncoder();
@@ -63,10 +74,11 @@ export class Downloads {
   }
 
   async *#pieces(
+    login: string,
     records: AsyncIterable<FeedbackRecord>,
     format: LineFormat,
   ): AsyncGenerator<string, undefined, undefined> {
-    this.#open += 1;
+    this.#open.push(login);
     try {
       const encoder = lines(format);
       let count = 0;
@@ -79,7 +91,7 @@ export class Downloads {
       yield String(encoder.end());
       return undefined;
     } finally {
-      this.#open -= 1;
+      this.#open.splice(this.#open.indexOf(login), 1);
     }
   }
 }

@@ -60,7 +60,8 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
         // What nobody takes would stay open.
         if (c.req.method === 'HEAD') return c.body(null, 200, headers);
         const store = await reader.connections.feedback();
-        return c.body(await downloads.begin(store.findRecords(selection), format), 200, headers);
+        const { login } = c.get('signedIn').session.identity;
+        return c.body(await downloads.begin(login, store.findRecords(selection), format), 200, headers);
       }),
     );
   }

@@ -136,7 +136,9 @@ function notLetIn(c: ConsoleContext) {
 function howToSignIn({ openId, proxy }: ConsoleApp): string {
   const byLink = 'Open the link that docferry has printed last on its terminal; each works once.';
   if (openId !== null) return 'Sign in with your account, or open the link that docferry has printed last.';
-  return proxy === null ? byLink : `Come through the proxy, which signs you in. Or: ${byLink}`;
+  return proxy === null
+    ? byLink
+    : `Open docferry by the address of the proxy, which signs you in. Or open the link${byLink.slice('Open the link'.length)}`;
 }
 
 /** A page opened from another site comes without the cookie; opened again from here, it comes with it. */

@@ -32,6 +32,8 @@ interface Kept {
 }
 
 const mostSessions = 1_000;
+/** A program behind a proxy that keeps no cookies begins one with every request. */
+const mostOfLogin = 100;
 const mostRemembered = 100;
 
 /** Sessions by cookie. Only digests of the cookies are kept; an id is always made here, never taken from a browser. */
@@ -47,9 +49,15 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** Begins a session, and returns what the browser keeps of it. Of very many the one longest unused ends. */
+  /**
+   * Begins a session, and returns what the browser keeps of it. Of very many the one longest unused ends, first among those
+   * of the same login.
+   */
   begin(identity: Identity): { cookie: string; session: Session } {
     this.#removeIdle();
+    const own = [...this.#kept].filter(([, { session }]) => session.identity.login === identity.login);
+    const [longestUnusedOfLogin] = own;
+    if (own.length >= mostOfLogin && longestUnusedOfLogin !== undefined) this.#remove(longestUnusedOfLogin[0]);
     const [longestUnused] = this.#kept.keys();
     if (this.#kept.size >= mostSessions && longestUnused !== undefined) this.#remove(longestUnused);
     const cookie = newToken();

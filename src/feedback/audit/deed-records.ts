@@ -8,6 +8,11 @@ export interface DeedRecords {
   listDeeds(filter: DeedFilter): AsyncIterable<Deed>;
 }
 
+/** The audit of a store that is there, opened for nothing else. */
+export interface OpenAudit extends Pick<DeedRecords, 'recordDeeds'> {
+  close(): Promise<void>;
+}
+
 /** Which deeds; all of them without any of these. */
 export interface DeedFilter {
   /** From this moment on, UTC ISO 8601. */

@@ -5,6 +5,9 @@ import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import type { EntryDetail } from './feedback-search.ts';
 import { commonFields } from './find-entries.ts';
 
+/** A status that goes to and fro changes with every sync. */
+const mostChanges = 200;
+
 /** One entry whole, with its history. */
 export async function entryDetail(
   db: Kysely<FeedbackDatabase>,
@@ -25,7 +28,8 @@ export async function entryDetail(
     .select(['field', 'old', 'new', 'seen_at'])
     .where('project_id', '=', key.project_id)
     .where('id', '=', key.id)
-    .orderBy('seen_at')
+    .orderBy('seen_at', 'desc')
+    .limit(mostChanges + 1)
     .execute();
   return {
     ...commonFields(row, contacts),
@@ -34,6 +38,7 @@ export async function entryDetail(
     createdAtAsSent: row.created_at,
     lastSeenAt: row.last_seen_at,
     deletedAt: row.deleted_at,
-    changes: changes.map(fieldsOf),
+    changes: changes.slice(0, mostChanges).reverse().map(fieldsOf),
+    hasEarlierChanges: changes.length > mostChanges,
   };
 }

@@ -124,8 +124,9 @@ export interface EntryDetail extends Omit<FoundEntry, 'comment' | 'code'> {
   createdAtAsSent: string | null;
   lastSeenAt: string;
   deletedAt: string | null;
-  /** Observed changes, the oldest first. */
+  /** The latest 200 observed changes, the oldest of them first. */
   changes: readonly { field: string; old: string | null; new: string | null; seenAt: string }[];
+  hasEarlierChanges: boolean;
 }
 
 /** Finds what people wrote. Every text of an answer is as stored: escape it before showing it. */

@@ -1,3 +1,4 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { isoInstant } from '../../model/iso-instant.ts';
 import { documentKey } from '../../model/report/document-key.ts';
@@ -27,7 +28,7 @@ export async function findEntries(db: Db, query: SearchQuery): Promise<SearchAns
   const shown = hits.slice(0, limit);
   const rows = await rowsOfHits(db, shown);
   return {
-    entries: rows.map((row) => foundEntry(row, wanted.phrases, query.contacts === true)),
+    entries: await foundEntries(rows, wanted.phrases, query.contacts === true),
     total: await countHits(db, wanted),
     after: hits.length > limit ? `${shown.at(-1)?.place}` : null,
     index: await indexProgress(db),
@@ -76,6 +77,20 @@ function placeAfter(after: string | undefined): number | null {
   if (after === undefined) return null;
   if (/^-?\d{1,16}$/.test(after)) return Number(after);
   throw new SearchRefused('after', 'after is not from an answer', 'Give back what the answer before had, unchanged.');
+}
+
+/** Texts may have megabytes: others run between two of them. */
+async function foundEntries(
+  rows: readonly FeedbackTable[],
+  phrases: readonly SearchPhrase[],
+  contacts: boolean,
+): Promise<FoundEntry[]> {
+  const entries: FoundEntry[] = [];
+  for (const row of rows) {
+    entries.push(foundEntry(row, phrases, contacts));
+    await letOthersRun();
+  }
+  return entries;
 }
 
 function foundEntry(row: FeedbackTable, phrases: readonly SearchPhrase[], contacts: boolean): FoundEntry {

@@ -30,7 +30,17 @@ export function foundText(text: string | null, phrases: readonly SearchPhrase[])
 export function marksIn(text: string, phrases: readonly SearchPhrase[]): Mark[] {
   if (phrases.length === 0) return [];
   const words = [...textWords(text, mostWords)];
-  const found = words.flatMap((word, index) => phrases.flatMap((phrase) => markAt(words, index, word, phrase)));
+  // A text of thousands of words is not compared with a hundred phrases word by word.
+  const anywhere: SearchPhrase[] = [];
+  const byFirst = new Map<string | undefined, SearchPhrase[]>();
+  for (const phrase of phrases) {
+    const [first, ...others] = phrase.words;
+    if (phrase.isBeginning && others.length === 0) anywhere.push(phrase);
+    else byFirst.set(first, [...(byFirst.get(first) ?? []), phrase]);
+  }
+  const found = words.flatMap((word, index) =>
+    [...anywhere, ...(byFirst.get(word.word) ?? [])].flatMap((phrase) => markAt(words, index, word, phrase)),
+  );
   return apart(found);
 }
 

@@ -27,6 +27,9 @@ const mostCounted = 1_000;
 /** Hits that are counted by document. */
 export const mostGrouped = 10_000;
 
+/** Characters by which paths are counted: ten thousand may have megabytes each. */
+const longestPath = 4_000;
+
 /** The next hits below a place, the newest first. */
 export async function nextHits(db: Db, wanted: Wanted, below: number | null, limit: number): Promise<Hit[]> {
   const { rows } = await sql<{ place: number | string; project_id: string; id: string }>`
@@ -42,7 +45,7 @@ export type CountedHit = Pick<FeedbackTable, 'org_id' | 'project_id' | 'path' | 
 /** The newest hits with what is counted of them, up to one more than `mostGrouped`. */
 export async function countedHits(db: Db, wanted: Wanted): Promise<CountedHit[]> {
   const { rows } = await sql<CountedHit>`
-    select f.org_id, f.project_id, f.path, f.helpful, f.created_at_utc
+    select f.org_id, f.project_id, substr(f.path, 1, ${longestPath}) as path, f.helpful, f.created_at_utc
     from (select ${place(db, wanted)} as place, e.project_id, e.id from ${matching(db, wanted)}
       order by ${place(db, wanted)} desc limit ${mostGrouped + 1}) as hit
     join feedback as f on f.project_id = hit.project_id and f.id = hit.id

@@ -8,9 +8,10 @@ import type { FeedbackDatabase } from '../database/tables/tables.ts';
  * index says meanwhile that words are left: after a worker that was killed, the next one takes them out.
  */
 
-/** From now on removed words stay in SQLite's index until `takeOutWords`. */
+/** From now on removed words stay in SQLite's index until `rewriteFile`. */
 export async function leaveWords(trx: Transaction<FeedbackDatabase>): Promise<void> {
-  if (!isPostgres(trx)) await secureDelete(trx, 0);
+  if (isPostgres(trx)) return;
+  await sql`insert into search_words (search_words, rank) values ('secure-delete', 0)`.execute(trx);
 }
 
 /** Whether a worker left words and was killed before it took them out. */
@@ -18,16 +19,4 @@ export async function areWordsLeft(db: Kysely<FeedbackDatabase>): Promise<boolea
   if (isPostgres(db)) return false;
   const { rows } = await sql`select 1 from search_words_config where k = 'secure-delete' and v = 0`.execute(db);
   return rows.length > 0;
-}
-
-/** Takes all removed words out of SQLite's index, and beginnings of them, by which it tells its pages apart. */
-export async function takeOutWords(db: Kysely<FeedbackDatabase>): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    await sql`insert into search_words (search_words) values ('optimize')`.execute(trx);
-    await secureDelete(trx, 1);
-  });
-}
-
-async function secureDelete(trx: Transaction<FeedbackDatabase>, value: 0 | 1): Promise<void> {
-  await sql`insert into search_words (search_words, rank) values ('secure-delete', ${sql.lit(value)})`.execute(trx);
 }

@@ -14,6 +14,12 @@ const longestSearch = 1_000;
 /** Words that begin so are too many to look through. In characters. */
 const shortestBeginning = 2;
 
+/** Each goes through all words that begin so: of a million entries four take half a second, in which SQLite lets nothing else run. */
+const mostBeginnings = 4;
+
+/** In all phrases together. */
+const mostWords = 100;
+
 /** What stands between blanks or quotes, and the `*` behind it. */
 const chunks = /"(?<quoted>[^"]*)"?(?<ofQuoted>\*?)|(?<bare>[^\s"]+)/gu;
 
@@ -34,12 +40,33 @@ export function searchPhrases(text: string): SearchPhrase[] {
     const { quoted, ofQuoted, bare = '' } = groups;
     return phraseOf(quoted ?? bare, quoted === undefined ? bare.endsWith('*') : ofQuoted === '*');
   });
-  if (found.length > 0) return distinct(found);
-  throw new SearchRefused(
-    'words',
-    'there is no word to search for',
-    'Name at least one letter, digit or emoji; signs and quotes alone are not in the index.',
-  );
+  const phrases = distinct(found);
+  refuseWrongNumber(phrases);
+  return phrases;
+}
+
+function refuseWrongNumber(phrases: readonly SearchPhrase[]): void {
+  if (phrases.length === 0) {
+    throw new SearchRefused(
+      'words',
+      'there is no word to search for',
+      'Name at least one letter, digit or emoji; signs and quotes alone are not in the index.',
+    );
+  }
+  const words = phrases.flatMap((phrase) => phrase.words).length;
+  if (words > mostWords) {
+    throw new SearchRefused('words', `there are ${words} words to search for`, `Name at most ${mostWords}.`);
+  }
+  // One character of Chinese is the beginning of pairs, which are few.
+  const isOfWords = (last = '') => [...last].length >= shortestBeginning;
+  const beginnings = phrases.filter(({ words: all, isBeginning }) => isBeginning && isOfWords(all.at(-1))).length;
+  if (beginnings > mostBeginnings) {
+    throw new SearchRefused(
+      'words',
+      `${beginnings} words end in *`,
+      `Write some of them out: at most ${mostBeginnings} may end in *.`,
+    );
+  }
 }
 
 function phraseOf(text: string, hasStar: boolean): SearchPhrase[] {

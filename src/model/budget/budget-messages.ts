@@ -97,7 +97,7 @@ const readCarried: Reader<CarriedWindow> = (value, field = '') => {
     : refuse(field, 'the state of an earlier run');
 };
 
-export const readInput: Reader<BudgetInput> = record(
+export const readBudgetInput: Reader<BudgetInput> = record(
   { org: text, settings: readSettings },
   { carried: readCarried, earlierGrantAt: moment },
 );

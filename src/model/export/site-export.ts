@@ -87,6 +87,8 @@ export interface ExportProgress {
   runningMs: number;
   /** How long the completed job took, as far as polls can tell. */
   jobMs?: number;
+  /** The moment in the name of the version that the fetch publishes: all its attempts and runs use the same name (E6). */
+  namedAt?: number;
   /** Signals that made no sense. */
   ignored?: number;
 }

@@ -1,3 +1,4 @@
+import { own, type Reader, record, text } from '../message-readers.ts';
 import type { WithHandover } from '../temporal-settings.ts';
 import type { NoticeType } from './notice.ts';
 
@@ -7,3 +8,9 @@ export interface WatchInput extends WithHandover {
   /** Set when it continues as new: when the watch began, in milliseconds, and what the last look no longer saw. */
   carried?: { since: number; absent: readonly NoticeType[] };
 }
+
+/** Shape of that (X5). */
+export const readWatchInput: Reader<WatchInput> = record(
+  { org: text },
+  { handover: own<WatchInput['handover']>(), carried: own<WatchInput['carried']>() },
+);

@@ -1,9 +1,23 @@
 import type { ExportOutcome } from '../export/export-outcome.ts';
+import { oneOf, own, type Reader, record, text } from '../message-readers.ts';
+import { readingKinds } from '../sync/pass-kind.ts';
 import type { WithHandover } from '../temporal-settings.ts';
 import type { ScheduleTarget } from './schedule-target.ts';
 
 /** Input of `runScheduled`: what it starts, and the handover of all that. */
 export type ScheduledInput = ScheduleTarget & WithHandover;
+
+const handover = own<WithHandover['handover']>();
+const readKind = record({ kind: oneOf(['export', 'sync'] as const) }, {});
+const readExport = record({ kind: oneOf(['export'] as const), org: text, domain: text }, { handover });
+const readSync = record(
+  { kind: oneOf(['sync'] as const), org: text, project: text, pass: oneOf(readingKinds) },
+  { handover },
+);
+
+/** Shape of the input (X5): a person may have edited the schedule. */
+export const readScheduledInput: Reader<ScheduledInput> = (value, field) =>
+  (readKind(value, field).kind === 'export' ? readExport : readSync)(value, field);
 
 /** Result of `runScheduled` (architecture.md). */
 export interface ScheduledResult {

@@ -92,8 +92,8 @@ export class ExportRun {
         const jobId = await this.job.complete(settings);
         if (jobId === null) return null;
         this.view.enter('fetching');
-        // The fetch names what it publishes after this moment, so that its retries use the same name (E6).
-        const namedAt = Date.now();
+        this.progress.namedAt ??= Date.now();
+        const { namedAt } = this.progress;
         const fetched = await this.#fetchUnlessGone(jobId, namedAt, settings);
         if (fetched === null) continue;
         return fetched.ok ? await this.#publish(jobId, namedAt, fetched, settings) : this.#rejected(jobId, fetched);

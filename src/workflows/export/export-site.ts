@@ -1,5 +1,5 @@
-import { makeContinueAsNewFunc, setHandler, setWorkflowOptions } from '@temporalio/workflow';
-import { readApproval, readPhase, readRejection } from '../../model/export/export-messages.ts';
+import { defineWorkflowOptions, makeContinueAsNewFunc, setHandler } from '@temporalio/workflow';
+import { readApproval, readExportInput, readPhase, readRejection } from '../../model/export/export-messages.ts';
 import type { ExportInput, ExportResult } from '../../model/export/site-export.ts';
 import { handoverIn } from '../../model/temporal-settings.ts';
 import {
@@ -12,11 +12,13 @@ import {
 } from '../definitions.ts';
 import { noInput, onDeed, onQuery, onSignal } from '../handle-messages.ts';
 import { followHandover } from '../handover.ts';
+import { nextInput, readInput, readsInput } from '../read-input.ts';
 import { staysWithBuild } from '../stays-with-build.ts';
 import { ExportRun } from './export-run.ts';
 
 /** Exports one site: job, link, download, verification, publication, rollout (E1 to E6). */
-export async function exportSite(input: ExportInput): Promise<ExportResult> {
+export async function exportSite(given: ExportInput): Promise<ExportResult> {
+  const input = readInput(readExportInput, given);
   followHandover(input);
   const run = new ExportRun(input);
   onQuery(exportStateQuery, () => run.state(), 'Phase, progress, next poll and rollouts.');
@@ -53,13 +55,7 @@ export async function exportSite(input: ExportInput): Promise<ExportResult> {
   if (result) return result;
   const { org, domain, parameters } = input;
   const { progress: carried, refused } = run;
-  return await makeContinueAsNewFunc<typeof exportSite>()({
-    org,
-    domain,
-    parameters,
-    handover: handoverIn(input),
-    carried,
-    ...(refused && { refused }),
-  });
+  const next = { org, domain, parameters, handover: handoverIn(input), carried, ...(refused && { refused }) };
+  return await makeContinueAsNewFunc<typeof exportSite>()(nextInput(next));
 }
-setWorkflowOptions(staysWithBuild, exportSite);
+defineWorkflowOptions(exportSite, { ...readsInput, workflowDefinitionOptions: staysWithBuild });

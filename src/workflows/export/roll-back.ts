@@ -1,14 +1,15 @@
 import {
   CancellationScope,
+  defineWorkflowOptions,
   isCancellation,
   proxyActivities,
   setCurrentDetails,
-  setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.ts';
 import { readSender, type Sender, unnamedSender } from '../../model/deed.ts';
 import { factsTable } from '../../model/details-text.ts';
+import { readRollbackInput } from '../../model/export/export-messages.ts';
 import { type EndDetail, outcomeWith, type RunOutcome, whyEnded } from '../../model/export/export-outcome.ts';
 import type {
   ExportPhase,
@@ -24,6 +25,7 @@ import { endFacts, failureSummary } from '../failure-summary.ts';
 import { onQuery, refusal } from '../handle-messages.ts';
 import { followHandover } from '../handover.ts';
 import { planSite } from '../passing-steps.ts';
+import { readInput, readsInput } from '../read-input.ts';
 import { keepDeed } from '../record-deed.ts';
 import { showEnd } from '../search-attributes.ts';
 import { staysWithBuild } from '../stays-with-build.ts';
@@ -36,13 +38,14 @@ const stores = proxyActivities<Pick<Activities, 'checkKeptVersion' | 'rollBackTo
  * Puts a kept version back into service and holds the site there, without asking the service (E7). It has the workflow
  * id of the site's exports, so that only one of them runs at a time (E1).
  */
-export async function rollBack(input: RollbackInput): Promise<RollbackResult> {
+export async function rollBack(given: RollbackInput): Promise<RollbackResult> {
+  const input = readInput(readRollbackInput, given);
   followHandover(input);
   const run = new Rollback(input);
   onQuery(exportStateQuery, () => run.state(), 'Phase and rollouts.');
   return run.run();
 }
-setWorkflowOptions(staysWithBuild, rollBack);
+defineWorkflowOptions(rollBack, { ...readsInput, workflowDefinitionOptions: staysWithBuild });
 
 class Rollback {
   readonly #input: RollbackInput;

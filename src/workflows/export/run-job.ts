@@ -4,6 +4,7 @@ import { spanText, summaryText } from '../../model/details-text.ts';
 import { keepSamples, nextPollDelay, pollSpacing } from '../../model/export/cadence.ts';
 import type { ExportInput, ExportProgress } from '../../model/export/site-export.ts';
 import { observedDuration } from '../../model/export/usual-duration.ts';
+import { counted } from '../../model/quantities.ts';
 import { requestOptions, startOptions } from '../activity-options.ts';
 import { failureSummary, failureType, timedOut } from '../failure-summary.ts';
 import { type KeyGate, RefusedForLong } from '../key-gate.ts';
@@ -73,7 +74,7 @@ export class ExportJob {
   async giveUp(reason: string, { jobAttempts }: Pick<JobSettings, 'jobAttempts'>): Promise<void> {
     const failures = this.#progress.jobsStarted - this.#progress.possibleDuplicates;
     if (failures >= jobAttempts) {
-      throw ApplicationFailure.nonRetryable(`${reason}; ${failures} jobs were tried`, 'JobFailed');
+      throw ApplicationFailure.nonRetryable(`${reason}; ${triedText(failures)}`, 'JobFailed');
     }
     this.#progress.jobId = null;
     this.#view.enter('starting');
@@ -101,6 +102,8 @@ export class ExportJob {
           pageCount: null,
           samples: [],
           runningMs: 0,
+          jobMs: undefined,
+          namedAt: undefined,
         });
         return { jobId, jobStartedAt };
       } catch (error) {
@@ -164,10 +167,10 @@ export class ExportJob {
     }
   }
 
-  /** Notes how long the job took, for the polls of later exports. */
+  /** Notes how long the job took, for the polls of later exports: as the first run saw it, which may be days ago. */
   #noteDuration(doneMs: number): void {
     const { runningMs, samples } = this.#progress;
-    this.#progress.jobMs = observedDuration(runningMs, doneMs, pollSpacing(doneMs, samples.length > 0));
+    this.#progress.jobMs ??= observedDuration(runningMs, doneMs, pollSpacing(doneMs, samples.length > 0));
   }
 
   async #waitForPoll(delayMs: number, reason: string, expectedAt: number | null): Promise<void> {
@@ -194,3 +197,5 @@ function unknownStatus(status: string): string {
   const isKnown = /^(queued|running)$/i.test(status);
   return isKnown || !/^[\w -]{1,40}$/.test(status) ? '' : ` (its status is "${status}")`;
 }
+
+const triedText = (jobs: number): string => `${counted(jobs, 'job')} ${jobs === 1 ? 'was' : 'were'} tried`;

@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { SandboxOptions } from '../../../sandbox/index.ts';
 import type { Site } from '../../../src/activities/dependencies.ts';
 import { createJobActivities } from '../../../src/activities/export/export-jobs.ts';
+import { noFetchYet } from '../../../src/activities/export/fetch-archive.ts';
 import {
   createFetchActivities,
   type FetchBundleInput,
@@ -18,6 +19,8 @@ import { json, serviceWith } from '../../service/http-server.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../../tools/activity-dependencies.ts';
 import { smallSite, zip } from '../../tools/bundle/build-archive.ts';
 import { publishSite } from '../../tools/bundle/published-version.ts';
+import { publish as publishVersion } from '../../tools/bundle/staged.ts';
+import { backends, type StoreScene } from '../../tools/bundle/store-backends.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 import { chromiumProgram } from '../../tools/servers/chromium.ts';
 
@@ -172,7 +175,8 @@ describe('fetchBundle', () => {
       offset: 1,
       total: 1,
       bytesPerSecond: 1,
-      startedAt: Date.now(),
+      downloadMs: 1,
+      seal: '',
     };
     const second = await fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: details }));
     expect(second).toMatchObject({ ok: true, linksRequested: 2 });
@@ -183,7 +187,7 @@ describe('fetchBundle', () => {
   });
 
   it('replaces links that end soon before it uses them, and goes on behind the bytes it has', async () => {
-    const jobId = await exported({ padBytes: 12_000_000, storageRate: 2_000_000, clockSkewMs: 3_600_000 });
+    const jobId = await exported({ padBytes: 5_000_000, storageRate: 2_000_000, clockSkewMs: 3_600_000 });
     // Each link lives for less than the second reset takes, by a clock that is an hour ahead.
     scene.sandbox.setFaults({ linkLifetimeMs: 2_000, storageResetEvery: 2_200_000 });
     const result = await fetchBundle(jobId);
@@ -235,10 +239,27 @@ describe('fetchBundle', () => {
 
   it('gives up a download that takes longer than the site allows', async () => {
     const jobId = await exported({ padBytes: 4_000_000, storageRate: 200_000 });
-    const details = { phase: 'fetching', linksRequested: 1, offset: 0, total: 1, bytesPerSecond: 0, startedAt: 1 };
+    const details = { ...noFetchYet, linksRequested: 1, downloadMs: 3_600_001 };
     const failure = await failureOf(fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: details })));
     expect(failure).toMatchObject({ type: 'DownloadFailed', nonRetryable: true });
     expect(failure?.message).toMatch(/^the download took longer than/);
+  });
+
+  it('counts nothing but downloads against the longest time of a download', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    vi.spyOn(bundles, 'saveStaged').mockRejectedValueOnce(new StoreUnreachable('away'));
+    expect(await failureOf(fetchBundle(jobId))).toMatchObject({ type: 'StoreUnavailable', nonRetryable: false });
+    const heartbeatDetails = scene.heartbeats.at(-1);
+    expect(heartbeatDetails).toMatchObject({ phase: 'verifying', downloadMs: expect.any(Number) });
+    // The first attempt verified for half a day, or it was long until the second one.
+    const { now } = Date;
+    const later = vi.spyOn(Date, 'now').mockImplementation(() => now() + 12 * 3_600_000);
+    try {
+      expect(await fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails }))).toMatchObject({ ok: true });
+    } finally {
+      later.mockRestore();
+    }
   });
 
   it('knows a zip by its bytes, whatever the link calls it', async () => {
@@ -320,6 +341,71 @@ describe('fetchBundle', () => {
     const input = { org: 'acme', domain, storeId: 'another', jobId, stageId: 'stage-1', force: false };
     const bundles = createFetchActivities(scene.deps);
     expect(await failureOf(run(() => bundles.fetchBundle(input)))).toMatchObject({ type: 'StoreMismatch' });
+  });
+});
+
+describe.each(backends.filter(({ available }) => available))('fetchBundle after kill -9, in a $kind', (backend) => {
+  beforeAll(() => backend.start(), 60_000);
+  afterAll(() => backend.stop(), 60_000);
+
+  const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
+  /** Another attempt on another machine, with what Temporal had of the first one, which was killed. */
+  const again = (jobId: string, asked = publish) =>
+    fetchBundle(jobId, attempt({ attempt: 2, heartbeatDetails: scene.heartbeats.at(-1) }), asked);
+
+  async function inStore(): Promise<{ jobId: string; store: StoreScene }> {
+    const jobId = await exported();
+    const store = await backend.scene();
+    scene.deps.bundles = store.store;
+    return { jobId, store };
+  }
+
+  it('behind the publication: says what was published, without the service', async () => {
+    const { jobId, store } = await inStore();
+    const first = await fetchBundle(jobId, attempt(), publish);
+    await scene.sandbox.stop();
+    scene.deps.bundles = await store.open();
+    const current = await scene.deps.bundles.current(domain);
+    expect(await again(jobId)).toEqual({ ...first, current });
+    expect(await scene.deps.bundles.current(domain)).toEqual(current);
+    expect(current).toMatchObject({ epoch: 1 });
+  });
+
+  it('between staging and publication: publishes what was staged, without the service', async () => {
+    const { jobId, store } = await inStore();
+    vi.spyOn(store.store, 'publish').mockRejectedValueOnce(new StoreUnreachable('killed here'));
+    await fetchBundle(jobId, attempt(), publish);
+    await scene.sandbox.stop();
+    scene.deps.bundles = await store.open();
+    expect(await again(jobId)).toMatchObject({ ok: true, linksRequested: 1, pages: 5, published: { heldAt: null } });
+    const [version, ...others] = await scene.deps.bundles.versions(domain);
+    expect([await scene.deps.bundles.current(domain), others]).toMatchObject([{ version: version?.version }, []]);
+  });
+
+  it('leaves in service what another run has published since, although its own was only staged (E5)', async () => {
+    const { jobId, store } = await inStore();
+    const { bundles } = scene.deps;
+    vi.spyOn(bundles, 'publish').mockRejectedValueOnce(new StoreUnreachable('killed here'));
+    await fetchBundle(jobId, attempt(), publish);
+    const newer = '20261123T000000Z-0123456789ab';
+    await publishVersion(store.store, newer);
+    await bundles.moveCurrent(domain, newer, 0, new Date(publish.namedAt + 1_000));
+    await expect(again(jobId)).rejects.toMatchObject({ type: 'Superseded' });
+    expect(await bundles.current(domain)).toMatchObject({ version: newer });
+  });
+
+  it.each([
+    ['another record', 'staged.json', (text: string) => text.replace('"pages": 5', '"pages": 6')],
+    ['no archive', /archive$|[0-9a-f]{64}$/, () => null],
+  ])('trusts only what was verified: with %s in the staging it fetches again', async (_what, name, change) => {
+    const { jobId, store } = await inStore();
+    vi.spyOn(store.store, 'publish').mockRejectedValueOnce(new StoreUnreachable('killed here'));
+    await fetchBundle(jobId, attempt(), publish);
+    const path = (await store.files()).find((file) => file.startsWith('.staging/stage-1/') && file.match(name)) ?? '';
+    const changed = change((await store.read(path)).toString());
+    if (changed === null) await store.remove(path);
+    else await store.write(path, changed);
+    expect(await again(jobId)).toMatchObject({ ok: true, linksRequested: 2, pages: 5, published: { heldAt: null } });
   });
 });
 

@@ -1,20 +1,9 @@
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { heldSites } from '../../../src/activities/notices/held-sites.ts';
-import { type ActivityScene, activityScene } from '../../tools/activity-dependencies.ts';
-import { publish } from '../../tools/bundle/staged.ts';
-
-let scene: ActivityScene;
-afterEach(() => scene?.end());
-
-const [first, second] = ['20261201T000000Z-000000000001', '20261202T000000Z-000000000002'];
-const domain = 'docs.acme.example';
+import { domain, first, second, siteOfTwoVersions } from '../../tools/bundle/two-versions.ts';
 
 async function setOut() {
-  scene = await activityScene();
-  const { bundles, organizations } = scene.deps;
-  const [acme] = organizations;
-  const [site] = acme?.sites ?? [];
-  if (acme === undefined || site === undefined) return expect.fail();
+  const { bundles, acme, site } = await siteOfTwoVersions();
   const others = Array.from({ length: 100 }, (_, n) => ({ ...site, domain: `docs${n}.globex.example` }));
   const globex = { ...acme, id: 'globex', sites: others };
   return { bundles, acme, globex, deps: { bundles, organizations: [acme, globex] } };
@@ -22,9 +11,6 @@ async function setOut() {
 
 it('reads the holds of sites that are held, and lists the sites once for the looks of many organizations', async () => {
   const { bundles, acme, globex, deps } = await setOut();
-  await publish(bundles, first, 'content');
-  await publish(bundles, second, 'other content');
-  await bundles.moveCurrent(domain, first, 0, new Date());
   const at = new Date('2026-12-24T00:00:00Z');
   await bundles.holds.place(domain, { version: null, reason: null, at });
   await bundles.holds.noteWaiting(domain, second);

@@ -1,27 +1,13 @@
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { takenBackTargets } from '../../../src/activities/notices/taken-back-targets.ts';
-import { type ActivityScene, activityScene } from '../../tools/activity-dependencies.ts';
-import { publish } from '../../tools/bundle/staged.ts';
+import { domain, first, second, siteOfTwoVersions } from '../../tools/bundle/two-versions.ts';
 
-let scene: ActivityScene;
-afterEach(() => scene?.end());
-
-const [first, second] = ['20261201T000000Z-000000000001', '20261202T000000Z-000000000002'];
-const domain = 'docs.acme.example';
-
-/** A site with two versions, whose only target runs what `running` says. */
+/** A site whose only target runs what `running` says. */
 async function setOut() {
-  scene = await activityScene();
-  const { bundles, organizations } = scene.deps;
-  await publish(bundles, first, 'content');
-  await publish(bundles, second, 'other content');
-  await bundles.moveCurrent(domain, first, 0, new Date());
+  const { bundles, acme, site } = await siteOfTwoVersions();
   await bundles.recordRollout(domain, 'shelf', first);
   const running: { version: string | null } = { version: first };
   const shelf = { name: 'shelf', runningVersion: async () => running.version, rollOut: () => expect.fail() };
-  const [acme] = organizations;
-  const [site] = acme?.sites ?? [];
-  if (acme === undefined || site === undefined) return expect.fail();
   const watched = { ...acme, sites: [{ ...site, targets: [shelf] }] };
   return {
     bundles,

@@ -109,6 +109,29 @@ describe('compareVersions', () => {
     expect(texts[0]?.parts.at(-1)).toEqual({ kind: 'added', text: `${'b'.repeat(400)}…` });
   });
 
+  it('leaves out a page whose elements stand too deep within each other', async () => {
+    const deep = (text: string) => ({ 'a-deep.html': `${'<div>'.repeat(1_000)}${text}` });
+    const { store } = await storeOf({ v1: { ...before, ...deep('a') }, v2: { ...after, ...deep('b') } });
+    const { texts, pages } = await compareVersions(store, domain, { from: 'v1', to: 'v2' }, {});
+    expect(pages.changed).toContain('a-deep.html');
+    expect(texts.map(({ path }) => path)).toEqual(['index.html', 'same.html']);
+  });
+
+  it('lets others run between two pages, and stops there when its time is over', async () => {
+    const { store } = await storeOf({ v1: before, v2: after });
+    const over = new AbortController();
+    const ending: ComparedStore = {
+      ...store,
+      async withArchive(domainOf, version, read, work) {
+        const result = await store.withArchive(domainOf, version, read, work);
+        if (version === 'v2') setImmediate(() => over.abort(new Error('over')));
+        return result;
+      },
+    };
+    const comparing = compareVersions(ending, domain, { from: 'v1', to: 'v2' }, { signal: over.signal });
+    await expect(comparing).rejects.toThrow('over');
+  });
+
   it('opens no archive that is large, and says so', async () => {
     const { store, manifests, opened } = await storeOf({ v1: before, v2: after });
     const large = manifests.get('v1');

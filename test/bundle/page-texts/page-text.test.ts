@@ -19,7 +19,9 @@ describe('pageText', () => {
     expect(pageText('<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>')).toEqual(['<script>alert(1)</script>']);
   });
 
-  it('reads markup that nobody closed, a hundred thousand levels deep', () => {
-    expect(pageText(`${'<div>'.repeat(100_000)}deep`)).toEqual(['deep']);
+  it('reads markup that nobody closed, five hundred levels deep, and nothing that is deeper', () => {
+    expect(pageText(`${'<div>'.repeat(500)}deep`)).toEqual(['deep']);
+    expect(pageText(`${'<div>'.repeat(501)}deep`)).toBeNull();
+    expect(pageText(`${'<p>line<br>'.repeat(1_000)}${'<b>x</b>'.repeat(1_000)}`)).toHaveLength(1_001);
   });
 });

@@ -79,7 +79,8 @@ describe('readers', () => {
   });
 
   it('beyond the total limit do so too, until one has finished', async () => {
-    const { server } = await serving({ readers: 2, idleMs: 60_000 });
+    const failures: unknown[] = [];
+    const { server } = await serving({ readers: 2, idleMs: 60_000, onFailure: (error) => failures.push(error) });
     const first = await client(server.port, get(), { from: '127.0.0.2' });
     const second = await client(server.port, get(), { from: '127.0.0.3' });
     for (const reader of [first, second]) expect(await reader.head()).toMatch(/^HTTP\/1.1 200 OK/);
@@ -88,6 +89,7 @@ describe('readers', () => {
     await expect.poll(async () => (await fetch(`${server.url}${path}`, { method: 'HEAD' })).status).toBe(200);
     const whole = await fetch(`${server.url}${path}`);
     expect(sha256(Buffer.from(await whole.arrayBuffer()))).toBe(sha256(large));
+    expect(failures).toEqual([]);
   });
 
   it('that ask for many things on one connection count for each of them', async () => {
@@ -98,12 +100,14 @@ describe('readers', () => {
   });
 
   it('that stop reading are cut off, and their slot is free again', async () => {
-    const { server } = await serving({ readers: 1, idleMs: 300 });
+    const failures: unknown[] = [];
+    const { server } = await serving({ readers: 1, idleMs: 300, onFailure: (error) => failures.push(error) });
     const lazy = await client(server.port, get());
     await expect.poll(async () => (await fetch(`${server.url}${path}`, { method: 'HEAD' })).status).toBe(200);
     const received = await lazy.rest();
     expect(received.length).toBeGreaterThan(0);
     expect(received.length).toBeLessThan(large.length);
+    expect(failures).toEqual([]);
   });
 
   it('that are slow but keep reading get everything', async () => {

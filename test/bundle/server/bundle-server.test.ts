@@ -1,4 +1,4 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, truncate, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -51,6 +51,15 @@ function rawStatus(port: number, path: string): Promise<number | undefined> {
 const base = `/${siteDomain}/versions/${version}`;
 
 describe('the bundle server', () => {
+  it('says when the store is why a request fails', async () => {
+    const failures: unknown[] = [];
+    const { root, server } = await serveVersion({ onFailure: (error) => failures.push(error) });
+    const address = `${server.url}${base}/bundle.tar.gz`;
+    await truncate(join(root, siteDomain, 'versions', version, 'bundle.tar.gz'), 1);
+    await expect(fetch(address).then((response) => response.arrayBuffer())).rejects.toThrow();
+    expect(failures).toEqual([new Error('there are fewer bytes than the manifest says')]);
+  });
+
   it('serves the bundle as immutable, with its digest as ETag', async () => {
     const { server } = await serveVersion();
     const response = await fetch(`${server.url}${base}/bundle.tar.gz`);

@@ -95,6 +95,10 @@ for (const backend of backends) {
       expect(await pointerOf()).toEqual([[versions[1], 'current.json names another content digest than its version']]);
       await write(`${siteDomain}/current.json`, '{}');
       expect(await pointerOf()).toEqual([[null, 'current.json is damaged']]);
+      await expect(store.current(siteDomain)).rejects.toMatchObject({
+        code: 'StoreUnavailable',
+        message: 'current.json in the bundle store is damaged',
+      });
       await write(`${siteDomain}/current.json`, JSON.stringify(pointer));
       await remove(at(versions[1] ?? '', 'manifest.json'));
       expect(await pointerOf()).toEqual([[versions[1], 'current.json names a version that is missing or incomplete']]);

@@ -1,5 +1,7 @@
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { findFreePort } from '../../../src/embedded/ports.ts';
 import { docferry } from '../../tools/cli/run-docferry.ts';
 import { setScene } from '../../tools/scene.ts';
 
@@ -9,7 +11,7 @@ describe('docferry console', () => {
     onTestFinished(() => scene.end());
     const link = /http:\S+\/sign-in\?token=[\w-]{43}/g;
     const visits: Promise<number>[] = [];
-    const finished = await docferry(['console', '--port', '28088'], {
+    const finished = await docferry(['console', '--port', `${await findFreePort()}`], {
       cwd: scene.folder,
       onOutput: (child, said) => {
         const links = said.match(link) ?? [];
@@ -28,12 +30,14 @@ describe('docferry console', () => {
 
   it('names the flag when its port is taken', async () => {
     const scene = await setScene();
-    const holder = createServer().listen(28089, '127.0.0.1');
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address() as AddressInfo;
     onTestFinished(async () => {
       holder.close();
       await scene.end();
     });
-    const { exitCode, stderr } = await docferry(['console', '--port', '28089'], { cwd: scene.folder });
+    const { exitCode, stderr } = await docferry(['console', '--port', `${port}`], { cwd: scene.folder });
     expect([exitCode === 0, stderr]).toEqual([false, expect.stringContaining('--port')]);
   });
 });

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { publishSite } from '../../tools/bundle/published-version.ts';
 import { docferry, docferryJson, folderWithConfig } from '../../tools/cli/run-docferry.ts';
-import { devServerEnvironment, useDevServer } from '../../tools/temporal/temporal.ts';
+import { devServerEnvironment, forThisFile, useDevServer } from '../../tools/temporal/temporal.ts';
 
 /** Each test has its own organization on the shared server. */
 async function place(): Promise<{ org: string; domain: string; cwd: string }> {
@@ -22,12 +21,8 @@ async function place(): Promise<{ org: string; domain: string; cwd: string }> {
   return { org, domain, cwd };
 }
 
-let environment: TestWorkflowEnvironment;
+const environment = await forThisFile(devServerEnvironment());
 const started: string[] = [];
-
-beforeAll(async () => {
-  environment = await devServerEnvironment();
-});
 afterEach(async () => {
   for (const id of started.splice(0))
     await environment.client.workflow
@@ -35,7 +30,6 @@ afterEach(async () => {
       .terminate()
       .catch(() => {});
 });
-afterAll(() => environment.teardown());
 
 describe('on a Temporal without a worker', () => {
   it('export start says what it started; status, a second start and cancel find it', async () => {
@@ -49,15 +43,16 @@ describe('on a Temporal without a worker', () => {
     expect(refused.exitCode).toBe(1);
     expect(refused.document).toHaveProperty('error.code', 'ExportRunning');
 
-    const joining = await docferryJson(['export', 'start', domain], { cwd });
-    expect(joining).toMatchObject({ exitCode: 1, document: { error: { code: 'NoWorker' } } });
-
     const version = '20261120T101500Z-0123456789ab';
     await publishSite({ root: join(cwd, 'data/bundles'), domain, version });
-    const rollback = await docferryJson(['export', 'rollback', domain, version], { cwd });
+    // Each waits for a worker as long as its patience.
+    const [joining, rollback, status] = await Promise.all([
+      docferryJson(['export', 'start', domain], { cwd }),
+      docferryJson(['export', 'rollback', domain, version], { cwd }),
+      docferryJson(['export', 'status', domain], { cwd }),
+    ]);
+    expect(joining).toMatchObject({ exitCode: 1, document: { error: { code: 'NoWorker' } } });
     expect(rollback).toMatchObject({ exitCode: 1, document: { error: { code: 'NoWorker' } } });
-
-    const status = await docferryJson(['export', 'status', domain], { cwd });
     expect(status.document).toMatchObject({
       org,
       domain,

@@ -13,6 +13,9 @@ it("makes no database where the workers' is not, and says that the audit lacks w
   const warnings: string[] = [];
   const context = { output: { warn: (text: string) => warnings.push(text) } } as unknown as CommandContext;
   await keepDeeds(context, config, {}, startedExport('acme', 'docs.acme.example', 'run-1', {}));
-  expect(warnings).toEqual([`it is done, but \`docferry audit\` will not show it: this machine has no ${file}`]);
+  expect(warnings).toEqual([
+    `it is done, but \`docferry audit\` will not show it: feedback store ${file}: this machine has no such file. ` +
+      "Run the command where the workers' store is, or start a worker here: it makes the file.",
+  ]);
   expect(existsSync(file)).toBe(false);
 });

@@ -1,8 +1,8 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { exportStep } from '../../../src/cli/commands/export/export-step.ts';
-import { syncStep } from '../../../src/cli/commands/feedback/sync-step.ts';
 import { bar } from '../../../src/cli/terminal/bar.ts';
+import { exportStep } from '../../../src/cli/terminal/export-step.ts';
+import { syncStep } from '../../../src/cli/terminal/sync-step.ts';
 import type { ExportProgress, ExportState } from '../../../src/model/export/site-export.ts';
 import { noEntries } from '../../../src/model/sync/entry-counts.ts';
 import type { SyncState } from '../../../src/model/sync/sync.ts';

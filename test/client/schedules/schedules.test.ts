@@ -1,7 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ownedSchedules } from '../../../src/client/schedules/owned-schedules.ts';
 import {
   backfillSchedule,
@@ -18,19 +17,13 @@ import { isEmptyPlan, type SchedulePlan } from '../../../src/model/schedule/sche
 import { scheduleId } from '../../../src/model/schedule/schedule-target.ts';
 import { exportWorkflowId, syncWorkflowId } from '../../../src/model/workflow-ids.ts';
 import { silentProxy } from '../../tools/proxies/silent-proxy.ts';
-import { devServerEnvironment, useDevServer, workflowBundle } from '../../tools/temporal/temporal.ts';
+import { devServerEnvironment, forThisFile, useDevServer, workflowBundle } from '../../tools/temporal/temporal.ts';
 
-let env: TestWorkflowEnvironment;
+const env = await forThisFile(devServerEnvironment());
 const made: string[] = [];
-beforeAll(async () => {
-  env = await devServerEnvironment();
-});
 afterEach(async () => {
   for (const id of made.splice(0)) await env.client.schedule.getHandle(id).delete();
   for (const queue of queues.splice(0)) await applySchedules(env.client, queue, [], 'quick');
-});
-afterAll(async () => {
-  await env?.teardown();
 });
 
 const queues: string[] = [];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DeedFilter } from '../../../src/feedback/audit/deed-records.ts';
 import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
+import { openAudit } from '../../../src/feedback/open-feedback-store.ts';
 import type { Deed } from '../../../src/model/deed.ts';
 import { temporaryStore } from '../../tools/feedback/temporary-store.ts';
 
@@ -15,6 +16,9 @@ const approval: Deed = {
   detail: '{"version":"20261121T080000Z-3f9a2c1b8e7d"}',
   workflowId: 'export:acme:docs.acme.example',
 };
+
+/** Made by migrations after that of the audit. */
+const laterTables = ['search_words', 'search_entries', 'search_progress', 'notices'];
 
 async function listed(store: FeedbackStore, since?: string): Promise<Deed[]> {
   const deeds: Deed[] = [];
@@ -98,12 +102,34 @@ describe('the audit (X6)', () => {
 
   it('begins in a store that was made before there was an audit', async () => {
     await using at = await temporaryStore();
-    const since = ['search_words', 'search_entries', 'search_progress', 'notices', 'audit'];
     await at.run(
-      `${since.map((table) => `drop table if exists ${table};`).join(' ')} delete from kysely_migration where name >= '0003'`,
+      `${[...laterTables, 'audit'].map((table) => `drop table if exists ${table};`).join(' ')} delete from kysely_migration where name >= '0003'`,
     );
     const later = await at.open();
     await later.recordDeeds([approval]);
     expect(await listed(later)).toEqual([approval]);
+  });
+
+  it.each([
+    [
+      'a store of an older version, whose tables stay as they are',
+      ['search_words', 'search_entries', 'search_progress'],
+      '0005',
+    ],
+    ['no store from before there was an audit, and makes none', [...laterTables, 'audit'], '0003'],
+  ])('takes the deeds of a command into %s', async (_what, tables, since) => {
+    await using at = await temporaryStore();
+    const drops = tables.map((table) => `drop table if exists ${table};`).join(' ');
+    await at.run(`${drops} delete from kysely_migration where name >= '${since}'`);
+    const before = await at.rows('select name from kysely_migration order by name');
+    if (tables.includes('audit')) {
+      await expect(openAudit(at.place)).rejects.toThrow(/it has no audit yet\. Start a worker of this version/);
+    } else {
+      const audit = await openAudit(at.place);
+      await audit.recordDeeds([approval]);
+      await audit.close();
+      expect(await at.rows('select deed_id from audit')).toEqual([{ deed_id: approval.deedId }]);
+    }
+    expect(await at.rows('select name from kysely_migration order by name')).toEqual(before);
   });
 });

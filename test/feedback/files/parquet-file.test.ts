@@ -6,6 +6,7 @@ import { type FeedbackRecord, recordColumns } from '../../../src/feedback/files/
 import { parquet } from '../../../src/feedback/files/parquet-file.ts';
 import { storedRecord } from '../../tools/feedback/arbitrary-records.ts';
 import { temporaryFolder } from '../../tools/feedback/temporary-store.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 import { duckdb, literal } from '../../tools/servers/duckdb.ts';
 
 const instants: ReadonlySet<string> = new Set(['created_at_utc', 'first_seen_at', 'last_seen_at', 'deleted_at']);
@@ -49,7 +50,7 @@ describe('Parquet', () => {
         await writeFile(file, fileOf(written));
         expect(await read(file)).toEqual(JSON.parse(JSON.stringify(written)));
       }),
-      { numRuns: 20 },
+      { numRuns: propertyRuns(20) },
     );
   });
 
@@ -68,7 +69,7 @@ describe('Parquet', () => {
         if (counts.length === 0) return;
         for (const { n } of await duckdb(counts.join(' union all '))) expect(Number(n)).toBeGreaterThan(0);
       }),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
 import { begin, entry, finished, page, temporaryStore } from '../../tools/feedback/temporary-store.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 
 const entries: fc.Arbitrary<FeedbackEntry> = fc
   .record({
@@ -61,6 +62,6 @@ it('any sequence of pages ends with the last version of each id, exact counts an
       });
       expect(changes).toEqual(observed);
     }),
-    { numRuns: 60 },
+    { numRuns: propertyRuns(60) },
   );
 });

@@ -14,6 +14,20 @@ import {
 const none = { seen: 0, inserted: 0, updated: 0, unchanged: 0, rejected: 0, tombstoned: 0 };
 
 describe('the rows of a page', () => {
+  it('are not written by a version that is older than the tables have become', async () => {
+    await using at = await temporaryStore();
+    await begin(at.store, 'p');
+    await at.run("insert into kysely_migration values ('9999-from-the-future', '2030-01-01T00:00:00.000Z')");
+    const { upsertPage } = at.store;
+    await expect(upsertPage(page('p', [entry('e')]))).rejects.toMatchObject({
+      name: 'FeedbackStoreUnavailable',
+      message: expect.stringContaining('a newer docferry has changed its tables'),
+    });
+    expect(await at.rows('select * from feedback')).toEqual([]);
+    await at.run("delete from kysely_migration where name = '9999-from-the-future'");
+    expect(await upsertPage(page('p', [entry('e')]))).toMatchObject({ counts: { inserted: 1 } });
+  });
+
   it('holds every field as sent, and the time in UTC beside it', async () => {
     await using at = await temporaryStore();
     await begin(at.store, 'p');

@@ -12,6 +12,7 @@ import {
   temporaryStore,
   wholePass,
 } from '../../tools/feedback/temporary-store.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 
 const corpus: Record<string, Partial<FeedbackEntry>> = {
   english: { comment: 'The "second" example fails NEAR the end; it doesn\'t work.' },
@@ -159,7 +160,7 @@ describe('a search', () => {
         );
         expect(await idsOf(db, { words })).toEqual(expected);
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 
@@ -252,6 +253,34 @@ describe('a search', () => {
     expect(await refused({ after: "1' or 1" })).toBe('after');
   });
 
+  it('takes a hundred words, of which four are beginnings', () => {
+    const many = (count: number, word: (n: number) => string) =>
+      Array.from({ length: count }, (_, n) => word(n)).join(' ');
+    const refused = (words: string) => {
+      try {
+        return searchPhrases(words).length;
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refused(many(100, (n) => `w${n}`))).toBe(100);
+    expect(refused(many(100, () => 'same'))).toBe(1);
+    expect(refused(`"${many(101, () => 'same')}"`)).toMatchObject({
+      field: 'words',
+      message: 'there are 101 words to search for',
+      hint: 'Name at most 100.',
+    });
+    expect(refused(many(4, (n) => `x${n}*`))).toBe(4);
+    expect(refused(many(5, () => 'same*'))).toBe(1);
+    expect(refused(`"a phrase"* ${many(4, (n) => `x${n}*`)}`)).toMatchObject({
+      field: 'words',
+      message: '5 words end in *',
+      hint: 'Write some of them out: at most 4 may end in *.',
+    });
+    // A character of Chinese or Korean is no such beginning.
+    expect(refused('이 그 저 수 것 등')).toBe(6);
+  });
+
   it('shows contacts and unknown fields only where they are asked for', async () => {
     await using db = await stored([['a', { comment: 'word', contact: 'jane@mail.example', extra: { phone: '1' } }]]);
     const { store } = db;
@@ -279,6 +308,30 @@ describe('a search', () => {
     ]);
     expect(await store.entryDetail('prj_1', 'b')).toBeNull();
     expect(await store.entryDetail('prj_2', 'a')).toBeNull();
+  });
+
+  it('counts paths that go on without end by their beginning', async () => {
+    const endless = `/${'x'.repeat(1_000_000)}`;
+    await using db = await stored([
+      ['a', { path: `${endless}a` }],
+      ['b', { path: `${endless}b` }],
+    ]);
+    const { documents } = await db.store.findDocuments({ limit: 10 });
+    expect(documents.map(({ document, entries }) => [document.length, entries])).toEqual([[4_000, 2]]);
+  });
+
+  it('has the latest changes of an entry that changes without end', async () => {
+    await using db = await stored([['a', {}]]);
+    const status = (n: number) => `'${n}', '${n + 1}', '2026-11-21T08:00:00.${String(n).padStart(3, '0')}Z'`;
+    const rows = Array.from({ length: 200 }, (_, n) => `('prj_1', 'a', 'status', ${status(n)})`);
+    await db.run(`insert into feedback_changes (project_id, id, field, old, new, seen_at) values ${rows.join()}`);
+    expect(await db.store.entryDetail('prj_1', 'a')).toMatchObject({ hasEarlierChanges: false });
+    await db.run(
+      `insert into feedback_changes (project_id, id, field, old, new, seen_at) values ('prj_1', 'a', 'status', ${status(200)})`,
+    );
+    const detail = await db.store.entryDetail('prj_1', 'a');
+    expect(detail?.hasEarlierChanges).toBe(true);
+    expect(detail?.changes.map(({ old }) => old)).toEqual(Array.from({ length: 200 }, (_, n) => `${n + 1}`));
   });
 
   it('counts by document', async () => {

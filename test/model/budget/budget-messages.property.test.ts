@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  readInput,
+  readBudgetInput,
   readOverride,
   readPause,
   readQuestion,
@@ -18,6 +18,7 @@ import { configure, ignore, report, setOverride, setPause } from '../../../src/m
 import { emptyWindow, type WindowState } from '../../../src/model/budget/window/window-state.ts';
 import { viewOf } from '../../../src/model/budget/window/window-view.ts';
 import { Misshapen, type Reader } from '../../../src/model/message-readers.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 import { granted, question, Scene, settings } from '../../tools/window/window-support.ts';
 
 const t0 = Date.UTC(2026, 10, 22);
@@ -90,7 +91,7 @@ describe('messages to a budget of any shape (X5)', () => {
           look(state, at);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 
@@ -113,8 +114,8 @@ describe('messages to a budget of any shape (X5)', () => {
     expect(problem(readQuestion, question(''))).toMatch(/^holder: /);
     expect(problem(readPause, {})).toMatch(/^forMs: /);
     expect(problem(readPause, 'soon')).toBe('the input: expected an object');
-    expect(problem(readInput, undefined)).toMatch(/^org: /);
-    expect(problem(readInput, { org: 'acme', settings, carried: 1 })).toMatch(/^carried: /);
+    expect(problem(readBudgetInput, undefined)).toMatch(/^org: /);
+    expect(problem(readBudgetInput, { org: 'acme', settings, carried: 1 })).toMatch(/^carried: /);
   });
 
   it('keep what they know of fields that only a newer client has', () => {

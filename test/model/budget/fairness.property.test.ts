@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { emptyWindow } from '../../../src/model/budget/window/window-state.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 import { type Reader, simulate } from '../../tools/window/window-simulation.ts';
 import { settings, t0 } from '../../tools/window/window-support.ts';
 
-const numRuns = Number(process.env.WINDOW_PROPERTY_RUNS ?? 1_000) / 10;
+const numRuns = propertyRuns(100);
 const { windowMs } = settings;
 
 describe('against an endless stream of on-demand askers of its own and of other projects', { timeout: 120_000 }, () => {

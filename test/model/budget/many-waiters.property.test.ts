@@ -3,10 +3,11 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { capacityOf } from '../../../src/model/budget/window/occupied-slots.ts';
 import { emptyWindow } from '../../../src/model/budget/window/window-state.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 import { type Reader, simulate } from '../../tools/window/window-simulation.ts';
 import { settings, t0 } from '../../tools/window/window-support.ts';
 
-const numRuns = Math.ceil(Number(process.env.WINDOW_PROPERTY_RUNS ?? 1_000) / 500);
+const numRuns = propertyRuns(2);
 const { windowMs } = settings;
 const count = 1_000;
 

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { emptyWindow } from '../../../src/model/budget/window/window-state.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 import { type Reader, simulate } from '../../tools/window/window-simulation.ts';
 import { settings, t0 } from '../../tools/window/window-support.ts';
 
-const numRuns = Number(process.env.WINDOW_PROPERTY_RUNS ?? 1_000) / 20;
+const numRuns = propertyRuns(50);
 const { windowMs } = settings;
 
 /** Most moments within any three windows. */
@@ -64,7 +65,7 @@ describe('a pass beside other clients that use a constant share of the window', 
         const { refused } = twentyWindows(service, several);
         assert.ok(mostInThreeWindows(refused) <= several.length, `refused at ${refused.join(', ')}`);
       }),
-      { numRuns: numRuns / 2 },
+      { numRuns: Math.ceil(numRuns / 2) },
     );
   });
 
@@ -76,7 +77,7 @@ describe('a pass beside other clients that use a constant share of the window', 
         const left = service.limit - others - 2;
         assert.ok(accepted.length >= 0.9 * 18 * left, `${accepted.length} of ${18 * left} requests`);
       }),
-      { numRuns: numRuns / 2 },
+      { numRuns: Math.ceil(numRuns / 2) },
     );
   });
 });

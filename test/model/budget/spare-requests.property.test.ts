@@ -5,10 +5,11 @@ import { keptFree } from '../../../src/model/budget/spare-requests.ts';
 import { horizonMs } from '../../../src/model/budget/wake-waiters.ts';
 import { capacityOf, latestReleases } from '../../../src/model/budget/window/occupied-slots.ts';
 import { emptyWindow } from '../../../src/model/budget/window/window-state.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 import { type Reader, simulate } from '../../tools/window/window-simulation.ts';
 import { occupancyMs, settings, t0 } from '../../tools/window/window-support.ts';
 
-const numRuns = Number(process.env.WINDOW_PROPERTY_RUNS ?? 1_000) / 10;
+const numRuns = propertyRuns(100);
 const { windowMs } = settings;
 const patient = { limit: Number.POSITIVE_INFINITY, windowMs, othersEvery: null };
 const service = { ...patient, saysRetryAfter: false, countsRefused: false };

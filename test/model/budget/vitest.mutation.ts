@@ -11,6 +11,6 @@ export default defineConfig({
       'test/model/budget/window/{sliding-window*,occupied-slots,window-view,carried-window}.test.ts',
     ],
     exclude: ['test/model/budget/other-clients.property.test.ts'],
-    env: { WINDOW_PROPERTY_RUNS: '30' },
+    env: { PROPERTY_RUNS: '0.03' },
   },
 });

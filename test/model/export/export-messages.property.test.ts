@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readApproval, readPhase, readRejection } from '../../../src/model/export/export-messages.ts';
 import { Misshapen } from '../../../src/model/message-readers.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 
 const odd = fc.oneof(fc.jsonValue(), fc.constantFrom<unknown>(undefined, null, 1e-300, 1e300, -1, '\ud800'));
 const spoilt = fc
@@ -22,7 +23,7 @@ describe('messages to an export of any shape (X5)', () => {
           }
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: propertyRuns(3_000) },
     );
   });
 

@@ -4,6 +4,7 @@ import type { ProjectActivity } from '../../../src/model/planning/observed-load.
 import { type BudgetPlan, planBudget } from '../../../src/model/planning/plan-budget.ts';
 import type { ConfiguredOrganization, ConfiguredTimes } from '../../../src/model/schedule/desired-schedules.ts';
 import type { PassKind } from '../../../src/model/sync/pass-kind.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -236,7 +237,7 @@ describe('planBudget', () => {
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     );
     expect(proposed).toBeGreaterThan(0);
   });

@@ -9,6 +9,7 @@ import {
   undatedSlices,
 } from '../../../src/model/sync/plan-slices.ts';
 import { dateSlackMs, isoText } from '../../../src/model/sync/slice.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 
 const counts = { stored: 25_000, inBounds: 25_000, open: 750, everSwept: true };
 const unbounded = { dateFrom: null, dateTo: null };
@@ -84,7 +85,7 @@ describe('the windows of a review', () => {
         expect(openPages + (expectedPagesOf(within) ?? 0)).toBeLessThanOrEqual(Math.max(full, openPages));
         if (cost <= left) expect(within).toEqual(slices);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

@@ -12,6 +12,7 @@ import {
   reachOf,
   resumedQuery,
 } from '../../../src/model/sync/slice.ts';
+import { propertyRuns } from '../../tools/property-runs.ts';
 
 const day = 86_400_000;
 const base = Date.UTC(2026, 0, 1);
@@ -89,7 +90,7 @@ describe('resumedQuery', () => {
           for (const entry of rest) expect(page).toContain(entry);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
@@ -122,7 +123,7 @@ describe('coverageOf', () => {
         if (covered === null) return;
         for (const entry of all) if (isCovered(covered, isoText(entry))) expect(page).toContain(entry);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import type { FeedbackStore } from '../../../src/feedback/feedback-store.ts';
+import type { FeedbackStorePlace } from '../../../src/feedback/open-feedback-store.ts';
 import type { PageUpsert, PassRow } from '../../../src/feedback/pass/pass-store.ts';
 import { openPostgresFeedbackStore } from '../../../src/feedback/postgres-store.ts';
 import type { Privacy } from '../../../src/feedback/privacy/privacy.ts';
@@ -11,6 +12,7 @@ import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
 import { createDatabase, type PostgresDatabase } from '../servers/postgres-database.ts';
 
 export interface TemporaryStore extends AsyncDisposable {
+  place: FeedbackStorePlace;
   store: FeedbackStore;
   /** Another store on the same database, perhaps with other settings of privacy. */
   open(privacy?: Privacy): Promise<FeedbackStore>;
@@ -57,6 +59,7 @@ export async function temporarySqliteStore(
   return {
     folder,
     file,
+    place: { kind: 'sqlite', file },
     store: await open(privacy),
     open,
     rows: (sql) => direct((database) => database.prepare<[], Record<string, unknown>>(sql).all()),
@@ -76,6 +79,7 @@ export async function temporaryPostgresStore(
   const { open, close } = opener((settings) => openPostgresFeedbackStore(database.place, settings));
   return {
     database,
+    place: { kind: 'postgres', ...database.place },
     store: await open(privacy),
     open,
     rows: database.rows,

@@ -32,6 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const devServerBinary = (await resolveBinary(devServerTool, { onProgress })).path;
   const testServerBinary = (await resolveBinary(testServerTool, { onProgress })).path;
   const folder = await mkdtemp(join(tmpdir(), 'docferry-test-'));
+  const bundling = bundleWorkflows(folder);
   const server = await startDevServer({
     binary: devServerBinary,
     port: await findFreePort(),
@@ -43,7 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const killAtExit = () => process.kill(server.pid, 'SIGKILL');
   process.once('exit', killAtExit);
   const { address, uiUrl, namespace } = server;
-  const bundle = await bundleWorkflows(folder);
+  const bundle = await bundling;
   project.provide('temporal', {
     devServer: { address, uiUrl, namespace },
     devServerBinary,

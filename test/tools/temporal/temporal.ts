@@ -1,9 +1,10 @@
 import { temporal } from '@temporalio/proto';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { searchAttributes } from '../../../src/model/workflow-ids.ts';
+import { installRuntime } from '../../../src/wiring/sdk-runtime.ts';
 import type { TemporalTestContext } from './temporal-setup.ts';
+import { testLog } from './test-log.ts';
 
 /** The one real server of this test run: in memory, tuned as `up` tunes it, with docferry's search attributes. */
 export function useDevServer(): TemporalTestContext['devServer'] {
@@ -15,9 +16,9 @@ export function devServerBinary(): string {
   return inject('temporal').devServerBinary;
 }
 
-/** Client and native connection to the shared real server; call `teardown` on it at the end. */
+/** Client and native connection to the shared real server. */
 export async function devServerEnvironment(): Promise<TestWorkflowEnvironment> {
-  quieten();
+  installRuntime(testLog);
   const { address, namespace } = useDevServer();
   return TestWorkflowEnvironment.createFromExistingServer({ address, namespace });
 }
@@ -27,11 +28,11 @@ export async function devServerEnvironment(): Promise<TestWorkflowEnvironment> {
  * at the end. Schedules and listing do not work on it.
  */
 export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment> {
-  quieten();
+  installRuntime(testLog);
   const executable = { type: 'existing-path', path: inject('temporal').testServerBinary } as const;
   const create = () => TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
-  // The SDK gives it 5 s to start, which a busy machine may exceed once.
-  const env = await create().catch(create);
+  // The SDK gives it 5 s to start, which a busy machine may exceed.
+  const env = await create().catch(create).catch(create);
   await env.connection.operatorService.addSearchAttributes({
     namespace: env.namespace ?? 'default',
     searchAttributes: Object.fromEntries(
@@ -44,25 +45,16 @@ export async function timeSkippingEnvironment(): Promise<TestWorkflowEnvironment
   return env;
 }
 
+/** The environment of a test file until after its last test: for the top of the file. */
+export async function forThisFile(environment: Promise<TestWorkflowEnvironment>): Promise<TestWorkflowEnvironment> {
+  const env = await environment;
+  afterAll(() => env.teardown());
+  return env;
+}
+
 /** Docferry's workflows, bundled from the current sources once in this run; for `Worker.create({ workflowBundle })`. */
 export function workflowBundle(): { codePath: string } {
   const { bundle } = inject('temporal');
   if ('error' in bundle) throw new Error(`the workflows could not be bundled: ${bundle.error}`);
   return bundle;
-}
-
-let quiet = false;
-
-/** Workers report every start and stop otherwise. A test that installs a runtime of its own does so before. */
-function quieten(): void {
-  if (quiet) return;
-  quiet = true;
-  try {
-    Runtime.install({
-      logger: new DefaultLogger('ERROR'),
-      telemetryOptions: { logging: { filter: 'temporalio_sdk_core=ERROR,temporal_sdk_core=ERROR' } },
-    });
-  } catch (error) {
-    if (!(error instanceof Error && error.name === 'IllegalStateError')) throw error;
-  }
 }

@@ -1,24 +1,25 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { defineUpdate } from '@temporalio/workflow';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../../src/activities/index.ts';
 import { approveExport, rejectExport } from '../../../src/client/decide-approval.ts';
-import { ExportRunning, exportState, startExport } from '../../../src/client/exports.ts';
+import { ExportRunning, exportState } from '../../../src/client/exports.ts';
 import { startRollback } from '../../../src/client/start-rollback.ts';
 import type { ContentChanges } from '../../../src/model/export/content-changes.ts';
 import type { ExportInput } from '../../../src/model/export/site-export.ts';
-import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
+import {
+  bundle,
+  digest,
+  exportActivities,
+  exportStarter,
+  input,
+  sitePlan,
+  unchanged,
+} from '../../tools/temporal/export-activities.ts';
+import { forThisFile, timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
 import { withWorker } from '../../tools/temporal/workflow-run.ts';
-import { bundle, digest, exportActivities, input, sitePlan, unchanged } from '../export-activities.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
 const day = 86_400_000;
 const changes: ContentChanges = {
@@ -43,8 +44,7 @@ const approvalActivities = (replace: Partial<Activities> = {}) =>
 
 const readOnly = () => Promise.reject(ApplicationFailure.nonRetryable('read-only file system', 'StoreUnavailable'));
 
-const start = async (taskQueue: string, request: ExportInput) =>
-  (await startExport(env.client, taskQueue, request, 'join')).handle;
+const start = exportStarter(env);
 
 /** Time stands still unless a client waits for a result: it skips the wait for the job. */
 async function untilItWaits({ org, domain }: ExportInput) {

@@ -1,20 +1,20 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ExportHandle, exportState, startExport } from '../../../src/client/exports.ts';
-import type { ExportInput } from '../../../src/model/export/site-export.ts';
+import { describe, expect, it } from 'vitest';
+import { type ExportHandle, exportState } from '../../../src/client/exports.ts';
 import { gate } from '../../tools/proxies/gate.ts';
-import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
+import {
+  bundle,
+  digest,
+  exportActivities,
+  exportStarter,
+  input,
+  reading,
+  sitePlan,
+} from '../../tools/temporal/export-activities.ts';
+import { forThisFile, timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
 import { untilChildrenEnd, withWorker } from '../../tools/temporal/workflow-run.ts';
-import { bundle, digest, exportActivities, input, reading, sitePlan } from '../export-activities.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
 /** Waits until the workflow knows of its cancellation and has asked the running activity to end. */
 async function untilStepIsCancelled(handle: ExportHandle) {
@@ -23,8 +23,7 @@ async function untilStepIsCancelled(handle: ExportHandle) {
   await expect.poll(asked, { timeout: 30_000, interval: 100 }).toBe(true);
 }
 
-const start = async (taskQueue: string, request: ExportInput) =>
-  (await startExport(env.client, taskQueue, request, 'join')).handle;
+const start = exportStarter(env);
 
 describe('an export that is cancelled or cannot clean up', () => {
   it('ends as it ended while the database is away, and has its row written later', async () => {

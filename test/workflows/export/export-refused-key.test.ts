@@ -1,23 +1,15 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { exportState, startExport } from '../../../src/client/exports.ts';
-import type { ExportInput } from '../../../src/model/export/site-export.ts';
+import { describe, expect, it } from 'vitest';
+import { exportState } from '../../../src/client/exports.ts';
+import { versionName } from '../../../src/model/export/version-name.ts';
 import { retryKeySignal } from '../../../src/workflows/definitions.ts';
-import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
+import { bundle, digest, exportActivities, exportStarter, input } from '../../tools/temporal/export-activities.ts';
+import { forThisFile, timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
 import { withWorker } from '../../tools/temporal/workflow-run.ts';
-import { bundle, exportActivities, input } from '../export-activities.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
-const start = async (taskQueue: string, request: ExportInput) =>
-  (await startExport(env.client, taskQueue, request, 'join')).handle;
+const start = exportStarter(env);
 
 describe('an export whose key is refused', () => {
   it('sits out a refused key in one clear state, at the step that was refused, and starts one job only', async () => {
@@ -65,6 +57,27 @@ describe('an export whose key is refused', () => {
       // The intervals go on where they were: only the first tries are closer together than 15 minutes.
       expect((await env.currentTimeMs()) - startedAt).toBeGreaterThan((refusals - 4) * 15 * 60_000);
     });
+  });
+
+  it('keeps name and duration while the key is refused for weeks at the bundle', async () => {
+    let tries = 0;
+    const { activities, calls } = exportActivities({
+      fetchBundle: async () => {
+        tries += 1;
+        if (tries <= 300) throw ApplicationFailure.nonRetryable('401', 'Unauthorized');
+        return { ...bundle, published: { url: 'http://bundles.example/new', heldAt: null } };
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const handle = await start(taskQueue, input());
+      const { runId } = await handle.describe();
+      const result = await handle.result();
+      expect(result.runId).not.toBe(runId);
+      const names = new Set(calls.fetchBundle?.map(({ publish }) => versionName(publish?.namedAt ?? 0, digest)));
+      expect([...names]).toEqual([result.version]);
+    });
+    const [row] = calls.recordExportRun ?? [];
+    expect(row?.jobMs).toBeLessThan(3_600_000);
   });
 
   it('tries a refused key at once when told that it may have been changed', async () => {

@@ -1,26 +1,25 @@
 import { Context } from '@temporalio/activity';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { announcePhase, ExportRunning, exportState, pollNow, startExport } from '../../../src/client/exports.ts';
-import type { ExportInput } from '../../../src/model/export/site-export.ts';
 import { gate } from '../../tools/proxies/gate.ts';
-import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
+import {
+  bundle,
+  completed,
+  exportActivities,
+  exportStarter,
+  input,
+  reading,
+} from '../../tools/temporal/export-activities.ts';
+import { lateRefusal } from '../../tools/temporal/late-refusal.ts';
+import { forThisFile, timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
 import { withWorker } from '../../tools/temporal/workflow-run.ts';
-import { bundle, completed, exportActivities, input, reading } from '../export-activities.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
 /** Skips the wait for the first reading of the job, which else passes as on a clock until a result is awaited. */
 const firstPollMs = 6_000;
 
-const start = async (taskQueue: string, request: ExportInput) =>
-  (await startExport(env.client, taskQueue, request, 'join')).handle;
+const start = exportStarter(env);
 
 describe('a running export', () => {
   it('is joined by an equal request and refuses another one (E1)', async () => {
@@ -42,6 +41,19 @@ describe('a running export', () => {
     expect(calls.startJob).toHaveLength(1);
   });
 
+  it('is not joined when it ends at that moment: another one starts, and is told as started (E1)', async () => {
+    const { activities, calls } = exportActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      const client = lateRefusal(env.client, () => handle.result());
+      const second = await startExport(client, taskQueue, request, 'join');
+      expect(second).toMatchObject({ joined: false, runId: expect.any(String) });
+      expect(await second.handle.result()).toMatchObject({ runId: second.runId, jobId: 'job-2' });
+    });
+    expect(calls.startJob).toHaveLength(2);
+  });
+
   it('polls at once when asked, and refuses when no poll is due', async () => {
     let polls = 0;
     const { activities } = exportActivities({
@@ -51,9 +63,11 @@ describe('a running export', () => {
       const request = input();
       const handle = await start(taskQueue, request);
       await env.sleep(firstPollMs);
+      // Between two polls: the time-skipping server loses an update that arrives with the end of a timer.
+      const waiting = { progress: { polls: 1 }, nextPoll: { at: expect.any(Number), reason: expect.any(String) } };
       await expect
         .poll(() => exportState(env.client, request.org, request.domain))
-        .toMatchObject({ phase: 'rendering', nextPoll: { at: expect.any(Number), reason: expect.any(String) } });
+        .toMatchObject({ phase: 'rendering', ...waiting });
       expect(await pollNow(env.client, request.org, request.domain)).toMatchObject({ phase: 'rendering' });
       await handle.result();
       await expect(pollNow(env.client, request.org, request.domain)).rejects.toThrow();

@@ -1,33 +1,24 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobReading } from '../../../src/activities/export/export-jobs.ts';
-import { startExport } from '../../../src/client/exports.ts';
-import type { ExportInput } from '../../../src/model/export/site-export.ts';
 import { versionName } from '../../../src/model/export/version-name.ts';
-import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
-import { untilChildrenEnd, withWorker } from '../../tools/temporal/workflow-run.ts';
 import {
   bundle,
   completed,
   digest,
   exportActivities,
+  exportStarter,
   input,
   reading,
   sitePlan,
   unchanged,
-} from '../export-activities.ts';
+} from '../../tools/temporal/export-activities.ts';
+import { forThisFile, timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
+import { untilChildrenEnd, withWorker } from '../../tools/temporal/workflow-run.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
-const start = async (taskQueue: string, request: ExportInput) =>
-  (await startExport(env.client, taskQueue, request, 'join')).handle;
+const start = exportStarter(env);
 
 describe('exportSite', () => {
   it('takes a site from the job to the rollout and says what became of it', async () => {

@@ -1,22 +1,15 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../../src/activities/index.ts';
 import { ExportRunning, exportState, startExport } from '../../../src/client/exports.ts';
 import { startRollback } from '../../../src/client/start-rollback.ts';
 import type { RollbackInput } from '../../../src/model/export/site-export.ts';
 import { gate } from '../../tools/proxies/gate.ts';
-import { timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
+import { exportActivities, input, reading, sitePlan } from '../../tools/temporal/export-activities.ts';
+import { forThisFile, timeSkippingEnvironment } from '../../tools/temporal/temporal.ts';
 import { withWorker } from '../../tools/temporal/workflow-run.ts';
-import { exportActivities, input, reading, sitePlan } from '../export-activities.ts';
 
-let env: TestWorkflowEnvironment;
-beforeAll(async () => {
-  env = await timeSkippingEnvironment();
-});
-afterAll(async () => {
-  await env?.teardown();
-});
+const env = await forThisFile(timeSkippingEnvironment());
 
 const version = '20260101T000000Z-000000000000';
 const rolledBack = { contentDigest: 'ab'.repeat(32), pages: 7, files: 9, url: 'http://b.example/x' };

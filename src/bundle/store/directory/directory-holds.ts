@@ -1,6 +1,5 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFileSync } from '../../../files/replace-file.ts';
+import { removeFileSync, replaceFileSync } from '../../../files/replace-file.ts';
 import { NoSuchVersion } from '../bundle-store.ts';
 import { type HoldRequest, holdAfter, type SiteHold, type SiteHolds } from '../site-holds.ts';
 import { toJson } from '../store-json.ts';
@@ -33,7 +32,7 @@ export class DirectoryHolds implements SiteHolds {
   async release(domain: string): Promise<SiteHold | null> {
     return this.#records.locked(() => {
       const hold = this.#records.hold(domain);
-      rmSync(this.#file(domain), { force: true });
+      removeFileSync(this.#file(domain));
       return hold;
     });
   }

@@ -3,7 +3,7 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { ifMissing, readIfExists, readIfExistsSync } from '../../../files/if-missing.ts';
+import { ifMissing, readIfExists, readIfExistsSync, sizeIfExists } from '../../../files/if-missing.ts';
 import { flushPath, replaceFile, replaceFileSync, tempName } from '../../../files/replace-file.ts';
 import { versionTime } from '../../../model/export/version-name.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
@@ -23,8 +23,8 @@ import {
 } from '../bundle-store.ts';
 import { requireSameContent } from '../require-same-content.ts';
 import { requireNotHeldElsewhere, type SiteHolds } from '../site-holds.ts';
-import { sealedManifest } from '../staged-seal.ts';
-import { changing, StagedChanged } from '../store-errors.ts';
+import { requireSealed, sealedManifest } from '../staged-seal.ts';
+import { changing } from '../store-errors.ts';
 import { parseCurrent, parseIdentity, type StoreIdentity, toJson } from '../store-json.ts';
 import {
   bundleName,
@@ -105,20 +105,24 @@ export class DirectoryBundleStore implements BundleStore {
     });
   }
 
+  async staged(stageId: string, seal: string): Promise<StagedManifest | null> {
+    const manifest = sealedManifest(await this.#stagedText(stageId), seal);
+    return manifest?.archive.bytes === (await sizeIfExists(this.#archive(stageId))) ? manifest : null;
+  }
+
   async discardStaged(stageId: string): Promise<void> {
     await changing(this.#root, () => rm(this.#staging(stageId), { recursive: true, force: true }));
   }
 
   async publish(stageId: string, version: string, seal: string): Promise<Manifest> {
     storeName('version', version);
-    const staged = await this.#readStaged(stageId, seal);
+    const staged = requireSealed(await this.#stagedText(stageId), stageId, seal);
     const manifest: Manifest = { version, ...staged };
     const { domain } = staged.source;
     const published = await readVersionFolder(this.#versionFolder(domain, version));
     if (published) return requireSameContent(published, manifest);
-    const building = tempName(join(this.#staging(stageId), 'version'));
     const folder = this.#versionFolder(domain, version);
-    const places = { building, folder };
+    const places = { building: tempName(join(this.#staging(stageId), 'version')), folder };
     await changing(this.#root, () => putVersionFolder(this.#archive(stageId), manifest, places, this.#signer));
     return requireSameContent(await readVersionFolder(folder), manifest);
   }
@@ -256,10 +260,8 @@ export class DirectoryBundleStore implements BundleStore {
     });
   }
 
-  async #readStaged(stageId: string, seal: string): Promise<StagedManifest> {
-    const text = await readIfExists(join(this.#staging(stageId), 'staged.json'));
-    if (text === null) throw new StagedChanged(`nothing verified is staged as ${stageId}`);
-    return sealedManifest(text, seal);
+  #stagedText(stageId: string): Promise<string | null> {
+    return readIfExists(join(this.#staging(stageId), 'staged.json'));
   }
 
   async #describe(domain: string, manifest: Manifest): Promise<PublishedVersion> {

@@ -32,6 +32,8 @@ export class S3Holds implements SiteHolds {
       const version = request.version ?? current?.version;
       if (version === undefined) throw new NoSuchVersion(`nothing of ${domain} is published`);
       await this.#records.requireManifest(domain, version);
+      // First: this command may die behind the hold, and one without a mark would be told to nobody.
+      await this.#records.marks.holding(domain, version);
       // Like a promotion: a version that retention has condemned is refused, and this one is not condemned meanwhile.
       const hold = await this.#records.promoting(domain, version, async () => {
         // Retention may have removed it since.
@@ -41,7 +43,7 @@ export class S3Holds implements SiteHolds {
       if (hold === null) throw new StoreUnreachable('the object store lost a hold');
       // Where the pointer has yet to move, its swap decides; where it stays, another epoch fails swaps that have begun.
       if (current?.version !== version || (await this.#records.renewEpoch(domain, current))) {
-        await this.#mark(domain);
+        await this.#tidyMarks(domain);
         return hold;
       }
     }
@@ -51,20 +53,35 @@ export class S3Holds implements SiteHolds {
   async release(domain: string): Promise<SiteHold | null> {
     const hold = await this.of(domain);
     await this.#bucket.remove(holdPath(domain));
-    await this.#mark(domain);
+    await this.#tidyMarks(domain);
     return hold;
   }
 
   async noteWaiting(domain: string, version: string): Promise<SiteHold | null> {
     const hold = await this.#change(domain, (before) => before && { ...before, waiting: version });
-    // The command that placed it may have died before it was marked.
-    if (hold !== null) await this.#mark(domain);
+    // An older docferry may have died before it was marked.
+    if (hold !== null) await this.#records.marks.holding(domain, hold.version);
     return hold;
   }
 
-  /** As the hold is now, whichever process has changed it last. */
-  async #mark(domain: string): Promise<void> {
-    await this.#records.marks.held(domain, (await this.of(domain))?.version ?? null);
+  /**
+   * Leaves the mark of the hold as it is now, whichever process has changed it last. A failure changes nothing about the
+   * hold, so the command has done its work: a mark too many is looked up and found to say nothing.
+   */
+  async #tidyMarks(domain: string): Promise<void> {
+    const heldAt = async () => (await this.of(domain))?.version ?? null;
+    try {
+      let held = await heldAt();
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        await this.#records.marks.held(domain, held);
+        // Another process may have placed a hold, whose mark went with the others.
+        const now = await heldAt();
+        if (now === held) return;
+        held = now;
+      }
+    } catch {
+      // As said above.
+    }
   }
 
   async #change(domain: string, change: (before: SiteHold | null) => SiteHold | null): Promise<SiteHold | null> {

@@ -29,16 +29,21 @@ export class S3Marks {
     }
   }
 
-  /** Marks where a domain is held; null for nowhere. */
+  /** Marks a domain before it is held: a hold without a mark would be told to nobody. */
+  async holding(domain: string, version: string): Promise<void> {
+    await this.#bucket.write(`${folderOf(domain, 'held')}${version}`, toJson({ version }), null);
+  }
+
+  /** Marks where a domain is held now, and nothing else; null for nowhere. */
   async held(domain: string, version: string | null): Promise<void> {
     const folder = folderOf(domain, 'held');
-    if (version !== null) await this.#bucket.write(`${folder}${version}`, toJson({ version }), null);
+    if (version !== null) await this.holding(domain, version);
     for (const { path } of await this.#bucket.list(folder)) {
       if (path !== `${folder}${version}`) await this.#bucket.remove(path);
     }
   }
 
-  /** What the marks of all domains say. */
+  /** What the marks of all domains say; a domain marked as held may be so no longer, or not yet. */
   async all(): Promise<Map<string, InService>> {
     const found = new Map<string, InService>();
     for (const { path } of await this.#bucket.list(`${marksRoot}/`)) {

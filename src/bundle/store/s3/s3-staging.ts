@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { sizeIfExists } from '../../../files/if-missing.ts';
 import { abandonedAfterMs, removeAbandonedDownloads } from '../abandoned-files.ts';
 import type { StagedManifest, Work } from '../bundle-store.ts';
-import { sealedManifest } from '../staged-seal.ts';
+import { requireSealed, sealedManifest } from '../staged-seal.ts';
 import { changing, StagedChanged } from '../store-errors.ts';
 import { toJson } from '../store-json.ts';
 import { stagingPath, stagingRoot } from '../store-layout.ts';
@@ -59,10 +59,16 @@ export class S3Staging {
 
   /** What was saved, and where. Throws `StagedChanged`. */
   async saved(stageId: string, seal: string): Promise<{ manifest: StagedManifest; path: string }> {
-    const found = await this.#bucket.read(manifestPath(stageId));
-    if (found === null) throw new StagedChanged(`nothing verified is staged as ${stageId}`);
-    const manifest = sealedManifest(found.text, seal);
+    const manifest = requireSealed(await this.#savedText(stageId), stageId, seal);
     return { manifest, path: archivePath(stageId, manifest) };
+  }
+
+  /** What was saved, if it is the sealed one and its archive is still there; null otherwise. */
+  async find(stageId: string, seal: string): Promise<StagedManifest | null> {
+    const manifest = sealedManifest(await this.#savedText(stageId), seal);
+    if (manifest === null) return null;
+    const archive = await this.#bucket.stat(archivePath(stageId, manifest));
+    return archive?.bytes === manifest.archive.bytes ? manifest : null;
   }
 
   /** Does nothing when nothing is staged. */
@@ -80,6 +86,10 @@ export class S3Staging {
     for (const { path, modified } of await this.#bucket.list(`${stagingRoot}/`)) {
       if (now.getTime() - modified.getTime() > abandonedAfterMs) await this.#bucket.remove(path);
     }
+  }
+
+  async #savedText(stageId: string): Promise<string | null> {
+    return (await this.#bucket.read(manifestPath(stageId)))?.text ?? null;
   }
 
   async #removeLocal(stageId: string): Promise<void> {

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { versionTime } from '../../../model/export/version-name.ts';
 import type { ManifestSigner } from '../../signing/manifest-signer.ts';
 import type { TrustedKeys } from '../../signing/minisign-format.ts';
+import { WorkSlots } from '../../work-slots.ts';
 import { SharedLookout } from '../abandoned-files.ts';
 import {
   type BundleStore,
@@ -20,7 +21,7 @@ import {
 } from '../bundle-store.ts';
 import { requireSameContent } from '../require-same-content.ts';
 import type { SiteHolds } from '../site-holds.ts';
-import { changing, StoreRefused } from '../store-errors.ts';
+import { changing, RecordDamaged, StoreRefused } from '../store-errors.ts';
 import { manifestIn, parseManifest, toJson } from '../store-json.ts';
 import {
   bundleName,
@@ -53,7 +54,8 @@ export interface S3StoreOptions extends S3Location {
   signer?: ManifestSigner | undefined;
 }
 
-const manifestsAtOnce = 8;
+/** Small objects. */
+const readsAtOnce = 8;
 
 /**
  * Published bundles in a bucket (`store-layout.ts`), for many workers at once. A version exists once it has its
@@ -100,6 +102,10 @@ export class S3BundleStore implements BundleStore {
   async saveStaged(stageId: string, manifest: StagedManifest, work: Work = {}): Promise<void> {
     storeName('domain', manifest.source.domain);
     await this.#staging.save(stageId, manifest, work);
+  }
+
+  staged(stageId: string, seal: string): Promise<StagedManifest | null> {
+    return this.#staging.find(stageId, seal);
   }
 
   discardStaged(stageId: string): Promise<void> {
@@ -152,12 +158,9 @@ export class S3BundleStore implements BundleStore {
     const stored = (await this.inventory(domain)).filter(({ files }) =>
       files.some(({ name }) => name === manifestName),
     );
-    const found: (PublishedVersion | null)[] = [];
-    for (let at = 0; at < stored.length; at += manifestsAtOnce) {
-      const some = stored.slice(at, at + manifestsAtOnce);
-      found.push(...(await Promise.all(some.map((version) => this.#describe(domain, version)))));
-    }
-    return found.filter((version) => version !== null);
+    const slots = new WorkSlots(readsAtOnce);
+    const found = stored.map((version) => slots.use(undefined, () => this.#describe(domain, version)));
+    return (await Promise.all(found)).filter((version) => version !== null);
   }
 
   async withArchive<T>(domain: string, version: string, read: (path: string) => Promise<T>, work?: Work): Promise<T> {
@@ -210,8 +213,14 @@ export class S3BundleStore implements BundleStore {
 
   async inService(domains: readonly string[]): Promise<Map<string, InService>> {
     const asked = new Set(domains);
-    const marked = await this.#records.marks.all();
-    return new Map([...marked].filter(([domain]) => asked.has(domain)));
+    const marked = [...(await this.#records.marks.all())].filter(([domain]) => asked.has(domain));
+    // Few are held, and a mark may have outlived its hold, or a command that died before it placed one.
+    const slots = new WorkSlots(readsAtOnce);
+    const found = marked.map(async ([domain, { current, held: mark }]) => {
+      const held = mark === null ? null : await slots.use(undefined, () => this.#heldAt(domain, mark));
+      return [domain, { current, held }] as const;
+    });
+    return new Map((await Promise.all(found)).filter(([, { current, held }]) => current !== null || held !== null));
   }
 
   async domains(): Promise<string[]> {
@@ -253,6 +262,16 @@ export class S3BundleStore implements BundleStore {
       );
     } finally {
       await this.#bucket.remove(path);
+    }
+  }
+
+  /** Where a domain that is marked as held is held; null when it is not. The mark stands for a record that is damaged. */
+  async #heldAt(domain: string, mark: string): Promise<string | null> {
+    try {
+      return (await this.#records.hold(domain))?.version ?? null;
+    } catch (error) {
+      if (error instanceof RecordDamaged) return mark;
+      throw error;
     }
   }
 

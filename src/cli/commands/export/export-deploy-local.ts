@@ -12,10 +12,10 @@ import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { operationFailure, usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { findVersion } from '../../input/find-version.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
 import { factLines, indent } from '../../terminal/text.ts';
 import { rolloutFacts } from './export-text.ts';
-import { findVersion } from './find-version.ts';
 
 export default async function deployLocal(context: CommandContext, name: string, wanted: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);

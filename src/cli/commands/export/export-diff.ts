@@ -1,12 +1,13 @@
 import { type BundleStore, type Manifest, NoSuchVersion } from '../../../bundle/store/bundle-store.ts';
 import { compareManifests } from '../../../bundle/store/compare-manifests.ts';
+import { RecordDamaged } from '../../../bundle/store/store-errors.ts';
 import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { operationFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { currentVersion, findVersion, versionBefore } from '../../input/find-version.ts';
 import { diffText } from './diff-text.ts';
-import { currentVersion, findVersion, versionBefore } from './find-version.ts';
 
 const shownFiles = 20;
 
@@ -47,9 +48,7 @@ function incomplete(version: string): unknown {
   return operationFailure('VersionDamaged', `${version} is incomplete in the store: it has no manifest`, hint);
 }
 
-/** A manifest that is not JSON, or not the JSON of a manifest. */
 function damaged(version: string, error: unknown): unknown {
-  const isDamage = error instanceof SyntaxError || (error instanceof Error && error.name === 'ZodError');
-  if (!isDamage) return error;
+  if (!(error instanceof RecordDamaged)) return error;
   return operationFailure('VersionDamaged', `the manifest of ${version} is damaged`, 'see `docferry store verify`');
 }

@@ -16,8 +16,8 @@ import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { noSuchThing, operationFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { namedPublicKey } from '../../input/signed-manifest.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
-import { namedPublicKey } from './signed-manifest.ts';
 
 export default async function load(
   context: CommandContext,

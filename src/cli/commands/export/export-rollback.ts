@@ -7,12 +7,12 @@ import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { noSuchThing } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { findVersion } from '../../input/find-version.ts';
 import { type SenderFlags, senderOf } from '../../input/sender.ts';
 import { type WaitFlags, waitTimeout } from '../../input/wait-options.ts';
 import { askWorker } from '../../temporal/ask-worker.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
-import { findVersion } from './find-version.ts';
 import { waitForExport } from './wait-for-export.ts';
 
 interface RollbackFlags extends WaitFlags, SenderFlags {

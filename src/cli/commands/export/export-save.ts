@@ -6,8 +6,8 @@ import { type CommandContext, loadContextConfig } from '../../context.ts';
 import { operationFailure, usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { findSite } from '../../input/find-configured.ts';
+import { currentVersion, findVersion } from '../../input/find-version.ts';
 import { stdoutName, writeOut } from '../../terminal/write-out.ts';
-import { currentVersion, findVersion } from './find-version.ts';
 
 export default async function save(
   context: CommandContext,

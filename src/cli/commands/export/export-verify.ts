@@ -10,11 +10,11 @@ import { sizeText } from '../../../model/quantities.ts';
 import type { CommandContext } from '../../context.ts';
 import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { namedPublicKey, signedManifestOf } from '../../input/signed-manifest.ts';
 import type { Paint } from '../../terminal/output.ts';
 import { factLines, indent, printable } from '../../terminal/text.ts';
 import { reasonLines } from './export-text.ts';
 import { pagesToRender, type RenderFlags, renderPages } from './render-pages.ts';
-import { namedPublicKey, signedManifestOf } from './signed-manifest.ts';
 
 interface VerifyFlags extends RenderFlags {
   explain?: boolean;

@@ -12,8 +12,8 @@ import type { CliFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import type { Session } from '../../temporal/session.ts';
 import { waitShowing } from '../../temporal/waiting.ts';
+import { exportStep } from '../../terminal/export-step.ts';
 import type { Interrupt } from '../../terminal/signals.ts';
-import { exportStep } from './export-step.ts';
 import { exportResultText, rollbackResultText } from './export-text.ts';
 
 /** What runs under the id of a site's exports. */

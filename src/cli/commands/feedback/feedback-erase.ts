@@ -1,4 +1,5 @@
 import { text as textOfStream } from 'node:stream/consumers';
+import { reindex, vacuum } from '../../../feedback/database/postgres/scrub-statements.ts';
 import type { Erasure } from '../../../feedback/privacy/privacy-store.ts';
 import { counted } from '../../../model/quantities.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
@@ -42,7 +43,10 @@ const notScrubbed = {
   sqlite:
     'erased, but the file could not be rewritten: its free pages or its log may still contain old bytes. ' +
     'Stop other programs that use it, free some disk space, and erase again',
-  postgres: 'erased, but VACUUM was refused: old row versions stay until autovacuum has run',
+  postgres:
+    'erased, but old rows and words may still be in the files of the database: VACUUM or REINDEX was refused or cut off. ' +
+    'Erase again; where the tables belong to another role (psql shows it by \\dt feedback), run there as that role: ' +
+    `${vacuum}; ${reindex};`,
 };
 
 /** No message ever repeats the contact (X1). */

@@ -8,9 +8,9 @@ import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { findProjects } from '../../input/find-configured.ts';
+import { type FilterFlags, recordFilter, unmetValues } from '../../input/record-filter.ts';
 import { keepHeapLean } from '../../processes/lean-heap.ts';
 import { stdoutName, writeOut } from '../../terminal/write-out.ts';
-import { type FilterFlags, recordFilter, unmetValues } from './record-filter.ts';
 import { recordPieces, Tally } from './record-pieces.ts';
 
 interface ExportFlags extends FilterFlags {

@@ -8,8 +8,8 @@ import { usageFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { type FoundProject, findProjects } from '../../input/find-configured.ts';
+import { recordFilter } from '../../input/record-filter.ts';
 import { stdoutName, writeOut } from '../../terminal/write-out.ts';
-import { recordFilter } from './record-filter.ts';
 import { folderSummary, isFolderName, writeReportFolder } from './report-folder.ts';
 
 interface ReportFlags {

@@ -8,11 +8,11 @@ import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { type FoundProject, findProjects } from '../../input/find-configured.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import type { Paint, Surface } from '../../terminal/output.ts';
+import { syncStep } from '../../terminal/sync-step.ts';
 import { indent, isoTime, printable, projectTitle, tableLines, timeText, utcText } from '../../terminal/text.ts';
 import { forecastDocument } from '../budget/budget-view.ts';
 import { privacyText } from '../config/privacy-text.ts';
 import { type RunningPass, runningPasses } from './running-passes.ts';
-import { syncStep } from './sync-step.ts';
 
 const shownPasses = 5;
 

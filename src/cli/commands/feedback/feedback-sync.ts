@@ -22,9 +22,9 @@ import { describeWorkflow } from '../../temporal/running-workflow.ts';
 import { withTemporal } from '../../temporal/session.ts';
 import { waitShowing } from '../../temporal/waiting.ts';
 import { onInterrupt } from '../../terminal/signals.ts';
+import { syncStep } from '../../terminal/sync-step.ts';
 import { projectTitle } from '../../terminal/text.ts';
 import { planDocument, planText } from './feedback-plan.ts';
-import { syncStep } from './sync-step.ts';
 import { syncResultText } from './sync-text.ts';
 
 interface SyncFlags extends WaitFlags, BulkFlags {
@@ -66,7 +66,8 @@ export default async function syncFeedback(
     if (joined) output.note(`joined the ${pass} of ${title} that is already running, with its own dates`);
     const follow = `docferry feedback status ${name}`;
     if (!flags.wait) {
-      const document = { workflowId, runId: handle.firstExecutionRunId, org, project: project.id, pass, joined };
+      const { runId: running } = runId === null ? await handle.describe() : { runId };
+      const document = { workflowId, runId: running, org, project: project.id, pass, joined };
       output.result(document, `${joined ? 'running' : 'started'}: ${workflowId}\nfollow it with \`${follow}\``);
       return exitCodes.done;
     }

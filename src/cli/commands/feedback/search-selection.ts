@@ -4,9 +4,9 @@ import type { EntrySelection } from '../../../feedback/search/feedback-search.ts
 import { isoInstant } from '../../../model/iso-instant.ts';
 import { noSuchThing, usageFailure } from '../../failures/cli-failure.ts';
 import { findProject } from '../../input/find-configured.ts';
+import { recordFilter } from '../../input/record-filter.ts';
 import { selected } from '../../input/selection.ts';
 import type { SelectionFlags } from '../../input/selection-flags.ts';
-import { recordFilter } from './record-filter.ts';
 
 export interface SearchFlags extends SelectionFlags {
   project?: string;

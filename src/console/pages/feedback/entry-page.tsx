@@ -107,6 +107,15 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
             </thead>
             <tbody>
               <Moment at={firstSeenAt}>first seen</Moment>
+              {entry.hasEarlierChanges && (
+                <tr>
+                  <td
+                    class="quiet"
+                    colspan={2}
+                    data-name=""
+                  >{`Of the changes, the latest ${entry.changes.length}:`}</td>
+                </tr>
+              )}
               {entry.changes.map(({ field, old, new: now, seenAt }) => (
                 <Moment at={seenAt}>
                   <ChangeText field={field} old={old} now={now} />

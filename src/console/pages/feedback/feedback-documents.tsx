@@ -1,6 +1,6 @@
 import type { DocumentAnswer } from '../../../feedback/search/feedback-search.ts';
 import { counted, countText } from '../../../model/quantities.ts';
-import { shortened } from '../../../report/html.ts';
+import { shortened, visible } from '../../../report/html.ts';
 import type { FeedbackQuery } from '../../readings/feedback-query.ts';
 import { Foreign, When } from '../parts.tsx';
 import { documentAddress } from './feedback-addresses.ts';
@@ -47,7 +47,9 @@ export function DocumentTable({ query, found: { documents, total, more }, choice
                 )}
                 <td data-name="entries">{countText(entries)}</td>
                 <td data-name="helpful">{countText(helpful.yes)}</td>
-                <td data-name="not helpful">{countText(helpful.no)}</td>
+                <td data-name="not helpful">
+                  <Complaints query={{ ...query, project }} document={document} count={helpful.no} />
+                </td>
                 <td data-name="latest">
                   <When at={latest} />
                 </td>
@@ -60,6 +62,18 @@ export function DocumentTable({ query, found: { documents, total, more }, choice
         <p class="fine">{`${counted(more, 'document')} with fewer entries not shown: filters narrow the search.`}</p>
       )}
     </>
+  );
+}
+
+/** How many votes against a document, with the way to them. */
+function Complaints({ query, document, count }: { query: FeedbackQuery; document: string; count: number }) {
+  const text = countText(count);
+  const address = count === 0 ? null : documentAddress({ ...query, helpful: 'no' }, document);
+  if (address === null) return text;
+  return (
+    <a href={address} aria-label={`${text} not helpful: ${visible(shortened(document, 200))}`}>
+      {text}
+    </a>
   );
 }
 

@@ -1,6 +1,7 @@
 import { knownSources, knownStatuses } from '../../../model/sync/feedback-values.ts';
 import { visible } from '../../../report/html.ts';
 import { type FeedbackQuery, helpfulValues } from '../../readings/feedback-query.ts';
+import { Choice } from '../fields.tsx';
 
 /** What there is to choose from. */
 export interface FilterChoices {
@@ -23,7 +24,7 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
   return (
     <form method="get" action="/feedback">
       <div class="fields">
-        <div class="field words">
+        <div class="field sought">
           <label for="words">Words in comments and code</label>
           <input id="words" name="words" type="search" value={visible(words)} maxlength={1000} aria-describedby="how" />
         </div>
@@ -63,39 +64,12 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
           </div>
           <Moment name="from" label="From (UTC)" value={from} />
           <Moment name="to" label="Before (UTC)" value={to} />
+          <button type="submit">Apply</button>
         </div>
       </details>
       {since !== '' && <input type="hidden" name="since" value={since} />}
       {by !== '' && <input type="hidden" name="by" value={by} />}
     </form>
-  );
-}
-
-/** A value that is not among the options, as an address may have it, is one more. */
-function Choice({
-  name,
-  label,
-  value,
-  options,
-}: {
-  name: string;
-  label: string;
-  value: string;
-  options: readonly (readonly [string, string])[];
-}) {
-  const all = value === '' || options.some(([one]) => one === value) ? options : [...options, [value, value] as const];
-  return (
-    <div class="field">
-      <label for={name}>{label}</label>
-      <select id={name} name={name}>
-        <option value="">all</option>
-        {all.map(([one, text]) => (
-          <option value={one} selected={one === value}>
-            {visible(text)}
-          </option>
-        ))}
-      </select>
-    </div>
   );
 }
 

@@ -33,7 +33,7 @@ export function FeedbackPage({ viewer, query, choices, found, lastVisit, mostInF
       <Views query={query} lastVisit={lastVisit} />
       <p class="under" role="status">
         {total.count === 0
-          ? 'Nothing fits.'
+          ? nothingText(query)
           : `${total.isExact ? '' : 'More than '}${counted(total.count, 'entry', 'entries')}${'documents' in found ? ' by document' : ', newest first'}.`}
       </p>
       {'documents' in found ? (
@@ -49,6 +49,28 @@ export function FeedbackPage({ viewer, query, choices, found, lastVisit, mostInF
       )}
     </Page>
   );
+}
+
+/** Without words and filters nothing is stored at all. */
+function nothingText({
+  words,
+  org,
+  project,
+  source,
+  status,
+  helpful,
+  document,
+  from,
+  to,
+  since,
+  after,
+}: FeedbackQuery) {
+  const isAll = [words, org, project, source, status, helpful, document, from, to, since, after].every(
+    (one) => one === '',
+  );
+  return isAll
+    ? 'No feedback is stored yet: a sync of a project reads it.'
+    : 'Nothing fits. Fewer words or filters find more; Clear takes all of them away.';
 }
 
 function Unready({ index: { complete, percent } }: { index: IndexProgress }) {

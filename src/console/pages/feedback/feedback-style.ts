@@ -3,7 +3,7 @@ export const feedbackStyle = `
 :root{--marked:color-mix(in srgb,var(--ochre) 35%,var(--paper))}
 mark{background:var(--marked);color:inherit;border-radius:2px;box-shadow:0 0 0 1px var(--marked)}
 .fields{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:end;margin:.5rem 0}
-.fields .words{flex:1 1 18rem;max-width:40rem}
+.fields .sought{flex:1 1 18rem;max-width:40rem}
 .fields .grow{flex:1 1 14rem;max-width:28rem}
 .more{margin:.25rem 0 1rem}
 .more summary{cursor:pointer;padding:.375rem 0;width:fit-content}

@@ -1,6 +1,7 @@
 import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
 import { countText } from '../../../model/quantities.ts';
 import { Foreign, When } from '../parts.tsx';
+import { TableHead } from '../table-head.tsx';
 
 /** The passes that were begun last, and how they ended. */
 export function Passes({ stored }: { stored: StoredProject | null }) {
@@ -9,19 +10,13 @@ export function Passes({ stored }: { stored: StoredProject | null }) {
     <section aria-labelledby="passes-title">
       <h2 id="passes-title">Passes</h2>
       {stored.passes.length === 0 ? (
-        <p class="quiet">None yet.</p>
+        <p class="quiet">None yet. A pass is one reading of the project’s feedback.</p>
       ) : (
         <div class="scroll">
           <table class="cards">
-            <thead>
-              <tr>
-                {['pass', 'started', 'outcome', 'requests', 'seen', 'new', 'changed', 'deleted', 'why'].map(
-                  (column) => (
-                    <th scope="col">{column}</th>
-                  ),
-                )}
-              </tr>
-            </thead>
+            <TableHead
+              columns={['pass', 'started', 'outcome', 'requests', 'seen', 'new', 'changed', 'deleted', 'why']}
+            />
             <tbody>
               {stored.passes.map(({ pass, startedAt, outcome, requests, entries, error }) => (
                 <tr>

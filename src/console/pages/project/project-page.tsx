@@ -33,7 +33,7 @@ export function ProjectPage({ viewer, project: known, facts, charts, at, late }:
     >
       <p class="under">
         {name === null ? `Feedback of ${org}` : `Feedback of ${org}, project ${project}`}:{' '}
-        <a href={feedbackAddress({ project })}>search it</a>
+        <a href={feedbackAddress({ project })}>search its entries</a>
       </p>
       <div id="now" data-live>
         <Aged at={at} late={late} />

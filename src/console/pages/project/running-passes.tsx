@@ -55,7 +55,10 @@ function Progress({ pass, state }: { pass: string; state: SyncState | null }) {
     <Facts
       facts={[
         ['pass', pass],
-        ['phase', <span class={phase === 'unauthorized' ? 'state bad' : 'state wait'}>{phase}</span>],
+        [
+          'phase',
+          <span class={phase === 'unauthorized' ? 'state bad' : 'state wait'}>{phase.replaceAll('-', ' ')}</span>,
+        ],
         progress !== null && [
           'so far',
           `${counted(progress.pages, 'page')}, ${counted(progress.entries.seen, 'entry', 'entries')}`,

@@ -22,7 +22,7 @@ export function Approval({ viewer, site, approval }: { viewer: Viewer; site: Kno
             [
               'waits',
               <>
-                since <When at={since} />, at most until <When at={expiresAt} />
+                since <When at={since} />, until <When at={expiresAt} />; then it counts as rejected
               </>,
             ],
             ['changes', changesText(changes)],
@@ -54,6 +54,11 @@ export function Decide({ viewer, site, version }: { viewer: Viewer; site: KnownS
   const address = siteAddress(site.org, site.domain);
   return (
     <>
+      {viewer.mayAct && (
+        <p class="fine">
+          Approving puts this version into service at once, unless the site is held. Rejecting removes it for good.
+        </p>
+      )}
       <Act viewer={viewer} action={`${address}/approve`} label="Approve" fields={{ version }} first />
       <Act viewer={viewer} action={`${address}/reject`} label="Reject …" fields={{ version }}>
         <Reason id="reject-reason" label="Why it is rejected" />

@@ -24,12 +24,19 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
   const { from, to, counts, pages, texts, without } = changes;
   const address = siteAddress(site.org, site.domain);
   const isCurrent = from?.version === to.version;
+  const shownTexts = new Map(texts.map(({ path }, place) => [path, place]));
   return (
     <Page title={`What ${to.version} changes`} viewer={viewer}>
       <p class="under">
         <a id="to-site" href={address}>
           <Foreign text={site.domain} />
         </a>
+        {to.version === waiting && viewer.mayAct && (
+          <>
+            {' · '}
+            <a href="#decide-title">to the decision</a>
+          </>
+        )}
       </p>
       <Facts
         facts={[
@@ -47,6 +54,7 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
             title={`${counted(counts.pages[kind], 'page')} ${kind}`}
             paths={pages[kind]}
             all={counts.pages[kind]}
+            addressOf={(path) => (shownTexts.has(path) ? `#text-${shownTexts.get(path)}` : null)}
           />
         ))}
       </div>
@@ -55,11 +63,13 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
           <h2 id="texts-title">Text that changes</h2>
           <p class="fine">
             {without === null
-              ? `${countText(texts.length)} of ${counted(counts.pages.changed, 'changed page')}; long pages are left out.`
+              ? texts.length < counts.pages.changed
+                ? `${countText(texts.length)} of ${counted(counts.pages.changed, 'changed page')}; long and very deeply nested pages are left out.`
+                : 'All changed pages.'
               : `No text is shown: ${without}.`}
           </p>
-          {texts.map((page) => (
-            <Text page={page} />
+          {texts.map((page, place) => (
+            <Text id={`text-${place}`} page={page} />
           ))}
         </section>
       )}
@@ -70,7 +80,12 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
             {to.version === waiting ? (
               <Decide viewer={viewer} site={site} version={to.version} />
             ) : (
-              <Act viewer={viewer} action={`${address}/rollback`} label="Roll back …" fields={{ version: to.version }}>
+              <Act
+                viewer={viewer}
+                action={`${address}/rollback`}
+                label="Put into service …"
+                fields={{ version: to.version }}
+              >
                 <Reason id="rollback-reason" label="Why" />
               </Act>
             )}
@@ -81,9 +96,9 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
   );
 }
 
-function Text({ page: { path, parts } }: { page: ChangedPage }) {
+function Text({ id, page: { path, parts } }: { id: string; page: ChangedPage }) {
   return (
-    <article class="text">
+    <article class="text" id={id}>
       <h3>
         <Foreign text={path} />
       </h3>

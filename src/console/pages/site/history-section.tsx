@@ -2,6 +2,7 @@ import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
 import type { Deed, DeedAction } from '../../../model/deed.ts';
 import { type EndDetail, whyEnded } from '../../../model/export/export-outcome.ts';
 import { Foreign, When } from '../parts.tsx';
+import { TableHead } from '../table-head.tsx';
 
 /** Something that happened to a site. */
 interface Happened {
@@ -26,13 +27,7 @@ export function History({ runs, deeds }: { runs: readonly ExportRunRow[] | null;
       ) : (
         <div class="scroll">
           <table class="cards">
-            <thead>
-              <tr>
-                {['what', 'when', 'version', 'who', 'why'].map((column) => (
-                  <th scope="col">{column}</th>
-                ))}
-              </tr>
-            </thead>
+            <TableHead columns={['what', 'when', 'version', 'who', 'why']} />
             <tbody>
               {rows.map((row) => (
                 <Row row={row} />
@@ -63,7 +58,7 @@ function Row({ row: { at, what, isBad, version, who, why } }: { row: Happened })
 
 function ended({ finishedAt, outcome, version, detail }: ExportRunRow): Happened {
   const why = whyEnded(JSON.parse(detail) as EndDetail);
-  return { at: finishedAt, what: outcome, isBad: bad.has(outcome), version, who: null, why };
+  return { at: finishedAt, what: outcomeText(outcome), isBad: bad.has(outcome), version, who: null, why };
 }
 
 function done({ at, action, who, reason, detail }: Deed): Happened {
@@ -71,7 +66,11 @@ function done({ at, action, who, reason, detail }: Deed): Happened {
   return { at, what: words[action] ?? action, isBad: false, version, who, why: reason ?? '' };
 }
 
-const bad: ReadonlySet<string> = new Set(['failed', 'rejected', 'rollout-failed']);
+/** An outcome as people read it. */
+export const outcomeText = (outcome: string): string => outcome.replaceAll('-', ' ');
+
+/** Outcomes that a person should look at. */
+export const bad: ReadonlySet<string> = new Set(['failed', 'rejected', 'rollout-failed']);
 
 const words: Readonly<Partial<Record<DeedAction, string>>> = {
   approve: 'approved by hand',
@@ -84,5 +83,5 @@ const words: Readonly<Partial<Record<DeedAction, string>>> = {
   'poll-now': 'polled by hand',
   'schedule-pause': 'schedule paused',
   'schedule-resume': 'schedule resumed',
-  'schedule-trigger': 'schedule started',
+  'schedule-trigger': 'scheduled run started by hand',
 };

@@ -12,11 +12,20 @@ export function Hold({ viewer, site, stored }: { viewer: Viewer; site: KnownSite
     <section aria-labelledby="hold-title">
       <h2 id="hold-title">{stored.hold === null ? 'Hold' : 'Held'}</h2>
       {stored.hold === null ? (
-        <Act viewer={viewer} action={`${address}/hold`} label="Hold at this version">
-          <Reason id="hold-reason" label="Why the site stays as it is" />
-        </Act>
+        <>
+          <p class="under">While a site is held, exports go on and are published, but put nothing into service.</p>
+          <Act viewer={viewer} action={`${address}/hold`} label="Hold at this version">
+            <Reason id="hold-reason" label="Why the site stays as it is" />
+          </Act>
+        </>
       ) : (
-        <Act viewer={viewer} action={`${address}/release`} label="Release" />
+        <>
+          <p class="under">
+            Exports go on and are published, but put nothing into service. When the hold ends, what is in service stays
+            until the next export.
+          </p>
+          <Act viewer={viewer} action={`${address}/release`} label="End the hold" />
+        </>
       )}
     </section>
   );

@@ -2,7 +2,20 @@ import { countText } from '../../../model/quantities.ts';
 import { Foreign } from '../parts.tsx';
 
 /** Paths under a line that opens and closes them; nothing for none. */
-export function PathList({ id, title, paths, all }: { id: string; title: string; paths: string[]; all: number }) {
+export function PathList({
+  id,
+  title,
+  paths,
+  all,
+  addressOf = () => null,
+}: {
+  id: string;
+  title: string;
+  paths: string[];
+  all: number;
+  /** Where more is said of a path; null for nowhere. */
+  addressOf?: (path: string) => string | null;
+}) {
   if (all === 0) return null;
   return (
     <details id={id} open={paths.length <= 20}>
@@ -11,7 +24,7 @@ export function PathList({ id, title, paths, all }: { id: string; title: string;
         {paths.map((path) => (
           <li>
             <code>
-              <Foreign text={path} />
+              <Path path={path} address={addressOf(path)} />
             </code>
           </li>
         ))}
@@ -19,4 +32,9 @@ export function PathList({ id, title, paths, all }: { id: string; title: string;
       </ul>
     </details>
   );
+}
+
+function Path({ path, address }: { path: string; address: string | null }) {
+  const name = <Foreign text={path} />;
+  return address === null ? name : <a href={address}>{name}</a>;
 }

@@ -4,7 +4,7 @@ import { longestReason } from '../../../model/export/site-export.ts';
 export function Reason({ id, label }: { id: string; label: string }) {
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={id}>{`${label} (optional)`}</label>
       <input id={id} type="text" name="reason" maxlength={longestReason} autocomplete="off" />
     </div>
   );

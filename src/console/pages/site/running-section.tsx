@@ -1,17 +1,20 @@
+import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
 import { spanText } from '../../../model/details-text.ts';
+import { type EndDetail, whyEnded } from '../../../model/export/export-outcome.ts';
 import type { ExportState } from '../../../model/export/site-export.ts';
 import { transferFacts } from '../../../model/export/transfer.ts';
 import { counted, countText } from '../../../model/quantities.ts';
 import type { KnownSite } from '../../readings/console-reader.ts';
 import type { SiteFacts } from '../../readings/site-facts.ts';
-import { Act, Facts, siteAddress, When } from '../parts.tsx';
+import { Act, Facts, Foreign, siteAddress, When } from '../parts.tsx';
 import type { Viewer } from '../viewer.ts';
+import { bad, outcomeText } from './history-section.tsx';
 
 /** The export that runs, as it goes. */
 export function Running({
   viewer,
   site,
-  facts: { running, troubles },
+  facts: { running, runs, troubles },
 }: {
   viewer: Viewer;
   site: KnownSite;
@@ -22,6 +25,7 @@ export function Running({
     return (
       <div class="acts">
         <p class="quiet">{troubles.length > 0 ? 'nothing that is known' : 'Nothing runs.'}</p>
+        {runs?.[0] !== undefined && <LastRun run={runs[0]} />}
         <Act viewer={viewer} action={`${address}/start`} label="Start an export" first>
           <label class="tick">
             <input id="force" type="checkbox" name="force" value="yes" /> publish even if nothing changed
@@ -35,8 +39,32 @@ export function Running({
     <div class="acts">
       {state === null ? <p class="quiet">Its phase is unknown: no worker answers.</p> : <Progress state={state} />}
       {state?.nextPoll && <Act viewer={viewer} action={`${address}/poll-now`} label="Poll now" />}
-      <Act viewer={viewer} action={`${address}/cancel`} label="Cancel the export …" fields={{ run: runId }} />
+      <Act
+        viewer={viewer}
+        action={`${address}/cancel`}
+        label={state?.parameters.rollback === undefined ? 'Cancel the export …' : 'Cancel the rollback …'}
+        fields={{ run: runId }}
+      />
     </div>
+  );
+}
+
+/** How the last run ended, and why: what a reader comes for after a failure. */
+function LastRun({ run: { outcome, finishedAt, detail } }: { run: ExportRunRow }) {
+  const why = whyEnded(JSON.parse(detail) as EndDetail);
+  return (
+    <Facts
+      facts={[
+        [
+          'last run',
+          <>
+            <span class={bad.has(outcome) ? 'state bad' : 'state'}>{outcomeText(outcome)}</span>{' '}
+            <When at={finishedAt} />
+          </>,
+        ],
+        why !== '' && ['why', <Foreign text={why} />],
+      ]}
+    />
   );
 }
 

@@ -21,7 +21,7 @@ export function InService({ stored: { current, url, hold, targets } }: { stored:
             )}
           </>,
         ],
-        hold !== null && hold.waiting !== null && ['waits for the release', hold.waiting],
+        hold !== null && hold.waiting !== null && ['published meanwhile', `${hold.waiting}, not in service`],
         ...targets.map(
           ({ name, version }) =>
             [

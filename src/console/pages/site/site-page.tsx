@@ -45,7 +45,7 @@ export function SitePage({ viewer, site, facts, at, late, temporal }: Site) {
             <h2 id="running-title">Running</h2>
             <div class="acts">
               <Running viewer={viewer} site={site} facts={facts} />
-              {temporal !== null && (
+              {temporal !== null && (running !== null || facts.runs?.length !== 0) && (
                 <p>
                   <a id="temporal-link" href={temporal} rel="noreferrer">
                     The workflow in the Temporal UI

@@ -17,6 +17,8 @@ interface Kept {
 export function Versions({ viewer, site, stored, waiting }: Kept) {
   if (stored === null) return null;
   const address = siteAddress(site.org, site.domain);
+  // The newest first: what stands above it is newer than what is in service.
+  const inService = stored.versions.findIndex(({ version }) => version === stored.current);
   return (
     <section aria-labelledby="versions-title">
       <h2 id="versions-title">Kept versions</h2>
@@ -36,7 +38,7 @@ export function Versions({ viewer, site, stored, waiting }: Kept) {
               </tr>
             </thead>
             <tbody>
-              {stored.versions.map(({ version, publishedAt, pages, bytes }) => (
+              {stored.versions.map(({ version, publishedAt, pages, bytes }, place) => (
                 <tr>
                   <th scope="row">{version}</th>
                   <td data-name="published">
@@ -58,7 +60,7 @@ export function Versions({ viewer, site, stored, waiting }: Kept) {
                         <Act
                           viewer={viewer}
                           action={`${address}/rollback`}
-                          label="Roll back …"
+                          label={place < inService ? 'Put into service …' : 'Roll back to this …'}
                           fields={{ version }}
                           small
                         >

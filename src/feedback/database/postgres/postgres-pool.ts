@@ -5,15 +5,22 @@ import type { PostgresPlace } from './postgres-place.ts';
 import { explainPostgresProblem, isConnectionLost } from './postgres-problem.ts';
 import { postgresTls } from './postgres-tls.ts';
 
+export interface PoolLimits {
+  connections: number;
+  /**
+   * How long a statement may take, in milliseconds. A host that vanished leaves a connection open for good, and heartbeats
+   * continue meanwhile, so nothing else would notice.
+   */
+  answerWithinMs: number;
+  /** Whether `end` waits for the statements that run. */
+  endsWhenDone: boolean;
+}
+
 /** A worker commits a page in milliseconds: more connections would only wait for each other. */
-const mostConnections = 4;
+export const usualLimits: PoolLimits = { connections: 4, answerWithinMs: 120_000, endsWhenDone: true };
+
 /** To connect, or to get one of the connections while all are in use. */
 const connectWithinMs = 15_000;
-/**
- * How long a statement may take. A host that vanished leaves a connection open for good, and heartbeats continue
- * meanwhile, so nothing else would notice.
- */
-const answerWithinMs = 120_000;
 /** Until the system looks whether the other side of a silent connection is still there. */
 const keepAliveAfterMs = 10_000;
 
@@ -21,7 +28,7 @@ const keepAliveAfterMs = 10_000;
  * A small pool of connections to a place. A connection that breaks is thrown away, the next caller gets a new one: a
  * restart of the server costs the work in flight. Errors come in words (`explainPostgresProblem`).
  */
-export async function openPostgresPool(place: PostgresPlace): Promise<PostgresPool> {
+export async function openPostgresPool(place: PostgresPlace, limits = usualLimits): Promise<PostgresPool> {
   const { host, port, database, user, password, options } = place;
   const pool = new Pool({
     host,
@@ -33,15 +40,18 @@ export async function openPostgresPool(place: PostgresPlace): Promise<PostgresPo
     ssl: await tlsOf(place),
     ...(options === null ? {} : { options }),
     application_name: 'docferry',
-    max: mostConnections,
+    max: limits.connections,
     connectionTimeoutMillis: connectWithinMs,
-    query_timeout: answerWithinMs,
+    query_timeout: limits.answerWithinMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
   });
   // Without listeners the loss of an idle connection would end the process.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
+  const open = new Set<PoolClient>();
+  pool.on('connect', (client) => open.add(client));
+  pool.on('remove', (client) => open.delete(client));
   return {
     connect: async () => {
       try {
@@ -50,7 +60,10 @@ export async function openPostgresPool(place: PostgresPlace): Promise<PostgresPo
         throw explainPostgresProblem(place, error);
       }
     },
-    end: () => pool.end(),
+    async end() {
+      if (!limits.endsWhenDone) await Promise.all([...open].map((client) => client.end()));
+      await pool.end();
+    },
   };
 }
 

@@ -50,7 +50,7 @@ const byCode: Readonly<Record<string, (place: PostgresPlace) => Words>> = {
   ],
   '25006': () => ['it takes no writes: a copy, or set to read only', 'Name the primary server in store.feedback.'],
   '53100': () => ['the disk of the server is full', 'Free some space: nothing half-written was kept.'],
-  '53300': () => ['it has no connection left', 'Raise max_connections, or run fewer workers: each uses at most 4.'],
+  '53300': () => ['it has no connection left', 'Raise max_connections, or run fewer workers: each uses at most 5.'],
   '53': () => [
     'the server lacks memory or another resource',
     'Look at its log; the work continues when there is room.',

@@ -1,4 +1,5 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
+import { FeedbackStoreUnavailable } from '../../feedback-store-unavailable.ts';
 import { auditTable } from './audit-table.ts';
 import { firstTables } from './first-tables.ts';
 import { noticesTable } from './notices-table.ts';
@@ -28,12 +29,34 @@ export type SchemaState = 'empty' | 'behind' | 'current' | 'newer' | 'foreign';
 export async function schemaState(db: Kysely<FeedbackDatabase>, tables: ReadonlySet<string>): Promise<SchemaState> {
   if (tables.size === 0) return 'empty';
   if (!tables.has(migrationTable)) return 'foreign';
-  const records = db.withTables<{ [migrationTable]: { name: string } }>();
-  const applied = await records.selectFrom(migrationTable).select('name').execute();
-  if (applied.every((record) => migrations[record.name] !== undefined)) {
+  const applied = await appliedMigrations(db);
+  if (applied.every((name) => migrations[name] !== undefined)) {
     return applied.length === Object.keys(migrations).length ? 'current' : 'behind';
   }
   return tables.has('store_identity') ? 'newer' : 'foreign';
+}
+
+/**
+ * Throws when a later version of docferry has migrated the tables since this process opened them: what it would write lacks
+ * what that version keeps beside it, such as the words of an entry.
+ */
+export async function refuseNewer(db: Kysely<FeedbackDatabase>, place: string): Promise<void> {
+  const applied = await appliedMigrations(db);
+  if (applied.some((name) => migrations[name] === undefined)) throw newerTables(place);
+}
+
+export function newerTables(place: string): FeedbackStoreUnavailable {
+  return new FeedbackStoreUnavailable(
+    place,
+    'a newer docferry has changed its tables',
+    'Run that version or a later one, or restore a backup made before the upgrade.',
+  );
+}
+
+async function appliedMigrations(db: Kysely<FeedbackDatabase>): Promise<string[]> {
+  const records = db.withTables<{ [migrationTable]: { name: string } }>();
+  const applied = await records.selectFrom(migrationTable).select('name').execute();
+  return applied.map(({ name }) => name);
 }
 
 /**

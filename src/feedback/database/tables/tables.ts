@@ -4,6 +4,7 @@ import type { NoticeType } from '../../../model/notice/notice.ts';
 import type { ReadingKind } from '../../../model/sync/pass-kind.ts';
 import type { PassSlice } from '../../../model/sync/pass-slice.ts';
 import type { SliceStage } from '../../../model/sync/slice.ts';
+import type { FeedbackRecord } from '../../files/feedback-record.ts';
 import type { PassRow } from '../../pass/pass-store.ts';
 import type { ExportRunRow } from '../../runs/run-records.ts';
 import type { Columns } from '../row-fields.ts';
@@ -13,28 +14,10 @@ import type { Columns } from '../row-fields.ts';
  * booleans 0 and 1: both read the same from SQLite and PostgreSQL, and text order is time order.
  */
 
-export interface FeedbackTable {
-  org_id: string;
-  project_id: string;
-  id: string;
-  path: string;
-  comment: string | null;
-  /** As sent. */
-  created_at: string | null;
-  /** Null where `created_at` cannot be understood. */
-  created_at_utc: string | null;
-  source: string;
-  status: string;
+export interface FeedbackTable extends Omit<FeedbackRecord, 'helpful' | 'extra'> {
   helpful: number | null;
-  contact: string | null;
-  code: string | null;
-  filename: string | null;
-  lang: string | null;
   /** JSON text of the fields service-interface.md does not name; null when there are none. */
   extra: string | null;
-  first_seen_at: string;
-  last_seen_at: string;
-  deleted_at: string | null;
 }
 
 export interface FeedbackChangesTable {

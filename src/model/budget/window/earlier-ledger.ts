@@ -4,6 +4,7 @@
  */
 
 import { leaseMs, type WindowSettings } from '../permits.ts';
+import { advance } from './advance-window.ts';
 import { emptyWindow, type WindowState } from './window-state.ts';
 
 /** What a store knows of a pass. */
@@ -39,4 +40,10 @@ export function windowAfter(settings: WindowSettings, earlierGrantAt: number | n
   if (earlierGrantAt === null) return fresh;
   // Nothing was granted later than now, whatever another clock says.
   return { ...fresh, forgotten: Math.min(earlierGrantAt, now) + leaseMs + settings.arrivalMs };
+}
+
+/** The window of a ledger that was set back: what it granted since may be unknown, or known with another moment. */
+export function windowAfterReset(before: WindowState, at: number): WindowState {
+  const state = advance(before, at);
+  return { ...state, forgotten: state.now + leaseMs + state.settings.arrivalMs };
 }

@@ -32,6 +32,21 @@ describe.skipIf(!s3Backend.available)(
         }
       },
     );
+
+    it.each([
+      ['a hold', 'not sent'],
+      ['a hold', 'answer lost'],
+      ['a release', 'not sent'],
+      ['a release', 'answer lost'],
+    ] as const)(
+      'a site that is held is listed as held, and no other, wherever %s ends: request %s',
+      async (what, next) => {
+        for (let whole = 0, ended = false; !ended; whole += atOnce) {
+          const some = Array.from({ length: atOnce }, (_, n) => interruptedHold(what, whole + n, next));
+          ended = (await Promise.all(some)).some((finished) => finished);
+        }
+      },
+    );
   },
 );
 
@@ -60,6 +75,36 @@ async function interrupted(whole: number, next: 'not sent' | 'answer lost'): Pro
   const [audit] = await auditStore(reader, [siteDomain]);
   expect(audit).toMatchObject({ current: newer, reasons: [], versions: [{ state: 'good' }, { state: 'good' }] });
   expect(await reader.current(siteDomain)).toMatchObject({ version: newer, epoch: 2 });
+  return finished;
+}
+
+/** A hold or a release whose connection ends after this many requests; true when it needs no more. */
+async function interruptedHold(
+  what: 'a hold' | 'a release',
+  whole: number,
+  next: 'not sent' | 'answer lost',
+): Promise<boolean> {
+  const { endpoint, bucket } = s3Server();
+  const prefix = `${what} ${next} ${whole}`.replaceAll(' ', '-');
+  const settings = { bucket, prefix, endpoint, publicUrl: 'http://x', workFolder: join(await tempFolder(), 'work') };
+  const reader = await S3BundleStore.open(settings);
+  await publish(reader, old, 'old');
+  await reader.moveCurrent(siteDomain, old, 0, now);
+  const request = { version: null, reason: null, at: now };
+  if (what === 'a release') await reader.holds.place(siteDomain, request);
+
+  const proxy = await breakingProxy(endpoint, whole, next);
+  const change = async () => {
+    const { holds } = await S3BundleStore.open({ ...settings, endpoint: proxy.url });
+    await (what === 'a hold' ? holds.place(siteDomain, request) : holds.release(siteDomain));
+  };
+  await change().catch((error: unknown) => expect(error).toBeInstanceOf(StoreUnreachable));
+  const finished = proxy.requests() <= whole;
+  await proxy.stop();
+
+  const hold = await reader.holds.of(siteDomain);
+  const listed = (await reader.inService([siteDomain])).get(siteDomain);
+  expect([whole, listed]).toEqual([whole, { current: old, held: hold?.version ?? null }]);
   return finished;
 }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parse } from 'parse5';
 import { describe, expect, it } from 'vitest';
 import { htmlContent } from '../../../../src/bundle/verification/site/html-references.ts';
+import { propertyRuns } from '../../../tools/property-runs.ts';
 
 const urlsOf = (html: string) => htmlContent(html).references.map(({ kind, url }) => `${kind} ${url}`);
 
@@ -119,7 +120,7 @@ describe('beside parse5', () => {
         const ours = new Set(htmlContent(html).references.map((reference) => reference.url));
         for (const theirs of urlsByParse5(html)) expect(ours).toContain(theirs);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   }, 60_000);
 });

@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { applySchedules } from '../../../../src/client/schedules/schedules.ts';
 import { configText, docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
 import { silentProxy } from '../../../tools/proxies/silent-proxy.ts';
-import { devServerEnvironment, useDevServer } from '../../../tools/temporal/temporal.ts';
+import { devServerEnvironment, forThisFile, useDevServer } from '../../../tools/temporal/temporal.ts';
 
-let environment: TestWorkflowEnvironment;
+const environment = await forThisFile(devServerEnvironment());
 const queues: string[] = [];
-beforeAll(async () => {
-  environment = await devServerEnvironment();
-});
 afterEach(async () => {
   for (const queue of queues.splice(0)) await applySchedules(environment.client, queue, [], 'quick');
 });
-afterAll(() => environment.teardown());
 
 interface Schedules {
   site?: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readInput } from '../../../../src/model/budget/budget-messages.ts';
+import { readBudgetInput } from '../../../../src/model/budget/budget-messages.ts';
 import { leaseMs, mostRequests, type WindowSettings } from '../../../../src/model/budget/permits.ts';
 import { packed, unpacked } from '../../../../src/model/budget/window/carried-window.ts';
 import { latestReleases } from '../../../../src/model/budget/window/occupied-slots.ts';
@@ -14,7 +14,7 @@ import { Scene, settings, t0 } from '../../../tools/window/window-support.ts';
 /** A state as the next run reads it from its input. */
 function carry(state: WindowState | CarriedWindow): WindowState {
   const input = { org: 'acme', settings: state.settings, carried: JSON.parse(JSON.stringify(state)) };
-  const { carried } = readInput(input);
+  const { carried } = readBudgetInput(input);
   if (!carried) throw new Error('nothing was carried');
   return unpacked(carried);
 }

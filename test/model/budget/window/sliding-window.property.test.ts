@@ -11,10 +11,11 @@ import { configure, retryKey, setOverride, setPause } from '../../../../src/mode
 import { blockedBy } from '../../../../src/model/budget/window/window-blocks.ts';
 import { rulesOf, type WindowState } from '../../../../src/model/budget/window/window-state.ts';
 import { viewOf } from '../../../../src/model/budget/window/window-view.ts';
+import { propertyRuns } from '../../../tools/property-runs.ts';
 import { question, settings, t0 } from '../../../tools/window/window-support.ts';
 import { World } from '../../../tools/window/window-world.ts';
 
-const numRuns = Number(process.env.WINDOW_PROPERTY_RUNS ?? 1_000);
+const numRuns = propertyRuns(1_000);
 
 const holders = ['a', 'b', 'c', 'd', 'e'] as const;
 const projects = ['p', 'q', 'r'] as const;

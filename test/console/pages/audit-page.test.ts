@@ -1,0 +1,115 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Deed } from '../../../src/model/deed.ts';
+import { fakeSetting } from '../../tools/console/fake-setting.ts';
+import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
+import { temporaryStore } from '../../tools/feedback/temporary-store.ts';
+
+const deed: Deed = {
+  deedId: 'run/update',
+  at: '2026-11-21T08:00:00.000Z',
+  action: 'approve',
+  org: 'acme',
+  subject: 'docs.acme.example',
+  who: 'ada@acme.example',
+  reason: 'as agreed',
+  detail: '{"version":"v1"}',
+  workflowId: null,
+};
+
+/** A console over a real store with these deeds, and what its audit shows under an address. */
+async function auditOf(deeds: Deed[]) {
+  const at = await temporaryStore();
+  await at.store.recordDeeds(deeds);
+  const setting = { ...fakeSetting({ calls: [], deeds: [] }), openFeedback: async () => at.open() };
+  const console = await runningConsole({ setting });
+  onTestFinished(() => at[Symbol.asyncDispose]());
+  const cookie = await signIn(console);
+  return {
+    at,
+    async show(address: string) {
+      const { status, text } = await ask(console, address, { headers: { cookie } });
+      const rows = text.split('<tr>').slice(2);
+      const cells = rows.map((row) =>
+        ['who', 'did', 'to', 'why', 'with'].map(
+          (name) => new RegExp(`data-name="${name}">(.*?)</t[dh]>`).exec(row)?.[1],
+        ),
+      );
+      const [, older] = /<a href="([^"]+)">Older<\/a>/.exec(text) ?? [];
+      return {
+        status,
+        text,
+        rows: cells.map((row) => row.map((cell) => cell?.replace(/<[^>]+>/g, ''))),
+        older: older?.replaceAll('&amp;', '&') ?? null,
+      };
+    },
+  };
+}
+
+describe('the audit in the console', () => {
+  it('shows what was done, newest first, and narrows it down by its address', async () => {
+    const now = new Date().toISOString();
+    const { show } = await auditOf([
+      deed,
+      { ...deed, deedId: '2', at: now, action: 'hold', who: 'Bert', reason: null, detail: '{}' },
+      { ...deed, deedId: '3', org: 'other', subject: 'prj_7', action: 'erase', reason: null, detail: '{"entries":2}' },
+      { ...deed, deedId: '4', org: null, subject: null, who: '100%_of us', action: 'erase', reason: null },
+    ]);
+    const all = await show('/audit');
+    expect(all.status).toBe(200);
+    expect(all.rows).toEqual([
+      ['Bert', 'hold', 'docs.acme.example', '', ''],
+      ['ada@acme.example', 'approve', 'docs.acme.example', 'as agreed', 'version v1'],
+      ['100%_of us', 'erase', 'everything', '', 'version v1'],
+      ['ada@acme.example', 'erase', 'prj_7', '', 'entries 2'],
+    ]);
+    expect(all.text).toContain('href="/sites/acme/docs.acme.example"');
+    expect(all.text).toContain('aria-current="page"');
+    const found = async (query: string) => (await show(`/audit?${query}`)).rows.map(([who, did]) => `${who} ${did}`);
+    expect(await found('since=1d')).toEqual(['Bert hold']);
+    expect(await found('org=other')).toEqual(['ada@acme.example erase']);
+    expect(await found('name=PRJ')).toEqual(['ada@acme.example erase']);
+    expect(await found('action=approve')).toEqual(['ada@acme.example approve']);
+    expect(await found('who=bert')).toEqual(['Bert hold']);
+    // What SQL takes for patterns is text.
+    expect(await found('who=%25_')).toEqual(['100%_of us erase']);
+    expect(await found(`who=${encodeURIComponent("' or 1=1 --")}`)).toEqual([]);
+    const { text } = await show('/audit?action=hold&who=Be%22rt');
+    expect(text).toContain('<option value="hold" selected="">');
+    expect(text).toContain('value="Be&quot;rt"');
+  });
+
+  it('goes on where the page before ended, even among deeds of the same moment', async () => {
+    const deeds = Array.from({ length: 120 }, (_, nth) => ({ ...deed, deedId: `r/${nth}`, who: `w${nth}` }));
+    const { show, at } = await auditOf(deeds);
+    const seen: (string | undefined)[] = [];
+    let pages = 0;
+    for (let next: string | null = '/audit?org=acme'; next !== null; pages += 1) {
+      const { rows, older } = await show(next);
+      seen.push(...rows.map(([who]) => who));
+      next = older;
+      // What comes meanwhile moves no page.
+      await at.store.recordDeeds([{ ...deed, deedId: `new/${pages}`, at: '2026-11-22T00:00:00.000Z' }]);
+    }
+    expect([pages, seen.length, new Set(seen).size]).toEqual([3, 120, 120]);
+  });
+
+  it.each(['since=soon', 'action=everything', 'after=x', `who=${'x'.repeat(301)}`])(
+    'says what is wrong with %s',
+    async (query) => {
+      const { show } = await auditOf([deed]);
+      const { status, text } = await show(`/audit?${query}`);
+      const [field] = query.split('=');
+      expect([status, text.includes(`&quot;${field}&quot;`)]).toEqual([400, true]);
+    },
+  );
+
+  it('shows of an erasure who did it and how much, and never the person', async () => {
+    const { show, at } = await auditOf([]);
+    const request = { contact: 'Jane@mail.example', at: new Date() };
+    await at.store.erase({ ...request, who: 'carl' });
+    await at.store.erase({ ...request, who: 'jane@mail.example' });
+    const { rows, text } = await show('/audit?action=erase');
+    expect(rows.map(([who]) => who).sort()).toEqual(['carl', 'not kept: it names the erased person']);
+    expect(text.toLowerCase()).not.toContain('jane');
+  });
+});

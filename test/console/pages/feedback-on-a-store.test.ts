@@ -1,0 +1,126 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { contact } from '../../tools/console/fake-search.ts';
+import { fakeSetting } from '../../tools/console/fake-setting.ts';
+import { hostileEntries } from '../../tools/console/hostile-entries.ts';
+import { ask, runningConsole } from '../../tools/console/running-console.ts';
+import { entry, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
+
+/** A console over a real store, looked at as a proxy says. */
+async function overStore(entries: Parameters<typeof wholePass>[2]) {
+  const temporary = await temporaryStore();
+  onTestFinished(() => temporary[Symbol.asyncDispose]());
+  await wholePass(temporary.store, 'first', entries);
+  const console = await runningConsole({
+    setting: { ...fakeSetting({ calls: [], deeds: [] }), openFeedback: () => temporary.open() },
+    proxy: { from: ['127.0.0.1'], user: 'x-user', groups: 'x-groups' },
+    roles: { viewers: null, operators: ['leads'], contacts: ['support'] },
+  });
+  const look = (path: string, groups = 'support') =>
+    ask(console, path, { headers: { 'x-user': `of-${groups}`, 'x-groups': groups } });
+  return { look, store: temporary.store };
+}
+
+describe('feedback on a real store', () => {
+  it('is found by its words and filters, and read on by cursor', async () => {
+    const { look } = await overStore(
+      Array.from({ length: 60 }, (_, index) =>
+        entry(`fb_${index}`, {
+          comment: `The install step fails, 日本語 ${index}`,
+          source: 'contextual',
+          helpful: index % 2 === 0,
+          createdAt: new Date(Date.UTC(2026, 10, 20, 9, index)).toISOString(),
+        }),
+      ),
+    );
+    const { text } = await look(`/feedback?words=INSTALL+${encodeURIComponent('日本')}`);
+    expect(text).toContain('60 entries, newest first.');
+    expect(text).toContain('<mark>install</mark>');
+    const [, older = ''] = /href="([^"]+)">Older/.exec(text) ?? [];
+    const next = await look(older.replaceAll('&amp;', '&'));
+    expect(next.text.match(/class="page-of"/g)).toHaveLength(10);
+    expect((await look('/feedback?helpful=yes&from=2026-11-20T09:30Z')).text).toContain('15 entries');
+    expect((await look('/feedback?since=2026-11-22')).text).toContain('Nothing fits.');
+    expect((await look('/feedback.jsonl?words=fails&helpful=no')).text.trimEnd().split('\n')).toHaveLength(30);
+  });
+
+  it('is counted by document, and an entry shows its history', async () => {
+    const pending = entry('fb_1', { comment: 'slow page', path: '/a?x', helpful: false });
+    const { look, store } = await overStore([pending, entry('fb_2', { path: '/a/' }), entry('fb_3', { path: '/b' })]);
+    await wholePass(store, 'second', [{ ...pending, status: 'resolved' }]);
+    const documents = await look('/feedback?by=document');
+    expect(documents.text).toContain('3 entries by document.');
+    expect(documents.text.indexOf('document=%2Fa"')).toBeLessThan(documents.text.indexOf('document=%2Fb"'));
+    const { status, text } = await look('/feedback/prj_1/fb_1');
+    expect([status, text.includes('<bdi>pending</bdi> → <bdi>resolved</bdi>')]).toEqual([200, true]);
+    expect((await look('/feedback?status=open')).text).not.toContain('slow page');
+  });
+
+  it('keeps contacts and unnamed fields from those who may not see them, everywhere', async () => {
+    const { look } = await overStore([entry('fb_1', { comment: 'words', contact, extra: { mail: contact } })]);
+    for (const path of [
+      '/feedback',
+      '/feedback?words=words',
+      '/feedback/prj_1/fb_1',
+      '/feedback.csv',
+      '/feedback.jsonl',
+    ]) {
+      for (const [groups, sees] of [
+        ['support', true],
+        ['leads', false],
+        ['', false],
+      ] as const) {
+        const { status, text } = await look(path, groups);
+        expect([path, groups, status, text.includes(contact)]).toEqual([path, groups, 200, sees]);
+      }
+    }
+    for (const words of [contact, 'ada', 'reader', 'ada*']) {
+      const { text } = await look(`/feedback?words=${encodeURIComponent(words)}`);
+      expect([words, text.includes('Nothing fits.')]).toEqual([words, true]);
+    }
+  });
+
+  it('answers whatever is asked with a page, and never with an error of the database', async () => {
+    const { look } = await overStore([entry('fb_1', { comment: 'words' })]);
+    const asked = [
+      '"',
+      '"""',
+      '*',
+      '""*',
+      "' OR 1=1 --",
+      'NEAR(a b)',
+      'comment:words',
+      'a AND OR NOT',
+      '{x}:^y',
+      '\u0000',
+      '%',
+      '😀',
+      'a\u0301',
+      ')(',
+      `${'w'.repeat(999)}*`,
+    ];
+    for (const words of asked) {
+      for (const by of ['', 'document']) {
+        const { status, text } = await look(`/feedback?by=${by}&words=${encodeURIComponent(words)}`);
+        expect([200, 400]).toContain(status);
+        expect(text).toContain('<h1>');
+      }
+    }
+    for (const after of ['x', '-1', '9'.repeat(16), '9'.repeat(300), "1' OR 1=1", '1e9', '%00']) {
+      const { status, text } = await look(`/feedback?after=${encodeURIComponent(after)}`);
+      expect([200, 400]).toContain(status);
+      expect(text).toContain('<h1>');
+    }
+  });
+
+  it('shows every hostile entry, and its own page where an address can hold its id', async () => {
+    const { look } = await overStore([...hostileEntries]);
+    const { status, text } = await look('/feedback');
+    expect([status, text.match(/class="page-of"/g)?.length]).toEqual([200, hostileEntries.length]);
+    const pages = [...text.matchAll(/href="(\/feedback\/prj_1\/[^"]+)"/g)].map(([, address = '']) =>
+      address.replaceAll('&#39;', "'"),
+    );
+    // All but `..` and those of megabytes.
+    expect(pages).toHaveLength(hostileEntries.length - 3);
+    for (const page of pages) expect([page, (await look(page)).status]).toEqual([page, 200]);
+  });
+});

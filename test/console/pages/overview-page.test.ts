@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
+import { ExplainedError } from '../../../src/model/explained-error.ts';
+import { fakeSetting } from '../../tools/console/fake-setting.ts';
+import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
+
+class Away extends ExplainedError {
+  readonly code = 'TemporalUnreachable';
+  readonly hint = 'check that it is running';
+}
+
+const away = async () => {
+  throw new Away('Temporal does not answer');
+};
+
+async function overview(path: string, change: Partial<ConsoleSetting> = {}): Promise<string> {
+  const console = await runningConsole({ setting: { ...fakeSetting({ calls: [], deeds: [] }), ...change } });
+  return (await ask(console, path, { headers: { cookie: await signIn(console) } })).text;
+}
+
+describe('the overview', () => {
+  it('says what the chosen chip means', async () => {
+    expect(await overview('/')).not.toContain('Feedback not known to be complete');
+    expect(await overview('/?is=stale')).toContain('Feedback not known to be complete within the last 24 hours');
+  });
+
+  it('tells a search without hits, a chip without lines and an empty configuration apart', async () => {
+    expect(await overview('/?q=nope')).toContain('Nothing fits the search. <a href="/">Show all</a>');
+    expect(await overview('/?is=running')).toContain('None. <a href="/">Show all</a>');
+    expect(await overview('/', { organizations: [] })).toContain('The configuration names no site and no project.');
+  });
+
+  it('counts nothing that only Temporal knows while Temporal is away', async () => {
+    const page = await overview('/', { connect: away });
+    expect(page).toContain('Temporal does not answer: it is not known what runs, and when.');
+    expect(page).toContain('Check that it is running.');
+    expect(page).toMatch(/waiting <b>\?<\/b>[\s\S]*running <b>\?<\/b>[\s\S]*held <b>1<\/b>/);
+  });
+
+  it('says of the schedules that they are not known, and not that none starts', async () => {
+    const [organization] = fakeSetting({ calls: [], deeds: [] }).organizations;
+    const page = await overview('/schedules', { connect: away, organizations: organization ? [organization] : [] });
+    expect(page).toContain('It is not known which schedules start within a day.');
+  });
+});

