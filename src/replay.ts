@@ -56,7 +56,7 @@ export async function replayNamespace(client: Client, options: ReplayOptions): P
   return replayed;
 }
 
-/** Running workflows first: the server lists those that have ended behind them. */
+/** Running workflows first: the server lists ended ones after them. */
 async function* historiesOf(
   client: Client,
   { since, matches = () => true, signal }: ReplayOptions,
@@ -102,7 +102,7 @@ function bundleOfBuild(): { codePath: string } {
   return { codePath: builtBundle };
 }
 
-/** Replays are told of by results; the SDK's own lines about them would drown everything else. */
+/** Results report the replays; the SDK's own log lines about them would drown everything else. */
 function quietRuntime(): void {
   try {
     Runtime.install({

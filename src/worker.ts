@@ -89,7 +89,7 @@ export async function startWorker(config: Config, settings: WorkerSettings): Pro
   }
 }
 
-/** Applies changed privacy settings to what is stored before anything new is read. */
+/** Applies changed privacy settings to stored data before the worker reads anything new. */
 async function applyPrivacy(feedback: PrivacyStore, log: Logger): Promise<void> {
   const treated = await feedback.applyPrivacy(new Date());
   if (treated.entries + treated.rejects > 0)
@@ -215,7 +215,7 @@ function versioned(version: WorkerDeploymentVersion | undefined): Pick<WorkerOpt
   return { workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: 'AUTO_UPGRADE' } };
 }
 
-/** Work of different kinds has task queues and slots of its own, so that none starves the other (operations.md). */
+/** Each kind of work has its own task queue and slots, so that neither starves the other (operations.md). */
 function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSettings) {
   const { taskQueue } = temporal;
   return kind === 'short'
@@ -223,7 +223,7 @@ function workOf(kind: WorkKind, { temporal, worker }: Config, settings: WorkerSe
     : { taskQueue: bulkQueueOf(taskQueue), maxConcurrentActivityTaskExecutions: worker.downloads };
 }
 
-/** A budget that takes longer is told again. */
+/** A budget that takes longer gets the configuration again. */
 const configuredWithinMs = 15_000;
 /** A heartbeat that takes longer is given up: the next one has the same details. */
 const heartbeatWithinMs = 5_000;

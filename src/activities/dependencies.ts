@@ -75,7 +75,10 @@ export interface Outlook {
 
 /** How spare requests are used (`budget.spare: verify`). */
 export interface SpareUse {
-  /** The budget's window: what was read within it is not read again, and what schedules need within it is not spare. */
+  /**
+   * The budget's window: a pass does not read again what was read within it, and requests that schedules need within it
+   * are not spare.
+   */
   windowMs: number;
   scheduled: readonly ScheduledDemand[];
 }

@@ -20,7 +20,7 @@ import { serviceFailure } from './service-failures.ts';
 
 /** Leases of one page each that one run takes. */
 const mostLeases = 20;
-/** No further lease after this time: with the last one a run has to end well within the activity's five minutes. */
+/** No further lease after this time: with the last one a run must end well within the activity's five minutes. */
 const furtherLeasesMs = 120_000;
 
 export interface FetchPagesInput {
@@ -86,8 +86,8 @@ class FetchPagesRun {
   }
 
   /**
-   * One lease, and another after a broken page; of spare requests, whose leases are of one page, as many as are granted
-   * without waiting.
+   * One lease, and another after a broken page; with spare requests, whose leases have one permit, as many leases as
+   * are granted without waiting.
    */
   async run(): Promise<FetchPagesResult> {
     const last = performance.now() + furtherLeasesMs;
@@ -173,7 +173,7 @@ class FetchPagesRun {
     return this.#reload();
   }
 
-  /** Requests the last page of a slice once more: no page has shifted if it is unchanged. */
+  /** Requests the last page of a slice again: no page has shifted if it is unchanged. */
   async #check(lease: Lease, row: PassRow, slice: PassSlice): Promise<PassRow> {
     try {
       const page = await this.#reader.fetch(lease, slice, slice.lastCursor, 'hasty');
@@ -214,7 +214,7 @@ class FetchPagesRun {
     return requestPassLease(this.#deps, this.#input, { row: this.#row, slice: this.#slice });
   }
 
-  /** Stores a page; one that cannot be followed is requested once more, then only its rows are stored. */
+  /** Stores a page. If the pass cannot continue from it, requests it again, then stores only its rows. */
   async #storeOrRetry(row: PassRow, page: FeedbackPage): Promise<PassRow> {
     try {
       const reason = await this.#tryToStore(row, page);

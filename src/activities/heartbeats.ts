@@ -8,8 +8,8 @@ const beatEveryMs = 1_000;
 
 /**
  * Does `work` with a heartbeat every second, so that a dead worker is noticed quickly and cancellation arrives. Each
- * heartbeat has the latest details, since one without would erase them. A step that succeeds within a second sends none;
- * one that fails sends a last one, with which the next attempt goes on.
+ * heartbeat has the latest details, since one without would erase them. A step that succeeds within a second sends
+ * none; one that fails sends a last one, with which the next attempt continues.
  */
 export async function withHeartbeats<Details, Result>(
   details: () => Details,

@@ -13,7 +13,7 @@ export function permanent(type: FailureType, message: string): ApplicationFailur
 /** Longest delay before a retry, whatever the service asks: the activity must not time out while waiting. */
 const longestRetryMs = 15 * 60_000;
 
-/** As `permanent`, for transient failures: Temporal retries, after `retryInMs` if given. */
+/** Like `permanent`, for transient failures: Temporal retries, after `retryInMs` if given. */
 export function transient(type: FailureType, message: string, retryInMs?: number): ApplicationFailure {
   return ApplicationFailure.create({
     type,

@@ -14,7 +14,7 @@ import { scheduledAt } from './scheduled-at.ts';
 
 /** An unreadable answer may be a gateway's or a deployment's: it is given about 20 s to pass. */
 const unreadable = [500, 1_500, 5_000, 13_000];
-/** A page that leads in a circle does so again. */
+/** A page that leads in a cycle does so every time. */
 const misleading = [500];
 
 /** A failure that leaves open what the service would say is retried once under the same lease. */

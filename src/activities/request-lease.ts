@@ -4,7 +4,7 @@ import { askForLease, type PermitSource } from '../permits/ask-for-lease.ts';
 import { Lease, type Refusal } from '../permits/lease.ts';
 import { transient } from './history-safe-failures.ts';
 
-/** What an activity wants of the budget. */
+/** What an activity asks of the budget. */
 export type LeaseRequest = Omit<PermitAsk, 'id' | 'holder' | 'attemptAt' | 'program'>;
 
 /** Requests a lease for this attempt; waiting is a normal answer. Throws `AttemptReplaced`. */

@@ -47,7 +47,9 @@ function receiverOf(deps: ActivityDependencies, { org, webhook: name }: WebhookD
   return webhook;
 }
 
-/** Whether the receiver has said before that it is gone. While the database is away, it is asked again. */
+/**
+ * Whether the receiver has said before that it is gone. While the database is down, docferry asks the receiver again.
+ */
 async function isKnownGone(deps: ActivityDependencies, org: string, receiver: Webhook): Promise<boolean> {
   try {
     const gone = await answerWithin(databaseAnswersWithinMs, goneWebhooks(deps, org));

@@ -28,7 +28,7 @@ export async function runDocferry(argv: readonly string[]): Promise<number> {
   return lost() ? new Promise<number>(() => {}) : exitCode;
 }
 
-/** As `runDocferry`, in these surroundings; `begin` is given the output before the command runs. */
+/** Like `runDocferry`, in these surroundings; `begin` is given the output before the command runs. */
 export async function runIn(
   surroundings: Surroundings,
   argv: readonly string[],
@@ -82,7 +82,7 @@ async function reportFailure(output: Output, error: unknown, env: NodeJS.Process
   return failure.exitCode;
 }
 
-/** Errors that a library throws outside of any call end the process with one message, not with a page of stack. */
+/** Errors that a library throws outside any call end the process with one message, not with a page of stack. */
 function reportUncaught(output: () => Output): void {
   const end = async (error: unknown) => process.exit(await reportFailure(output(), error, process.env));
   process.on('uncaughtException', (error) => void end(error));

@@ -29,7 +29,7 @@ interface StartedExport {
 export class ExportRunning extends ExplainedError {
   override readonly name = 'ExportRunning';
   readonly code = 'ExportRunning';
-  readonly hint = 'wait for it, or cancel it with `docferry export cancel`';
+  readonly hint = 'wait for its end, or cancel it with `docferry export cancel`';
 }
 
 /**
@@ -75,7 +75,7 @@ export function exportHandle(client: Client, org: string, domain: string): Expor
 export async function exportState(client: Client, org: string, domain: string): Promise<ExportState> {
   const handle = exportHandle(client, org, domain);
   const state = await handle.query(exportStateQuery);
-  // A long verification is told; what follows it, publication or another attempt, is not.
+  // The activity signals a long verification, but not what follows it: publication or another attempt.
   if (state.phase !== 'fetching' && state.phase !== 'verifying') return state;
   return { ...state, ...(await bundleNow(client, handle)) };
 }

@@ -12,7 +12,10 @@ export interface StartWatches {
   stopped(): boolean;
 }
 
-/** Has these organizations watched, a few at a time, and goes on until the last is or the worker stops. */
+/**
+ * Starts the watches of these organizations, a few at a time, and continues until the last has started or the worker
+ * stops.
+ */
 export async function startWatches(orgs: readonly string[], how: StartWatches, waitMs = againAfterMs): Promise<void> {
   let left = [...orgs];
   while (!how.stopped() && left.length > 0) {

@@ -9,7 +9,7 @@ import { startUnlessRunning } from './start-unless-running.ts';
 
 export type SyncHandle = WorkflowHandle<typeof syncFeedback>;
 
-/** Starts a pass, whose run it tells, or joins the running one of the same kind (architecture.md). */
+/** Starts a pass and returns its run, or joins the running pass of the same kind (architecture.md). */
 export async function startOrJoinSync(
   client: Client,
   taskQueue: string,
@@ -32,7 +32,7 @@ export async function startOrJoinSync(
   return { handle: started, joined: false, runId: started.firstExecutionRunId };
 }
 
-/** As `startOrJoinSync`, where it does not matter which. */
+/** Like `startOrJoinSync`, where it does not matter which. */
 export async function startSync(client: Client, taskQueue: string, input: SyncInput): Promise<SyncHandle> {
   return (await startOrJoinSync(client, taskQueue, input)).handle;
 }

@@ -55,7 +55,7 @@ export interface GatewayClientConfig {
   token: SecretSource;
   org: string;
   class: PermitClass;
-  /** Per cent of a window's limit; null for no bound of its own. */
+  /** Per cent of a window's limit; null for no limit of its own. */
   share: number | null;
 }
 
@@ -158,7 +158,7 @@ export interface SiteConfig {
     /** Null when no page is opened in a browser. `browser` is null for the machine's own. */
     render: { pages: number; browser: string | null; sandbox: boolean } | null;
   };
-  /** Set when a person has to approve versions; after the time-out they count as rejected. */
+  /** Set when a person must approve versions; after the time-out they count as rejected. */
   approval: { timeoutMs: number } | null;
   rollout: RolloutConfig[];
 }
@@ -192,7 +192,7 @@ export interface SigningConfig {
   keyFile: string;
   /** Null for a key without password. */
   password: SecretSource | null;
-  /** Public keys whose signatures are believed too, each as the line in its `.pub` file. */
+  /** Former public keys whose signatures are accepted too, each as the line in its `.pub` file. */
   formerKeys: readonly string[];
 }
 

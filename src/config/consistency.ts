@@ -81,7 +81,11 @@ function privacyContradictions({ contacts, comments, hashKey, keepFields }: Conf
   refuse(hashed !== null && hashKey === undefined, 'hashKey', `expected a key, because privacy.${hashed} is hash`);
   refuse(hashed === null && hashKey !== undefined, 'hashKey', 'goes with contacts: hash or comments: hash');
   const isRestricted = contacts !== 'keep' || comments !== 'keep';
-  refuse(!isRestricted && keepFields.length > 0, 'keepFields', 'goes with hash or drop: with keep all fields are kept');
+  refuse(
+    !isRestricted && keepFields.length > 0,
+    'keepFields',
+    'works only with hash or drop: with keep, all fields are kept',
+  );
   for (const [index, name] of keepFields.entries()) {
     const message = 'expected the name of a field that is not in the interface';
     refuse(isRestricted && interfaceFields.has(name), 'keepFields', message, index);
@@ -94,11 +98,14 @@ function consoleFindings({ url, oidc }: ConfigInput['console']): Finding[] {
   if (url !== undefined && new URL(url).pathname !== '/') {
     findings.push({
       path: ['console', 'url'],
-      message: 'expected an address without a path: the console needs a host of its own',
+      message: 'expected an address without a path: the console needs a separate host name',
     });
   }
   if (oidc !== undefined && !isSecure(new URL(oidc.issuer))) {
-    findings.push({ path: ['console', 'oidc', 'issuer'], message: 'expected https://: who signs in is decided there' });
+    findings.push({
+      path: ['console', 'oidc', 'issuer'],
+      message: 'expected https://: this address decides who may sign in',
+    });
   }
   return findings;
 }

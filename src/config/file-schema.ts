@@ -28,8 +28,8 @@ const temporal = z.strictObject({
     .enum(handovers, `expected ${handovers.join(' or ')}`)
     .optional()
     .describe(
-      'How soon another worker takes over from a dead one: `quick` within 10 s; `steady` within 60 s, which bears slow ' +
-        'networks and busy machines. Absent: `quick` where Temporal is on this machine, else `steady`. The same for all ' +
+      'How soon another worker takes over from a dead one: `quick` within 10 s; `steady` within 60 s, which tolerates slow ' +
+        'networks and busy machines. Absent: `quick` if Temporal is on this machine, else `steady`. Set the same for all ' +
         'workers and commands.',
     ),
 });
@@ -37,13 +37,13 @@ const temporal = z.strictObject({
 const worker = z.strictObject({
   downloads: wholeNumber(1, 2_000)
     .default(200)
-    .describe('Long steps a worker does at a time: downloads and what follows them.'),
+    .describe('Long steps a worker runs at a time: downloads and what follows them.'),
   verifications: wholeNumber(1, 256)
     .optional()
-    .describe('Archives a worker reads at a time to verify them. Absent: one for two processors, at least one.'),
+    .describe('Archives a worker reads at a time to verify them. Absent: one per two processors, at least one.'),
   browsers: wholeNumber(1, 64)
     .optional()
-    .describe('Browsers a worker opens at a time to render pages. Absent: one for four processors, at least one.'),
+    .describe('Browsers a worker opens at a time to render pages. Absent: one per four processors, at least one.'),
 });
 
 const service = z.strictObject({
@@ -53,7 +53,7 @@ const service = z.strictObject({
     .array(linkHost(), 'expected a list of host names')
     .default([])
     .describe(
-      'Hosts that links may lead to besides public addresses: private or loopback ones must be listed here. With a port (`127.0.0.1:8788`), only that one.',
+      'Hosts that links may lead to besides public addresses: private or loopback ones must be listed here. With a port (`127.0.0.1:8788`), only that port.',
     ),
   allowInsecure: z
     .boolean('expected true or false')
@@ -96,12 +96,12 @@ function schemaWith<Site extends z.ZodType>(site: Site) {
   return z.strictObject(
     {
       temporal: temporal.prefault({}).describe('The Temporal that runs everything.'),
-      worker: worker.prefault({}).describe('How much each worker does at a time; see operations.md.'),
+      worker: worker.prefault({}).describe('How much a worker does at a time; see operations.md.'),
       service: service.describe('The documentation service.'),
       defaults: defaults
         .optional()
         .describe(
-          'What holds for every organization, project and site that does not say otherwise. A mapping of its own is merged ' +
+          'Settings for every organization, project and site that does not set its own. A mapping of its own is merged ' +
             'with the default field by field; a list and a schedule of its own replace it; `null` takes the default away.',
         ),
       organizations: z

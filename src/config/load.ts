@@ -57,7 +57,7 @@ export function loadConfig({ file, env, cwd, secrets }: LoadOptions): Config {
   return config;
 }
 
-/** What is wrong in the defaults is wrong in each entry that has them. */
+/** A mistake in the defaults shows up in each entry that has them. */
 function withoutRepetition(problems: readonly ConfigProblem[]): ConfigProblem[] {
   return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
 }

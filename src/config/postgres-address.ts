@@ -76,7 +76,7 @@ function tlsOf({ searchParams }: URL, host: string): PostgresAddress['tls'] | st
   const rootCert = searchParams.get('sslrootcert');
   const [cert, key] = [searchParams.get('sslcert'), searchParams.get('sslkey')];
   if (mode === 'disable' && (rootCert ?? cert ?? key) !== null) return 'certificates go with an sslmode that uses them';
-  if (mode === 'require' && rootCert !== null) return 'sslrootcert goes with sslmode=verify-ca or verify-full';
+  if (mode === 'require' && rootCert !== null) return 'sslrootcert needs sslmode=verify-ca or verify-full';
   if ((cert === null) !== (key === null)) return 'expected sslcert and sslkey together';
   return { mode, rootCert, cert, key };
 }

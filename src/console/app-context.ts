@@ -8,7 +8,7 @@ import type { KnownHosts } from './security/known-hosts.ts';
 import type { Session, Sessions } from './security/sessions.ts';
 import type { SignInLink } from './security/sign-in-link.ts';
 
-/** A person who is signed in, and by which cookie. */
+/** A person who is signed in, with the session's cookie. */
 export interface SignedIn {
   session: Session;
   cookie: string;

@@ -38,7 +38,7 @@ export interface RunningConsole {
 }
 
 const longestForm = 512 * 1024;
-/** More than any page sends; a form that is kept is written once more, field by field. */
+/** More than any page sends. A form that is kept is rendered again, field by field. */
 const mostFields = 4_000;
 const connections = 1_024;
 
@@ -99,7 +99,7 @@ function appOf(app: ConsoleApp): Hono<ConsoleEnv> {
     return page(c, <MessagePage title={title} message={message} />, status);
   });
   const tooLong = (c: Context) => {
-    const message = 'The form is longer than the console takes. Nothing was done.';
+    const message = 'The form is longer than the console accepts. Nothing was done.';
     return c.html(`<!doctype html>\n${String(<MessagePage title="Too long" message={message} />)}`, 413);
   };
   hono.use(bodyLimit({ maxSize: longestForm, onError: tooLong }));

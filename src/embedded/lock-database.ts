@@ -27,7 +27,7 @@ export async function lockDatabase(dbFile: string): Promise<FileLock> {
   return lock;
 }
 
-/** As `lockDatabase`; a server that a killed docferry left counts as one that uses the database. */
+/** Like `lockDatabase`; a server that a killed docferry left counts as one that uses the database. */
 export async function lockUnusedDatabase(dbFile: string): Promise<FileLock> {
   const lock = await lockDatabase(dbFile);
   const orphan = await orphanOf(dbFile);

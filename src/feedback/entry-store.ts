@@ -18,8 +18,8 @@ export interface EntryStore {
   watermark(org: string, project: string): Promise<string | null>;
   /** Whether a sweep of the project has completed. */
   everSwept(org: string, project: string): Promise<boolean>;
-  /** As of when which dates are complete; `undated` for the entries without a date. */
+  /** For each range of dates, the moment up to which it is complete; `undated` for the entries without a date. */
   verifiedRanges(org: string, project: string): Promise<{ ranges: VerifiedRange[]; undated: string | null }>;
-  /** As of when all stored entries of a project are complete; null while some are not. */
+  /** The moment up to which all entries of a project are complete; null while some are not. */
   verifiedUpTo(org: string, project: string): Promise<string | null>;
 }

@@ -50,8 +50,8 @@ export interface StoreSettings {
   place: string;
   privacy: Privacy;
   /**
-   * Takes the bytes of what was removed out of the database's files; `daily`: what takes long only once a day. False when
-   * others are in the way.
+   * Removes the bytes of deleted content from the database's files; `daily`: what takes long only once a day. False if
+   * other programs are in the way.
    */
   scrub(how: 'now' | 'daily'): Promise<boolean>;
 }

@@ -19,11 +19,11 @@ import { auditIn, sqlFeedbackStore } from './sql-feedback-store.ts';
 import { type Succession, succeed } from './store-lineage.ts';
 
 /**
- * Opens the feedback store in a SQLite file, making the file, its folder and its tables where they are missing. Only this
- * user can read what it makes, but for a folder that others must be able to enter (`sharedFolder`).
- * Several processes of one machine may open it; the file has to be on a local disk. SQLite runs in the calling
- * thread: a page of 100 entries blocks it for a few milliseconds. Throws `FeedbackStoreUnavailable`, and so do the
- * store's methods when the file becomes unusable later.
+ * Opens the feedback store in a SQLite file, making the file, its folder and its tables where they are missing. Only
+ * this user can read what it makes, but for a folder that others must be able to enter (`sharedFolder`). Several
+ * processes of one machine may open it; the file must be on a local disk. SQLite runs in the calling thread: a page of
+ * 100 entries blocks it for a few milliseconds. Throws `FeedbackStoreUnavailable`, and so do the store's methods when
+ * the file becomes unusable later.
  */
 export async function openSqliteFeedbackStore(
   file: string,

@@ -8,7 +8,7 @@ const allPages = 0x7fffffff;
 /**
  * Copies a SQLite database at one moment, while other processes write to it, into one new file that only this user can
  * read, and checks the copy. All pages are copied in one step: between smaller ones every write would start the copy
- * anew. Throws what SQLite and the file system throw, and an error of code `SQLITE_CORRUPT` for a damaged database.
+ * again. Throws what SQLite and the file system throw, and an error of code `SQLITE_CORRUPT` for a damaged database.
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   await (await open(to, 'wx', 0o600)).close();

@@ -22,7 +22,7 @@ export async function linkOrCopy(from: string, to: string): Promise<void> {
   }
 }
 
-/** As `linkOrCopy`, without giving other work of this process a turn; the folder exists. */
+/** Like `linkOrCopy`, without giving other work of this process a turn; the folder exists. */
 export function linkOrCopySync(from: string, to: string): void {
   try {
     linkSync(from, to);

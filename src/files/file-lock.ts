@@ -8,8 +8,8 @@ export interface FileLock {
 
 /**
  * Takes the lock `file`, which is created when absent; undefined when another process, or this one, has it. The lock is
- * SQLite's on an empty database, and so the operating system's: it goes when its owner dies, even by kill -9, and is
- * never taken from an owner that is only stopped. Throws what SQLite throws when the file cannot be created.
+ * SQLite's on an empty database, and so the operating system's: it is freed when its owner dies, even by kill -9, and
+ * is never taken from an owner that is only suspended. Throws what SQLite throws when the file cannot be created.
  */
 export function tryLock(file: string): FileLock | undefined {
   const database = new Database(file, { timeout: 0 });

@@ -17,9 +17,9 @@ export function isTempName(name: string): boolean {
 type FileAccess = Pick<Stats, 'mode'> | Pick<Stats, 'mode' | 'uid' | 'gid'>;
 
 /**
- * Puts a file in place whole or not at all, and for good once this returns: what was at `file`, be it a symbolic link,
- * is replaced. With `keep`, the new file gets that mode and, where permitted, that owner. Returns the bytes written.
- * Throws system errors and what `content` throws.
+ * Puts a file in place whole or not at all, durably once this returns. It replaces what was at `file`, even a symbolic
+ * link. With `keep`, the new file gets that mode and, where permitted, that owner. Returns the bytes written. Throws
+ * system errors and what `content` throws.
  */
 export async function replaceFile(
   file: string,
@@ -52,13 +52,15 @@ export async function replaceFile(
   return bytes;
 }
 
-/** As `replaceFile` for a file that exists: its mode and owner stay, and a symbolic link stays one to the same file. */
+/**
+ * Like `replaceFile` for a file that exists: its mode and owner stay, and a symbolic link stays one to the same file.
+ */
 export async function rewriteFile(path: string, content: string | AsyncIterable<string | Uint8Array>): Promise<number> {
   const file = await realpath(path);
   return replaceFile(file, content, await stat(file));
 }
 
-/** As `replaceFile`, without giving other work of this process a turn. */
+/** Like `replaceFile`, without giving other work of this process a turn. */
 export function replaceFileSync(file: string, content: string): void {
   const temp = tempName(file);
   try {

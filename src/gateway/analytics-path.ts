@@ -1,4 +1,4 @@
-/** What is asked for, as sent. */
+/** The requested path, as sent. */
 export interface AnalyticsTarget {
   path: string;
   /** With its `?`; empty without one. */

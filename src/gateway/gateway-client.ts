@@ -6,6 +6,6 @@ export interface GatewayClient {
   name: string;
   org: string;
   class: PermitClass;
-  /** The most per cent of the limit of a window that it may hold; null for no bound of its own. */
+  /** The largest part of a window's limit that it may hold, in per cent; null for no limit of its own. */
   share: number | null;
 }

@@ -4,7 +4,7 @@ import { Lease } from '../permits/lease.ts';
 import type { GatewayClient } from './gateway-client.ts';
 import { type HeldPermit, SharedLease } from './shared-lease.ts';
 
-/** What a client was told last; moments of this process's monotonic clock. */
+/** The budget's last answer to a client; moments of this process's monotonic clock. */
 export interface Told {
   /** When a permit can be expected. */
   freeAt: number;
@@ -25,8 +25,9 @@ const askAgainMs = 3_000;
 const retryMs = 1_000;
 
 /**
- * The requests of an organization's clients, the oldest first, with one question to the budget at a time: a budget takes
- * ten. A question is for all waiting requests of one client. A client that was told to wait does not keep the others back.
+ * The requests of an organization's clients, oldest first, with one question to the budget at a time: a budget takes
+ * ten. A question covers all waiting requests of one client. A client that was told to wait does not hold up the
+ * others.
  */
 export class PermitQueue {
   readonly #permits: PermitSource;
@@ -70,7 +71,7 @@ export class PermitQueue {
     });
   }
 
-  /** What the client was told when it last had to wait; null when it was granted a permit since. */
+  /** The budget's answer when the client last had to wait; null if it has been granted a permit since. */
   told(client: GatewayClient): Told | null {
     return this.#told.get(client) ?? null;
   }

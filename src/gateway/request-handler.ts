@@ -31,7 +31,9 @@ export interface HandlerOptions {
   idleMs: number;
   /** Aborted when no more requests are taken: those that still wait for a permit are refused. */
   closing: AbortSignal;
-  /** Is told of every request. `client` is null for an unknown one, `status` when it left unanswered. */
+  /**
+   * Called for every request. `client` is null for an unknown client, `status` if the client left without an answer.
+   */
   log(line: { client: string | null; status: number | null; ms: number; error?: string }): void;
 }
 

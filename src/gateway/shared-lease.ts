@@ -31,7 +31,7 @@ export class SharedLease {
 
   #close(refusal: Refusal | undefined): void {
     this.#open -= 1;
-    // The organization has to wait from now on, whatever the others bring: their requests count as under way.
+    // The organization must wait from now on, whatever the others bring: their requests count as under way.
     if (this.#open === 0 || refusal !== undefined) this.#end(refusal);
   }
 

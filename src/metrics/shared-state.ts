@@ -8,7 +8,7 @@ export interface SharedState {
   organizations: readonly { id: string; projects: readonly string[] }[];
   /** The organization's window now. */
   readWindow(org: string): Promise<WindowView>;
-  /** As of when all stored entries of the project are complete, ISO 8601; null while some are not. */
+  /** The moment up to which all stored entries of the project are complete, ISO 8601; null while some are not. */
   readVerified(org: string, project: string): Promise<string | null>;
 }
 
@@ -22,9 +22,9 @@ const atOnce = 8;
 const blockReasons = ['throttled', 'unauthorized', 'paused'] as const;
 
 /**
- * Reads the shared state again and again into gauges, a few organizations at a time and spread over the interval, so that a
- * thousand budgets are not asked all at once; nobody who reads the gauges waits for them. While something cannot be read,
- * its gauges stay, and `docferry_shared_state_read_timestamp_seconds` stands still.
+ * Reads the shared state into gauges again and again, a few organizations at a time and spread over the interval, so
+ * that it does not ask a thousand budgets at once. No scrape waits for it. While something cannot be read, its gauges
+ * stay, and `docferry_shared_state_read_timestamp_seconds` stands still.
  *
  * @returns ends the reading
  */
@@ -111,7 +111,7 @@ function showWindow(org: string, window: WindowView, metrics: Metrics): void {
   }
 }
 
-/** What was once proved ages even while the store cannot be read. */
+/** Freshness ages even while the store cannot be read. */
 function showFreshness(
   { id: org, projects }: SharedState['organizations'][number],
   verified: ReadonlyMap<string, number>,

@@ -35,7 +35,7 @@ export interface Deed {
   action: DeedAction;
   /** Null: everything in the store. */
   org: string | null;
-  /** A domain or project, or the login whose sessions were ended; null for all that the organization has. */
+  /** A domain or project, or the login whose sessions were ended; null for the whole organization. */
   subject: string | null;
   who: string;
   /** In a person's words; null when not given. */
@@ -46,7 +46,7 @@ export interface Deed {
   workflowId: string | null;
 }
 
-/** Who does something and why, as its sender says, unchecked. */
+/** Who acts and why, by the sender's word, unchecked. */
 export interface Sender {
   who?: string;
   reason?: string | null;

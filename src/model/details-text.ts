@@ -8,7 +8,7 @@ export function clockTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(11, 19)} UTC`;
 }
 
-/** As `clockTime`, with the date if it is not today: `2026-11-24 14:05:07 UTC`. */
+/** Like `clockTime`, with the date if it is not today: `2026-11-24 14:05:07 UTC`. */
 export function momentText(ms: number, now: number): string {
   const day = (time: number) => new Date(time).toISOString().slice(0, 10);
   return day(ms) === day(now) ? clockTime(ms) : `${day(ms)} ${clockTime(ms)}`;
@@ -54,7 +54,7 @@ export function factsTable(facts: readonly (readonly [string, string])[]): strin
   return ['| | |', '|---|---|', ...facts.map(([name, value]) => `| ${cell(name)} | ${cell(value)} |`)].join('\n');
 }
 
-/** What is said of signals that made no sense: nothing while there are none, or when an older worker does not count them. */
+/** The text about malformed signals: empty while there are none, or if an older worker does not count them. */
 export function ignoredFacts(ignored: number | undefined): [string, string][] {
   return ignored ? [['ignored', `${counted(ignored, 'signal')} that made no sense`]] : [];
 }

@@ -37,7 +37,7 @@ export function cancelledRun(target: ScheduleTarget, runId: string): OwnDeed {
   return of(target.kind === 'export' ? 'cancel-export' : 'cancel-pass', target, `${runId}/cancel`);
 }
 
-/** Something done with an export or a schedule by one request, which has an id of its own. */
+/** A deed on an export or a schedule by one request, which has its own id. */
 export function doneBy(
   request: string,
   action: 'poll-now' | 'hold' | 'release' | `schedule-${'pause' | 'resume' | 'trigger' | 'backfill'}`,

@@ -1,6 +1,6 @@
 /**
  * How quickly another worker takes over from a dead one: `quick` within 10 s, where Temporal is near; `steady` within
- * 60 s, which bears collections of garbage, slow networks and busy machines (operations.md).
+ * 60 s, which tolerates garbage collections, slow networks and busy machines (operations.md).
  */
 export const handovers = ['quick', 'steady'] as const;
 export type Handover = (typeof handovers)[number];
@@ -56,7 +56,7 @@ const serversTaskTimeoutMs = 10_000;
 
 export const handoverTimes = (handover: Handover): HandoverTimes => times[handover];
 
-/** The handover in a workflow's input; what makes no sense counts as absent. */
+/** The handover in a workflow's input; a malformed value counts as absent. */
 export const handoverIn = ({ handover }: WithHandover): Handover => (handover === 'steady' ? 'steady' : 'quick');
 
 /** The option of a start that has the workflow follow the handover. */
@@ -65,7 +65,9 @@ export function taskTimeoutFor(handover: Handover): { workflowTaskTimeout?: numb
   return workflowTaskTimeoutMs === null ? {} : { workflowTaskTimeout: workflowTaskTimeoutMs };
 }
 
-/** As `taskTimeoutFor`, of a continue-as-new, which inherits the run's own unless told: the handover may have changed. */
+/**
+ * Like `taskTimeoutFor`, of a continue-as-new, which inherits the run's own unless told: the handover may have changed.
+ */
 export function nextTaskTimeout(handover: Handover, currentMs: number): { workflowTaskTimeout?: number } {
   if (handover === 'quick') return taskTimeoutFor('quick');
   return currentMs < serversTaskTimeoutMs ? { workflowTaskTimeout: serversTaskTimeoutMs } : {};

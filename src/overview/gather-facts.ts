@@ -6,7 +6,7 @@ import { waitingSyncs } from '../client/waiting-syncs.ts';
 import type { LatestRecords } from '../feedback/runs/run-records.ts';
 import type { Facts, Live } from './status-lines.ts';
 
-/** Why a part did not answer, as people are told. */
+/** Why a part did not answer, in the words that people see. */
 export interface Trouble {
   code: string;
   message: string;
@@ -19,14 +19,17 @@ export interface Unavailable extends Trouble {
   unknown: string;
 }
 
-/** How each part is asked; each is one reading, whatever the number of sites and projects. */
+/** How to ask each part; each is one reading, whatever the number of sites and projects. */
 export interface FactSources {
   live(): Promise<Live>;
   records(): Promise<LatestRecords>;
   inService(): Promise<ReadonlyMap<string, InService>>;
 }
 
-/** What Temporal and the stores say, all asked at once. A part that is away is named, and its facts are null. */
+/**
+ * The answers of Temporal and the stores, asked all at once. A part that does not answer is named, and its facts are
+ * null.
+ */
 export async function gatherFacts(
   sources: FactSources,
   explain: (error: unknown) => Trouble,

@@ -21,7 +21,7 @@ export type LineState = (typeof lineStates)[number];
 export interface SiteLine {
   org: string;
   domain: string;
-  /** Null while Temporal is away. */
+  /** Null while Temporal is down. */
   state: LineState | null;
   /** Of the running export. */
   phase: string | null;
@@ -63,7 +63,7 @@ export interface Live {
   syncs: WaitingSyncs;
 }
 
-/** What was found; null for a part that is away. */
+/** What was found; null for a part that does not answer. */
 export interface Facts {
   live: Live | null;
   records: LatestRecords | null;

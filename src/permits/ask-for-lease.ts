@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { LeaseReport, PermitAnswer, PermitAsk } from '../model/budget/permits.ts';
 import { instant, Lease } from './lease.ts';
 
-/** The organization's budget as those see it who send requests; `BudgetClient` implements it with a Temporal client. */
+/** The organization's budget as a sender of requests sees it; `BudgetClient` implements it with a Temporal client. */
 export interface PermitSource {
   ask(org: string, question: PermitAsk): Promise<PermitAnswer>;
   report(org: string, result: LeaseReport): Promise<void>;

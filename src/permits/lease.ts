@@ -45,7 +45,7 @@ export class Lease {
     return this.untilPermit(this.#arrived.length);
   }
 
-  /** As `untilNext`, for the permit at that place, counted from 0. */
+  /** Like `untilNext`, for the permit at that place, counted from 0. */
   untilPermit(place: number): number {
     const notBefore = this.#granted.notBefore[place];
     const isOver = this.#isSettled || this.#latestNow() >= this.#granted.useBy;

@@ -25,8 +25,8 @@ export interface RankedProject {
 const chartedProjects = 25;
 
 /**
- * Projects in the order in which they need attention: first those of which it is surest that they help least, then those
- * without votes. Few votes say little, so the lower end of the 95 % interval of the share of votes against decides.
+ * Projects in the order in which they need attention: first those that most surely help least, then those without
+ * votes. Few votes say little, so the lower end of the 95 % interval of the share of negative votes decides.
  */
 export function ranked<Project extends RankedProject>(projects: readonly Project[]): Project[] {
   return [...projects].sort(
@@ -53,7 +53,7 @@ function overview(projects: readonly RankedProject[]): Html {
   const entries = projects.reduce((sum, { figures }) => sum + figures.entries, 0);
   const open = projects.reduce((sum, { figures }) => sum + figures.open.entries, 0);
   const intro =
-    'First come the projects whose readers most surely were not helped. The band is the 95\u202F% confidence interval: the fewer votes, the wider.';
+    'The projects whose readers were most surely not helped come first. The band is the 95\u202F% confidence interval: the fewer votes, the wider.';
   const body = [chart(projects), table(projects)];
   return html`<article class="project" aria-labelledby="all-title">
 <header class="masthead">

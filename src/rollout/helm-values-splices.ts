@@ -79,7 +79,7 @@ function insertValue(pair: ValuesPair, value: string): Splice {
   return insert(endOfIndicator(pair), hasColon ? ` ${value}` : `: ${value}`);
 }
 
-/** Where the value of an entry without one would follow: behind its colon, tag and anchor, else behind its key. */
+/** Where the value of an entry without one would follow: after its colon, tag and anchor, else after its key. */
 function endOfIndicator(pair: ValuesPair): number {
   const parts = pair.srcToken?.sep?.filter(({ type }) => ['map-value-ind', 'tag', 'anchor'].includes(type)) ?? [];
   const last = parts.at(-1);

@@ -11,10 +11,10 @@ export interface VersionRollout {
   target: RolloutTarget;
   /** Rolls out even where the version runs already. */
   force?: boolean;
-  /** Only while the domain points at it: for exports, unlike a person who names a version. */
+  /** Only while the domain points at the version: set for exports, not for a person who names a version. */
   whileCurrent?: boolean;
   signal?: AbortSignal;
-  /** Called as work goes on, for heartbeats. */
+  /** Called as work proceeds, for heartbeats. */
   onProgress?: () => void;
 }
 

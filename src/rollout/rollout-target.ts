@@ -14,7 +14,7 @@ export interface RolloutRequest {
    */
   isWanted?: () => Promise<boolean>;
   signal?: AbortSignal;
-  /** Called as work goes on, for heartbeats. */
+  /** Called as work proceeds, for heartbeats. */
   onProgress?: () => void;
 }
 

@@ -15,7 +15,7 @@ export interface AnalyticsAccess {
   ): Promise<OpenAnswer>;
 }
 
-/** As `createDocumentationService`, for the analytics area alone. */
+/** Like `createDocumentationService`, for the analytics area alone. */
 export function createAnalyticsAccess(analyticsBaseUrl: string, options: AreaOptions): AnalyticsAccess {
   const area = openArea(analyticsBaseUrl, options);
   return {

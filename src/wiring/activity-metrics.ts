@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 type Input<Name extends keyof Activities> = Parameters<Activities[Name]>[0];
 type Result<Name extends keyof Activities> = Awaited<ReturnType<Activities[Name]>>;
 
-/** What is counted when an activity succeeds, or fails; `final` when it is not tried again. */
+/** What is counted when an activity succeeds or fails; `final` if it is not retried. */
 type Observers = {
   [Name in keyof Activities]?: {
     succeeded(metrics: Metrics, input: Input<Name>, result: Result<Name>): void;
@@ -53,7 +53,7 @@ export function activityMetrics(metrics: Metrics): ActivityInterceptorsFactory {
           observer?.succeeded(metrics, first, result);
           return result;
         } catch (error) {
-          // What was cancelled, or is handed to another worker, has not failed.
+          // A step that was cancelled, or is handed to another worker, has not failed.
           if (error instanceof ApplicationFailure && error.type !== 'WorkerShutdown') {
             observer?.failed?.(metrics, first, error.nonRetryable === true);
           }

@@ -45,7 +45,7 @@ export function beginCounts(metrics: Metrics, organizations: readonly Organizati
   }
 }
 
-/** As `beginCounts`, for requests to one endpoint. */
+/** Like `beginCounts`, for requests to one endpoint. */
 export function beginRequests(metrics: Metrics, org: string, endpoint: Endpoint): void {
   for (const outcome of requestOutcomes) metrics.add('docferry_requests_total', { org, endpoint, outcome }, 0);
 }

@@ -33,7 +33,7 @@ export const requestOutcomes = ['ok', ...Object.values(outcomeOfError), 'not-sen
 
 type RequestOutcome = (typeof requestOutcomes)[number];
 
-/** Counts what is asked of an organization's service. Requests that the budget stopped at the last moment are not. */
+/** Counts the requests to an organization's service, except those that the budget stopped at the last moment. */
 export function countedService(service: DocumentationService, org: string, metrics: Metrics): DocumentationService {
   const counted = <Answer>(
     endpoint: Endpoint,
@@ -51,7 +51,7 @@ export function countedService(service: DocumentationService, org: string, metri
   };
 }
 
-/** As `countedService`, for what other programs ask through the gateway. */
+/** Like `countedService`, for what other programs ask through the gateway. */
 export function countedAccess(access: AnalyticsAccess, org: string, metrics: Metrics): AnalyticsAccess {
   return {
     get: (target, headers, options = {}) =>

@@ -41,7 +41,10 @@ export function temporalLogger(log: Logger): TemporalLogger {
   return { ...lines, log: (level, message, meta) => byName[level](message, meta) };
 }
 
-/** Names the run that a line belongs to, and whose work it does, alike whichever part of the SDK has written it. */
+/**
+ * Names the run that a log line belongs to, and what the run works on, in the same way whichever part of the SDK has
+ * written the line.
+ */
 function fieldsOf({ workflowRunId, run_id, workflow_id, taskToken: _taskToken, ...fields }: Record<string, unknown>) {
   const workflowId = fields.workflowId ?? workflow_id;
   const runId = fields.runId ?? workflowRunId ?? run_id;

@@ -28,7 +28,7 @@ export function runTogether(workers: readonly Worker[]): WorkersTogether {
   };
 }
 
-/** Rejects with the first failure, once all have ended: they share what is closed then. */
+/** Rejects with the first failure once all have ended: they share resources that are closed then. */
 async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
   const failure = (await Promise.allSettled(runs)).find((run) => run.status === 'rejected');
   if (failure) throw failure.reason;

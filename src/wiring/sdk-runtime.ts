@@ -7,7 +7,7 @@ import { temporalLogger } from './log.ts';
 let installed = false;
 
 /**
- * Prepares the SDK's runtime, of which a process has one: it uses the first log and the first address.
+ * Prepares the SDK's runtime. A process has only one, which uses the first log and the first address.
  *
  * @param metricsAddress `ip:port` at which to serve metrics to Prometheus; undefined for none
  */

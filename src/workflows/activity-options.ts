@@ -41,7 +41,7 @@ export const recordOptions = {
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 } satisfies ActivityOptions;
 
-/** Steps of milliseconds within a workflow task: tried once, then as tasks of their own. */
+/** Steps of milliseconds within a workflow task: tried once, then as separate tasks. */
 export const passingOptions = {
   startToCloseTimeout: '5s',
   retry: { maximumAttempts: 1 },
@@ -87,7 +87,7 @@ const storeRetry = { ...patiently, maximumAttempts: 365 };
 /** Steps in the bundle store that copy and read no archive, but perhaps large manifests. */
 export const storeOptions = heavy({ startToCloseTimeout: '15m', retry: storeRetry });
 
-/** As `storeOptions`, for steps that read a whole version, perhaps from a bucket. */
+/** Like `storeOptions`, for steps that read a whole version, perhaps from a bucket. */
 export const wholeVersionOptions = heavy({ startToCloseTimeout: '1h', retry: storeRetry });
 
 /** The activity itself ends with the fourth failure; the limit here is for workers that die of it. */

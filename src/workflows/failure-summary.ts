@@ -20,7 +20,7 @@ export function failureType(error: unknown): string | null {
   return cause instanceof ApplicationFailure ? (cause.type ?? null) : null;
 }
 
-/** Whether an attempt ran out of time, as it does when its worker died. */
+/** Whether an attempt ran out of time, as when its worker died. */
 export function timedOut(error: unknown): boolean {
   // The server may name the failure of an earlier attempt as its cause.
   const cause = error instanceof ActivityFailure ? error.cause : error;

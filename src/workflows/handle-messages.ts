@@ -12,8 +12,8 @@ import { type Deed, readSender, type Sender, unnamedSender } from '../model/deed
 import { Misshapen, type Reader, refuse } from '../model/message-readers.ts';
 
 /**
- * Handlers of messages whose shape is not known: the Temporal UI and older clients send anything, and an error in a
- * handler would stop the workflow until it is terminated (X5).
+ * Handlers of messages whose shape is not known: the Temporal UI and older clients may send anything, and an error in a
+ * handler would stop the workflow until an operator terminates it (X5).
  */
 
 /**
@@ -30,7 +30,7 @@ export const noInput: Reader<undefined> = () => undefined;
 interface SignalHandling<Message> {
   description: string;
   take(message: Message): void;
-  /** A message that makes no sense has come, and is ignored. */
+  /** A malformed message arrived, and is ignored. */
   ignored?(): void;
 }
 
@@ -81,7 +81,7 @@ interface DeedHandling<Message, Answer> {
   check?(message: Message): void;
 }
 
-/** As `onUpdate`, for what a person does: the second input, which other clients may leave out, says who and why. */
+/** Like `onUpdate`, for what a person does: the second input, which other clients may leave out, says who and why. */
 export function onDeed<Message, Answer>(
   update: UpdateDefinition<Answer, [Message, Sender?]>,
   read: Reader<Message>,

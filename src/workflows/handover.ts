@@ -5,7 +5,7 @@ declare global {
   var docferryHandover: Handover | undefined;
 }
 
-/** Called first by a workflow whose input says how its steps are watched. */
+/** A workflow calls this first if its input says how its steps are watched. */
 export function followHandover(input: WithHandover): void {
   globalThis.docferryHandover = handoverIn(input);
 }

@@ -14,7 +14,7 @@ type PassingSteps = Pick<Activities, 'planExport' | 'discardStaged' | 'recordExp
 export type SitePlan = Awaited<ReturnType<Activities['planExport']>>;
 export type RunRow = Parameters<Activities['recordExportRun']>[0];
 
-/** Steps that are not worth a task of their own: they run within a workflow task and leave one event each. */
+/** Steps that are not worth a separate task: they run within a workflow task and leave one event each. */
 const inPassing = proxyLocalActivities<PassingSteps>(passingOptions);
 /** Any worker may be given the step, and again and again: for what this worker could not do in passing. */
 const asTask = proxyActivities<PassingSteps>(recordOptions);
@@ -34,7 +34,7 @@ export async function discardDownload(storeId: string, stageId: string): Promise
   }
 }
 
-/** Writes the row of a run that has ended. Throws when the database is away for half a minute. */
+/** Writes the row of a run that has ended. Throws when the database is down for half a minute. */
 export function recordRow(row: RunRow): Promise<void> {
   return pass('recordExportRun', row, { ...endOptions, summary: `record the run: ${row.outcome}` });
 }

@@ -64,7 +64,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
   /** When waiters may get permits without any message. */
   let due: number | null = null;
   let changes = 0;
-  /** What is on its way to other workflows. */
+  /** Signals under way to other workflows. */
   const sending: Promise<void>[] = [];
 
   /** The window as it is before a message. After a reset it does not know what was granted since (B7). */
@@ -164,7 +164,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     ignored: () => settle(ignore(known(), Date.now())),
     description: 'The key may have been changed: try it at once.',
   });
-  onQuery(budgetLedgerQuery, () => packed(window), 'All that the budget remembers, for `budget move`.');
+  onQuery(budgetLedgerQuery, () => packed(window), 'The whole state of the budget, for `budget move`.');
   onQuery(
     budgetStateQuery,
     (input) => viewOf(window, Math.max(readViewMoment(input) ?? 0, Date.now())),
@@ -178,7 +178,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     const runIsLong = () => changes >= messagesPerRun(window) || workflowInfo().continueAsNewSuggested;
     while (!runIsLong()) {
-      // A waiter that does not come back must not delay those behind it, and overrides end at their time.
+      // A waiter that does not come back must not delay those after it, and overrides end at their time.
       const next = due;
       if (next === null) {
         await condition(() => runIsLong() || due !== null);
@@ -190,7 +190,7 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
       });
       if (!isMoot) settle(known());
     }
-    // What is sent in the same task as continue-as-new would be lost.
+    // A signal sent in the same task as continue-as-new would be lost.
     while (sending.length > 0) await Promise.all(sending.splice(0));
     await condition(allHandlersFinished);
     const taskTimeout = nextTaskTimeout(handoverIn(window.settings), workflowInfo().taskTimeoutMs);

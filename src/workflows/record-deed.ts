@@ -25,9 +25,9 @@ const records = proxyActivities<Pick<Activities, 'recordDeed'>>(lateRecordOption
 const writtenWithin = '5s';
 
 /**
- * Hands what a person did to the audit: a workflow of its own writes the row, so that neither the deed nor the caller's run
- * waits for the database. Never throws. A run neither ends nor continues before it resolves, which takes a few seconds
- * while the database is away.
+ * Hands what a person did to the audit: a separate workflow writes the row, so that neither the deed nor the caller's
+ * run waits for the database. Never throws. A run neither ends nor continues as new before it resolves, which takes a
+ * few seconds while the database is down.
  */
 export async function keepDeed(deed: Deed & { org: string }): Promise<void> {
   const { org, subject, action, workflowId } = deed;

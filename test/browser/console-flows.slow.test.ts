@@ -98,7 +98,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.press('Pause');
     await person.reads('is paused');
     await person.press('Resume');
-    await person.reads('is on again');
+    await person.reads('is resumed');
     await person.write('Requests', '50');
     await person.press('Override');
     await person.reads('are overridden');
@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.press('Pause');
     await person.reads('is paused');
     await person.press('Resume');
-    await person.reads('is on again');
+    await person.reads('is resumed');
 
     await person.follow('Overview');
     await person.write('Name contains', 'DOCS.');
@@ -118,7 +118,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     expect(await person.page.locator('tbody tr').count()).toBe(1);
     await person.follow(/^held/);
     expect(person.page.url()).toContain('is=held&q=docs.');
-    await person.reads('Nothing fits');
+    await person.reads('Nothing matches');
     await person.follow(/^all/);
     await person.tick(`Select ${scene.domain}`);
     await person.press('Pause schedules …');

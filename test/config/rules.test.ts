@@ -85,7 +85,7 @@ describe('values', () => {
     [
       'organizations[0].sites[0].schedule',
       site('schedule: { every: 1h, timezone: UTC }'),
-      /"timezone" goes with "cron"/,
+      /"timezone" works only with "cron"/,
     ],
     ['organizations[0].sites[0].schedule.cron', site('schedule: { cron: "0 25 * * *" }'), /cron/],
     [
@@ -130,7 +130,7 @@ describe('values', () => {
     ['privacy.hashKey', privacy('contacts: hash'), /is missing: expected a key, because privacy.contacts is hash/],
     ['privacy.hashKey', privacy('contacts: drop, comments: hash'), /because privacy.comments is hash/],
     ['privacy.hashKey', privacy('contacts: drop, hashKey: k'), /^[^;]*goes with contacts: hash or comments: hash$/],
-    ['privacy.keepFields', privacy('keepFields: [locale]'), /goes with hash or drop/],
+    ['privacy.keepFields', privacy('keepFields: [locale]'), /works only with hash or drop/],
     [
       'privacy.keepFields[1]',
       privacy('comments: drop, keepFields: [locale, contact]'),
@@ -208,9 +208,11 @@ describe('values', () => {
 
 describe('the address of the console', () => {
   it.each(['https://acme.example/docferry', 'https://acme.example/docferry/', 'http://a.example/x?'])(
-    'is a name of its own, not %s',
+    'is a separate host name, not %s',
     (url) => {
-      expect(problemsOf(`${minimal}console: { url: "${url}" }\n`)[0]).toMatch(/console\.url.*(name of its own|query)/);
+      expect(problemsOf(`${minimal}console: { url: "${url}" }\n`)[0]).toMatch(
+        /console\.url.*(separate host name|query)/,
+      );
     },
   );
 

@@ -8,7 +8,7 @@ import { isTemporalFailure, permanent, transient } from '../history-safe-failure
 import { serviceFailure } from '../service-failures.ts';
 import { storeFailure } from '../store-failures.ts';
 
-/** As `bundleFailure`, for steps that move the pointer. */
+/** Like `bundleFailure`, for steps that move the pointer. */
 export function publishFailure(error: unknown, domain: string): Error {
   if (error instanceof PointerMoved) {
     return permanent('Superseded', `another run has published ${domain} meanwhile; its version stays current`);

@@ -93,7 +93,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
 
 export type JobReading = Omit<ExportJob, 'state' | 'jobId'> & { state: ExportJob['state'] | 'missing' };
 
-/** None while the database is away: polls are only spaced less well then, and exports do not need it. */
+/** None while the database is down: polls are only spaced less well then, and exports do not need it. */
 async function usualJobs({ runs }: ActivityDependencies, org: string, domain: string): Promise<number[]> {
   try {
     const durations = await answerWithin(databaseAnswersWithinMs, runs.jobDurations(org, domain, learntFrom));

@@ -37,7 +37,7 @@ export type FetchBundleResult = {
   | {
       ok: true;
       contentDigest: string;
-      /** Of what was staged (`staged-seal.ts`): only that may be published. */
+      /** The seal of what was staged (`staged-seal.ts`): nothing else may be published. */
       seal: string;
       current: Current | null;
       /** The version at which a person holds the site. */
@@ -121,7 +121,7 @@ async function keepOrStage(
 const ownVersion = ({ publish }: FetchBundleInput, contentDigest: string): string | null =>
   publish ? versionName(publish.namedAt, contentDigest) : null;
 
-/** Null when it cannot be published now: a step of its own tells why, and tries again. */
+/** Null if it cannot be published now: a separate step reports why, and tries again. */
 async function publishedAtOnce(
   deps: ActivityDependencies,
   input: FetchBundleInput,
@@ -139,7 +139,7 @@ async function publishedAtOnce(
   } catch (error) {
     // A worker that shuts down leaves the rest to the other step: another attempt would download again.
     if (signal.aborted && wasCancelled()) throw error;
-    log.warn('the version is published by a step of its own', { failure: publishFailure(error, domain).message });
+    log.warn('a separate step publishes the version', { failure: publishFailure(error, domain).message });
     return null;
   }
 }

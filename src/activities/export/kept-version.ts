@@ -25,7 +25,7 @@ export async function describeKept(
   const manifest = await bundles.manifest(domain, version);
   const rollouts: RolloutResult[] = [];
   for (const target of targets) {
-    // One that cannot be read is given the version again, in a step of its own that tells the trouble.
+    // A target that cannot be read gets the version again, in a separate step that reports the trouble.
     const running = await alreadyCurrent(bundles, domain, serving, target).catch(() => null);
     if (running !== null) rollouts.push(running);
   }

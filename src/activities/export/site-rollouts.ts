@@ -20,7 +20,7 @@ export interface RollOutInput {
   force: boolean;
 }
 
-/** A target that failed so often is reported as failed; the others go on. */
+/** A target that failed so often is reported as failed; the others continue. */
 const rolloutTries = 4;
 
 export const createRolloutActivities = (deps: ActivityDependencies) => ({

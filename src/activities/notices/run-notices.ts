@@ -3,7 +3,10 @@ import { exportNotices } from '../../model/notice/export-notices.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { tell } from './tell.ts';
 
-/** Tells people about an export or rollback whose row is written. A row that comes late says nothing about now. */
+/**
+ * Notifies people about an export or rollback whose row is written. A row that comes late says nothing about the
+ * present.
+ */
 export async function tellOfExport(deps: ActivityDependencies, row: ExportRunRow): Promise<void> {
   const { org, domain, runId, finishedAt } = row;
   const [newest] = await deps.runs.listExportRuns({ org, domain, limit: 1 });

@@ -5,8 +5,8 @@ import { answerWithin, databaseAnswersWithinMs } from '../answer-within.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 
 /**
- * Names of the organization's webhooks that are told of such events: none when it is not configured any more, and none
- * whose receiver is gone. Never throws: while the database is away, all count as there.
+ * Names of the organization's webhooks that receive such events: none if the organization is no longer configured, and
+ * none whose receiver is gone. Never throws: while the database is down, all receivers count as present.
  */
 export async function subscribers(deps: ActivityDependencies, org: string, type: WebhookEventType): Promise<string[]> {
   const { webhooks = [] } = deps.organizations.find((candidate) => candidate.id === org) ?? {};

@@ -5,9 +5,9 @@ import { listedSites } from './listed-sites.ts';
 type TakenBack = NonNullable<Sight['takenBack']>;
 
 /**
- * Targets whose last rollout put the current version there, and that run another one now, read back from them. One that
- * shows none is left out: it may be on another machine. Only what differs from the listing costs requests to the store,
- * which say what is current now: a rollout may have come after the listing.
+ * Targets whose last rollout put the current version there, but that run another one now, as read back from them. A
+ * target that shows no version is left out: it may be on another machine. Only a target that differs from the listing
+ * costs requests to the store, which say what is current now: a rollout may have followed the listing.
  */
 export async function takenBackTargets(
   deps: Pick<ActivityDependencies, 'bundles' | 'organizations'>,

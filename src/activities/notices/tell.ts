@@ -5,7 +5,7 @@ import type { Notice, Noticed } from '../../model/notice/notice.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { subscribers } from './subscribers.ts';
 
-/** Who noticed something, and when. */
+/** The step that noticed something, and when. */
 export interface Noticing {
   org: string;
   /** The same in every try of the step that noticed, and no other step's: the first to notice tells. */
@@ -14,8 +14,8 @@ export interface Noticing {
 }
 
 /**
- * Tells people what was noticed, unless they know. Safe to repeat: a repeat neither misses a message nor sends it twice.
- * Throws what the store and Temporal throw.
+ * Sends people what was noticed, unless they have been told. Safe to repeat: a repeat neither misses a message nor
+ * sends it twice. Throws what the store and Temporal throw.
  */
 export async function tell(deps: ActivityDependencies, noticed: readonly Noticed[], who: Noticing): Promise<void> {
   for (const each of noticed) {
@@ -24,7 +24,7 @@ export async function tell(deps: ActivityDependencies, noticed: readonly Noticed
   }
 }
 
-/** As `tell`, for what must be told even while the database is away: then perhaps once more than needed. */
+/** Like `tell`, for what must be sent even while the database is down: then perhaps twice. */
 export async function tellAnyway(deps: ActivityDependencies, noticed: Noticed, who: Noticing): Promise<void> {
   try {
     await tell(deps, [noticed], who);

@@ -38,7 +38,7 @@ export const createWatchActivities = (deps: ActivityDependencies) => ({
   async lookAround({ org, since, absent }: LookAround): Promise<LookedAround> {
     const organization = organizationOf(deps, org);
     if (organization.webhooks.length === 0) {
-      throw notConfigured('InvalidInput', `${org} has no webhooks: no receiver is to be told of it`);
+      throw notConfigured('InvalidInput', `${org} has no webhooks, so docferry notifies no receiver`);
     }
     const { workflowExecution, activityId } = activityInfo();
     const at = scheduledAt();

@@ -1,6 +1,6 @@
 import type { StructureRule } from '../rules/structure-rules.ts';
 
-/** The archive breaks a rule about its structure, and reading cannot go on. */
+/** The archive breaks a rule about its structure, and reading cannot continue. */
 export class ArchiveFault extends Error {
   override readonly name = 'ArchiveFault';
   readonly rule: StructureRule;

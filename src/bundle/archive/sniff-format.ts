@@ -12,7 +12,7 @@ export async function sniffFormat(file: ByteFile): Promise<Sniffed> {
   return sniffBytes(await readAt(file, 0, Math.min(headBytes, file.size)));
 }
 
-/** As `sniffFormat`, for the first 512 bytes of a file (fewer when it is shorter). */
+/** Like `sniffFormat`, for the first 512 bytes of a file (fewer when it is shorter). */
 function sniffBytes(head: Buffer): Sniffed {
   if (head.length === 0) return refused('empty-file', 'the file is empty');
   if (startsWith(head, [0x1f, 0x8b])) return { format: 'tar.gz' };

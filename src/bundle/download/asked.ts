@@ -4,7 +4,7 @@ import type { ObjectIdentity } from './resume-journal.ts';
 /** What a request asked the object store for. */
 export type Asked =
   | { kind: 'whole' }
-  /** The first bytes of an object of which nothing is known yet. */
+  /** The first bytes of an object that is still unknown. */
   | { kind: 'opening'; end: number }
   /** Bytes from `start` up to, not including, `end` of a known object. */
   | { kind: 'range'; start: number; end: number; identity: ObjectIdentity };

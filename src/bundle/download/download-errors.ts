@@ -23,7 +23,7 @@ export class ArchiveTooLarge extends Error {
   override readonly name = 'ArchiveTooLarge';
 }
 
-/** The disk is full, or would be before the download is complete; the message says what is needed where. */
+/** The disk is full, or would be before the download is complete; the message says how much room is needed where. */
 export class NoRoom extends Error {
   override readonly name = 'NoRoom';
 }

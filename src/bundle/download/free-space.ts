@@ -34,14 +34,14 @@ export class DownloadRoom {
     return new DownloadRoom(folder, free, (await stat(folder)).dev, bytesLeft);
   }
 
-  /** Throws `NoRoom` unless what is left of this download fits beside the earlier ones. */
+  /** Throws `NoRoom` unless the rest of this download fits beside the earlier ones. */
   async requireBesideOthers(): Promise<void> {
     const all = this.#onDevice;
     const earlier = all.slice(0, all.indexOf(this.#bytesLeft));
     await this.#require(earlier.reduce((sum, left) => sum + left(), 0));
   }
 
-  /** Throws `NoRoom` unless what is left of this download fits, whatever becomes of the others. */
+  /** Throws `NoRoom` unless the rest of this download fits, whatever happens to the others. */
   async requireForOwn(): Promise<void> {
     await this.#require(0);
   }

@@ -63,7 +63,7 @@ export interface TransferContext extends TransferSettings {
   requireRoom: () => Promise<void>;
 }
 
-/** What is on disk is not, or not provably, of the object that the store has now. */
+/** The bytes on disk are not, or not provably, those of the object that the store has now. */
 class ObjectChanged extends Error {}
 
 /** Downloads one object to the disk over as many connections as are allowed and useful, until it is complete. */

@@ -5,7 +5,7 @@ const readBytes = 1024 ** 2;
 
 /**
  * The SHA-256 of a file that is being written. Bytes that arrive in order are hashed at once; those behind a gap are
- * read from the file once the gap is filled, while the writing goes on.
+ * read from the file once the gap is filled, while the writing continues.
  */
 export class PrefixHash {
   readonly #hash = createHash('sha256');
@@ -25,7 +25,7 @@ export class PrefixHash {
     this.#reading = this.#read(file, prefixOf).finally(() => {
       this.#reading = null;
     });
-    // The next call, or `digest`, goes on where this one failed, and throws.
+    // The next call, or `digest`, continues where this one failed, and throws.
     this.#reading.catch(() => undefined);
   }
 

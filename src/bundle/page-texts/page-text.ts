@@ -6,7 +6,7 @@ const inline = new Set(
     ' ',
   ),
 );
-/** Elements whose content nobody reads. */
+/** Elements whose content readers do not see. */
 const silent = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'iframe', 'object', 'canvas']);
 
 /** Elements within each other. For each tag the parser may look through all that are open: of more, time grows by the square. */

@@ -17,7 +17,7 @@ export const signatureRuleTexts = {
   'manifest-malformed': rule('a manifest that cannot be read', 'There is nothing to compare with.'),
   'manifest-unexpected': rule(
     'a manifest of another site or version than `--domain` and `--site-version` name',
-    'Its signer has signed other sites and older versions too.',
+    'The same key has signed other sites and older versions too.',
   ),
   'manifest-differs': rule(
     'an archive that is not the one the manifest names: SHA-256, size, format, content digest or files',

@@ -13,13 +13,13 @@ export const siteRuleTexts = {
   'no-page': rule('refuse', 'an archive without any `.html` file', 'There is no site in it.'),
   'no-index-page': rule(
     'refuse',
-    'no `index.html` at the root, also when all lies below one folder',
+    'no `index.html` at the root, even if everything is below one folder',
     'The site would have no page at `/`.',
   ),
   'no-404-page': rule(
     'off',
     'no `404.html` at the root',
-    'A missing page is answered with the bare message of the server.',
+    'For a missing page, readers get the bare message of the server.',
   ),
   'broken-link': rule(
     'warn',

@@ -83,7 +83,7 @@ export const structureRuleTexts = {
   ),
   'ambiguous-name': rule(
     'names of a zip in an unknown character set, or a second one in an extra field; names beyond ASCII of zips made on DOS or Windows without any extra field',
-    'Readers choose differently. Info-ZIP turns the last into other names, also where they are marked as UTF-8.',
+    'Readers choose differently. Info-ZIP turns the last kind into other names, even if they are marked as UTF-8.',
     'ZipDiff, USENIX Security 2025',
   ),
   'empty-segment': rule(
@@ -232,7 +232,7 @@ export const structureRuleTexts = {
   ),
   'zip-system': rule(
     'entries made on systems other than DOS, Windows, Unix and macOS',
-    'Readers turn their names and attributes into those of Unix, each in its own way.',
+    'Each reader translates their names and attributes to Unix differently.',
     'APPNOTE 4.4.2',
   ),
   'zip-flags': rule('flags of unknown meaning', 'They may change how the content is read.', 'APPNOTE 4.4.4'),

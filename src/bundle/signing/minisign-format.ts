@@ -11,7 +11,7 @@ export interface PublicKey {
   key: KeyObject;
 }
 
-/** Keys whose signatures are believed. */
+/** Keys whose signatures are accepted. */
 export type TrustedKeys = readonly [PublicKey, ...PublicKey[]];
 
 export interface Signature {

@@ -6,7 +6,10 @@ import { isTempName } from '../../files/replace-file.ts';
 /** A staged download untouched for longer was abandoned: a running export writes or publishes it much sooner. */
 export const abandonedAfterMs = 7 * 24 * 3_600_000;
 
-/** What is shared by all domains is looked at once an hour: each export would look at what all others have staged. */
+/**
+ * Staging that all domains share is checked once an hour: otherwise each export would look at what all others have
+ * staged.
+ */
 const sharedEveryMs = 3_600_000;
 
 /** Whether it is time to look at what belongs to no domain; asking counts as looking. */

@@ -32,7 +32,7 @@ export interface PublishedVersion {
   jobId: string;
 }
 
-/** What is known of a verified archive before it has a version's name. */
+/** What is known about a verified archive before it has a version's name. */
 export type StagedManifest = Omit<Manifest, 'version'>;
 
 /** What is stored under a version's name, complete or not. */
@@ -47,10 +47,10 @@ export interface InService {
   held: string | null;
 }
 
-/** How long work is stopped, and how it reports that it goes on. */
+/** How work is stopped, and how it reports progress. */
 export interface Work {
   signal?: AbortSignal | undefined;
-  /** Called as work goes on. */
+  /** Called as work proceeds. */
   onProgress?: (() => void) | undefined;
 }
 
@@ -97,7 +97,7 @@ export interface BundleStore {
    * otherwise, and `SiteHeld` when the domain is held at another version. Does nothing when it points there already.
    */
   moveCurrent(domain: string, version: string, expectedEpoch: number, publishedAt: Date): Promise<Current>;
-  /** As it is stored; before it is acted upon, see `provenManifest`. Throws `NoSuchVersion`. */
+  /** The manifest as it is stored; to act upon it, use `provenManifest`. Throws `NoSuchVersion`. */
   manifest(domain: string, version: string): Promise<Manifest>;
   /** Newest first. */
   versions(domain: string): Promise<PublishedVersion[]>;
@@ -123,7 +123,7 @@ export interface BundleStore {
    */
   removeAbandoned(domain: string, now: Date): Promise<void>;
   /**
-   * What is in service of these domains, without a request for each: `current` and `holds` stay the truth
+   * What is in service for these domains, without a request for each: `current` and `holds` remain authoritative
    * (decisions/0100). Domains without either are left out.
    */
   inService(domains: readonly string[]): Promise<Map<string, InService>>;
@@ -133,7 +133,10 @@ export interface BundleStore {
   inventory(domain: string): Promise<StoredVersion[]>;
   /** The content of a version's file, or a range of it; null when the file does not exist. */
   open(domain: string, version: string, file: string, range?: ByteRange): Promise<Readable | null>;
-  /** Keys of which one must have signed each manifest, if the store signs; null otherwise. Throws `SigningKeyUnusable`. */
+  /**
+   * If the store signs, the keys, one of which must have signed each manifest; null otherwise. Throws
+   * `SigningKeyUnusable`.
+   */
   verificationKeys(): Promise<TrustedKeys | null>;
   /** Whether versions can be published, and signed if the store signs. Throws `SigningKeyUnusable`. */
   checkWritable(): Promise<void>;

@@ -5,7 +5,10 @@ import { storeName } from './store-names.ts';
 export const stagingRoot = '.staging';
 export const identityPath = '.store.json';
 export const stagingPath = (stageId: string): string => `${stagingRoot}/${storeName('stage id', stageId)}`;
-/** Small objects of a bucket whose names say what is in service of every domain, so that one listing tells it (decisions/0100). */
+/**
+ * Small objects of a bucket whose names say what is in service for every domain, so that one listing shows it
+ * (decisions/0100).
+ */
 export const marksRoot = '.in-service';
 export const versionsPath = (domain: string): string => `${storeName('domain', domain)}/versions`;
 export const versionPath = (domain: string, version: string): string =>

@@ -25,7 +25,7 @@ export async function verifyArchive(file: string, options: VerificationOptions):
   return withByteFile(file, (bytes) => verifyBytes(bytes, options));
 }
 
-/** As `verifyArchive`, for a file that is open already. */
+/** Like `verifyArchive`, for a file that is open already. */
 export async function verifyBytes(
   file: ByteFile,
   options: VerificationOptions,

@@ -6,9 +6,9 @@ import type { VerificationReport } from './verification-report.ts';
 const defaultHeapMb = 1024;
 
 /**
- * `verifyArchive` in a worker thread, so that the caller's event loop (heartbeats) goes on; waits while this process
- * verifies as many as it may (`limitMachineUse`). Aborting kills the thread. Run from TypeScript sources (tests), it works
- * in this thread, as Node 20 cannot load TypeScript into a worker.
+ * `verifyArchive` in a worker thread, so that the caller's event loop (heartbeats) keeps running; waits while this
+ * process verifies as many archives as it may (`limitMachineUse`). Aborting kills the thread. Run from TypeScript
+ * sources (tests), it works in the caller's thread, because Node 20 cannot load TypeScript into a worker.
  */
 export async function verifyInThread(
   file: string,

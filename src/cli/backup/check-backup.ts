@@ -4,7 +4,9 @@ import { hashFile } from '../../files/hash-file.ts';
 import { operationFailure } from '../failures/cli-failure.ts';
 import { type BackupManifest, filesOfBackup } from './backup-manifest.ts';
 
-/** Reads every byte of a backup. Throws the failure `BackupDamaged` for the first file that is not what was backed up. */
+/**
+ * Reads every byte of a backup. Throws the failure `BackupDamaged` for the first file that differs from `backup.json`.
+ */
 export async function checkBackup(folder: string, manifest: BackupManifest, signal: AbortSignal): Promise<void> {
   for (const { path, bytes, sha256 } of filesOfBackup(manifest)) {
     signal.throwIfAborted();

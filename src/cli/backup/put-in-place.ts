@@ -13,8 +13,8 @@ export interface Finished {
 const companions = ['-wal', '-shm'];
 
 /**
- * Renames everything into its place, and what was there out of it, to `<name>.before-<moment>`. Either all of it or, when
- * this fails, nothing. Returns the new names of what was there.
+ * Renames everything into its place, and what was there to `<name>.before-<moment>`. Does all of it or, on a failure,
+ * nothing. Returns the new names of what was there.
  */
 export async function putInPlace(all: readonly Finished[], at: Date): Promise<string[]> {
   const suffix = `.before-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;

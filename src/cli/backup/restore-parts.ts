@@ -92,8 +92,8 @@ function closeLog(file: string): void {
 }
 
 /**
- * The ledgers of the backup do not know what was sent since. They end here, on a server without workers, so that nothing
- * can be granted by them.
+ * The backup's ledgers do not know what was sent since. They end here, on a server without workers, so that they cannot
+ * grant anything.
  */
 async function endRestoredBudgets({ context, config }: Restoration, dbFile: string): Promise<string[]> {
   const { output, env } = context;

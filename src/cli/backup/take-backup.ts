@@ -22,8 +22,8 @@ interface BackupWork {
 }
 
 /**
- * Fills an empty folder with a backup while everything runs. Temporal comes before the stores: what its workflows know is
- * then in them too, and a run that goes on after a restoration finds everything it left.
+ * Fills an empty folder with a backup while everything runs. Temporal comes before the stores: what its workflows know
+ * is then in them too, and a run that continues after a restoration finds everything it left.
  */
 export async function takeBackup(
   config: Config,

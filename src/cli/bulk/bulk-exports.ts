@@ -90,7 +90,7 @@ export async function approveExports(context: CommandContext, flags: BulkFlags):
       left: known.filter(({ version }) => version === null).map((item) => ({ item, why: 'no version waits' })),
       lineOf: ({ domain, version }) => (version === null ? domain : `${domain}  ${version}`),
       work: async ({ org, domain, version }) => {
-        if (version === null) throw new Error('only versions of the plan are approved');
+        if (version === null) throw new Error('only the versions shown in the plan are approved');
         await askWorker(client, taskQueue, () => approveExport(client, { org, domain, version }, sender));
         return { document: { decision: 'approved' }, deeds: [] };
       },

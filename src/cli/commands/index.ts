@@ -5,25 +5,27 @@ import type { CallHandler } from '../call-handler.ts';
 import { buildId, deploymentName, duration, hostAndPort, listLimit, port } from '../input/flag-values.ts';
 import { addSelectionFlags } from '../input/selection-flags.ts';
 
-const metricsHelp = 'serve GET /metrics there to Prometheus; without authentication';
+const metricsHelp = 'serve GET /metrics at this address for Prometheus; without authentication';
 
 export function addTopLevelCommands(program: Command, call: CallHandler): void {
   program
     .command('up')
-    .description('Run Temporal with its UI, a worker and the bundle server on this machine, until SIGINT or SIGTERM')
-    .option('--sandbox', 'also run a stand-in for the documentation service; needs no configuration')
+    .description(
+      'Run Temporal with its UI, a worker, the bundle server and the console on this machine, until SIGINT or SIGTERM',
+    )
+    .option('--sandbox', 'also run the sandbox, a stand-in for the documentation service; needs no configuration')
     .option('--port <port>', 'port of Temporal', port('--port'), 7233)
     .option('--ui-port <port>', "port of Temporal's UI", port('--ui-port'), 8233)
     .option('--bundle-port <port>', 'port of the bundle server', port('--bundle-port'), 8090)
     .option(
       '--console-port <port>',
-      'port of the console, or off; default: 8088, or a free one if it is taken',
+      'port of the console, or off; default: 8088, or a free port if 8088 is taken',
       consolePort,
     )
-    .option('--sandbox-port <port>', "with --sandbox: port of the stand-in's interface", port('--sandbox-port'), 8787)
+    .option('--sandbox-port <port>', "with --sandbox: port of the sandbox's interface", port('--sandbox-port'), 8787)
     .option('--storage-port <port>', 'with --sandbox: port of its storage', port('--storage-port'), 8788)
     .option('--db <file>', "Temporal's database", './data/temporal.db')
-    .option('--no-server', 'use the Temporal of the configuration instead of an embedded one')
+    .option('--no-server', 'use the configured Temporal instead of an embedded server')
     .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
     .action(call(() => import('./up.ts')));
   program
@@ -31,12 +33,12 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .description('Run a worker until SIGINT or SIGTERM; it logs to stderr')
     .option(
       '--health <host:port>',
-      'answer GET /healthz there: 200 while the worker takes work',
+      'answer GET /healthz at this address: 200 while the worker takes work',
       hostAndPort('--health'),
     )
     .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
     .addOption(
-      new Option('--only <kind>', 'take only workflows and short steps, or only long and heavy steps').choices([
+      new Option('--only <kind>', 'take only workflows and short steps, or only long, heavy steps').choices([
         'short',
         'bulk',
       ]),
@@ -79,19 +81,23 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
   for (const flag of sandboxFlags) sandbox.addOption(sandboxOption(flag));
   program
     .command('demo')
-    .description('Play the whole story against the sandbox on free ports, with results under ./demo-data')
+    .description('Play an export and a sync against the sandbox on free ports, with results under ./demo-data')
     .option('--keep', 'keep everything running at the end, until Ctrl-C')
     .action(call(() => import('./demo.ts')));
   addSelectionFlags(
     program
       .command('status')
-      .description('Show every site and project in one look: what runs, how it ended, what fails'),
+      .description('Show every site and project at a glance: what runs, how the last run ended, what fails'),
     'those',
   )
-    .option('--failed', 'only what fails: failed, refused by verification, or rolled out badly')
-    .option('--since <duration>', 'only what runs, or ended its last run within this, e.g. 24h', duration('--since'))
+    .option('--failed', 'only what fails: failed, refused by verification, or failed at a target')
+    .option(
+      '--since <duration>',
+      'only what is running or ended its last run within this time, e.g. 24h',
+      duration('--since'),
+    )
     .option('--watch', 'look again every two seconds until Ctrl-C')
-    .option('--for <duration>', 'with --watch: no longer than this', duration('--for'))
+    .option('--for <duration>', 'with --watch: stop after this time', duration('--for'))
     .addHelpText(
       'after',
       '\nThe exit code is 0 whatever has failed; 3 when neither Temporal nor the feedback store answers.',
@@ -100,7 +106,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
   program
     .command('audit')
     .description('List what people did by hand: starts, approvals, rollbacks, holds, budgets, schedules, erasures')
-    .option('--since <duration>', 'only what was done within this, e.g. 7d', duration('--since'))
+    .option('--since <duration>', 'only what was done within this time, e.g. 7d', duration('--since'))
     .option('--match <glob>', "only what was done to these, e.g. 'docs*.acme.example', 'acme/*' or 'acme'")
     .option('--org <org>', 'only what was done to this organization')
     .addOption(new Option('--action <action>', 'only deeds of this kind').choices(deedActions))
@@ -108,24 +114,21 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
     .addHelpText(
       'after',
-      '\nThe name is what the sender gave, unchecked. What comes from elsewhere is by' +
+      '\nThe name is what the sender gave; docferry does not check it. A sender that gives none is' +
         '\n“Temporal UI or other client”.',
     )
     .action(call(() => import('./audit.ts')));
   program
     .command('doctor')
     .description('Check this installation and say how to fix what is wrong; run it where the workers run')
-    .option('--key', 'have a worker try each API key; costs at most one request per organization')
+    .option('--key', 'have a worker test each API key; costs at most one request per organization')
     .action(call(() => import('./doctor.ts')));
   program
     .command('replay')
     .description("Replay the namespace's histories with this build, before it is deployed; changes nothing")
-    .option('--since <duration>', 'what runs, or has ended within this time; default: 7d', duration('--since'))
+    .option('--since <duration>', 'workflows that run or ended within this time; default: 7d', duration('--since'))
     .option('--match <glob>', "only workflows whose id matches, e.g. 'export:*' or '*:acme:*'")
-    .addHelpText(
-      'after',
-      '\nExit code 1 when a history does not replay. Needs read access to Temporal, and no API key.',
-    )
+    .addHelpText('after', '\nExit code 1 if a history does not replay. Needs read access to Temporal, but no API key.')
     .action(call(() => import('./replay-command.ts')));
   program
     .command('setup')
@@ -135,17 +138,17 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
   program
     .command('backup')
     .description(
-      'Copy Temporal, the feedback store and the published bundles of this machine into a folder, while all runs',
+      "Copy this machine's Temporal, feedback store and published bundles into a folder, while everything runs",
     )
-    .requiredOption('--out <folder>', 'folder to make; it appears once the backup is whole')
+    .requiredOption('--out <folder>', 'folder to create; it appears once the backup is complete')
     .option('--db <file>', "Temporal's database", './data/temporal.db')
     .action(call(() => import('./backup.ts')));
   program
     .command('restore')
-    .description('Put a backup into the places that the configuration names; budgets then wait for one window')
+    .description('Restore a backup to the places that the configuration names; budgets then wait for one window')
     .argument('<folder>', 'folder that `docferry backup` made')
     .option('--db <file>', "Temporal's database", './data/temporal.db')
-    .option('--force', 'set aside what is at these places, under another name')
+    .option('--force', 'rename what is already at these places')
     .action(call(() => import('./restore.ts')));
 }
 

@@ -6,7 +6,7 @@ const name = 'certificate-authorities';
 const pem = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
 const setIt = 'set NODE_EXTRA_CA_CERTS to a readable PEM file before the process starts, or unset it';
 
-/** Extra certificate authorities: when their file is unusable, Node silently goes on without them. */
+/** Extra certificate authorities: if their file is unusable, Node silently goes on without them. */
 export function certificateAuthoritiesCheck(file: string | undefined, now: Date): Check {
   if (!file) return good(name, "those that come with Node (NODE_EXTRA_CA_CERTS isn't set)");
   let text: string;

@@ -67,7 +67,7 @@ export async function askService(
     const name = `key-accepted:${id}`;
     if (!client || !worker) {
       checks.push(
-        skipped(name, 'a worker has to ask, so that the request counts in the budget, and none can be reached'),
+        skipped(name, 'only a worker may ask, so that the request counts in the budget, and no worker answers'),
       );
       continue;
     }

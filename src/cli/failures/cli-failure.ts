@@ -1,7 +1,7 @@
 import { ExplainedError } from '../../model/explained-error.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from './exit-codes.ts';
 
-/** How a command failed, as people and scripts are told (contracts.md `{error: {code, message, hint}}`). */
+/** How a command failed, in the form that people and scripts see (contracts.md `{error: {code, message, hint}}`). */
 export interface Failure {
   /** Stable name for scripts. */
   code: string;
@@ -41,7 +41,7 @@ export function usageFailure(message: string, hint: string | null = null): CliFa
   return new CliFailure({ code: 'Usage', message, hint, exitCode: exitCodes.usage });
 }
 
-/** What was named does not exist. */
+/** The named thing does not exist. */
 export function noSuchThing(code: string, message: string, hint: string | null = null): CliFailure {
   return new CliFailure({ code, message, hint, exitCode: exitCodes.noSuchThing });
 }

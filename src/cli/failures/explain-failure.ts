@@ -19,7 +19,7 @@ import { grpcFailure } from './grpc-failure.ts';
 import { systemFailure } from './system-failure.ts';
 import { workflowHint } from './workflow-hints.ts';
 
-/** Every error a command can end with, as people and scripts are told (contracts.md). */
+/** Every error a command can end with, in the form that people and scripts see (contracts.md). */
 export function explainFailure(error: unknown): Failure {
   if (error instanceof ExplainedError) return explainedFailure(error);
   if (error instanceof ScheduleNotFoundError) {
@@ -27,7 +27,7 @@ export function explainFailure(error: unknown): Failure {
   }
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) return workflowFailure(error);
   if (error instanceof WorkflowNotFoundError) {
-    return failureOf('NotRunning', 'nothing of that name is running or ran recently');
+    return failureOf('NotRunning', 'nothing with that name is running or ran recently');
   }
   if (error instanceof ServiceError || isGrpcServiceError(error)) return grpcFailure(error);
   if (error instanceof TemporalFailure) return temporalFailure(error);

@@ -21,7 +21,7 @@ const hints: Readonly<Record<FailureType, string>> = {
   StoreMismatch: 'give all workers of the task queue the same store, then start it again',
   StoreUnavailable: 'give the worker a usable store, then start it again: nothing half-written was kept',
   Superseded: 'see `docferry export versions`: a newer export has published since',
-  AttemptReplaced: 'nothing to do: a newer attempt of the step goes on',
+  AttemptReplaced: 'nothing to do: a newer attempt of the step continues',
   StartUncertain: 'check at the service whether a job is running, then start it again',
   LinkRefused: 'if its host is right, allow it in service.linkHosts',
   DownloadFailed: 'start it again; the last published version keeps serving',

@@ -42,7 +42,7 @@ export async function startConsolePart(
   return { console, part: { name: 'the console', ended: never, stop: () => console.stop() } };
 }
 
-/** As `startConsolePart`, on a free port when that one is taken. */
+/** Like `startConsolePart`, but on a free port if the usual one is taken. */
 export async function startConsoleSomewhere(
   config: Config,
   place: ConsolePlace,

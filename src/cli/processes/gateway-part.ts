@@ -44,7 +44,7 @@ export async function startGatewayPart(
   }
 }
 
-/** The feedback store is opened only when a budget has to be started. */
+/** The feedback store is opened only when a budget must be started. */
 function permitsOf(client: Client, config: Config): BudgetClient {
   const budgets = new Map(config.organizations.map(({ id, budget }) => [id, budget]));
   return new BudgetClient(client, config.temporal.taskQueue, budgets, (org) =>

@@ -12,8 +12,8 @@ import { never, type Part } from './running-parts.ts';
 const tryAgainAfterMs = 15_000;
 
 /**
- * Applies the schedules of the configuration, as `up` does before it is ready, and says what that changed. Where Temporal
- * does not answer, warns and goes on trying in the background until the part is stopped. Throws `ScheduleRefused`.
+ * Applies the schedules of the configuration, as `up` does before it is ready, and says what that changed. If Temporal
+ * does not answer, warns and keeps trying in the background until the part is stopped. Throws `ScheduleRefused`.
  */
 export async function applySchedulesAtStart(output: Output, config: Config, afterMs = tryAgainAfterMs): Promise<Part> {
   const stop = new AbortController();

@@ -17,7 +17,7 @@ export interface Waiting<W extends Workflow, State> {
   label: string;
   readState: () => Promise<State>;
   stepOf: (state: State) => Step;
-  /** A failure that ends the waiting while the workflow goes on, e.g. a refused key. */
+  /** A failure that ends the waiting while the workflow continues, e.g. a refused key. */
   troubleOf?: (state: State) => CliFailure | null;
   /** Milliseconds; null waits as long as it takes. */
   timeoutMs: number | null;
@@ -52,7 +52,7 @@ export async function waitShowing<W extends Workflow, State>(
   }
 }
 
-/** As `waitShowing`, in a view that others share. */
+/** Like `waitShowing`, in a view that others share. */
 export async function waitInView<W extends Workflow, State>(
   output: Output,
   { client, config }: Session,

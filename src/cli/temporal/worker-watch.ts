@@ -85,7 +85,7 @@ export async function answerOrNull<Answer>(
   return answer ?? null;
 }
 
-/** As `answerOrNull`, for many queries within the same time; whether a worker polls is asked once. */
+/** Like `answerOrNull`, for many queries within the same time; whether a worker polls is asked once. */
 export async function answersOrNull<Item, Answer>(
   client: Client,
   taskQueue: string,

@@ -7,7 +7,7 @@ interface Terminal {
   output: NodeJS.WritableStream;
 }
 
-/** What is about to happen, as a question, and what a no means. */
+/** The question about what will happen, and what a no means. */
 interface Question {
   text: string;
   declined: string;

@@ -12,7 +12,7 @@ export interface Step {
 
 /** Where steps are shown during a wait. */
 export interface LiveView {
-  /** What goes on in parallel has different labels. */
+  /** Lines of parallel work have different labels. */
   show(label: string, step: Step): void;
   /** A line that stays. */
   write(text: string): void;

@@ -31,7 +31,7 @@ export interface Surface {
   columns: number;
 }
 
-/** A surface of which a person sees so much at once. */
+/** The size of the surface that a person sees at once. */
 export interface Screen extends Surface {
   /** Infinite unless it is a terminal. */
   rows: number;
@@ -125,7 +125,7 @@ export class Output {
   failure({ code, message, hint, exitCode }: Failure, stack: string | null): void {
     if (this.json && !this.#documentPrinted) this.#document({ error: { code, message, hint } });
     else {
-      // Work that goes on is not an error to a person who stopped waiting for it.
+      // Work that continues is not an error to a person who stopped waiting for it.
       const label = exitCode === exitCodes.stillRunning ? 'note:' : this.paintNotes.red('error:');
       this.#aside(`${label} ${message}`);
       if (hint !== null) this.#aside(`${this.paintNotes.cyan('hint:')} ${hint}`);

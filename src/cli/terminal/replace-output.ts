@@ -4,9 +4,9 @@ import { replaceFile, rewriteFile } from '../../files/replace-file.ts';
 import { usageFailure } from '../failures/cli-failure.ts';
 
 /**
- * Writes the file that `flag` names, whole or not at all. A file that exists keeps its place behind a symbolic link, its
- * permissions and its owner; a new one that is private only this user can read. Text is written as UTF-8. Returns the bytes written. Throws a usage failure where no file
- * can be.
+ * Writes the file that `flag` names, whole or not at all. An existing file keeps its permissions, its owner and its
+ * place behind a symbolic link; only this user can read a new private file. Text is written as UTF-8. Returns the bytes
+ * written. Throws a usage failure where no file can be.
  */
 export async function replaceOutput(
   flag: string,

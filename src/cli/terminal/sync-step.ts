@@ -17,7 +17,7 @@ export function syncStep({ phase, progress, waiting, forecast }: SyncState, now:
   }
   const { until, behind, reason } = waiting;
   if (reason === 'unauthorized') {
-    const why = `the API key is refused (401), tried again at ${clockTime(until)}`;
+    const why = `the API key is refused (401), next try at ${clockTime(until)}`;
     const text = [paint.yellow(phase), ...read, why].join('  ');
     return { key: `${phase} ${until}`, text, line: [phase, ...read, why].join(', ') };
   }

@@ -38,7 +38,7 @@ import { hasCode, InFlight, untilAdmitted } from './refused-updates.ts';
 const answerWithinMs = 10_000;
 const describedWithinMs = 3_000;
 
-/** The budget runs on another task queue than this worker's, whose workers do not answer. */
+/** The budget runs on another task queue than this worker's, and the workers of that queue do not answer. */
 export class BudgetElsewhere extends ExplainedError {
   override readonly name = 'BudgetElsewhere';
   readonly code = 'BudgetElsewhere';
@@ -222,7 +222,7 @@ export class BudgetClient {
   }
 }
 
-/** A call whose deadline passes ends as exceeded or, when that is noticed here first, as cancelled. */
+/** A call whose deadline passes ends as exceeded or, if this side notices first, as cancelled. */
 const unanswered: ReadonlySet<number> = new Set(
   Object.values({ cancelled: 1, deadlineExceeded: 4, failedPrecondition: 9 }),
 );

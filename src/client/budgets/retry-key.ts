@@ -5,7 +5,7 @@ import { retryKeySignal } from '../../workflows/definitions.ts';
 import { inBatches } from '../in-batches.ts';
 import { callsAtOnce } from '../schedules/owned-schedules.ts';
 
-/** As `retryKeys`, of one organization. */
+/** Like `retryKeys`, of one organization. */
 export async function retryKey(client: Client, org: string): Promise<void> {
   await retryKeys(client, new Set([org]));
 }

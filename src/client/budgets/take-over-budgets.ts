@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inBatches } from '../in-batches.ts';
 
-/** Budgets that are told at a time: a thousand workflow starts at once would keep a worker from its work. */
+/**
+ * Budgets that get the configuration at a time: a thousand workflow starts at once would keep a worker from its work.
+ */
 const atOnce = 16;
 const againAfterMs = 5_000;
 
@@ -11,15 +13,15 @@ export interface TakeOver {
   configure(org: string): Promise<void>;
   /** Tells what waits for the keys of these organizations that they may have changed. */
   retryKeys(orgs: ReadonlySet<string>): Promise<void>;
-  /** A budget did not answer; it is told again. */
+  /** A budget did not answer; it gets the configuration again. */
   onFailure(org: string, error: unknown): void;
   stopped(): boolean;
 }
 
 /**
- * Makes all budgets follow the configuration of a worker that has started, a few at a time, and then has everything that
+ * Sends the configuration of a worker that has started to all budgets, a few at a time, and then makes everything that
  * waits for a key try it again, with one search for all organizations. Until a budget has taken over its configuration,
- * the previous one binds, so this goes on until the last has or the worker stops.
+ * the previous one applies, so this continues until the last budget has done so or the worker stops.
  */
 export async function takeOverBudgets(how: TakeOver, waitMs = againAfterMs): Promise<void> {
   let left = [...how.orgs];

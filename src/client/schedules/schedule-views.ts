@@ -88,7 +88,7 @@ export async function scheduleViews(
     desiredSchedules(taskQueue, organizations, handover).map((schedule) => [schedule.id, schedule]),
   );
   const named = await namedSchedules(client, taskQueue, [...desired.keys()]);
-  // Only what is shown is asked for: a schedule takes some ten calls.
+  // Asks only for what is shown: a schedule takes some ten calls.
   const shown = part ? named.slice((part.page - 1) * part.size, part.page * part.size) : named;
   const { schedules: owned, unread } = await describeSchedules(client, shown);
   const byHand = await latestRunsByHand(client, taskQueue);

@@ -22,8 +22,8 @@ export class ScheduleRefused extends ExplainedError {
 }
 
 /**
- * The changes that would give the server exactly the schedules of the configuration; makes none. Those that the server
- * does not describe in time are left out, and named.
+ * The changes that would make the server's schedules match the configuration; makes none of them. Schedules that the
+ * server does not describe in time are left out and named.
  */
 export async function readSchedulePlan(
   client: Client,

@@ -47,18 +47,18 @@ export const consoleSchema = z.strictObject({
   url: address()
     .refine(
       (text) => !URL.canParse(text) || new URL(text).pathname === '/',
-      'expected an address without a path: the console needs a name of its own, such as https://docferry.acme.example',
+      'expected an address without a path: the console needs a separate host name, such as https://docferry.acme.example',
     )
     .optional()
-    .describe('Address by which browsers reach it through a proxy. Absent: the address it listens on.'),
+    .describe('Address at which browsers reach the console through a proxy. Absent: the address it listens on.'),
   temporalUi: address().optional().describe('Address of the Temporal UI, for links.'),
   proxy: proxy.optional().describe('A reverse proxy that signs people in and says who they are.'),
   oidc: oidc.optional().describe('An OpenID provider that signs people in.'),
   viewers: people('Logins and groups that may look. Absent: everybody who is signed in.').optional(),
   operators: people(
-    'Logins and groups that may act, with `write`. Who has the link from the terminal always may.',
+    'Logins and groups that may act, with `write`. A person with the link from the terminal always may.',
   ).default([]),
   contacts: people(
-    'Logins and groups that may see who wrote feedback: its contacts and the fields the interface does not name. Who has the link from the terminal always may.',
+    'Logins and groups that may see contacts and the fields the interface does not name. A person with the link from the terminal always may.',
   ).default([]),
 });

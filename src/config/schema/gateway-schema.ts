@@ -17,7 +17,7 @@ const client = z.strictObject({
     .describe('Priority of its requests among those of the organization (budget.md).'),
   share: wholeNumber(1, 100)
     .optional()
-    .describe("Most per cent of a window's limit that it may hold. Absent: no bound of its own."),
+    .describe("The largest part of a window's limit that it may hold, in per cent. Absent: no limit of its own."),
 });
 
 /** What `docferry gateway` serves. */

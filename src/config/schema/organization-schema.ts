@@ -15,13 +15,13 @@ const budget = z.strictObject({
     .union([z.literal('auto'), wholeNumber(0, mostRequests)], 'expected a whole number from 0, or auto')
     .default(0)
     .describe(
-      'Requests of each window that are always left to other clients. What they are seen to use is left to them in any ' +
+      'Requests of each window that docferry always leaves to other clients. It leaves them what they are seen to use in any ' +
         'case; with `auto`, only that.',
     ),
   arrival: duration({ min: '1s', max: '10m' })
     .prefault('30s')
     .describe(
-      'The longest a request can take to arrive after the last check; a request without an answer counts until then.',
+      "The longest a request can take to arrive after the worker's last check; a request without an answer counts that much longer.",
     ),
   spare: z
     .literal('verify', 'expected verify')
@@ -34,9 +34,7 @@ const budget = z.strictObject({
 const passes = {
   freshness: duration({ min: '1s', max: '366d' })
     .optional()
-    .describe(
-      'How old the proof that everything is stored may become (`verified up to`) before `feedback.stale` is sent. Absent: any age.',
-    ),
+    .describe('How far `verifiedUpTo` may lie back before docferry sends `feedback.stale`. Absent: any time.'),
   incremental: scheduleSchema.optional().describe('When to read new entries. Absent: only on demand.'),
   review: scheduleSchema.optional().describe('When to look for changes of status.'),
   sweep: scheduleSchema.optional().describe('When to read everything again. Absent: only on demand.'),
@@ -57,7 +55,7 @@ const webhook = z.strictObject({
   name: id('a name').default('default').describe('Name in workflows and in the UI, unique within the organization.'),
   url: text('an https:// address')
     .meta({ title: 'text' })
-    .describe('Address that is sent a POST; counts as a secret, so that it may hold a token from the environment.'),
+    .describe('Address that receives the POST; treated as a secret, so it may hold a token from the environment.'),
   format: z
     .enum(webhookFormats, `expected ${webhookFormats.join(', ')}`)
     .default('standard')
@@ -76,7 +74,9 @@ const webhook = z.strictObject({
 });
 
 const shared = {
-  budget: budget.prefault({}).describe('Requests an hour, shared by all projects of the organization.'),
+  budget: budget
+    .prefault({})
+    .describe('How many analytics requests the organization may send, shared by all its projects.'),
   webhooks: z
     .array(webhook, 'expected a list of webhooks')
     .default([])

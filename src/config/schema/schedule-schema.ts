@@ -8,7 +8,7 @@ export const scheduleSchema = z
     every: duration({ min: '1s', max: '366d' })
       .refine((ms) => ms % 1000 === 0, 'expected whole seconds')
       .optional()
-      .describe('Time between two starts. Either this or `cron`.'),
+      .describe('Time between two starts. This or `cron`.'),
     cron: z
       .string()
       .refine(
@@ -27,11 +27,11 @@ export const scheduleSchema = z
     jitter: duration({ min: '0s', max: '1d' })
       .optional()
       .describe(
-        'Each start is late by up to this, by a hash. Absent: `1m` with `cron`; starts with `every` are spread anyway.',
+        "Delays each start by up to this time, by a hash of the schedule's name. Absent: `1m` with `cron`; starts with `every` are spread anyway.",
       ),
   })
   .refine(({ every, cron }) => (every === undefined) !== (cron === undefined), 'expected either "every" or "cron"')
-  .refine(({ cron, timezone }) => cron !== undefined || timezone === undefined, '"timezone" goes with "cron" only')
+  .refine(({ cron, timezone }) => cron !== undefined || timezone === undefined, '"timezone" works only with "cron"')
   .meta({
     title: 'schedule',
     oneOf: [{ required: ['every'] }, { required: ['cron'] }],

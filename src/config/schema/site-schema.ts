@@ -58,17 +58,17 @@ const siteFields = {
   lateAfter: duration({ min: '1s', max: '366d' })
     .optional()
     .describe(
-      'Time since the last export that brought or confirmed a version after which `export.late` is sent. Absent: never.',
+      'docferry sends `export.late` when the last export that brought or confirmed a version is older than this. Absent: never.',
     ),
   job: z
     .strictObject({
       timeout: duration({ min: '1s', max: '31d' }).prefault('2h').describe('A job that takes longer is given up.'),
       attempts: wholeNumber(1, 100)
         .default(3)
-        .describe('How many jobs are started at most when they fail, vanish or take too long.'),
+        .describe('How many jobs docferry starts at most if they fail, vanish or take too long.'),
       startTimeout: duration({ min: '0s', max: '7d' })
         .prefault('1h')
-        .describe('How long a start is repeated whose answer was lost; each repetition may start another job.'),
+        .describe('How long docferry repeats a start whose answer was lost; each repetition may start another job.'),
     })
     .prefault({})
     .describe("The service's export job."),
@@ -78,7 +78,7 @@ const siteFields = {
       maxFiles: wholeNumber(1, 10_000_000).default(200_000).describe('An archive with more files is refused.'),
       connections: wholeNumber(1, 64)
         .default(1)
-        .describe('Connections a download uses; more than 1 pays where the source limits each.'),
+        .describe('Connections a download uses; more than 1 helps if the source limits each connection.'),
       timeout: duration({ min: '1s', max: '12h' })
         .prefault('6h')
         .describe('A download that takes longer, all attempts together, is given up.'),
@@ -87,7 +87,7 @@ const siteFields = {
         .describe('What to do with a site that breaks a rule about its content; see verification.md.'),
       render: z
         .strictObject({
-          pages: wholeNumber(1, 1_000).describe('How many pages are looked at.'),
+          pages: wholeNumber(1, 1_000).describe('How many pages docferry opens.'),
           browser: text('the path of a program')
             .optional()
             .describe('Program of Chromium, Chrome or Edge. Absent: the one found on the machine.'),
@@ -129,7 +129,9 @@ export const siteEntrySchema = z
       .array(domain(), 'expected a list of host names')
       .min(1, 'expected at least one host name')
       .optional()
-      .describe('Several sites with the same settings; `{domain}` keeps the folders of their targets apart.'),
+      .describe(
+        'Several sites with the same settings; write `{domain}` in the paths of their targets to keep them apart.',
+      ),
     ...siteFields,
   })
   .meta({ oneOf: [{ required: ['domain'] }, { required: ['domains'] }] });

@@ -13,7 +13,7 @@ const bundles = z
           .string('expected the name of a bucket')
           .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'expected the name of a bucket, without s3:// and path')
           .meta({ title: 'text' })
-          .describe('Name of the bucket, which has to exist.'),
+          .describe('Name of the bucket, which must exist.'),
         prefix: z
           .string('expected text')
           .regex(
@@ -25,7 +25,7 @@ const bundles = z
           .describe('What every key begins with, e.g. `docs/bundles`. Absent: the whole bucket is the store.'),
         endpoint: address()
           .optional()
-          .describe('Address of the object store; the bucket is then named in the path. Absent: that of AWS.'),
+          .describe("Address of the object store; the bucket's name is then part of the path. Absent: AWS."),
         region: text('the name of a region')
           .optional()
           .describe("Region of the bucket. Absent: by AWS's own variables and profiles."),
@@ -34,7 +34,7 @@ const bundles = z
           .describe('Folder of each machine for downloads on their way to the bucket, and archives to unpack.'),
       })
       .optional()
-      .describe("A bucket instead of a folder. Credentials come by AWS's own variables, profiles and roles."),
+      .describe("A bucket instead of a folder. Credentials come from AWS's own variables, profiles and roles."),
     publicUrl: address()
       .default('http://localhost:8090')
       .describe('Address under which deployments reach the published versions.'),
@@ -50,7 +50,7 @@ const bundles = z
           .max(20)
           .default([])
           .describe(
-            'Public keys whose signatures are still believed, as after a change of the key: from their `.pub` files.',
+            'Former public keys whose signatures docferry still accepts: the second line of their `.pub` files.',
           ),
       })
       .optional()
@@ -92,5 +92,5 @@ export const storeSchema = z.strictObject({
       'Database of the feedback: `sqlite:FILE` on a local disk, or `postgres://user:password@host:5432/database`, the password by reference to an environment variable (docs/operations.md).',
     ),
   bundles: bundles.prefault({}).describe('Where versions of sites are published.'),
-  keep: wholeNumber(1, 100_000).default(10).describe('Versions of each site that are kept.'),
+  keep: wholeNumber(1, 100_000).default(10).describe('How many versions of each site docferry keeps.'),
 });

@@ -4,7 +4,10 @@ import type { ConsoleReader } from '../readings/console-reader.ts';
 export interface Order {
   /** Unique to the form, however often it is sent. The browser could choose it. */
   id: string;
-  /** Unique to this time that the form is followed; made here, so that nobody can keep a deed out of the audit by it. */
+  /**
+   * Unique to this use of the form. Made on the server, so that no sender can keep a deed out of the audit by repeating
+   * an id.
+   */
   request: string;
   form: URLSearchParams;
   /** Who sent it. */
@@ -17,6 +20,6 @@ export interface Action<Subject> {
   label: string;
   /** Asked before, of what cannot be undone; null for what can. */
   question: ((subject: Subject, form: URLSearchParams) => string) | null;
-  /** Does it, and says what was done. */
+  /** Acts, and says what was done. */
   run(reader: ConsoleReader, subject: Subject, order: Order): Promise<string>;
 }

@@ -4,8 +4,8 @@ import type { ConsoleReader } from '../readings/console-reader.ts';
 import type { Order } from './action.ts';
 
 /**
- * Keeps in the audit what an order did that no workflow keeps, and says what was done. It stays done when the store is
- * away: then the text says that the audit lacks it.
+ * Records in the audit what an order did that no workflow records, and says what was done. If the store is down, the
+ * deed stands, and the text says that the audit lacks it.
  */
 export async function audited(
   { connections, setting }: ConsoleReader,

@@ -21,7 +21,7 @@ export const budgetActions: Readonly<Record<string, Action<string>>> = {
     question: null,
     async run(reader, org, { login }) {
       await change(reader, (budgets) => budgets.pause(org, null, { who: login }));
-      return `The budget of ${org} is on again.`;
+      return `The budget of ${org} is resumed.`;
     },
   },
   set: {

@@ -87,7 +87,7 @@ export async function planBulk(
   });
 }
 
-/** Does what the plan said, a few at a time; what fails for one stops no other. Says what was done and what failed. */
+/** Carries out the plan, a few at a time; a failure of one stops no other. Says what was done and what failed. */
 export async function runBulk(
   reader: ConsoleReader,
   verb: BulkVerb,

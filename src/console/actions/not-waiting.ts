@@ -4,8 +4,8 @@ import type { ConsoleReader, KnownSite } from '../readings/console-reader.ts';
 import { ConsoleFailure } from './console-failure.ts';
 
 /**
- * Decides about a version. When it does not wait any more, because another person has decided or its time is over, throws a
- * failure that says so and, if the audit knows, who it was.
+ * Decides about a version. If it no longer waits, because another person has decided or its time is over, throws a
+ * failure that says so and, if the audit knows, who decided.
  */
 export async function decide<Answer>(
   reader: ConsoleReader,

@@ -14,13 +14,13 @@ export const projectActions: Readonly<Record<string, Action<KnownProject>>> = {
     question: null,
     async run(reader, project, order) {
       const { pass, deeds } = await syncNow(reader, project, order.form.get('pass') ?? '');
-      return audited(reader, order, deeds, `The ${pass} of ${project.project} runs.`);
+      return audited(reader, order, deeds, `The ${pass} of ${project.project} is running.`);
     },
   },
   cancel: {
     label: 'Cancel the pass',
     question: ({ project }, form) =>
-      `The running ${form.get('pass') ?? 'pass'} of ${project} ends; what it has stored stays.`,
+      `Cancelling the ${form.get('pass') ?? 'pass'} of ${project}; what it has stored stays.`,
     async run(reader, { org, project }, order) {
       const pass = passOf(required(order.form, 'pass'));
       const target = { kind: 'sync' as const, org, project, pass };

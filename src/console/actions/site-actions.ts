@@ -36,7 +36,7 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
       const client = await reader.connections.temporal();
       await reader.setting.askWorker(client, () => pollNow(client, org, domain));
       const deed = doneBy(order.request, 'poll-now', exportOf(site));
-      return audited(reader, order, [deed], `The service is asked about ${domain} now.`);
+      return audited(reader, order, [deed], `docferry asks the service about ${domain} now.`);
     },
   },
   approve: {

@@ -63,8 +63,8 @@ export class OpenIdSignIn {
   }
 
   /**
-   * Who came back with this query: `refused` for a person whom no role lets in, null when the browser did not begin here or
-   * took too long. Throws when the provider's answer is not to be believed, or there is none.
+   * The person who came back with this query: `refused` for a person without a role that lets them look, null if the
+   * browser did not begin here or took too long. Throws if the provider's answer cannot be trusted, or there is none.
    */
   async end(query: string, cookie: string | undefined): Promise<Identity | 'refused' | null> {
     const flow = this.#flows.get(cookie ?? '');

@@ -36,7 +36,7 @@ export function whyNotBelieved(error: unknown): { message: string; status: 401 |
   const why =
     claim === null ? 'it is not as the protocol has it' : `${reasons[claim] ?? 'it is incomplete'} (${claim})`;
   return {
-    message: `The provider's answer could not be believed, so nobody was signed in: ${isUnsigned(error) ? unsigned : why}.`,
+    message: `The provider's answer could not be trusted, so nobody was signed in: ${isUnsigned(error) ? unsigned : why}.`,
     status: 401,
   };
 }

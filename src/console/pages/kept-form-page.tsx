@@ -7,7 +7,7 @@ interface KeptForm {
   title: string;
   message: string;
   hint: string;
-  /** Null for a visitor who is not signed in: what they send next is kept once more. */
+  /** Null for a visitor who is not signed in: the console keeps what they send next, too. */
   viewer: Viewer | null;
   links?: readonly (readonly [string, string])[];
   /** What was sent, and where to. */

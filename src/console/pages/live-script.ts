@@ -1,7 +1,7 @@
 /**
- * The only script. It writes moments in the reader's time zone, and while the server says that something has changed, it
- * loads the page again and replaces the parts that are marked, unless the reader is writing there. Without it every page is
- * complete, as of when it was loaded.
+ * The only script. It writes moments in the reader's time zone, and while the server says that something has changed,
+ * it loads the page again and replaces the parts that are marked, unless the reader is writing there. Without the
+ * script every page is complete, as it was when it was loaded.
  */
 export const liveScript = `'use strict';
 const format = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });

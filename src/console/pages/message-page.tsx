@@ -8,7 +8,7 @@ interface Message {
   message: string;
   hint?: string | null;
   viewer?: Viewer | null;
-  /** Where to go on, and what that is. */
+  /** Where to continue, and what that is. */
   links?: readonly (readonly [string, string])[];
 }
 

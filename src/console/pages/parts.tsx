@@ -81,7 +81,7 @@ export function Aged({ at, late }: { at: number; late: boolean }) {
   );
 }
 
-/** A form that does something; nothing for who may only look. */
+/** A form that acts; nothing for a viewer who may only look. */
 export function Act({
   viewer,
   action,
@@ -123,7 +123,7 @@ export function Act({
 const idOf = (action: string, fields: Readonly<Record<string, string>>): string =>
   ['do', ...action.split('/').slice(1), ...Object.values(fields)].join('-');
 
-/** What every form that does something carries: whose it is, and which one. */
+/** What every form that acts carries: its session, and its own id. */
 export function Hidden({ viewer }: { viewer: Viewer }) {
   return (
     <>

@@ -10,7 +10,7 @@ interface Sessions {
   logins: readonly SignedInLogin[];
 }
 
-/** Who is signed in: everybody sees their own sessions, those who may act all of them and can end them. */
+/** Who is signed in: everybody sees their own sessions; operators see all sessions and can end them. */
 export function SessionsPage({ viewer, logins }: Sessions) {
   return (
     <Page title="Sessions" viewer={viewer} at="/sessions">

@@ -1,4 +1,4 @@
-/** Goes on to the overview from the console's own site, so that the browser sends the session along. */
+/** Leads to the overview from the console's own site, so that the browser sends the session along. */
 export function SignedInPage() {
   return (
     <html lang="en">

@@ -21,7 +21,7 @@ export function viewerOf({ identity, formToken, notes }: Session, write: boolean
     ? 'The console is read-only: console.write in docferry.yaml lets operators act.'
     : identity.operator
       ? null
-      : 'You may look: operators may act.';
+      : 'You may look; only operators may act.';
   return {
     login: identity.login,
     mayAct: whyNot === null,

@@ -23,7 +23,7 @@ export const longestText = 300;
 /** What the field of the page offers. */
 export const sinceTexts = { '1d': 'a day', '7d': 'a week', '30d': '30 days', '365d': 'a year' } as const;
 
-/** Reads an address. Throws `ConsoleFailure` for what makes no sense, naming the field. */
+/** Reads an address. Throws `ConsoleFailure` for a malformed field, and names it. */
 export function auditQuery(parameters: URLSearchParams): AuditQuery {
   const text = (field: string): string => {
     const value = (parameters.get(field) ?? '').trim();
@@ -69,5 +69,5 @@ function placeIn(text: string): DeedPlace | null {
 }
 
 function refuse(field: string, problem: string): never {
-  throw new ConsoleFailure('BadQuery', `"${field}" ${problem}`, 'Begin with the whole list.');
+  throw new ConsoleFailure('BadQuery', `"${field}" ${problem}`, 'Start again from the whole list.');
 }

@@ -3,7 +3,7 @@ import type { BundleStore } from '../../bundle/store/bundle-store.ts';
 import type { FeedbackStore } from '../../feedback/feedback-store.ts';
 import type { ConsoleSetting } from '../console-setting.ts';
 
-/** One connection to Temporal and to each store for all who look, opened when first needed. */
+/** One connection to Temporal and to each store for all viewers, opened when first needed. */
 export class Connections {
   readonly temporal: () => Promise<Client>;
   readonly feedback: () => Promise<FeedbackStore>;

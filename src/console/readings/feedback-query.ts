@@ -33,7 +33,7 @@ export type FeedbackQuery = { readonly [Field in keyof typeof longest]: string }
 
 export const helpfulValues = ['yes', 'no', 'none'] as const;
 
-/** Reads an address. Throws `ConsoleFailure` for what makes no sense, naming the field and what it may hold. */
+/** Reads an address. Throws `ConsoleFailure` for a malformed field, and names it and what it may hold. */
 export function feedbackQuery(parameters: URLSearchParams): FeedbackQuery {
   const query = Object.fromEntries(fields.map((field) => [field, (parameters.get(field) ?? '').trim()]));
   const asked = query as FeedbackQuery;
@@ -67,7 +67,7 @@ export function utcOf(moment: string): string | undefined {
 
 /** Throws what a page with status 400 tells. */
 export function badValue(field: string, value: string, problem: string): never {
-  const hint = 'Change it and search again, or begin with an empty search.';
+  const hint = 'Change it and search again, or start with an empty search.';
   return refuse('BadQuery', `"${field}" is ${JSON.stringify(value)}: it ${problem}`, hint);
 }
 

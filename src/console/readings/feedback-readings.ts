@@ -23,7 +23,7 @@ export interface ShownEntry extends EntryDetail {
   leftOut: { comment: number; code: number };
 }
 
-/** What people search, read once for all who ask the same. */
+/** What people search, read once for all viewers who ask the same. */
 export class FeedbackReadings {
   readonly #store: () => Promise<FeedbackSearch>;
   readonly #entries: LatestReadings<SearchAnswer>;
@@ -54,7 +54,9 @@ export class FeedbackReadings {
   }
 }
 
-/** Who may see contacts and who may not never share a reading: that is part of what they ask. */
+/**
+ * Viewers who may see contacts and viewers who may not never share a reading: the permission is part of the question.
+ */
 const keyOf = (asked: object): string => JSON.stringify(asked);
 
 function shownOf(entry: EntryDetail): ShownEntry {

@@ -24,7 +24,7 @@ export type OverviewLine = (({ kind: 'site' } & SiteLine) | ({ kind: 'project' }
 export const longestSearch = 200;
 const dayMs = 86_400_000;
 
-/** What an address asks for; what makes no sense is as if it were not there. */
+/** What an address asks for; malformed parts are ignored. */
 export function overviewQuery(parameters: URLSearchParams): OverviewQuery {
   const page = Number(parameters.get('page') ?? '1');
   return {
@@ -71,7 +71,10 @@ export function hasChip(line: OverviewLine, chip: Chip, now: number): boolean {
   }
 }
 
-/** A project whose entries were not known complete within a day, or a scheduled site of which no run ended within one. */
+/**
+ * A project whose entries were not known to be complete at any time within a day, or a scheduled site without a run
+ * that ended within a day.
+ */
 function isStale(line: OverviewLine, now: number): boolean {
   const since = new Date(now - dayMs).toISOString();
   if (line.kind === 'project') return (line.verifiedUpTo ?? '') < since;

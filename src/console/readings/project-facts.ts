@@ -9,7 +9,7 @@ import { readBudget } from './budget-facts.ts';
 import type { Connections } from './connections.ts';
 import { readerNoting } from './read-or-trouble.ts';
 
-/** Everything on a project's page; null for a part that is away. */
+/** Everything on a project's page; null for a part that does not answer. */
 export interface ProjectFacts {
   running: { pass: ReadingKind; runId: string; state: SyncState | null }[] | null;
   stored: StoredProject | null;

@@ -36,8 +36,8 @@ export class ReadingLate extends ExplainedError {
 }
 
 /**
- * One reading for all readers. It is taken when a page asks, not more often than it gets old, and never twice at
- * a time; while listeners are there, again and again.
+ * One reading for all viewers. A page's question triggers it, at most as often as it gets old and never twice at a
+ * time; while there are listeners, it repeats.
  */
 export class SharedReading<Value> {
   readonly #read: () => Promise<Value>;
@@ -72,13 +72,13 @@ export class SharedReading<Value> {
     return this.#latest(ended !== 'read');
   }
 
-  /** What was read is old, and what is being read as well: something was done. */
+  /** Something was done, so what was read is out of date, and so is what is being read. */
   forget(): void {
     this.#underWay = null;
     if (this.#last !== null) this.#last.at = 0;
   }
 
-  /** Calls back when what is read has changed, until the returned function is called. */
+  /** Calls back when the reading has changed, until the returned function is called. */
   listen(onChange: () => void): () => void {
     this.#listeners.add(onChange);
     this.#timer ??= setInterval(() => void this.#refresh().catch(() => {}), this.#times.freshMs).unref();
@@ -118,7 +118,7 @@ export class SharedReading<Value> {
     const at = isLatest() ? begun : 0;
     const digest = digestOf(value);
     const before = this.#last;
-    // What has not changed stays the same object, by which pages know what they have written already.
+    // Unchanged parts stay the same object, by which pages recognise what they have already rendered.
     this.#last = { value: before?.digest === digest ? before.value : value, at, digest };
     if (before?.digest !== digest) for (const listener of this.#listeners) listener();
     return this.#last.value;

@@ -27,7 +27,7 @@ export interface StoredSite {
   targets: { name: string; version: string | null }[];
 }
 
-/** Everything on a site's page; null for a part that is away. */
+/** Everything on a site's page; null for a part that does not answer. */
 export interface SiteFacts {
   running: RunningExport | null;
   stored: StoredSite | null;

@@ -18,7 +18,7 @@ import { SessionsPage } from '../pages/sessions-page.tsx';
 import { remember, sameSecret } from '../security/sessions.ts';
 import { failurePage, notFound, page, viewerIn } from './answers.tsx';
 
-/** Everything that does something, each behind `requireOperator`. */
+/** Every route that acts, each behind `requireOperator`. */
 export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
   const { reader } = app;
   hono.post('/sites/:org/:domain/:verb', (c) => {

@@ -15,7 +15,7 @@ export function viewerIn(c: ConsoleContext, { options }: ConsoleApp): Viewer {
   return viewerOf(c.get('signedIn').session, options.write, c.req.query('done'));
 }
 
-/** As `viewerIn`; null before the visitor is signed in. */
+/** Like `viewerIn`; null before the visitor is signed in. */
 function anyViewerIn(c: ConsoleContext, app: ConsoleApp): Viewer | null {
   return c.get('signedIn') === undefined ? null : viewerIn(c, app);
 }
@@ -48,7 +48,7 @@ const titles: Readonly<Record<string, readonly [string, ContentfulStatusCode]>> 
   BadQuery: ['Not understood', 400],
   QueryTooLong: ['Too long', 413],
   NoSuchVersion: ['That version is gone', 410],
-  NotRunning: ['Nothing runs any more', 409],
+  NotRunning: ['Nothing is running any more', 409],
   Decided: ['Already decided', 409],
   NotHeld: ['Not held any more', 409],
   ExportRunning: ['An export is running', 409],
@@ -56,7 +56,7 @@ const titles: Readonly<Record<string, readonly [string, ContentfulStatusCode]>> 
 
 /** Something that does not exist. */
 export function notFound(c: ConsoleContext, app: ConsoleApp) {
-  const message = 'There is no such page, or what it was about is not in the configuration any more.';
+  const message = 'There is no such page, or what it showed is no longer in the configuration.';
   return page(
     c,
     <MessagePage title="Not found" message={message} viewer={anyViewerIn(c, app)} links={[['/', 'Overview']]} />,

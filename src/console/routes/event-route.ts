@@ -18,7 +18,7 @@ export function addEventRoute(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const { cookie, session } = c.get('signedIn');
     const reading = readingOf(c, app);
     if (reading === null) return c.body(null, 204);
-    // A stream that nobody reads would last as long as the session.
+    // A stream that no browser reads would last as long as the session.
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
     const own = streams.get(cookie) ?? 0;
     // 204 tells a browser not to try again: the page stays as it is.

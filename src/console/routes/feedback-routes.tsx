@@ -57,7 +57,7 @@ export function addFeedbackRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void
         const selection = { ...selectionOf(queryIn(c)), contacts: viewerIn(c, app).seesContacts };
         const name = `feedback-${new Date().toISOString().slice(0, 10)}.${ending}`;
         const headers = { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` };
-        // What nobody takes would stay open.
+        // A file that no browser reads would stay open.
         if (c.req.method === 'HEAD') return c.body(null, 200, headers);
         const store = await reader.connections.feedback();
         const { login } = c.get('signedIn').session.identity;

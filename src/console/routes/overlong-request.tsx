@@ -31,8 +31,8 @@ function answer(status: number): string {
     status === 431 ? (
       <MessagePage
         title="Too long"
-        message="The address is longer than the console takes, which is 16 KiB. Nothing was read or done."
-        hint="Go back and look for fewer words."
+        message="The address is longer than 16 KiB, the most the console accepts. Nothing was read or done."
+        hint="Go back and search for fewer words."
       />
     ) : (
       <MessagePage title="Not understood" message="The console could not read this request. Nothing was done." />

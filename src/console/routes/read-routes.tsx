@@ -85,7 +85,7 @@ function storedIn({ stored, troubles: [trouble] }: SiteFacts): StoredSite {
   throw new ConsoleFailure(code, message, hint);
 }
 
-/** Null while they are made, or when the store is away, which the page says. */
+/** Null while they are made, or when the store is down, which the page says. */
 async function chartsOf({ reader }: ConsoleApp, project: KnownProject): Promise<string | null> {
   try {
     return (await reader.charts.of(project).get()).value;

@@ -18,7 +18,8 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const token = c.req.query('token') ?? '';
     // What looks ahead, and not a person, must not use the link up.
     const isPerson = c.req.method === 'GET' && c.req.header('sec-purpose') === undefined;
-    if (!isPerson || !link.use(token)) return refused(c, app, 'This link has been used, or is not the latest one.');
+    if (!isPerson || !link.use(token))
+      return refused(c, app, 'This link has already been used, or is not the latest one.');
     return begin(c, app, terminalIdentity);
   });
   hono.post('/sign-out', (c) => {
@@ -51,7 +52,8 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     deleteCookie(c, flowCookie, { path: '/oidc', secure: app.known.secure });
     try {
       const identity = await openId.end(new URL(c.req.url).search, cookie);
-      if (identity === null) return refused(c, app, 'This did not begin here, or took too long. Sign in once more.');
+      if (identity === null)
+        return refused(c, app, 'This sign-in did not begin here, or took too long. Sign in again.');
       if (identity === 'refused') return notLetIn(c);
       return begin(c, app, identity);
     } catch (error) {
@@ -106,11 +108,11 @@ function refused(c: ConsoleContext, app: ConsoleApp, message: string, status: 40
   return page(c, <MessagePage title="Sign in" message={message} hint={howToSignIn(app)} links={links} />, status);
 }
 
-/** What was typed is not lost: the page that says so can be sent again. */
+/** What was typed is not lost: the page that says so contains the form, ready to be sent again. */
 function keptForm(c: ConsoleContext, app: ConsoleApp) {
   const shown = {
     title: 'Sign in',
-    message: 'Your session has ended. Nothing was done, and what you sent is kept on this page.',
+    message: 'Your session has ended. Nothing was done; this page keeps what you sent.',
     hint: `${howToSignIn(app)} Do that in another tab; then send it again from here.`,
     links: linksOf(app),
     form: c.get('form'),
@@ -122,13 +124,13 @@ function keptForm(c: ConsoleContext, app: ConsoleApp) {
 
 /** A page of an earlier session must not say that this one has ended. */
 function notSignedOut(c: ConsoleContext, { login }: Identity) {
-  const message = `This form is of an earlier session. You are still signed in as ${login}.`;
+  const message = `This form belongs to an earlier session. You are still signed in as ${login}.`;
   const hint = 'Open the overview and sign out there.';
   return page(c, <MessagePage title="Not signed out" message={message} hint={hint} links={[['/', 'Overview']]} />, 403);
 }
 
 function notLetIn(c: ConsoleContext) {
-  const message = 'You are signed in, but no role lets you in.';
+  const message = 'You are signed in, but you have no role that lets you look.';
   const hint = 'Ask who runs docferry to add your login or group to console.viewers or console.operators.';
   return page(c, <MessagePage title="Not let in" message={message} hint={hint} />, 403);
 }

@@ -2,7 +2,7 @@ import { longestName } from '../../model/deed.ts';
 
 /** A person who is signed in. */
 export interface Identity {
-  /** As the proxy or provider has it; `terminal` for who has the link from the terminal. */
+  /** The login at the proxy or provider; `terminal` for a person with the link from the terminal. */
   login: string;
   /** Whether the roles let them act; the configuration must allow it too. */
   operator: boolean;
@@ -18,7 +18,7 @@ export interface Roles {
   contacts: readonly string[];
 }
 
-/** Who has the link that was printed on the terminal: they could use the command line as well. */
+/** A person with the link printed on the terminal: they could use the command line as well. */
 export const terminalIdentity: Identity = { login: 'terminal', operator: true, contacts: true };
 
 /** The identity of a login with its groups; null when the roles do not let it in. */
@@ -31,7 +31,7 @@ export function identityOf(login: string, groups: readonly string[], roles: Role
   return isIn ? { login, operator, contacts } : null;
 }
 
-/** Whether a person is who they were, with the same roles. */
+/** Whether it is still the same person with the same roles. */
 export function sameIdentity(a: Identity, b: Identity): boolean {
   return a.login === b.login && a.operator === b.operator && a.contacts === b.contacts;
 }

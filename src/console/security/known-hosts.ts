@@ -6,11 +6,11 @@ export interface KnownHosts {
   hosts: ReadonlySet<string>;
   /** Of `Origin`. */
   origins: ReadonlySet<string>;
-  /** Whether browsers come by TLS, which a proxy ends. */
+  /** Whether browsers use TLS, which a proxy terminates. */
   secure: boolean;
 }
 
-/** With an address for browsers that one and loopback, otherwise where it listens and loopback. */
+/** Loopback and the address for browsers, or without one the address where the console listens. */
 export function knownHosts({ host, port, url }: { host: string; port: number; url: string | null }): KnownHosts {
   const local = ['localhost', '127.0.0.1', '[::1]', isIPv6(host) ? `[${host}]` : host.toLowerCase()];
   const own = local.map((name) => new URL(`http://${name}:${port}`));

@@ -15,7 +15,10 @@ const policy = [
   "base-uri 'none'",
 ].join('; ');
 
-/** Headers of every answer: nothing but the page's own style and script runs, and nobody frames it or learns its address. */
+/**
+ * Headers of every answer: only the page's own style and script run, and no other site can frame the page or learn its
+ * address.
+ */
 export const pageHeaders: Readonly<Record<string, string>> = {
   'Content-Security-Policy': policy,
   'X-Content-Type-Options': 'nosniff',

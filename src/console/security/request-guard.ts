@@ -1,6 +1,6 @@
 import type { KnownHosts } from './known-hosts.ts';
 
-/** What is looked at before anything else is done with a request. */
+/** The checks that come before anything else is done with a request. */
 export interface GuardedRequest {
   method: string;
   /** Header by its name in lower case. */
@@ -16,15 +16,15 @@ export interface Refusal {
 const reading: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Why a request is refused, no matter who sends it; null when it may go on. What is not a reading must come from a page of the
- * console itself, and be a form: browsers tell in `Sec-Fetch-Site` and `Origin`, which no other page can change. One of
- * them must be there.
+ * Why a request is refused, no matter who sends it; null when it may continue. A request that does more than read must
+ * be a form from a page of the console: browsers say so in `Sec-Fetch-Site` and `Origin`, which no other page can
+ * change. One of the two must be there.
  */
 export function refusalOf({ method, header }: GuardedRequest, { hosts, origins }: KnownHosts): Refusal | null {
   const host = header('host')?.toLowerCase() ?? '';
   if (!hosts.has(host)) {
     const message =
-      'The console is not known by this name. Use the address that docferry printed, or set console.url in docferry.yaml to the address in front of it.';
+      'The console does not answer to this name. Use the address that docferry printed, or set console.url in docferry.yaml to the address in front of it.';
     return { status: 421, title: 'Another address', message };
   }
   if (reading.has(method)) return null;
@@ -38,12 +38,12 @@ export function refusalOf({ method, header }: GuardedRequest, { hosts, origins }
     (origin === undefined || origins.has(origin)) &&
     (site !== undefined || origin !== undefined);
   if (!isOurs) {
-    const message = 'This came from another page than one of the console. Nothing was done.';
+    const message = 'This did not come from a page of the console. Nothing was done.';
     return { status: 403, title: 'Not from the console', message };
   }
   const [type = ''] = (header('content-type') ?? '').split(';');
   if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded') {
-    return { status: 415, title: 'Not a form', message: 'The console takes forms only. Nothing was done.' };
+    return { status: 415, title: 'Not a form', message: 'The console accepts only forms. Nothing was done.' };
   }
   return null;
 }

@@ -11,7 +11,7 @@ export interface Session {
   done: Map<string, Promise<string>>;
   /** What to tell on the next page. */
   notes: Map<string, string>;
-  /** Aborted when the session ends, however it ends but by idleness, which nobody notices by itself. */
+  /** Aborted when the session ends, unless it ends by idleness, which no event announces. */
   ended: AbortSignal;
 }
 
@@ -88,7 +88,7 @@ export class Sessions {
     return kept.session;
   }
 
-  /** Whether the session goes on, without counting as used: a stream is not a person. */
+  /** Whether the session continues, without counting as used: a stream is not a person. */
   lasts(cookie: string): boolean {
     const kept = this.#kept.get(keyOf(cookie));
     return kept !== undefined && this.#now() - kept.seenAt <= this.#idleMs;

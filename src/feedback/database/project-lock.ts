@@ -11,7 +11,7 @@ const allProjects = 7_301_180_744;
  * needed: always in this order, so that transactions cannot deadlock. On SQLite only one transaction writes at a time.
  *
  * An advisory lock, because the rows that two passes are about to insert cannot be locked before they exist. It ends
- * with the transaction, also when the process is killed.
+ * with the transaction, even if the process is killed.
  */
 export async function lockProject(db: Transaction<FeedbackDatabase>, project: string): Promise<void> {
   if (!isPostgres(db)) return;

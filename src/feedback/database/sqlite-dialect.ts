@@ -14,10 +14,10 @@ import {
 const longestWaitMs = 10_000;
 
 /**
- * SQLite whose transactions begin as writers (`begin immediate`): one that begins as a reader and writes later fails
- * at once when another process wrote in between, however long it was ready to wait. `read only` transactions begin as
- * readers: in WAL mode they see one snapshot and do not block writers. Waiting for a lock does not block the event loop
- * (SQLite's own `busy_timeout` would), so heartbeats continue. Errors pass through `explain`.
+ * SQLite whose transactions begin as writers (`begin immediate`). A transaction that begins as a reader and writes
+ * later fails at once if another process wrote in between, however long it was ready to wait. `read only` transactions
+ * begin as readers: in WAL mode they see one snapshot and do not block writers. Waiting for a lock does not block the
+ * event loop (SQLite's own `busy_timeout` would), so heartbeats continue. Errors pass through `explain`.
  */
 export class ImmediateSqliteDialect extends SqliteDialect {
   readonly #database: BetterSqlite3.Database;

@@ -11,7 +11,7 @@ export interface Count {
   entries: number;
 }
 
-/** What is stored of a project in numbers, without what people wrote. Tombstones are in no number but their own. */
+/** What is stored of a project, in numbers, without what people wrote. Tombstones count only as tombstones. */
 export interface FeedbackStats {
   entries: number;
   tombstones: number;
@@ -48,7 +48,7 @@ export interface StoredProject extends ProjectKey {
   everSwept: boolean;
   /** The oldest date of an entry with something personal; null where no dated entry has any. */
   personalSince: string | null;
-  /** As of when all entries were as at the service; null while that is not known of some. */
+  /** The moment up to which all entries are known to match the service; null while some are not. */
   verifiedUpTo: string | null;
   /** The same for each stretch of dates, and for entries without a date. */
   verified: { ranges: VerifiedRange[]; undated: string | null };

@@ -10,7 +10,7 @@ type Db = Kysely<FeedbackDatabase>;
 
 const observedRuns = 20;
 
-/** What was observed of a project, in numbers and times, for `budget plan` (budget-plan.md). */
+/** Observed figures and times of a project, for `budget plan` (budget-plan.md). */
 export async function projectActivity(db: Db, org: string, project: string): Promise<ProjectActivity> {
   const live = liveEntries(db, { org, project });
   const runs = {

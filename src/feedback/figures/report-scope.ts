@@ -24,7 +24,7 @@ export function countWhere(condition: Expression<unknown>): RawBuilder<number | 
 export const votedYes = countWhere(sql`helpful = 1`);
 export const votedNo = countWhere(sql`helpful = 0`);
 
-/** The interval of the axis in which a moment lies, counted from 0; null outside of the axis. */
+/** The interval of the axis in which a moment lies, counted from 0; null outside the axis. */
 export function intervalOf(axis: TimeAxis, moment: RawBuilder<string>): RawBuilder<number | null> {
   const ends = [...axis.starts.slice(1), axis.end];
   const cases = ends.map((end, index) => sql`when ${moment} < ${end} then ${sql.lit(index)}`);

@@ -8,8 +8,8 @@ import { intervalOf, type ReportScope } from './report-scope.ts';
 
 /**
  * How long entries waited until a person closed them: from their creation to the last change from an open to a closed
- * status that a sync saw (S5), of those that are closed now. Entries first seen closed are in no number, and a
- * change is as late as the sync that saw it.
+ * status that a sync saw (S5), of those that are closed now. Entries first seen closed do not count, and a change has
+ * the time of the sync that saw it.
  */
 export async function reportWaits(
   scope: ReportScope,

@@ -7,10 +7,10 @@ import type { LineFormat } from './file-format.ts';
  * cell behind each of these and at each line.
  */
 const runs = /^[\t\r\n]|(?:^|[;|\t\r\n])[\s"']*[=+\-@＝＋－＠]/u;
-/** The same places inside a text, where each needs an apostrophe of its own. */
+/** The same places inside a text, where each needs a separate apostrophe. */
 const inner = /([;|\t\r\n][\s"']*)(?=[=+\-@＝＋－＠])/gu;
 
-/** Cells that RFC 4180 wants in quotes, and those whose blanks at the ends a reader might trim. */
+/** Cells that RFC 4180 requires in quotes, and those whose blanks at the ends a reader might trim. */
 const needsQuotes = /[",\r\n]|^\s|\s$/u;
 
 /**

@@ -7,7 +7,7 @@ export interface NoticeTurn {
   subject: string;
   /** True: it holds from now on; false: it has ended. */
   open: boolean;
-  /** Who noticed it: the same in every try of the same step, and no other step's. */
+  /** The step that noticed it: the same in every attempt of that step, and different in every other step. */
   by: string;
   at: Date;
   /** Until when a person can act; null without an end. */
@@ -25,7 +25,7 @@ export interface OpenNotice {
   mark: string | null;
 }
 
-/** What people have been told of, so that repetitions are not told again. It shares the database with the feedback. */
+/** The record of notices sent, so that a repetition sends none again. It shares the database with the feedback. */
 export interface NoticeRecords {
   /**
    * Notes a turn, in one step beside which no other comes. Null when nothing changed, since it was noted already; then

@@ -53,7 +53,7 @@ export async function openNotices(db: Db, org: string): Promise<OpenNotice[]> {
     .execute();
 }
 
-/** By domain; an export whose rollout failed has brought its version too. */
+/** By domain; an export whose rollout failed counts, since it brought its version too. */
 export async function lastExports(db: Db, org: string): Promise<ReadonlyMap<string, string>> {
   const rows = await db
     .selectFrom('export_runs')

@@ -13,7 +13,7 @@ import { listSlices } from './slices.ts';
 import { allReadableSince } from './unreadable-entries.ts';
 import { verifiedRanges } from './verified-dates.ts';
 
-/** What the tables tell the decisions about a pass, inside of the transaction that carries them out. */
+/** The facts that the decisions about a pass read from the tables, inside the transaction that carries them out. */
 export function passFacts(db: Transaction<FeedbackDatabase>, pass: PassRow): FactSource {
   const { org, project, passId, startedAt } = pass;
   const entries = liveEntries(db, pass);

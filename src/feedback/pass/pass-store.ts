@@ -70,9 +70,9 @@ export interface PageUpsert {
   /** Requests sent since the page before, this page's included. */
   requests: number;
   seenAt: Date;
-  /** True when the last page of a slice may be requested once more, to see whether pages have shifted meanwhile. */
+  /** True when the last page of a slice may be requested again, to see whether pages have shifted meanwhile. */
   mayCheck?: boolean;
-  /** Store only the rows; the position stays: the pass cannot continue from this page, or requested it once more. */
+  /** Store only the rows; the position stays: the pass cannot continue from this page, or requested it again. */
   rowsOnly?: boolean;
   /** The page was counted before: only what it changes counts. */
   isCheck?: boolean;

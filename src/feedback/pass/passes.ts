@@ -108,8 +108,8 @@ export async function watermark(db: Db, org: string, project: string): Promise<s
 }
 
 /**
- * A pass moves the watermark only from where it joins what was read before: one that began later than the watermark
- * (`--from`) leaves a gap, a review reads some statuses only, and a `verify` some dates.
+ * A pass moves the watermark only if it joins what was read before. A pass that began later than the watermark
+ * (`--from`) leaves a gap; a review reads only some statuses, and a `verify` only some dates.
  */
 function watermarkAfter({ pass, dateFrom, greatestCreatedAt }: PassRow, before: string | null): string | null {
   const from = createdAtUtc(dateFrom);

@@ -28,9 +28,9 @@ const slicesPerRound = 1_000;
 const roundMs = 86_400_000;
 
 /**
- * Chooses what a pass of kind `verify` reads next when it has nothing left to read: the windows most worth it. What was
- * read within `restMs` is left alone. Looks through all stored entries in batches, outside of any transaction, so that
- * the thread is free in between.
+ * Chooses what a pass of kind `verify` reads next when it has nothing left to read: the windows most worth it. Windows
+ * read within `restMs` are not read again. Looks through all stored entries in batches, outside any transaction, so
+ * that the thread is free in between.
  */
 export async function chooseSpare(
   db: Db,
@@ -44,7 +44,7 @@ export async function chooseSpare(
   return isLong ? [] : await spareSlices(db, pass, slices, at.toISOString(), restMs);
 }
 
-/** Plans what was chosen; completes the pass if that is nothing. Safe to repeat. */
+/** Plans the chosen windows; completes the pass if there are none. Safe to repeat. */
 export async function planSpare(
   db: Transaction<FeedbackDatabase>,
   pass: PassRow,
@@ -60,7 +60,7 @@ async function isAwaiting(db: Db, { passId, pass, outcome, position }: PassRow):
   return (await currentSlice(db, passId)) === null;
 }
 
-/** None while a project was never swept: what is missing then is for a sweep to find. */
+/** None while a project was never swept: only a sweep can find what is missing then. */
 async function spareSlices(
   db: Db,
   { org, project }: PassRow,

@@ -33,8 +33,8 @@ const dayMs = 86_400_000;
 /**
  * The transaction of a page (S2): the position moves first, which also locks the pass against other attempts that read
  * the same page; then rows, rejects, history and counters; then what the page makes of its slice and, after the last
- * page of a slice, what the pass does next. Nothing is written that `privacy` keeps out, and nothing of people who were
- * erased. Throws `StalePosition`, `RepeatedCursor` and `GapInDates`.
+ * page of a slice, what the pass does next. It writes nothing that `privacy` keeps out, and nothing about people who
+ * were erased. Throws `StalePosition`, `RepeatedCursor` and `GapInDates`.
  *
  * A page far beyond the size asked for is written in batches, so that the thread is free in between (heartbeats), and
  * still in the one transaction (decisions/0033).
@@ -55,7 +55,7 @@ export async function upsertPage(
   await lockProject(db, pass.project);
 
   const beganAt = slice.startedAt ?? latest(pass.startedAt, page.askedAt?.toISOString() ?? '');
-  // What is seen in a pass is seen after it began, whatever the clock of this machine says.
+  // An entry seen in a pass is seen after the pass began, whatever the clock of this machine says.
   const seenAt = latest(page.seenAt.toISOString(), new Date(Date.parse(beganAt) + 1).toISOString());
   const { counts, greatestCreatedAt, repeats } = await writeEntries(db, page, pass, { privacy, beganAt, seenAt });
   await refreshStatistics(db, position.page);
@@ -199,7 +199,7 @@ async function addToPass(
     .execute();
 }
 
-/** A page requested once more is not seen a second time: only what it changes counts. */
+/** A page requested again is not seen a second time: only what it changes counts. */
 function onlyChanges(counts: EntryCounts): EntryCounts {
   return { ...counts, seen: counts.inserted + counts.updated, unchanged: 0, rejected: 0 };
 }

@@ -5,7 +5,10 @@ import type { FeedbackDatabase } from '../database/tables/tables.ts';
 type Db = Kysely<FeedbackDatabase>;
 export type VerifiedRow = Selectable<FeedbackDatabase['verified_ranges']>;
 
-/** As of when which dates of a project are complete; `undated` for the entries without a date. */
+/**
+ * For each range of dates of a project, the moment up to which it is complete; `undated` for the entries without a
+ * date.
+ */
 export async function verifiedRanges(
   db: Db,
   org: string,
@@ -33,7 +36,7 @@ export function rangesOf(rows: readonly VerifiedRow[]): { ranges: VerifiedRange[
   };
 }
 
-/** As of when all stored entries are complete (S4); null while some are not. */
+/** The moment up to which all stored entries are complete (S4); null while some are not. */
 export async function verifiedUpTo(db: Db, org: string, project: string): Promise<string | null> {
   const { ranges, undated } = await verifiedRanges(db, org, project);
   return leastVerified([...ranges, { verifiedUpTo: undated }]);

@@ -20,7 +20,7 @@ const cut = /[!#$%&'*/=?^`{|}~\u0080-\uFFFF]/g;
 /** Where a domain ends, perhaps before the dot of a sentence. */
 const domainEnd = /[.-]*(?![\w.-])/y;
 
-/** What the person is called who left this contact: the address without what mail programs put around it. */
+/** The name of the person who left this contact: the address without what mail programs put around it. */
 export function identityOf(contact: string): string {
   const text = contact.trim().toLowerCase();
   if (text.length > longestContact) return text;
@@ -28,7 +28,7 @@ export function identityOf(contact: string): string {
   return inner.replace(/^mailto:/, '').trim();
 }
 
-/** What may be an address in a text, in lower case, also where others write without blanks or encode it for a URL. */
+/** What may be an address in a text, in lower case, also in scripts without blanks or encoded for a URL. */
 export function* identitiesIn(text: string): Generator<string, void, undefined> {
   for (const reading of readingsOf(text)) {
     let found = 0;

@@ -20,7 +20,7 @@ type Trx = Transaction<FeedbackDatabase>;
 
 /** The person to look for, and how. */
 interface Person {
-  /** As `identityOf` writes it, and as `contacts: hash` stores it. */
+  /** In the form of `identityOf`, and as `contacts: hash` stores it. */
   names: ReadonlySet<string>;
   /** A pattern of SQL that all rows match in which the person may be named; null where there is none. */
   pattern: string | null;
@@ -84,7 +84,7 @@ export async function eraseContact(
   return { contact, ...found, projects };
 }
 
-/** Says nothing of the person, not even where the one who erases is called as they are. */
+/** Says nothing about the erased person, not even if the person who erases has the same name. */
 function deedOf(deedId: string, request: ErasureRequest, found: object, names: ReadonlySet<string>): Deed {
   const { who = unnamedSender, org = null, project = null, at } = request;
   return {

@@ -6,9 +6,7 @@ import { storeKey } from './store-key.ts';
 
 type Db = Transaction<FeedbackDatabase>;
 
-/**
- * Those of `names` that belong to people who were erased from the project. `names` is called only if there are any.
- */
+/** The names among `names` that belong to people erased from the project. `names` is called only if there are any. */
 export async function erasedAmong(
   db: Db,
   project: string,

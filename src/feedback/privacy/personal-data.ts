@@ -10,7 +10,7 @@ import { type Handling, isRestricted, type Privacy, retentionStart } from './pri
 /** Replaces a text that names an erased person where the column cannot be empty. */
 const erasedText = 'erased';
 
-/** Begins what is left of a reject; otherwise `raw` is JSON text, which never begins like this. */
+/** The beginning of a reject whose text was removed; otherwise `raw` is JSON text, which never begins like this. */
 export const namesOnlyPrefix = 'field names: ';
 
 /** Removes from entries and rejects what must not be stored (privacy.md). Pure: it is given the people who were erased. */

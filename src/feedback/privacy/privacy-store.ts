@@ -32,8 +32,7 @@ export interface Treated {
 /** What must not stay (privacy.md). Safe to repeat. */
 export interface PrivacyStore {
   /**
-   * Removes a person from every table and keeps them out of later pages, also one who was not there. One
-   * transaction.
+   * Removes a person from every table and keeps them out of later pages, even if they were not stored. One transaction.
    */
   erase(request: ErasureRequest): Promise<Erasure>;
   /** Removes from everything stored what `privacy` does not let stay, in many transactions. */

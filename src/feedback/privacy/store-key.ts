@@ -3,8 +3,8 @@ import type { Transaction } from 'kysely';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
 
 /**
- * The store's own key, made when it is first needed: what is hashed under it is recognised in this store, whatever
- * becomes of `privacy.hashKey` (decisions/0044).
+ * The store's own key, made when it is first needed. This store recognises what is hashed under it, whatever happens to
+ * `privacy.hashKey` (decisions/0044).
  */
 export async function storeKey(trx: Transaction<FeedbackDatabase>): Promise<string> {
   const find = () => trx.selectFrom('store_key').select('key').executeTakeFirst();

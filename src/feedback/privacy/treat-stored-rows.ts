@@ -29,8 +29,9 @@ interface Treating {
 }
 
 /**
- * Removes from everything stored what `privacy` does not let stay, in small transactions: safe to repeat and to
- * interrupt; words may be left in the index. What was dropped cannot come back, and what was hashed under another key stays until the next sweep.
+ * Removes everything stored that `privacy` does not allow, in small transactions: safe to repeat and to interrupt;
+ * words may be left in the index. What was dropped cannot come back, and what was hashed under another key stays until
+ * the next sweep.
  */
 export async function applyPrivacy(db: Db, write: Write, privacy: Privacy, at: Date): Promise<Treated> {
   const treated = { entries: 0, rejects: 0 };
@@ -161,7 +162,7 @@ async function treatBatch(
   const personal = new PersonalData(privacy, { now: at, erased: new Set(), storeKey: '' });
   const pairs = found.map((before) => ({ before, after: personal.stored(before) }));
   const changed = pairs.filter(({ before, after }) => after !== before);
-  // To index a million entries whose contacts alone are hashed would take longer than to hash them.
+  // If only contacts are hashed, indexing a million entries again would take longer than hashing them.
   const reindexed = changed.filter(({ before, after }) => !sameInIndex(before, after));
   if (leavesWords && reindexed.length > 0) await leaveWords(trx);
   await upsertRows(
@@ -228,7 +229,7 @@ function rowsOf(db: Db, project: string): Rows {
   return db.selectFrom('feedback').selectAll().where('project_id', '=', project).limit(rowsPerStatement);
 }
 
-/** Until a batch is not full: what was treated no longer meets the condition. */
+/** Repeats until a batch is not full: treated rows no longer meet the condition. */
 async function inBatches(batch: () => Promise<{ changed: number; last: string | null }>): Promise<number> {
   let changed = 0;
   for (;;) {

@@ -25,7 +25,7 @@ export async function latestRecords(
   };
 }
 
-/** Of each site the newest run, and the first that failed since the last one that did not. */
+/** For each site, the newest run, and the first that failed since the last one that did not. */
 async function latestRuns(db: Db, keys: readonly string[][]): Promise<SiteRecord[]> {
   const [declined, expired] = notApproved;
   const bad = sql`(r.outcome in ('failed', 'rollout-failed')
@@ -75,7 +75,7 @@ interface LatestPass {
   error: string | null;
 }
 
-/** Of each kind of pass of each project the newest that has ended, and since when that kind fails. */
+/** For each kind of pass of each project, the newest that has ended, and since when that kind fails. */
 async function latestPasses(db: Db, keys: readonly string[][]): Promise<LatestPass[]> {
   const same = sql`r.org_id = w.org_id and r.project_id = w.project_id and r.pass = w.pass`;
   const { rows } = await sql<LatestPass>`
@@ -99,7 +99,7 @@ async function latestPasses(db: Db, keys: readonly string[][]): Promise<LatestPa
   return rows;
 }
 
-/** As of when all entries of each project are complete; null while some are not. */
+/** The moment up to which all entries of each project are complete; null while some are not. */
 async function verifiedMoments(db: Db): Promise<(ProjectKey & { verifiedUpTo: string | null })[]> {
   const rows = await db
     .selectFrom('verified_ranges')

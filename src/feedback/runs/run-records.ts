@@ -49,7 +49,7 @@ export interface ProjectRecord extends ProjectKey {
   lastPass: ReadingKind | null;
   lastOutcome: 'completed' | 'failed' | 'cancelled' | null;
   lastAt: string | null;
-  /** As of a site's run. */
+  /** Like a site's run. */
   lastReason: string | null;
   /** All stored entries are as the service had them at this moment; null while some may not be. */
   verifiedUpTo: string | null;
@@ -58,7 +58,7 @@ export interface ProjectRecord extends ProjectKey {
 }
 
 export interface LatestRecords {
-  /** Without sites of which no run has ended. */
+  /** Without sites that have no ended run. */
   sites: SiteRecord[];
   /** In the order of the keys. */
   projects: ProjectRecord[];

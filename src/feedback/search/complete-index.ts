@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedbackSearch } from './feedback-search.ts';
 
 const againAfterMs = 30_000;
-/** Of the time that a step took, waited before the next: what else the process and the database do goes on. */
+/**
+ * How long to wait before the next step, as a multiple of the last step's time: the process and the database have other
+ * work too.
+ */
 const restOfStep = 2;
 
 export interface CompleteIndex {

@@ -20,7 +20,9 @@ const indexedColumns = [
   'deleted_at',
 ] as const;
 
-/** Puts rows of one project into the index as they are now; what was there of them goes. At most `rowsPerStatement`. */
+/**
+ * Puts rows of one project into the index as they are now, in place of what it had of them. At most `rowsPerStatement`.
+ */
 export async function indexRows(db: Db, rows: readonly FeedbackTable[]): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;
@@ -52,7 +54,7 @@ export async function indexRows(db: Db, rows: readonly FeedbackTable[]): Promise
   }
 }
 
-/** Whether the index has the same of both, as of an entry whose contact alone has changed. */
+/** Whether the index has the same words for both, for example if only an entry's contact has changed. */
 export function sameInIndex(a: FeedbackTable, b: FeedbackTable): boolean {
   return indexedColumns.every((column) => a[column] === b[column]);
 }

@@ -1,8 +1,8 @@
 import type { FeedbackRecord } from '../files/feedback-record.ts';
 
 /**
- * What to look for. Every field narrows; without any, all entries. Entries that the service no longer has are not
- * found.
+ * What to look for. Every field narrows the result; without any, all entries match. Entries that the service no longer
+ * has are not found.
  */
 export interface EntrySelection {
   /**
@@ -78,7 +78,10 @@ export interface FoundTotal {
   isExact: boolean;
 }
 
-/** How far the index is. New entries are in it at once; those of a store from before it are added in the background. */
+/**
+ * How complete the index is. New entries are in it at once; entries stored before the index existed are added in the
+ * background.
+ */
 export interface IndexProgress {
   complete: boolean;
   /** Entries of the store that the builder has passed, in per cent, rounded down; 100 when complete. */

@@ -9,12 +9,12 @@ type Db = Kysely<FeedbackDatabase>;
 /** Of the process that rebuilds the index: one at a time, another would wait for it with the table locked. */
 const forgetting = 7_301_180_745;
 
-/** How often it is tried to be that one, each a second apart, after an erasure. */
+/** How often an erasure tries to become that process, a second apart. */
 const tries = 100;
 
 /**
- * Rebuilds PostgreSQL's index of words while it is in use: it keeps each word it ever held, also when no entry has it any
- * more. `daily`: only when that was not done for a day, and nobody else is at it.
+ * Rebuilds PostgreSQL's index of words while it is in use: it keeps each word it ever held, even if no entry has it any
+ * more. `daily`: only if it was not done for a day and no other process is doing it.
  */
 export async function forgetWords(db: Db, how: 'now' | 'daily'): Promise<void> {
   if (how === 'daily' && (await cleanedLately(db))) return;
@@ -35,14 +35,14 @@ export async function forgetWords(db: Db, how: 'now' | 'daily'): Promise<void> {
 
 async function makeAnew(connection: Db): Promise<void> {
   const at = new Date().toISOString();
-  // What is left of one that was cut off: half an index, or the one before with all its words.
+  // What an interrupted rebuild leaves: half an index, or the previous one with all its words.
   await sql`drop index concurrently if exists search_entries_by_word_ccnew`.execute(connection);
   await sql`drop index concurrently if exists search_entries_by_word_ccold`.execute(connection);
   await sql.raw(reindex).execute(connection);
   await connection.updateTable('search_progress').set({ cleaned_at: at }).execute();
 }
 
-/** Asks again and again: a connection that waited for the lock would be waited for by who has it. */
+/** Polls for the lock: the rebuild of the process that has it would wait for a connection that waits. */
 async function begin(connection: Db, left: number): Promise<boolean> {
   const { rows } = await sql<{ begun: boolean }>`select pg_try_advisory_lock(${forgetting}) as begun`.execute(
     connection,

@@ -9,7 +9,7 @@ type Mark = readonly [start: number, end: number];
 const longestExcerpt = 1_000;
 const before = 200;
 
-/** A text of the store as an answer shows it: around what was found first, from its beginning where nothing was. */
+/** A stored text as an answer shows it: around the first hit, or from its beginning if there is none. */
 export function foundText(text: string | null, phrases: readonly SearchPhrase[]): FoundText | null {
   if (text === null) return null;
   const marks = marksIn(text, phrases);
@@ -67,7 +67,7 @@ function apart(marks: readonly Mark[]): Mark[] {
   return joined;
 }
 
-/** Some text before what was found, from the beginning of a word where one is near. */
+/** Some text before the hit, from the beginning of a word if one is near. */
 function startOf(text: string, found: number): number {
   const from = Math.max(0, found - before);
   const blank = text.slice(from, found).search(/\s/u);

@@ -15,7 +15,7 @@ export interface Hit {
   id: string;
 }
 
-/** What is asked for: a selection whose words have been read. */
+/** The question: a selection whose words have been parsed. */
 export interface Wanted {
   phrases: readonly SearchPhrase[];
   selection: EntrySelection;
@@ -81,8 +81,8 @@ function matching(db: Db, wanted: Wanted): RawBuilder<unknown> {
 }
 
 /**
- * What is new stands near the top: SQLite looks no further than the last of it, PostgreSQL finds a way by itself. The `+`
- * keeps SQLite from walking the places for the least one.
+ * New entries stand near the top: SQLite looks no further than the last of them, and PostgreSQL finds a way by itself.
+ * The `+` keeps SQLite from walking the places for the least one.
  */
 function newSince(db: Db, at: RawBuilder<number>, ms: number): RawBuilder<unknown>[] {
   const isNew = sql`e.first_seen_ms > ${ms}`;

@@ -24,8 +24,8 @@ const mostWords = 100;
 const chunks = /"(?<quoted>[^"]*)"?(?<ofQuoted>\*?)|(?<bare>[^\s"]+)/gu;
 
 /**
- * What a search text asks for: all of these phrases. `foo_bar()` is the words `foo` and `bar` side by side; signs that are no
- * word are ignored. Throws `SearchRefused`.
+ * What a search text asks for: all of these phrases. `foo_bar()` is the words `foo` and `bar` side by side; punctuation
+ * is ignored. Throws `SearchRefused`.
  */
 export function searchPhrases(text: string): SearchPhrase[] {
   if (text.length > longestSearch) {
@@ -75,8 +75,8 @@ function phraseOf(text: string, hasStar: boolean): SearchPhrase[] {
   if (last === undefined) return [];
   const words = found.map(({ word }) => word);
   if (last.isPair) {
-    // Where the search ends the text may go on: of the last character only pairs that begin with it say something, and
-    // nothing where a pair before ends with it.
+    // Where the search ends the text may continue: of the last character only pairs that begin with it say something,
+    // and nothing where a pair before ends with it.
     const isSaid = found.at(-2)?.isPair === true && found.at(-2)?.end === last.end;
     return [{ words: isSaid ? words.slice(0, -1) : words, isBeginning: !isSaid }];
   }

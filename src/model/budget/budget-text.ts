@@ -8,9 +8,9 @@ export const waitText: Record<WaitReason, string> = {
   'window-full': 'the window is full',
   throttled: 'the service refused (429): others use the window',
   probing: 'one request is testing whether the service has room again',
-  unauthorized: 'the service refuses the API key (401): correct it, and the pass goes on',
+  unauthorized: 'the service refuses the API key (401): correct it, and the pass continues',
   paused: 'the budget was paused by hand',
-  'kept-free': 'the requests that are free are kept for others',
+  'kept-free': 'the free requests are kept for others',
   share: 'the program holds its share of the window',
 };
 

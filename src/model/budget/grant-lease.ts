@@ -1,4 +1,4 @@
-/** How a question for permits is answered: who gets a lease, and which moments (B1 to B4). */
+/** How the budget answers a question for permits: which asker gets a lease, and with which moments (B1 to B4). */
 
 import { forecastFor } from './holder-forecast.ts';
 import { ownSeenAfter } from './installations.ts';
@@ -13,7 +13,7 @@ import { capacityOf, freeMoments, latestReleases } from './window/occupied-slots
 import { blockedBy } from './window/window-blocks.ts';
 import { active, type Lease, mostWaiters, probeDue, rulesOf, type WindowState } from './window/window-state.ts';
 
-/** Most pages of a lease when no one else wants any. */
+/** The most permits of a lease when no other pass asks for any. */
 const leaseAlone = 10;
 
 /** Answers a question for permits. Never blocks: grants, or says when to come back. */

@@ -1,6 +1,6 @@
 /**
- * What other clients use of a window, learnt from refusals: a 429 means that the window is full, so whatever of it is
- * not ours is theirs (B4).
+ * How much of a window other clients use, learnt from refusals: a 429 means that the window is full, so whatever part
+ * is not ours is theirs (B4).
  */
 
 export interface Sighting {

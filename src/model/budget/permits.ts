@@ -110,7 +110,7 @@ export interface ForAWhile {
 
 export type OverrideAsk = Omit<BudgetOverride, 'until'> & ForAWhile;
 
-/** What is wrong with an override, in words; null when nothing is. */
+/** What is wrong with an override, in words; null if it is valid. */
 export function overrideProblem(settings: WindowSettings, override: OverrideAsk): string | null {
   const { requests = settings.requests, reserve = settings.reserve } = override;
   if (!Number.isInteger(requests) || requests < 1 || requests > mostRequests) {
@@ -120,7 +120,7 @@ export function overrideProblem(settings: WindowSettings, override: OverrideAsk)
   return reserve < requests ? null : `reserve (${reserve}) must be less than requests (${requests})`;
 }
 
-/** How a budget confirms a change: the window itself, with everybody who waits, is no part of its history. */
+/** How a budget confirms a change: the window itself, with all its waiters, does not go into the history. */
 export interface BudgetConfirmation {
   /** When the configuration in force was written; null when no client has said. */
   configuredAt: number | null;

@@ -1,4 +1,4 @@
-/** What the budget remembers of holders and turns, also of some that have left: an older attempt may still wake up. */
+/** What the budget remembers of holders and turns, even of some that have left: an older attempt may still wake up. */
 
 import { turnOf } from './waiter-order.ts';
 import type { Attempt, Turn, WindowState } from './window/window-state.ts';
@@ -33,7 +33,7 @@ export function recentAttempts(attempts: Attempt[], { leases, waiters }: Present
   return recent(attempts, ({ holder }) => present.has(holder));
 }
 
-/** As `recentAttempts`, for turns. */
+/** Like `recentAttempts`, for turns. */
 export function recentTurns(served: Turn[], { leases, waiters }: Present, spare = clearedFrom): Turn[] {
   if (served.length < leases.length + waiters.length + spare) return served;
   const present = new Set([...leases, ...waiters].map(turnOf));

@@ -1,7 +1,7 @@
 /**
  * Spare requests: those that would expire unused (S4, docs/decisions/0007). The window slides, so a slot used now is
- * missing for one window. A request is spare only if enough slots stay free for what is expected within that time, plus
- * a share for what is not.
+ * occupied for one window. A request is spare only if enough slots stay free for what is expected within that time,
+ * plus a share for what is not.
  */
 
 import { leaseMs } from './permits.ts';

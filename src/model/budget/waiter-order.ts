@@ -10,7 +10,7 @@ export const comeBackGraceMs = 5_000;
  * after a restart of its worker or on a busy machine, it is as senior as before.
  */
 export const placeKeptMs = 10 * 60_000;
-/** Shortest time a refused asker has to wait: shorter server timers take a second anyway. */
+/** Shortest time a refused asker must wait: shorter server timers take a second anyway. */
 export const minWaitMs = 1_000;
 
 export interface Waiter {

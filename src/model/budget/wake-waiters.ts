@@ -21,7 +21,7 @@ import { capacityOf, expectedReleases, latestReleases } from './window/occupied-
 import { blockedBy } from './window/window-blocks.ts';
 import { rulesOf, type WindowState } from './window/window-state.ts';
 
-/** Most pages of a lease when others have or want permits. */
+/** The most permits of a lease when others have or want some. */
 export const leaseShared = 5;
 /** Permits that come free within this time are granted at once; the activity waits for their moment. */
 export const horizonMs = 1_500;
@@ -50,19 +50,20 @@ function slotMoment(state: WindowState, releases: readonly number[], capacity: n
 interface Outlook {
   /** In their order; those in `holders` are expected now. */
   waiters: Waiter[];
-  /** Are to be woken. */
+  /** The holders to wake. */
   holders: string[];
   /**
-   * When to look again without any message: a slot comes free for one that was told a later time, one loses its slot or
-   * rises, an override ends, or a sighting of other clients expires. Null when none waits or nothing of this is due.
-   * Waiters for spare requests do not count: they come when told.
+   * When to look again without any message: a slot comes free for a waiter that was told a later time, a waiter loses
+   * its slot or rises, an override ends, or a sighting of other clients expires. Null if none waits or nothing of this
+   * is due. Waiters for spare requests do not count: they come when told.
    */
   due: number | null;
 }
 
 /**
- * Brings forward waiters that can be served now, and were told to come a second later or more; `holders` are to be woken.
- * Others learn of their better time when it comes, at `due`: one slot that comes free wakes one waiter, not all behind it.
+ * Brings forward waiters that can be served now but were told to come at least a second later; `holders` are the ones
+ * to wake. Others learn of their better time when it comes, at `due`: one slot that comes free wakes one waiter, not
+ * all waiters after it.
  */
 export function bringWaitersForward(
   before: WindowState,
@@ -86,12 +87,13 @@ function outlook(state: WindowState): Outlook {
   const waiters = inOrder(state.waiters, rules);
   const holders: string[] = [];
   const wake = (i: number, waiter: Waiter) => {
-    // A program is no workflow: it comes when it was told, and keeps its place until then.
+    // A program is no workflow: it comes at the time it was told, and keeps its place until then.
     if (!isProgram(state, waiter.holder)) holders.push(waiter.holder);
     waiters[i] = { ...waiter, expectedAt: now };
   };
   const blockedUntil = blockedBy(state, null)?.until ?? now;
-  // Not before a permit is certain, or who is woken for a lease that is still in use would ask in vain again and again.
+  // Not before a permit is certain: otherwise a pass woken for a lease that is still in use would ask in vain again and
+  // again.
   const releases = latestReleases(state);
   const capacity = capacityOf(state);
   // From then on the order matters: earlier no waiter is woken.

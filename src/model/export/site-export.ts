@@ -20,8 +20,8 @@ export const exportPhases = [
 export type ExportPhase = (typeof exportPhases)[number];
 
 /**
- * What `DocferryPhase` says of a running export: what it may be in for long, and people filter by. Each change is written
- * to the history and to the index of workflows.
+ * The values of `DocferryPhase` for a running export: phases that may last, and by which people filter. Each change is
+ * written to the history and to the index of workflows.
  */
 export const searchedPhase = {
   starting: 'rendering',
@@ -123,7 +123,7 @@ export interface RollbackInput extends WithHandover {
   domain: string;
   version: string;
   reason: string | null;
-  /** Who puts it back; absent when they did not say. */
+  /** Who rolls back; absent if the sender did not say. */
   who?: string;
 }
 
@@ -164,7 +164,7 @@ export interface ExportState {
   progress: ExportProgress | null;
   /** Set while rendering: when the job is polled next, why then, and when it may be done. */
   nextPoll: { at: number; reason: string; expectedAt: number | null } | null;
-  /** Set while the service refuses the key (401); the export goes on by itself when it works. */
+  /** Set while the service refuses the key (401); the export continues by itself when it works. */
   unauthorized: RefusedKey | null;
   /** Set while the archive is downloaded, once a heartbeat tells of it; the workflow itself does not know. */
   download: Transfer | null;

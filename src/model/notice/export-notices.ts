@@ -20,7 +20,7 @@ const decisions: Readonly<Record<string, string>> = {
   'approval-expired': 'not decided in time, so it counts as rejected',
 };
 
-/** What people are told about a run of a site that has ended, and what its end puts right. */
+/** The notices about a run of a site that has ended, and those that its end closes. */
 export function exportNotices(run: EndedExport): Noticed[] {
   const detail = JSON.parse(run.detail) as Detail;
   if (isRollback(run)) return rollbackNotices(run, detail);

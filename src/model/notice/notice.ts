@@ -1,6 +1,6 @@
 import { visibleText } from '../visible-text.ts';
 
-/** What people are told because they must act on it or want to know. */
+/** What docferry reports to people because they must act on it or want to know. */
 export const noticeTypes = [
   'approval.wanted',
   'approval.expiring',
@@ -19,13 +19,13 @@ export const noticeTypes = [
 ] as const;
 export type NoticeType = (typeof noticeTypes)[number];
 
-/** `begun` is told once however often it repeats, and `ended` once after it; `happened` has no end. */
+/** `begun` is sent once however often it repeats, and `ended` once after it; `happened` has no end. */
 export type NoticeState = 'begun' | 'ended' | 'happened';
 
 /** Short values that go with a notice: names, counts and times. */
 export type NoticeFacts = Readonly<Record<string, string | number>>;
 
-/** The data of an event that people are told of. Bounded, and nothing personal is in it. */
+/** The data of an event that docferry reports. Bounded, and without personal data. */
 export interface Notice {
   org: string;
   /** A domain, a project, `<project>/<pass>`, the name of a webhook, or the organization. */

@@ -2,7 +2,10 @@ import type { WindowView } from '../budget/permits.ts';
 import { spanText } from '../details-text.ts';
 import { type Noticed, type NoticeType, noticeReason } from './notice.ts';
 
-/** What the watch of an organization has seen. Null for what could not be read: nothing is concluded from it. */
+/**
+ * What the watch of an organization has seen. A part that could not be read is null: the watch concludes nothing from
+ * it.
+ */
 export interface Sight {
   now: number;
   /** When the watch began: what never happened counts from then. */
@@ -20,7 +23,10 @@ export interface Sight {
   refusedRuns: { org: string; count: number } | null;
 }
 
-/** What holds now, and the types of which everything was seen: an open notice of such a type that is not here is over. */
+/**
+ * The conditions that hold now, and the types that were checked completely: an open notice of such a type that is not
+ * listed here is over.
+ */
 export interface Seen {
   holding: Noticed[];
   types: NoticeType[];
@@ -31,7 +37,7 @@ const starvedAfterWindows = 2;
 /** A decision is asked for again in the last quarter of its time, and at most a day before its end. */
 const longestWarningMs = 86_400_000;
 
-/** What people are told about because time has passed. */
+/** The notices that are due because time has passed. */
 export function watchedConditions(sight: Sight): Seen {
   const found = [late, stale, held, takenBack, expiring, starved, refused].map((look) => look(sight));
   const seen = found.filter((each) => each !== null);
@@ -87,7 +93,7 @@ function starved({ budget, now }: Sight): Seen | null {
   if (budget === null) return null;
   const { org, view } = budget;
   const limitMs = starvedAfterWindows * view.windowMs;
-  // What re-reads only with spare requests waits by design, and a refused key has a message of its own.
+  // A pass that reads only with spare requests waits by design, and a refused key has a separate message.
   const waits = view.waiters.filter((waiter) => waiter.class !== 'verify').map(({ since }) => now - since);
   const longest = Math.max(0, ...waits);
   if (longest <= limitMs || view.pausedBy === 'unauthorized') return { holding: [], types: ['budget.starved'] };
@@ -105,7 +111,7 @@ function refused({ budget, refusedRuns }: Sight): Seen | null {
   const { org, count } = refusedRuns;
   const types: NoticeType[] = ['key.refused'];
   if (count === 0 && budget?.view.pausedBy !== 'unauthorized') return { holding: [], types };
-  const reason = 'the service answers 401; what needs the key waits, and goes on once it is accepted';
+  const reason = 'the service answers 401; runs that need the key wait, and continue once the service accepts it';
   return {
     holding: [{ type: 'key.refused', subject: org, state: 'begun', reason, facts: { runsWaiting: count } }],
     types,
@@ -125,7 +131,7 @@ function seen<Entry>(
 /** Types that come and go while they hold: they are over once two looks in a row have not seen them. */
 const unsteady: ReadonlySet<NoticeType> = new Set(['key.refused', 'budget.starved']);
 
-/** What begins and what ends, given what has been told; `absent` are unsteady types that the next look may end. */
+/** What begins and what ends, given what was sent; `absent` are unsteady types that the next look may end. */
 export function changesSince(
   { holding, types }: Seen,
   open: readonly { type: NoticeType; subject: string }[],

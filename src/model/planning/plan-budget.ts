@@ -60,7 +60,7 @@ export interface BudgetPlan {
 
 /**
  * Whether the schedules of an organization fit its budget, and the intervals that bring new entries into the store
- * soonest (budget-plan.md). What was never observed is assumed, and marked as assumed.
+ * soonest (budget-plan.md). Figures that were never observed are assumed, and marked as assumed.
  */
 export function planBudget(input: BudgetPlanInput): BudgetPlan {
   const { taskQueue, organization, activity, fromMs } = input;

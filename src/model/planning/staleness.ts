@@ -8,7 +8,7 @@ export interface RunCost {
   perMs: number;
 }
 
-/** A pass whose interval is to be found. */
+/** A pass that needs an interval. */
 export interface Refreshed {
   cost: RunCost;
   /** Weight of its delay, e.g. new entries per day; more than 0. */

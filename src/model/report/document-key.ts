@@ -1,6 +1,6 @@
 /**
- * What feedback paths that mean the same document have in common: `path` is a path or a whole address, with or without
- * query, fragment and a slash at the end (service-interface.md). E.g. `/a/b` of `https://docs.example/a/b/?x#y`.
+ * The key that all feedback paths of one document share: `path` is a path or a whole address, with or without query,
+ * fragment and a slash at the end (service-interface.md). E.g. `/a/b` of `https://docs.example/a/b/?x#y`.
  */
 export function documentKey(path: string): string {
   const place = path.replace(/^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#]*/, '');

@@ -20,7 +20,7 @@ export interface Votes {
 export interface Series {
   name: string | null;
   entries: number;
-  /** Entries in each part of the axis; the rest of `entries` is outside of it. */
+  /** Entries in each part of the axis; the rest of `entries` is outside it. */
   over: number[];
 }
 

@@ -16,7 +16,7 @@ export type ConfiguredTimes = { jitterMs: number } & (
 /** What the configuration says about an organization's schedules (contracts.md). */
 export interface ConfiguredOrganization {
   id: string;
-  /** What is done with requests that would expire unused. */
+  /** How requests that would expire unused are used. */
   spare?: 'verify';
   budget?: { windowMs: number };
   projects: readonly ({ id: string } & { [Pass in PassKind]?: ConfiguredTimes })[];

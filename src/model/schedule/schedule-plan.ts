@@ -72,7 +72,7 @@ export function isEmptyPlan(plan: SchedulePlan): boolean {
   return plan.create.length + plan.update.length + plan.delete.length + plan.stop.length === 0;
 }
 
-/** Null when nothing has to change. */
+/** Null if nothing has to change. */
 export function updateOf(desired: DesiredSchedule, existing: ExistingSchedule): ScheduleUpdate | null {
   const changes = factChanges(settingsFacts(existing.settings), settingsFacts(desired.settings));
   const drift = existing.digest === null || existing.digest === desired.digest;

@@ -12,7 +12,7 @@ import { dateSlackMs, isMet, joinOrders, orderOf, reachOf, resumedQuery, type Sl
 /** Pages in a row that bring nothing new and promise more: the service sends the pass in circles. */
 const mostBarrenPages = 5;
 
-/** How often a query whose cursor dies starts over where no date can help. */
+/** How often a query whose cursor dies starts over if no date can help. */
 const mostCuts = 3;
 
 /** From this many pages on, one more request is at most a tenth of them. */
@@ -25,7 +25,7 @@ export interface PageReading {
   /** Entries of the page, unreadable ones included. */
   sent: number;
   hasMore: boolean;
-  /** Whether the last page of a slice may be requested once more. */
+  /** Whether the last page of a slice may be requested again. */
   mayCheck: boolean;
   /** Cursor of the request. */
   cursor: string | null;
@@ -90,8 +90,8 @@ export function ended(slice: PassSlice, unshifted: boolean): SliceStep {
 }
 
 /**
- * What continues a slice whose cursor died: a slice by date from where it has come to. Queries without dates, which
- * exist for entries without a date, start over a few times. Throws `CannotResume`.
+ * Continues a slice whose cursor died with a slice by date from where it stopped. Queries without dates, which exist
+ * for entries without a date, start over a few times. Throws `CannotResume`.
  */
 export function* afterCut(slice: PassSlice): Decision<SliceStep> {
   const { stage, source, statuses, order, joinsAt, reached } = slice;

@@ -12,7 +12,7 @@ export interface StoreFacts {
   everSwept(): boolean;
   /** Greatest `createdAt` of the passes that completed. */
   watermark(): string | null;
-  /** As of when the entries without a date are complete. */
+  /** The moment up to which the entries without a date are complete. */
   undatedVerifiedUpTo(): string | null;
   /** Whether every entry received since then had a readable id and none that is stored came in an unreadable form. */
   allReadableSince(moment: string): boolean;
@@ -22,7 +22,7 @@ export interface StoreFacts {
   entriesWithin(dates: Dates): number;
   /** How many entries have a source and a status, by `source status`. */
   entriesBySourceAndStatus(): ReadonlyMap<string, number>;
-  /** Entries that match the query of a slice, lie outside of the dates it returned, and were not seen since it began. */
+  /** Entries that match the query of a slice, lie outside the dates it returned, and were not seen since it began. */
   leftOutBy(slice: PassSlice): number;
   /** Moments of the entries within the dates that were last seen before `before`. */
   unseenWithin(dates: Dates, before: string): readonly string[];

@@ -18,7 +18,7 @@ export interface FeedbackEntry {
   extra: Record<string, unknown>;
 }
 
-/** An entry that cannot be understood, with what is needed to understand it later. */
+/** An entry that docferry cannot understand, with what it needs to understand it later. */
 export interface RejectedEntry {
   /** The entry's own id where it has one, else `sha256:` and the first 32 hex digits of the digest of `raw`. */
   id: string;

@@ -9,7 +9,7 @@ import { coverageOfSlice, coverageOfStages, datesSeen, isWholeWalk } from './sli
 export interface NextStep {
   /** What the slice has shown of the service: whether it takes date-times for their dates; null for nothing new. */
   coarseDates: boolean | null;
-  /** Stages whose slices are dropped where they have not begun. */
+  /** Stages whose slices are dropped if they have not begun. */
   dropped: readonly SliceStage[];
   /** Slices to add to those that are planned. */
   slices: readonly PlannedSlice[];
@@ -48,7 +48,7 @@ export function* nextStep(pass: PassOutline, slice: PassSlice): Decision<NextSte
 
 /**
  * Whether a slice that was read to its end shows that the service understands date-times for something else: it
- * returned entries outside of the bounds, nothing at all, or left out entries at one end.
+ * returned entries outside the bounds, nothing at all, or left out entries at one end.
  */
 function* showsCoarseDates(slice: PassSlice): Decision<boolean> {
   const { dateFrom, dateTo, oldestSeen, newestSeen, stage, source, entries } = slice;
@@ -85,7 +85,7 @@ function* nextSlices(
 }
 
 /**
- * An incremental pass has to reach an entry that an earlier pass read: if its oldest entry is later than the watermark,
+ * An incremental pass must reach an entry that an earlier pass read: if its oldest entry is later than the watermark,
  * the service took the lower bound for a later one, and the pass begins earlier.
  */
 function* missedBefore(pass: PassOutline, slices: readonly PassSlice[]): Decision<PlannedSlice[]> {
@@ -101,7 +101,7 @@ function* missedBefore(pass: PassOutline, slices: readonly PassSlice[]): Decisio
   return [{ ...everything, dateFrom: shifted(from, -dateSlackMs), dateTo, stage: 'read', expectedPages: 1 }];
 }
 
-/** What is stored as open and was not among the open entries has been closed, or is gone. */
+/** An entry stored as open that was not among the open entries has been closed, or is gone. */
 function* lookForClosed(
   pass: PassOutline,
   slices: readonly PassSlice[],

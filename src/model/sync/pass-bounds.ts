@@ -2,7 +2,7 @@ import { isoInstant } from '../iso-instant.ts';
 import type { PassKind } from './pass-kind.ts';
 
 /**
- * How far an incremental pass reads back behind the watermark, in milliseconds: a service may take a date-time for its
+ * How far an incremental pass reads back before the watermark, in milliseconds: a service may take a date-time for its
  * date, in its own time zone, and entries may appear late.
  */
 export const defaultOverlapMs = 24 * 3_600_000;
@@ -18,7 +18,7 @@ export interface PassBoundsInput {
 }
 
 export interface PassRange {
-  /** UTC ISO 8601 with `Z`, so that no service has to guess a time zone; null for no bound. */
+  /** UTC ISO 8601 with `Z`, so that no service must guess a time zone; null for no bound. */
   dateFrom: string | null;
   /** Exclusive. */
   dateTo: string | null;
@@ -47,7 +47,7 @@ export function boundsOfPass({ pass, watermark, overlapMs = defaultOverlapMs, fr
   return { dateFrom, dateTo, reason: `from the watermark ${watermark} less ${overlapMs / 3_600_000} h${until}` };
 }
 
-/** What is wrong with the bounds of a pass. */
+/** What is wrong with a pass's bounds. */
 export interface BoundsProblem {
   field: 'from' | 'to';
   /** The text of the field. */

@@ -18,8 +18,8 @@ export interface PassSlice extends PlannedSlice {
   /** Counted from 1 in the order in which they were planned. */
   slice: number;
   /**
-   * `checking`: read to its end, and the last page may be requested once more; `cut`: its cursor died, and another
-   * slice continues it.
+   * `checking`: read to its end, and the last page may be requested again; `cut`: its cursor died, and another slice
+   * continues it.
    */
   outcome: 'planned' | 'reading' | 'checking' | 'read' | 'cut';
   /** Start of the reading: every entry it returns is stamped later. */
@@ -35,7 +35,7 @@ export interface PassSlice extends PlannedSlice {
   reached: string | null;
   /** Where entries without a date were: before all others, elsewhere, or not met yet. */
   undatedPlace: 'first' | 'elsewhere' | null;
-  /** Set when the slice continues another: its first page has to contain an entry at this moment or beyond. */
+  /** Set when the slice continues another: its first page must contain an entry at this moment or beyond. */
   joinsAt: string | null;
   slackMs: number;
   /** Cursor of the request for the last page, and the digest of that page's ids. */
@@ -45,7 +45,7 @@ export interface PassSlice extends PlannedSlice {
   barrenPages: number;
 }
 
-/** A slice that continues one whose cursor died. */
+/** A slice that continues another one whose cursor died. */
 export interface ResumedSlice extends PlannedSlice, Pick<PassSlice, 'order' | 'joinsAt' | 'slackMs'> {}
 
 /** The service returned a cursor or a page a second time within a slice: following it would never end. */

@@ -38,7 +38,7 @@ export function coverRanks(targets: readonly number[], total: number): PlaceRang
   return ranges.map((range) => filled(range, total));
 }
 
-/** Those ranges, the ones with most targets first in mind, that `requests` requests can read; in their order. */
+/** The ranges that `requests` requests can read, chosen by most targets, returned in their original order. */
 export function affordable(ranges: readonly PlaceRange[], requests: number): PlaceRange[] {
   if (costOf(ranges) <= requests) return [...ranges];
   const chosen = new Set<PlaceRange>();

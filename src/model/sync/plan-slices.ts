@@ -54,12 +54,12 @@ export function firstSlices(pass: PassKind, bounds: PassBounds, counts: StoredCo
     return walk(
       openPages >= allPages
         ? 'everything: all is open, or nearly'
-        : 'everything: of a small project that costs little more, and shows more',
+        : 'everything: for a small project that costs little more and shows more',
       counts.inBounds,
     );
   }
   const open = slice({ ...everything, ...bounds, stage: 'open', statuses: openStatuses }, counts.open);
-  return { slices: [open], reason: 'the open statuses, then what vanished from them' };
+  return { slices: [open], reason: 'the open statuses, then the entries that are no longer open' };
 }
 
 /** An entry looked for: its moment, and its place in the list that the windows would read. */

@@ -17,7 +17,7 @@ export function* sliceFindings(pass: PassOutline, slice: PassSlice, unshifted: b
 
 function* goneAfter(pass: PassOutline, slice: PassSlice): Decision<SliceFindings['gone']> {
   if (pass.pass === 'sweep' && isWholeWalk(slice)) {
-    // Missing now, and at the latest reading that is known to have missed nothing.
+    // Missing now, and also at the latest reading that is known to have missed nothing.
     const undated = yield* ask('undatedVerifiedUpTo');
     if (undated === null) return null;
     return { unseenSince: undated < pass.startedAt ? undated : pass.startedAt, covered: 'undated' };

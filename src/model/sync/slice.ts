@@ -19,7 +19,7 @@ export type SliceStage = 'read' | 'open' | 'look' | 'undated' | 'again' | 'wide'
 
 /** The filters of one query (service-interface.md, endpoint 1); null for no filter. */
 export interface SliceQuery {
-  /** UTC ISO 8601 with `Z`, so that no service has to guess a time zone. */
+  /** UTC ISO 8601 with `Z`, so that no service must guess a time zone. */
   dateFrom: string | null;
   /** Exclusive. */
   dateTo: string | null;
@@ -79,9 +79,9 @@ export function reachOf(dates: readonly string[], order: EntryOrder | null): str
 }
 
 /**
- * The query that continues where a walk with a dead cursor has come to (S3), or null when that is unknown.
- * Its first page has to meet an entry at `reached` or on this side of it, which shows that nothing lies between
- * (`isMet`); if it does not, the same with `dateSlackMs` has to.
+ * The query that continues where a walk with a dead cursor has come to (S3), or null when that is unknown. Its first
+ * page must meet an entry at `reached` or on this side of it, which shows that nothing lies between (`isMet`); if it
+ * does not, the same with `dateSlackMs` must.
  */
 export function resumedQuery(
   query: SliceQuery,
@@ -108,7 +108,7 @@ export interface Coverage {
 
 /**
  * What the complete reading of a query covers, however the service understands its bounds: everything from the oldest
- * to the newest entry it returned, and everything further than `dateSlackMs` inside of the bounds. Null for nothing.
+ * to the newest entry it returned, and everything further than `dateSlackMs` inside the bounds. Null for nothing.
  */
 export function coverageOf(
   { dateFrom, dateTo }: Pick<SliceQuery, 'dateFrom' | 'dateTo'>,

@@ -8,7 +8,7 @@ export const entriesPerWindow = 90;
 /** Days over which changes are counted. */
 const changesCountedDays = 28;
 
-/** A stretch of dated entries that one page shows, oldest first; in the order of dates, none is left out. */
+/** A stretch of dated entries that fits one page, oldest first, without gaps in the order of dates. */
 export interface DatedWindow {
   /** Moments of its first and last entry. */
   oldest: string;
@@ -24,11 +24,11 @@ type Bounds = Pick<SliceQuery, 'dateFrom' | 'dateTo'>;
 
 export interface SpareQuestion {
   windows: readonly DatedWindow[];
-  /** As of when which dates are complete. */
+  /** For each range of dates, the moment up to which it is complete. */
   ranges: readonly VerifiedRange[];
   /** Now, UTC ISO 8601. */
   at: string;
-  /** What was read within this many milliseconds is left alone. */
+  /** Windows read within this many milliseconds are not read again. */
   restMs: number;
   /** Time over which changes were counted, in milliseconds. */
   observedMs: number;
@@ -77,7 +77,7 @@ function shareOf(x: number): number {
   return x < 1e-3 ? x ** 2 * (1 / 2 - x / 3 + x ** 2 / 8) : 1 - (1 + x) * Math.exp(-x);
 }
 
-/** As of when all of a window was checked: complete, or at least each entry seen. */
+/** The moment at which all of a window was last checked: complete, or at least each entry seen. */
 function checkedAt({ oldest, newest, leastSeen }: DatedWindow, ranges: readonly VerifiedRange[]): string {
   let checked: string | null = null;
   for (const { from, to, verifiedUpTo } of ranges) {

@@ -1,6 +1,6 @@
 /**
- * A range of dates, and as of when its entries in the store are complete. The ranges of a project follow each other
- * without a gap; entries without a date are kept separately.
+ * A range of dates, and the moment up to which its entries in the store are complete. The ranges of a project follow
+ * each other without a gap; entries without a date are kept separately.
  */
 export interface VerifiedRange {
   /** Included; null: from the beginning of time. */
@@ -14,7 +14,7 @@ export interface VerifiedRange {
 /** More are merged, the older moment standing for both. */
 const mostRanges = 200;
 
-/** A project of which nothing is complete yet. */
+/** A project without any complete range. */
 export const unverified: readonly VerifiedRange[] = [{ from: null, to: null, verifiedUpTo: null }];
 
 /** The ranges after a reading begun at `at` that showed everything from `from` to before `to` (S4). */
@@ -37,7 +37,7 @@ export function markVerified(
   return merged(marked);
 }
 
-/** The moment as of which all ranges are complete; null while one is not. */
+/** The moment up to which all ranges are complete; null while one is not. */
 export function leastVerified(ranges: readonly Pick<VerifiedRange, 'verifiedUpTo'>[]): string | null {
   let least: string | null = null;
   for (const { verifiedUpTo } of ranges) {

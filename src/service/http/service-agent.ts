@@ -23,7 +23,7 @@ export interface ServiceAgentOptions {
 }
 
 /**
- * An agent whose sockets, new or kept, are ready when the request gets them: nothing is waited for between the request's
+ * An agent whose sockets, new or kept, are ready when the request gets them: there is no wait between the request's
  * `socket` event and its bytes. (Node's own agents hand out sockets that still connect, and the tunnel of axios 1.21
  * passes a proxy's refusal off as the service's answer.) For `http.request`, TLS included.
  */

@@ -16,7 +16,7 @@ export interface EventWords {
 
 type Words = Partial<Record<NoticeState, string>>;
 
-/** What is said of a subject. */
+/** The words about a subject. */
 const noticeWords: Record<NoticeType, Words> = {
   'approval.wanted': { begun: 'a version waits for approval', ended: 'no version waits for approval any more' },
   'approval.expiring': { begun: 'a version will soon count as rejected' },

@@ -76,7 +76,7 @@ export class ExportView {
     if (this.#phase === 'fetching' && phase === 'verifying') this.enter(phase);
   }
 
-  /** A signal that makes no sense has come. */
+  /** A malformed signal arrived. */
   ignoredSignal(): void {
     this.#progress.ignored = (this.#progress.ignored ?? 0) + 1;
     this.show();

@@ -19,7 +19,7 @@ import { attributesOf } from '../search-attributes.ts';
 const later = proxyActivities<Pick<Activities, 'recordExportRun'>>(lateRecordOptions);
 
 /**
- * Writes the row of a run that has ended (X4). Never throws: while the database is away, `recordRun` writes it later,
+ * Writes the row of a run that has ended (X4). Never throws: while the database is down, `recordRun` writes it later,
  * so that exports and rollbacks need no database. Call it in a scope that is not cancelled.
  */
 export async function recordOrLater(row: RunRow): Promise<void> {

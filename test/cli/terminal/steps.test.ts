@@ -142,11 +142,11 @@ describe('a step of a pass', () => {
   it('says that the key is refused, and when it is tried again', () => {
     const waiting = { until: now + 60_000, place: 1, behind: [], reason: 'unauthorized' as const };
     expect(syncStep({ ...reading, phase: 'unauthorized', waiting }, now, plain).text).toBe(
-      'unauthorized  12 pages  1,200 entries  the API key is refused (401), tried again at 04:01:00 UTC',
+      'unauthorized  12 pages  1,200 entries  the API key is refused (401), next try at 04:01:00 UTC',
     );
     const unauthorized = { since: now, triedAt: now, nextTryAt: now + 60_000 };
     expect(exportStep({ ...rendering, unauthorized }, now, plain).text).toBe(
-      'rendering  the API key is refused (401), tried again at 04:01:00 UTC',
+      'rendering  the API key is refused (401), next try at 04:01:00 UTC',
     );
   });
 

@@ -106,7 +106,7 @@ describe.skipIf(nginx === null)('the console behind the nginx of docs/console.md
     const eve = `Basic ${Buffer.from('eve:a password').toString('base64')}`;
     expect(await ask('/', { headers: { authorization: eve } })).toMatchObject({
       status: 403,
-      text: expect.stringContaining('no role lets you in'),
+      text: expect.stringContaining('no role that lets you look'),
     });
   });
 

@@ -164,7 +164,7 @@ describe('signing in at an OpenID provider', () => {
   ])('does not believe %s, and says why', async (_what, lies, why) => {
     const { answer, cookie, port } = await signIn(lies);
     expect([answer.status, cookie]).toEqual([401, '']);
-    expect(answer.text).toContain('could not be believed, so nobody was signed in');
+    expect(answer.text).toContain('could not be trusted, so nobody was signed in');
     expect(answer.text).toContain(why);
     expect(answer.text).toContain('href="/oidc/start"');
     expect(await ask({ port }, '/')).toMatchObject({ status: 401 });

@@ -37,7 +37,7 @@ describe('the page of what a version changes', () => {
     expect(page).not.toContain('<img');
     expect(page).not.toContain('\u202e');
     expect(page).toContain('… 7 lines');
-    expect(page).toContain('The text is the same; its markup differs.');
+    expect(page).toContain('The text is the same; only the markup differs.');
   });
 
   it('offers what can be done with the version: approval while it waits, otherwise rolling back', () => {
@@ -62,7 +62,7 @@ describe('the page of what a version changes', () => {
     expect(shown({})).toContain('All changed pages.');
     const three = { ...changes.counts, pages: { ...none, changed: 3 } };
     expect(shown({ changes: { ...changes, counts: three } })).toContain(
-      '2 of 3 changed pages; long pages are left out.',
+      '2 of 3 changed pages; long and very deeply nested pages are left out.',
     );
   });
 

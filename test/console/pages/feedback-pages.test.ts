@@ -112,9 +112,9 @@ describe('the feedback page', () => {
 
   it('says while the index is being built', async () => {
     const { look, search } = await looking();
-    expect((await look('/feedback')).text).not.toContain('is being built');
+    expect((await look('/feedback')).text).not.toContain('is indexing');
     search.answer = { index: { complete: false, percent: 43 } };
-    expect((await look('/feedback?words=x')).text).toContain('is being built: 43 %');
+    expect((await look('/feedback?words=x')).text).toContain('is indexing the stored entries: 43 %');
   });
 
   it('shows the moment that an address has, however it is written', async () => {

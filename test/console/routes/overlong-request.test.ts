@@ -25,7 +25,7 @@ describe('what never becomes a request', () => {
     const text = await exchange(port, `GET /feedback?q=${'x'.repeat(10_000_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     expect(text).toMatch(/^HTTP\/1\.1 431 /);
     expect(text).toContain("Content-Security-Policy: default-src 'none'");
-    expect(text).toContain('look for fewer words');
+    expect(text).toContain('search for fewer words');
   });
 
   it('is answered when it is no HTTP at all', async () => {

@@ -68,7 +68,7 @@ export function parseTarHeader(block: Buffer): TarHeader {
   }
   // Octal reaches the year 2242; npm fails on times far beyond that.
   if (parseOctal(block.subarray(...timeField)) === null) throw headerFault(name, 'the time is not an octal number');
-  // 7-Zip takes a header whose device numbers are in base 256 for no header, and goes on behind it.
+  // 7-Zip ignores a header whose device numbers are in base 256, and continues after it.
   for (const [what, field] of Object.entries(deviceNumbers)) {
     const number = block.subarray(...field);
     if (!isZero(number) && parseOctal(number) === null) throw headerFault(name, `the ${what} is not an octal number`);

@@ -48,7 +48,9 @@ export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
   return { entries: found.entries, start: found.start, end: behind };
 }
 
-/** Its place in the tail. Only the last signature counts, its comment must reach the end, and no other may do so too. */
+/**
+ * Its place in the tail. Only the last signature counts; its comment must reach the end, and no other signature's may.
+ */
 function lastEnd(tail: Buffer): number {
   const signature = Buffer.from('PK\x05\x06');
   const last = tail.lastIndexOf(signature);

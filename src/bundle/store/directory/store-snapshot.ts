@@ -54,7 +54,7 @@ function linkTree(from: string, to: string): void {
 
 /**
  * Copies the downloads that are verified but not yet published, so that a run which a backup of Temporal finds between
- * these two steps can go on. What is published meanwhile is left out. Throws system errors.
+ * these two steps can continue. What is published meanwhile is left out. Throws system errors.
  */
 export async function copyStaged(root: string, to: string): Promise<void> {
   const staging = join(root, stagingRoot);

@@ -22,8 +22,8 @@ export function archivePath(manifest: Manifest): string {
 }
 
 /**
- * Copies a staged archive to its version's place, unless that has it already, and hashes what is there then: the copy is
- * made within the object store, which does not know what was verified. Throws `StagedChanged`, `VersionConflict` and what
+ * Copies a staged archive to its version's place, unless it is there already, and then hashes what is there: the object
+ * store makes the copy itself and does not know what was verified. Throws `StagedChanged`, `VersionConflict` and what
  * `S3Bucket` throws.
  */
 export async function putArchive(bucket: S3Bucket, from: string, manifest: Manifest, work: Work): Promise<void> {

@@ -8,8 +8,8 @@ import type { S3Bucket } from './s3-bucket.ts';
 const epochDigits = 12;
 
 /**
- * What is in service, written into the names of small objects under one prefix: a listing answers a thousand of them at a
- * time, where the pointers would take a request each. A mark follows its pointer or hold, and never decides anything
+ * What is in service, written into the names of small objects under one prefix: one listing returns a thousand of them,
+ * while each pointer would take a request. A mark follows its pointer or hold, and never decides anything
  * (decisions/0100).
  */
 export class S3Marks {

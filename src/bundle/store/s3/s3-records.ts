@@ -89,7 +89,7 @@ export class S3Records {
     return this.#bucket.write(currentPath(domain), toJson(renewed), { etag: found.etag });
   }
 
-  /** As `swapCurrent`, then marks the pointer: a repetition after a crash between the two marks it too. */
+  /** Like `swapCurrent`, then marks the pointer: a repetition after a crash between the two marks it too. */
   async moveCurrent(domain: string, next: Current): Promise<Current> {
     const moved = await this.swapCurrent(domain, next);
     await this.marks.current(domain, moved);

@@ -103,6 +103,6 @@ export class S3Staging {
 }
 
 const manifestPath = (stageId: string): string => `${stagingPath(stageId)}/staged.json`;
-/** By content: an attempt that was presumed dead and goes on cannot replace what another has verified. */
+/** Named by content: an attempt that was presumed dead and continues cannot replace what another has verified. */
 const archivePath = (stageId: string, { archive }: StagedManifest): string =>
   `${stagingPath(stageId)}/${archive.sha256}`;

@@ -122,7 +122,7 @@ function collect(into: Reference[], element: string, attributes: Attributes, at:
   }
 }
 
-/** The page in a `srcdoc`; a page nested in that one is ignored, or reading could take hours. */
+/** The page in a `srcdoc`. Pages nested deeper are ignored, or reading could take hours. */
 function collectInner(into: Reference[], srcdoc: string, at: number): void {
   for (const found of htmlContent(srcdoc, { isInner: true }).references) into.push({ ...found, at });
 }

@@ -5,7 +5,7 @@ import type { Config, OrganizationConfig } from '../../../config/config.ts';
 import { lastGrantOf, tracesRead } from '../../../model/budget/window/earlier-ledger.ts';
 import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 
-/** The budget of an organization. The feedback store is opened only when the budget has to be started. */
+/** The budget of an organization. The feedback store is opened only when the budget must be started. */
 export function budgetClient(client: Client, config: Config, { id, budget }: OrganizationConfig): BudgetClient {
   return new BudgetClient(
     client,

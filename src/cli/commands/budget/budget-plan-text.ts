@@ -86,7 +86,7 @@ function verdictText({ verdict, available, now, passes }: BudgetPlan, window: st
   const fullest = now.fullest === null ? '0' : countText(now.fullest.requests);
   const when = now.fullest === null ? '' : ` (${timeText(isoTime(now.fullest.fromMs)).slice(0, 16)} UTC)`;
   if (verdict === 'nothing-scheduled')
-    return 'nothing is scheduled: requests are only made when a person starts a sync';
+    return 'nothing is scheduled: docferry sends requests only when a person starts a sync';
   if (verdict === 'suffices') {
     return `${paint.green(`the ${window} suffices`)}: ${average}, ${fullest} in the fullest ${window}${when}`;
   }
@@ -124,8 +124,9 @@ function adviceLines({ verdict, proposed, now, available, hopeless, passes }: Bu
 }
 
 const hopelessText = {
-  cron: 'no intervals help: the cron schedules alone need too much; run them less often',
-  entries: 'no intervals help: reading the new entries needs more than the other schedules leave; raise the limit',
+  cron: 'no intervals help: the cron schedules alone take too many requests; run them less often',
+  entries:
+    'no intervals help: reading the new entries takes more requests than the other schedules leave; raise the limit',
 };
 
 function projectNotes({ project, newPerDay, observedDays, entries }: PlannedProject, passes: readonly PlannedPass[]) {
@@ -171,7 +172,7 @@ function stalenessText({ stalenessMs }: PassOutlook): string {
   return stalenessMs === null ? 'never' : longText(stalenessMs);
 }
 
-/** As `spanText`, but to the minute from ten minutes on and in days from two days on. */
+/** Like `spanText`, but to the minute from ten minutes on and in days from two days on. */
 function longText(ms: number): string {
   if (ms >= 48 * hourMs) return `${countText(ms / (24 * hourMs))} days`;
   return spanText(ms < 600_000 ? ms : Math.round(ms / 60_000) * 60_000);

@@ -22,7 +22,7 @@ export function addBudgetCommands(program: Command, call: CallHandler): void {
     "Say whether an organization's schedules fit its budget, and which intervals bring in new entries soonest",
   ).action(call(() => import('./budget-plan.ts')));
   addSenderFlags(budget.command('set'))
-    .description('Override limit or reserve of the configuration, until --for ends or `budget reset`')
+    .description('Override the configured limit or reserve until --for ends or `budget reset`')
     .argument('<org>', 'id of a configured organization')
     .option('--requests <n>', 'requests per window', wholeNumber('--requests'))
     .option('--reserve <n>', 'requests of each window left to other programs', wholeNumber('--reserve'))
@@ -31,9 +31,7 @@ export function addBudgetCommands(program: Command, call: CallHandler): void {
   addSenderFlags(
     budgetCommand('reset', 'Return to the configuration after `set`; requests in the window stay counted'),
   ).action(call(() => import('./budget-change.ts'), 'reset'));
-  addSenderFlags(
-    budgetCommand('pause', 'Grant no more requests until resumed; work that needs some waits, and nothing is lost'),
-  )
+  addSenderFlags(budgetCommand('pause', 'Stop all requests until you resume them; passes wait, and nothing is lost'))
     .option('--for <duration>', 'only for this time, e.g. 2h', duration('--for'))
     .action(call(() => import('./budget-change.ts'), 'pause'));
   addSenderFlags(budgetCommand('resume', 'Grant requests again after `pause`')).action(

@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { naturalOrder } from '../../../model/natural-order.ts';
 
-/** A way in which a command line may go on. */
+/** A possible completion of a command line. */
 export interface Candidate {
   word: string;
   /** What it means; empty for names. */
@@ -11,7 +11,7 @@ export interface Candidate {
 /** Names that the configuration gives; read only when one is wanted. */
 export type NamesOf = (kind: 'domain' | 'project' | 'org', configFile: string | undefined) => Promise<string[]>;
 
-/** How the last of `words`, which may be empty, goes on; the words follow the name of the program. */
+/** How the last of `words`, which may be empty, can be completed; the words follow the name of the program. */
 export async function candidates(program: Command, words: readonly string[], namesOf: NamesOf): Promise<Candidate[]> {
   const begun = words.at(-1) ?? '';
   const reading = read(program, words.slice(0, -1));

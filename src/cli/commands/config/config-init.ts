@@ -22,7 +22,7 @@ export default async function writeExampleConfig(
   const file = resolve(cwd, named);
   const example = flags.sandbox ? sandboxConfigText(usualSandbox) : exampleText();
   if (named === stdoutName) {
-    if (output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
+    if (output.json) throw usageFailure('--out - and --json would both write to stdout', 'name a file with --out');
     await output.data(example);
     return exitCodes.done;
   }

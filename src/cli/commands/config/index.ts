@@ -7,7 +7,7 @@ export function addConfigCommands(program: Command, call: CallHandler): void {
     .command('init')
     .description('Write an example configuration to start from')
     .option('--out <file>', 'file to write, - for stdout; default: the file that the other commands read')
-    .option('--sandbox', 'for `docferry sandbox` on this machine instead of a real service')
+    .option('--sandbox', 'an example for `docferry sandbox` on this machine instead of a real service')
     .option('--force', 'replace an existing file')
     .action(call(() => import('./config-init.ts')));
   config
@@ -15,7 +15,7 @@ export function addConfigCommands(program: Command, call: CallHandler): void {
     .description('Check the configuration and show what it means')
     .option(
       '--expand',
-      'print it as docferry sees it: with all defaults and paths, an entry for each site, and no secrets',
+      'print the configuration as docferry sees it: with all defaults and paths, an entry for each site, and no secrets',
     )
     .action(call(() => import('./config-check.ts')));
   config

@@ -19,7 +19,7 @@ export default async function decideExport(
   asked: string | undefined,
   flags: BulkFlags,
 ): Promise<ExitCode> {
-  // Many are approved at once, but each rejection has a reason of its own.
+  // A person may approve many versions at once, but each rejection needs its own reason.
   if (decision === 'approved' && isBulk(name, flags, 'domain')) return approveExports(context, flags);
   const reason = flags.reason ?? '';
   const sender = senderOf(flags);

@@ -24,7 +24,7 @@ export default async function holdSite(
   const store = await openBundleStore(config.store.bundles);
   const hold = await store.holds.place(domain, { version: null, reason, at: new Date() }).catch((error: unknown) => {
     if (!(error instanceof NoSuchVersion)) throw error;
-    const hint = 'hold it where the store of the workers is, once something is published';
+    const hint = "run this where the workers' store is, once a version is published";
     throw noSuchThing('NoSuchVersion', `${error.message} in ${store.place}`, hint);
   });
   const deed = doneBy(randomUUID(), 'hold', { kind: 'export', org, domain }, { version: hold.version });

@@ -28,11 +28,11 @@ export function addExportCommands(program: Command, call: CallHandler): void {
   const cancel = sitesCommand('cancel', 'Cancel the running export of a site; what it downloaded is removed');
   addSenderFlag(addBulkFlags(cancel, 'sites')).action(call(() => import('./export-cancel.ts')));
   siteCommand('history', 'List all exports and rollbacks of a site that the store knows, with durations and reasons')
-    .addOption(new Option('--outcome <outcome>', 'only runs that ended so').choices(runOutcomes))
-    .option('--since <duration>', 'only runs that began within this, e.g. 7d', duration('--since'))
+    .addOption(new Option('--outcome <outcome>', 'only runs with this outcome').choices(runOutcomes))
+    .option('--since <duration>', 'only runs that began within this time, e.g. 7d', duration('--since'))
     .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
     .action(call(() => import('./export-history.ts')));
-  addSenderFlag(siteCommand('poll-now', 'Ask for the state of the running job now instead of at the next poll')).action(
+  addSenderFlag(siteCommand('poll-now', 'Poll the running job now instead of waiting for the next poll')).action(
     call(() => import('./export-poll-now.ts')),
   );
   siteCommand('versions', 'List the published versions of a site, newest first').action(
@@ -49,10 +49,13 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     .action(call(() => import('./export-watch.ts')));
   const approve = sitesCommand('approve', 'Put the version that waits for approval into service').argument(
     '[version]',
-    'refuse unless this version waits, e.g. the one you looked at',
+    'refuse unless this version waits, e.g. the one you have checked',
   );
   addSenderFlags(addBulkFlags(approve, 'sites'))
-    .addHelpText('after', '\nFor many sites it approves the versions that the plan shows, and none that came after it.')
+    .addHelpText(
+      'after',
+      '\nFor many sites it approves the versions shown before you confirm, and none published later.',
+    )
     .action(call(() => import('./export-decide.ts'), 'approved'));
   addSenderFlag(siteCommand('reject', 'Remove the version that waits for approval; what is in service stays'))
     .argument('[version]', 'refuse unless this version waits')
@@ -60,19 +63,19 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     .action(call(() => import('./export-decide.ts'), 'rejected'));
   const rollback = siteCommand(
     'rollback',
-    'Put a kept version back into service on all targets, and hold the site there; does not ask the service',
-  ).argument('<version>', 'a version that `export versions` lists, its beginning, or previous');
+    'Put a kept version back into service on all targets, and hold the site there; does not call the service',
+  ).argument('<version>', 'a version that `export versions` lists, a unique prefix of it, or previous');
   addSenderFlag(addWaitFlags(rollback))
-    .option('--reason <text>', 'why, for people who see that the site is held', reason)
+    .option('--reason <text>', 'why; shown with the hold', reason)
     .addOption(onRunning('when an export of the domain is running', ['cancel', 'refuse']))
     .addHelpText('after', '\nUntil `export release`, exports still publish versions but put none of them into service.')
     .action(call(() => import('./export-rollback.ts')));
   const hold = sitesCommand(
     'hold',
-    'Keep what is in service until `export release`; exports publish, but put nothing into service',
+    'Hold a site at its current version until `export release`; exports publish, but put nothing into service',
   );
   addSenderFlag(addBulkFlags(hold, 'sites'))
-    .option('--reason <text>', 'why, for people who see that the site is held', reason)
+    .option('--reason <text>', 'why; shown with the hold', reason)
     .addHelpText('after', '\nWorks on the bundle store, without Temporal: run it where that store is.')
     .action(call(() => import('./export-hold.ts')));
   const release = sitesCommand('release', 'End a hold, so that the next export puts new content into service');
@@ -99,11 +102,11 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     .action(call(() => import('./export-load.ts')));
   const deployLocal = call(() => import('./export-deploy-local.ts'));
   siteCommand('deploy-local', 'Put a version from the bundle store into service here, without Temporal or the service')
-    .argument('<version>', 'a version in the store, its beginning, or previous')
+    .argument('<version>', 'a version in the store, a unique prefix of it, or previous')
     .addHelpText(
       'after',
-      '\nVerifies the archive again and compares it with its manifest before any target is touched. Meant for hosts' +
-        '\nthat run no exports (air-gapped): elsewhere the next export puts its own current version back.',
+      '\nVerifies the archive again and compares it with its manifest before it touches any target. Meant for hosts' +
+        '\nthat run no exports (air-gapped): elsewhere the next export puts the current version back.',
     )
     .action(deployLocal);
   // The name it had before.
@@ -117,12 +120,12 @@ export function addExportCommands(program: Command, call: CallHandler): void {
     .option('--signature <key>', 'minisign public key (or its file) that must have signed the manifest')
     .option(
       '--manifest <file>',
-      'with --signature: the manifest, its .minisig beside it; default: manifest.json beside the archive',
+      'with --signature: the manifest, with its .minisig beside it; default: manifest.json beside the archive',
     )
-    .option('--domain <domain>', 'with --signature: the site that the manifest must be of')
-    .option('--site-version <version>', 'with --signature: the version that the manifest must be of')
+    .option('--domain <domain>', 'with --signature: the site the manifest must belong to')
+    .option('--site-version <version>', 'with --signature: the version the manifest must belong to')
     .option('--render <pages>', 'also open this many sampled pages in Chromium, without network')
-    .option('--browser <file>', 'with --render: program of the browser; default: one found on this machine')
+    .option('--browser <file>', 'with --render: the browser to use; default: one found on this machine')
     .option('--no-browser-sandbox', "with --render: turn off the browser's own sandbox, as in most containers")
     .action(call(() => import('./export-verify.ts')));
 }

@@ -24,7 +24,7 @@ export function pagesToRender({ structureOnly, render, browser, browserSandbox }
     if (!browserSandbox) throw usageFailure('--no-browser-sandbox needs --render');
     return null;
   }
-  if (structureOnly) throw usageFailure('--render looks at the content, which --structure-only leaves out');
+  if (structureOnly) throw usageFailure('--render looks at the content, which --structure-only skips');
   const pages = /^\d{1,4}$/.test(render) ? Number(render) : 0;
   if (pages >= 1 && pages <= mostPages) return pages;
   throw usageFailure(`--render is "${render}": expected a number of pages from 1 to ${mostPages}`);

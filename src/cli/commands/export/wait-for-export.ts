@@ -27,7 +27,7 @@ interface Awaited {
   timeoutMs: number | null;
   /** From before the start. */
   interrupt?: Interrupt | undefined;
-  /** A failure that ends the waiting while the export goes on. */
+  /** A failure that ends the waiting while the export continues. */
   troubleOf?: (state: ExportState) => CliFailure | null;
 }
 

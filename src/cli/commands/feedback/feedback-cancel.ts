@@ -20,7 +20,7 @@ export default async function cancelPass(
 ): Promise<ExitCode> {
   if (isBulk(name, flags, 'project')) return cancelSyncs(context, flags);
   const { pass } = flags;
-  if (pass === undefined) throw usageFailure('say which pass to cancel: --pass <kind>');
+  if (pass === undefined) throw usageFailure('name the pass to cancel: --pass <kind>');
   const config = await loadContextConfig(context);
   const { org, project } = findProject(config, name);
   return withTemporal(config, async ({ client }) => {

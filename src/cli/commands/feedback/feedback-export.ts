@@ -29,14 +29,15 @@ export default async function exportFeedback(
 ): Promise<ExitCode> {
   const { output } = context;
   const toStdout = flags.out === stdoutName;
-  if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
+  if (toStdout && output.json)
+    throw usageFailure('--out - and --json would both write to stdout', 'name a file with --out');
   if (toStdout && flags.format === 'parquet' && output.toTerminal) {
     throw usageFailure(
       '--out - would write Parquet, which is binary, to a terminal',
       'name a file, or redirect stdout',
     );
   }
-  if (flags.formulaSafe && flags.format !== 'csv') throw usageFailure('--formula-safe goes with --format csv only');
+  if (flags.formulaSafe && flags.format !== 'csv') throw usageFailure('--formula-safe works only with --format csv');
   const filter = recordFilter(flags);
   const config = await loadContextConfig(context);
   const projects = findProjects(config, name);
@@ -73,7 +74,7 @@ async function encoderOf({ format, formulaSafe }: ExportFlags): Promise<RecordEn
   return lines(format === 'jsonl' ? jsonLines : csv({ formulaSafe: formulaSafe === true }));
 }
 
-/** As `writeOut`, and shows progress unless the entries go to stdout. */
+/** Like `writeOut`, and shows progress unless the entries go to stdout. */
 async function writeShowing(
   context: CommandContext,
   out: string,

@@ -40,7 +40,7 @@ export default async function move(context: CommandContext, flags: MoveFlags): P
   output.result(
     { from: feedback.file, to: target.place, rows, tables },
     `${counted(rows, 'row')} copied to ${target.place} and compared\n${indent(table)}\n` +
-      'now name this database in store.feedback of every worker, and start them; keep the file until then',
+      'now name this database in store.feedback of every worker and start the workers; keep the file until then',
   );
   return exitCodes.done;
 }

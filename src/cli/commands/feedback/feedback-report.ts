@@ -33,7 +33,8 @@ export default async function writeReport(
 ): Promise<ExitCode> {
   const { output } = context;
   const toStdout = flags.out === stdoutName;
-  if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
+  if (toStdout && output.json)
+    throw usageFailure('--out - and --json would both write to stdout', 'name a file with --out');
   const { from, to } = recordFilter(flags);
   const bounds = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const config = await loadContextConfig(context);

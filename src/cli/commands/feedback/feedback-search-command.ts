@@ -62,11 +62,11 @@ export default async function searchFeedback(
 }
 
 function requireTogether({ format, byDocument, formulaSafe, after }: FeedbackSearchFlags, output: Output): void {
-  if (format !== undefined && output.json) throw usageFailure('--format and --json both want stdout');
+  if (format !== undefined && output.json) throw usageFailure('--format and --json would both write to stdout');
   if (format !== undefined && byDocument) throw usageFailure('--format writes entries; --by-document counts them');
-  if (formulaSafe && format !== 'csv') throw usageFailure('--formula-safe goes with --format csv only');
+  if (formulaSafe && format !== 'csv') throw usageFailure('--formula-safe works only with --format csv');
   if (after !== undefined && (format !== undefined || byDocument)) {
-    throw usageFailure('--after goes with a list of entries only');
+    throw usageFailure('--after works only with a list of entries');
   }
 }
 
@@ -87,7 +87,7 @@ async function* pieces(
 
 function noteIndex(output: Output, { complete, percent }: IndexProgress): void {
   if (complete) return;
-  output.warn(`the index is being built (${percent} % of the entries): a worker adds the rest; search again later`);
+  output.warn(`the index covers ${percent} % of the entries so far: a worker is adding the rest; search again later`);
 }
 
 function nothing({ words }: EntrySelection): string {

@@ -73,7 +73,7 @@ function entriesOf(count: number): string {
   return `${countText(count)} ${count === 1 ? 'entry' : 'entries'}`;
 }
 
-/** The text with what was found; the comment where neither or both have it. */
+/** The text that contains the hit; the comment if neither or both do. */
 function textOf({ comment, code }: FoundEntry, paint: Paint, most: number): string {
   const inCode = code !== null && (comment === null || (comment.marks.length === 0 && code.marks.length > 0));
   const found = inCode ? code : comment;

@@ -16,21 +16,22 @@ const answers = ['yes', 'no', 'none'];
 const mostComments = 5_000;
 
 export function addFeedbackCommands(program: Command, call: CallHandler): void {
-  const feedback = program.command('feedback').description('Read, examine and write out the feedback of projects');
+  const feedback = program
+    .command('feedback')
+    .description('Sync, search, report, export and erase the feedback of projects');
   const sync = feedback
     .command('sync')
     .description("Read a project's feedback into the store, within the organization's budget")
     .argument('[project]', project)
     .addOption(
-      new Option('--pass <kind>', 'what to read; default: incremental, or sweep when never swept').choices([
-        'incremental',
-        'review',
-        'sweep',
-      ]),
+      new Option(
+        '--pass <kind>',
+        'what to read; default: incremental, or sweep if the project was never swept',
+      ).choices(['incremental', 'review', 'sweep']),
     )
     .option('--from <date>', 'only entries from this ISO 8601 date or date-time on')
     .option('--to <date>', 'only entries before this ISO 8601 date or date-time')
-    .option('--plan', 'only show what would be read and how many requests that takes; nothing is asked or started');
+    .option('--plan', 'only show what would be read and how many requests that takes; sends and starts nothing');
   addSenderFlag(addBulkFlags(addWaitFlags(sync), 'projects')).action(call(() => import('./feedback-sync.ts')));
   feedback
     .command('status')
@@ -42,7 +43,9 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
       .command('cancel')
       .description('Cancel a running pass of a project; what it has read stays')
       .argument('[project]', project)
-      .addOption(new Option('--pass <kind>', 'which pass; of many projects all by default').choices(readingKinds)),
+      .addOption(
+        new Option('--pass <kind>', 'which pass; with several projects, all by default').choices(readingKinds),
+      ),
     'projects',
   );
   addSenderFlag(cancel).action(call(() => import('./feedback-cancel.ts')));
@@ -50,8 +53,8 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .command('history')
     .description('List all passes of a project that the store knows, newest first, with durations and reasons')
     .argument('<project>', project)
-    .addOption(new Option('--outcome <outcome>', 'only passes that ended so, or still run').choices(passOutcomes))
-    .option('--since <duration>', 'only passes that began within this, e.g. 7d', duration('--since'))
+    .addOption(new Option('--outcome <outcome>', 'only passes with this outcome').choices(passOutcomes))
+    .option('--since <duration>', 'only passes that began within this time, e.g. 7d', duration('--since'))
     .option('--limit <n>', 'how many of the newest to show', listLimit('--limit'), 100)
     .action(call(() => import('./feedback-history.ts')));
   withDates(
@@ -74,13 +77,13 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .action(call(() => import('./feedback-export.ts')));
   feedback
     .command('stats')
-    .description('Count the stored feedback: sources, statuses, months, pages that did not help')
+    .description('Count the stored feedback by source, status and month, and the pages that did not help')
     .argument('[project]', `${project}; default: all`)
     .action(call(() => import('./feedback-stats.ts')));
   const search = feedback
     .command('search')
     .description('Find stored feedback by what people wrote in comments and code, newest first')
-    .argument('[words...]', 'all must occur; without any, all entries that the options leave')
+    .argument('[words...]', 'words that must all occur; without any, lists all entries that the options select')
     .option('--project <project>', `only this one: ${project}`);
   addSelectionFlags(search, 'projects')
     .option('--source <list>', anyOf(knownSources))
@@ -95,7 +98,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
       'how many to show, 20 by default, at most 200; with --format all by default',
       listLimit('--limit'),
     )
-    .option('--after <place>', 'go on behind the `after` of an earlier answer')
+    .option('--after <place>', 'continue after the `after` of an earlier answer')
     .option('--by-document', 'count the newest 10,000 hits by page instead')
     .addOption(new Option('--format <format>', 'write whole records to stdout').choices(['csv', 'jsonl']))
     .option('--formula-safe', 'CSV: put an apostrophe before what a spreadsheet would run as a formula')
@@ -103,7 +106,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .addHelpText(
       'after',
       '\nCase and accents do not matter. Words side by side: \'"two words"\'. A beginning: confi\\*. Chinese, Japanese, Korean' +
-        '\nand Thai are found without blanks. Other signs mean nothing: foo_bar() finds foo and bar side by side.',
+        '\nand Thai are found without blanks. Punctuation is ignored: foo_bar() finds foo and bar side by side.',
     )
     .action(call(() => import('./feedback-search-command.ts')));
   withDates(
@@ -131,7 +134,7 @@ export function addFeedbackCommands(program: Command, call: CallHandler): void {
     .option('--yes', 'do not ask; needed without a terminal')
     .addHelpText(
       'after',
-      '\nAll or nothing, with first sights, changes and earlier passes. Stop `docferry up` and every worker first.',
+      '\nCopies all or nothing, with first sights, changes and earlier passes. Stop `docferry up` and every worker first.',
     )
     .action(call(() => import('./feedback-move.ts')));
   addSenderFlag(feedback.command('erase'))

@@ -51,13 +51,14 @@ function projectsOf(
   { org, match, project }: { [Flag in 'org' | 'match' | 'project']: string | undefined },
 ): Pick<EntrySelection, 'projects'> {
   if (project !== undefined) {
-    if (org !== undefined || match !== undefined) throw usageFailure('--project goes without --org and --match');
+    if (org !== undefined || match !== undefined)
+      throw usageFailure('--project cannot be combined with --org or --match');
     return { projects: [findProject(config, project).project.id] };
   }
   if (org === undefined && match === undefined) return {};
   const { projects } = selected(config, { ...(org !== undefined && { org }), ...(match !== undefined && { match }) });
   if (projects.length > 0) return { projects: projects.map((found) => found.project) };
-  throw noSuchThing('UnknownProject', 'no configured project is like that', 'see `docferry feedback status`');
+  throw noSuchThing('UnknownProject', 'no configured project matches', 'see `docferry feedback status`');
 }
 
 /** A date, or how long ago. */

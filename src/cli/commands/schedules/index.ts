@@ -11,7 +11,7 @@ export function addScheduleCommands(program: Command, call: CallHandler): void {
       .description(description)
       .argument(
         '[schedule...]',
-        'schedules, each by name: docs.acme.example, prj_1 incremental, acme/prj_1 sweep, or a full id; all for all of them',
+        'names of schedules: docs.acme.example, prj_1 incremental, acme/prj_1 sweep, a full id, or all',
       )
       .option('--all', 'all schedules');
 
@@ -21,26 +21,28 @@ export function addScheduleCommands(program: Command, call: CallHandler): void {
     .action(call(() => import('./schedules-apply.ts'), 'planned'));
   schedules
     .command('apply')
-    .description('Give Temporal exactly the configured schedules, as `up` does on its own; paused ones stay paused')
+    .description(
+      "Make Temporal's schedules match the configuration, as `up` does when it starts; paused ones stay paused",
+    )
     .action(call(() => import('./schedules-apply.ts'), 'done'));
   schedules
     .command('list')
     .description('List the schedules: when, next run, last outcome, what is paused, what was changed by hand')
-    .option('--page <n>', 'only this page of a hundred; default: all of them', wholeNumber('--page'))
+    .option('--page <n>', 'only this page of 100 schedules; default: all', wholeNumber('--page'))
     .action(call(() => import('./schedules-list.ts')));
-  addSenderFlag(scheduleCommand('pause', 'Start nothing more by schedule until resumed; running work goes on'))
-    .option('--note <text>', 'why, for people who wonder and for `docferry audit`', '')
+  addSenderFlag(scheduleCommand('pause', 'Start nothing by schedule until you resume it; running work continues'))
+    .option('--note <text>', 'why; shown by `schedules list` and `docferry audit`', '')
     .action(call(() => import('./schedules-pause.ts'), 'pause'));
-  addSenderFlag(scheduleCommand('resume', 'Let paused schedules go on; runs missed meanwhile are not made up for'))
+  addSenderFlag(scheduleCommand('resume', 'Resume paused schedules; missed runs are not made up for'))
     .option('--note <text>', 'kept with the schedule and in the audit', '')
     .action(call(() => import('./schedules-pause.ts'), 'resume'));
   addSenderFlag(
-    scheduleCommand('trigger', 'Start the scheduled run now, paused or not; nothing happens while one is running'),
+    scheduleCommand('trigger', 'Start the scheduled run now, paused or not; does nothing while one is running'),
   ).action(call(() => import('./schedules-trigger.ts')));
   addSenderFlag(
     scheduleCommand(
       'backfill',
-      'Run what was scheduled between two moments, one by one; each run reads the present state',
+      "Run what was scheduled between two moments, one by one; each run sees today's state, not that of its time",
     ),
   )
     .requiredOption('--from <date>', 'ISO 8601 date or date-time, included')

@@ -18,6 +18,6 @@ export default async function planOrApplySchedules(
   );
   output.result(planDocument(plan), planText(plan, kind, output.paint));
   if (plan.unread.length === 0) return exitCodes.done;
-  output.warn(`Temporal did not answer for ${plan.unread.join(', ')}: left as it is; run this again`);
+  output.warn(`Temporal did not answer for ${plan.unread.join(', ')}: nothing changed there; run this again`);
   return exitCodes.temporalUnreachable;
 }

@@ -28,7 +28,7 @@ export interface ScheduleAnswer {
 /** The words of a command line, `all` for `--all`. Throws a usage failure unless exactly one of them is given. */
 export function wordsOr(words: readonly string[], all = false): readonly string[] {
   if (all !== words.length > 0) return all ? ['all'] : words;
-  throw usageFailure(all ? 'name schedules, or give --all, not both' : 'name schedules, or give --all');
+  throw usageFailure(all ? 'name schedules or give --all, not both' : 'name schedules, or give --all');
 }
 
 /** Does the work with each schedule that the words name, keeps it in the audit, and prints `{schedules: [{id, …}]}`. */
@@ -51,7 +51,7 @@ export async function withSchedules(
       if (detail !== null) deeds.push(doneBy(randomUUID(), action, schedule.target, detail));
       return { id: schedule.id, ...answer };
     };
-    // What was done before a failure is kept too.
+    // The audit also records what was done before a failure.
     const answers = await inBatches(chosen, callsAtOnce, doOne).finally(() =>
       keepDeeds(context, config, sender, deeds),
     );

@@ -9,8 +9,8 @@ import { withFeedbackStore } from '../../input/feedback-store-of.ts';
 import { withTemporal } from '../../temporal/session.ts';
 
 /**
- * What Temporal and the stores say of the selection, each asked a few questions whatever its size. A part that is away is
- * named; throws Temporal's failure when the feedback store is away too.
+ * What Temporal and the stores say of the selection, each asked a few questions whatever its size. A part that does not
+ * answer is named; throws Temporal's failure when the feedback store is down too.
  */
 export async function readStatus(
   config: Config,

@@ -69,7 +69,7 @@ function byUrgency<Line extends SiteLine | ProjectLine>(lines: readonly Line[]):
   return [...lines].sort((a, b) => rank(a) - rank(b));
 }
 
-/** What is said of each site and project, by its name. */
+/** The line of each site and project, by its name. */
 function lineTexts({ sites, projects }: Look): Map<string, string> {
   const text = (state: string | null, outcome: string | null, failing: string | null) =>
     [

@@ -91,7 +91,7 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
             ]}
           />
           {!viewer.seesContacts && (
-            <p class="fine">Who wrote it is shown to those whom console.contacts in docferry.yaml names.</p>
+            <p class="fine">Only the people whom console.contacts in docferry.yaml names see who wrote it.</p>
           )}
         </section>
       </div>

@@ -13,14 +13,14 @@ interface Documents {
   choices: FilterChoices;
 }
 
-/** What was found, by document: those with most first. */
+/** The hits by document, documents with the most hits first. */
 export function DocumentTable({ query, found: { documents, total, more }, choices }: Documents) {
   if (documents.length === 0) return null;
   const names = projectNames(choices);
   const several = names.size > 1;
   return (
     <>
-      {!total.isExact && <p class="fine">{`Counted are the newest ${countText(total.count)}.`}</p>}
+      {!total.isExact && <p class="fine">{`Only the newest ${countText(total.count)} are counted.`}</p>}
       <div class="scroll">
         <table class="cards">
           <caption class="unseen">Documents</caption>

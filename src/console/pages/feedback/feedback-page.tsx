@@ -77,8 +77,8 @@ function Unready({ index: { complete, percent } }: { index: IndexProgress }) {
   if (complete) return null;
   return (
     <div class="notice" role="status">
-      <p>{`The index of the search is being built: ${percent} % of the stored entries are in it.`}</p>
-      <p>The others are not found yet. Load this page again later.</p>
+      <p>{`docferry is indexing the stored entries: ${percent} % are done.`}</p>
+      <p>A search misses the others. Load this page again later.</p>
     </div>
   );
 }
@@ -153,8 +153,8 @@ function Files({ query, mayExceed, most }: { query: FeedbackQuery; mayExceed: bo
       </ul>
       <p class="fine">
         {mayExceed
-          ? `A file holds the newest ${countText(most)} entries that fit; the command feedback export writes all.`
-          : 'Each file holds all entries that fit.'}{' '}
+          ? `A file holds the newest ${countText(most)} entries that match; the command feedback export writes all.`
+          : 'Each file holds all entries that match.'}{' '}
         In CSV, cells that a spreadsheet would run begin with an apostrophe.
       </p>
     </section>

@@ -11,7 +11,7 @@ interface Budget {
   budget: WindowView | null;
 }
 
-/** What the organization's budget does for the project: what its passes hold, and when those that wait go on. */
+/** What the organization's budget does for the project: what its passes hold, and when those that wait continue. */
 export function BudgetForProject({ project, budget }: Budget) {
   return (
     <section aria-labelledby="budget-title">

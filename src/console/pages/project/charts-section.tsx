@@ -5,7 +5,11 @@ export function Charts({ charts }: { charts: string | null }) {
   return (
     <section aria-labelledby="charts-title">
       <h2 id="charts-title">What readers say</h2>
-      {charts === null ? <p class="quiet">The charts are not ready. Load the page again in a moment.</p> : raw(charts)}
+      {charts === null ? (
+        <p class="quiet">The charts are not ready yet. Load the page again in a moment.</p>
+      ) : (
+        raw(charts)
+      )}
     </section>
   );
 }

@@ -15,7 +15,7 @@ interface Project {
   viewer: Viewer;
   project: KnownProject;
   facts: ProjectFacts;
-  /** As `ProjectCharts` has drawn them; null while they are made, or cannot be. */
+  /** The charts that `ProjectCharts` has drawn; null while they are made, or cannot be. */
   charts: string | null;
   at: number;
   late: boolean;

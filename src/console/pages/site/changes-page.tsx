@@ -103,7 +103,7 @@ function Text({ id, page: { path, parts } }: { id: string; page: ChangedPage }) 
         <Foreign text={path} />
       </h3>
       {parts.length === 0 ? (
-        <p class="quiet">The text is the same; its markup differs.</p>
+        <p class="quiet">The text is the same; only the markup differs.</p>
       ) : (
         <ol class="diff">
           {parts.map((part) => (

@@ -10,7 +10,7 @@ interface Happened {
   what: string;
   isBad: boolean;
   version: string | null;
-  /** Null for what nobody did by hand. */
+  /** Null for what no person did by hand. */
   who: string | null;
   why: string;
 }
@@ -23,7 +23,7 @@ export function History({ runs, deeds }: { runs: readonly ExportRunRow[] | null;
     <section aria-labelledby="history-title">
       <h2 id="history-title">History</h2>
       {rows.length === 0 ? (
-        <p class="quiet">No export has ended yet, and nobody did anything by hand.</p>
+        <p class="quiet">No export has ended yet, and no person did anything by hand.</p>
       ) : (
         <div class="scroll">
           <table class="cards">

@@ -85,8 +85,8 @@ const byMessage: readonly (readonly [RegExp, (place: PostgresPlace) => Words])[]
 ];
 
 /**
- * An error of PostgreSQL or of the connection to it in words for a person. What the server refuses for another reason
- * becomes an error with only the code and the names of table and constraint: its own words may quote what was to be
+ * An error of PostgreSQL or of the connection to it in words for a person. If the server refuses for another reason,
+ * the error has only the code and the names of table and constraint: the server's own words may quote what was to be
  * stored. Neither carries the original error. Errors of other kinds are returned unchanged.
  */
 export function explainPostgresProblem(place: PostgresPlace, error: unknown): unknown {

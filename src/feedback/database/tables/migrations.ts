@@ -19,7 +19,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0005-search': searchTables,
 };
 
-/** What is in a database before it is migrated. `behind`: our tables, without a migration of this version. */
+/** The state of a database before it is migrated. `behind`: our tables, without a migration of this version. */
 export type SchemaState = 'empty' | 'behind' | 'current' | 'newer' | 'foreign';
 
 /**

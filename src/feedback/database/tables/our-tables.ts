@@ -24,7 +24,7 @@ const present: Readonly<Record<keyof FeedbackDatabase, boolean>> = {
   search_progress: false,
 };
 
-/** The tables that what treats the whole store, such as a move to another database, has to take along. */
+/** The tables that every treatment of the whole store, such as a move to another database, must include. */
 export const ourTables: readonly (keyof FeedbackDatabase)[] = Object.keys(present)
   .filter(isOurTable)
   .filter((name) => present[name]);

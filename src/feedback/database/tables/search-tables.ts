@@ -5,8 +5,8 @@ import type { FeedbackDatabase } from './tables.ts';
 
 /**
  * The index of feedback search (feedback-search.md): `search_entries` has the words of an entry under its place in the
- * order of answers, `search_progress` how far the entries of a store from before it have been added. What is in both comes
- * from `feedback` and can be made again.
+ * order of answers; `search_progress` says how many of the entries that were stored before the index existed have been
+ * added. Both come from `feedback` and can be rebuilt.
  */
 export const searchTables: Migration = {
   async up(db: Kysely<FeedbackDatabase>): Promise<void> {
@@ -38,7 +38,7 @@ const statements = (place: 'integer' | 'bigint', words: 'text' | 'tsvector') => 
     constraint search_entries_entry foreign key (project_id, id)
       references feedback (project_id, id) on delete cascade)`,
   'create unique index search_entries_by_entry on search_entries (project_id, id)',
-  // What is new since a moment, without looking at every hit.
+  // Finds what is new since a moment, without looking at every hit.
   'create index search_entries_by_first_sight on search_entries (first_seen_ms)',
 
   `create table search_progress (

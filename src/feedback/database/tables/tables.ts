@@ -103,7 +103,7 @@ export interface SyncSlicesTable {
   verified: Generated<number>;
 }
 
-/** What was learnt about the service of a project. */
+/** What docferry has learnt about the service of a project. */
 export interface SyncTraitsTable {
   org_id: string;
   project_id: string;
@@ -172,7 +172,7 @@ export interface AuditTable extends Columns<Omit<Deed, 'org'>> {
   org_id: string | null;
 }
 
-/** What people have been told of: one row for each event and subject that ever held. */
+/** Notices sent to people: one row for each event and subject that ever held. */
 export interface NoticesTable {
   org_id: string;
   type: NoticeType;

@@ -7,8 +7,8 @@ import { occupancyMs } from './occupied-slots.ts';
 import { probeDue, type WindowState } from './window-state.ts';
 
 /**
- * The state at `at`: slots whose time has passed are free, waiters that did not come back for long have lost their place.
- * Lists of which nothing goes are shared with the state before.
+ * The state at `at`: slots whose time has passed are free, and waiters that have long not come back have lost their
+ * place. Unchanged lists are shared with the previous state.
  */
 export function advance(before: WindowState, at: number): WindowState {
   const now = max(before.now, at);
@@ -42,7 +42,7 @@ function kept<T>(list: T[], stays: (item: T) => boolean): T[] {
   return list.every(stays) ? list : list.filter(stays);
 }
 
-/** As `kept`, of ascending moments of which the later ones stay. */
+/** Like `kept`, for ascending moments: the later ones stay. */
 function keptFrom(moments: number[], stays: (moment: number) => boolean): number[] {
   const first = moments.findIndex(stays);
   if (first < 0) return [];

@@ -97,7 +97,7 @@ const lapsedOf = ({ id, useBy, arrivesBy, notBefore }: Lease): LapsedLease => [
   ...notBefore.map((moment) => useBy - moment),
 ];
 
-/** Whose it was is forgotten: no view shows it. */
+/** Forgets the owner: no view shows it. */
 const leaseOf = ([id, useBy, arrivesWithin, ...before]: LapsedLease): Lease => ({
   id,
   holder: '',

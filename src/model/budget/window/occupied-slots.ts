@@ -38,7 +38,7 @@ export function occupiedNow(state: WindowState): number {
   return count;
 }
 
-/** As `latestReleases`, but expects leases in use to be reported soon: good for telling waiters when to come back. */
+/** Like `latestReleases`, but expects leases in use to be reported soon: good for telling waiters when to come back. */
 export function expectedReleases(state: WindowState): number[] {
   return releases(state, ({ useBy }) => useBy <= state.now);
 }

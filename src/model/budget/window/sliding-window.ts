@@ -5,8 +5,9 @@
  * interval of the window's length, all requests that arrived in it occupy their slots together at the last arrival, so
  * they are never more than the limit.
  *
- * Here is what changes the window; grant-lease.ts answers questions, wake-waiters.ts wakes who can be served earlier than
- * told. All moments are milliseconds of the budget workflow's clock; functions return a new state and never throw.
+ * This file has what changes the window; grant-lease.ts answers questions, wake-waiters.ts wakes the waiters that can
+ * be served earlier than they were told. All moments are milliseconds of the budget workflow's clock; functions return
+ * a new state and never throw.
  */
 
 import { ownSeenAfter } from '../installations.ts';
@@ -76,7 +77,7 @@ export function retryKey(before: WindowState, at: number): WindowState {
   return { ...state, refusedKey: state.refusedKey && { ...state.refusedKey, nextTryAt: state.now } };
 }
 
-/** A signal came that makes no sense. */
+/** A malformed signal arrived. */
 export function ignore(before: WindowState, at: number): WindowState {
   return { ...advance(before, at), ignored: before.ignored + 1 };
 }

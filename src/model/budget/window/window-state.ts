@@ -38,7 +38,7 @@ export interface Turn {
 
 /** What the budget remembers of a program while it holds slots or waits. */
 export interface ProgramUse {
-  /** Per cent of the limit that it may hold, as it said last; null for no bound of its own. */
+  /** Per cent of the limit that it may hold, by its last question; null for no limit of its own. */
   share: number | null;
   /** Its part of the window's `spent`. */
   spent: number[];
@@ -108,7 +108,7 @@ export type WaiterRow = [
 export interface CarriedWindow extends Omit<WindowState, 'attempts' | 'served'> {
   /** Of holders that do not wait. An earlier version carried moments by name. */
   attempts: Attempt[] | Record<string, number>;
-  /** Of turns of which none waits. */
+  /** Of turns without a waiter. */
   served: Turn[] | Record<string, number>;
   lapsed?: LapsedLease[];
   rows?: WaiterRow[];
@@ -126,7 +126,9 @@ export interface BudgetInput {
 
 export const probeDue = 'due';
 
-/** Waiters that are given a place: as many as a run can carry to the next. Others are told when to ask again. */
+/**
+ * The most waiters that get a place: as many as a run can carry to the next. The budget tells others when to ask again.
+ */
 export const mostWaiters = 2_000;
 
 /** Leases in use. */

@@ -138,7 +138,7 @@ describe('budget plan', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain('plan for acme: 40 requests a window of 30 min, 4 left to others');
     expect(stdout).toContain('prj_1: nothing is scheduled');
-    expect(stdout).toContain('nothing is scheduled: requests are only made when a person starts a sync');
+    expect(stdout).toContain('nothing is scheduled: docferry sends requests only when a person starts a sync');
   });
 
   it('says that nothing needs to change', async () => {
@@ -163,7 +163,7 @@ describe('budget plan', () => {
     await writeFile(join(cwd, 'docferry.yaml'), configText({ organizations: cron }));
     const hopeless = await docferry(['budget', 'plan'], { cwd });
     expect(hopeless.exitCode).toBe(0);
-    expect(hopeless.stdout).toContain('no intervals help: the cron schedules alone need too much');
+    expect(hopeless.stdout).toContain('no intervals help: the cron schedules alone take too many requests');
     expect(hopeless.stdout).not.toContain('In docferry.yaml');
   });
 

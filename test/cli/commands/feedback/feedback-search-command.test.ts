@@ -146,9 +146,9 @@ describe('feedback search', () => {
       [['x'.repeat(100_000)], /100,000 characters long/],
       [['table', '--since', 'lately'], /--since is "lately"/],
       [['table', '--limit', '500'], /limit is out of range/],
-      [['table', '--formula-safe'], /--formula-safe goes with/],
+      [['table', '--formula-safe'], /--formula-safe works only with/],
       [['table', '--format', 'csv', '--by-document'], /--by-document counts/],
-      [['table', '--project', 'prj_1', '--org', 'acme'], /--project goes without/],
+      [['table', '--project', 'prj_1', '--org', 'acme'], /--project cannot be combined/],
     ] as const) {
       const { exitCode, stderr } = await docferry(['feedback', 'search', ...args], { cwd });
       expect([args[0].slice(0, 20), exitCode]).toEqual([args[0].slice(0, 20), 2]);
