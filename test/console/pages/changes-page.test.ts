@@ -62,7 +62,7 @@ describe('the page of what a version changes', () => {
     expect(shown({})).toContain('All changed pages.');
     const three = { ...changes.counts, pages: { ...none, changed: 3 } };
     expect(shown({ changes: { ...changes, counts: three } })).toContain(
-      '2 of 3 changed pages; long and very deeply nested pages are left out.',
+      '2 of 3 changed pages; long and very deeply nested pages, and those after the first 20, are named only.',
     );
   });
 

@@ -64,7 +64,7 @@ export function ChangesPage({ viewer, site, changes, waiting }: Changes) {
           <p class="fine">
             {without === null
               ? texts.length < counts.pages.changed
-                ? `${countText(texts.length)} of ${counted(counts.pages.changed, 'changed page')}; long and very deeply nested pages are left out.`
+                ? `${countText(texts.length)} of ${counted(counts.pages.changed, 'changed page')}; long and very deeply nested pages, and those after the first 20, are named only.`
                 : 'All changed pages.'
               : `No text is shown: ${without}.`}
           </p>

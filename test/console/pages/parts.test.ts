@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sentence } from '../../src/console/pages/parts.tsx';
+import { sentence } from '../../../src/console/pages/parts.tsx';
 
 describe('a message as a sentence', () => {
   it.each([
