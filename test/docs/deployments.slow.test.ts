@@ -39,19 +39,25 @@ describe('docs/deployments.md', () => {
   it('carries a version to an isolated host by the commands it shows', async () => {
     const [domain, version] = ['docs.acme.example', smallSiteVersion];
     const [connected, isolated] = [await tempFolder(), await tempFolder()];
-    const { manifest } = await publishSite({ root: join(connected, 'data', 'bundles'), domain, version });
+    const { store, manifest } = await publishSite({ root: join(connected, 'data', 'bundles'), domain, version });
+    await store.moveCurrent(domain, version, 0, new Date(0));
     const { contentDigest } = manifest;
     const [take, putInto] = blocks('console').slice(-2).map(commandsOf);
-    // The export itself needs Temporal and the service: here is what it prints.
-    await writeFile(join(connected, 'export.json'), JSON.stringify({ version, contentDigest }));
+    const configuration = blocks('yaml').at(-1) ?? '';
+    await writeFile(join(connected, 'docferry.yaml'), configuration);
+    // The export itself needs Temporal and the service.
     await shell(
       connected,
       take?.filter((command) => !command.startsWith('npx docferry export start')),
     );
-    await cp(join(connected, 'carry'), join(isolated, 'carry'), { recursive: true });
-    await writeFile(join(isolated, 'docferry.yaml'), blocks('yaml').at(-1) ?? '');
-    const said = await shell(isolated, putInto);
-    expect(said.split(contentDigest)).toHaveLength(3);
+    await cp(join(connected, 'docs.tar'), join(isolated, 'docs.tar'));
+    await writeFile(join(isolated, 'docferry.yaml'), configuration);
+    const shown = /\b\d{8}T\d{6}Z-[0-9a-f]{12}\b/;
+    const said = await shell(
+      isolated,
+      putInto?.map((command) => command.replace(shown, version)),
+    );
+    expect(said.split(contentDigest)).toHaveLength(2);
     expect(said).toContain('directory:./site  rolled-out');
     expect(await readFile(join(isolated, 'site', 'current', 'index.html'), 'utf8')).toBe('<h1>Home</h1>');
   });
@@ -63,7 +69,7 @@ function commandsOf(block: string): string[] {
 
 /** What the commands print; throws when one of them fails. There is no API key in their environment. */
 async function shell(cwd: string, commands: readonly string[] = []): Promise<string> {
-  expect(commands.length).toBeGreaterThan(3);
+  expect(commands.length).toBeGreaterThan(0);
   const starter = fileURLToPath(new URL('../../dist/src/starter.js', import.meta.url));
   const script = ['set -eu', 'npx() { shift; node "$STARTER" "$@"; }', ...commands].join('\n');
   const env = { PATH: process.env.PATH, HOME: cwd, STARTER: starter };

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { VerificationOptions } from '../verification/verification-options.ts';
+import type { VerificationReport } from '../verification/verification-report.ts';
 import { verifyInThread } from '../verification/verify-in-thread.ts';
 import type { BundleStore, Manifest } from './bundle-store.ts';
 import { provenManifest } from './proven-manifest.ts';
@@ -20,6 +21,12 @@ export async function verifyVersion(
   const report = await store.withArchive(domain, version, (path) => verifyInThread(path, options), {
     signal: options.signal,
   });
+  requireListed(report, manifest);
+  return manifest;
+}
+
+/** Throws `VersionDamaged` unless an archive was accepted and is the one that the manifest lists, file by file. */
+export function requireListed(report: VerificationReport, manifest: Manifest): void {
   if (report.archive !== null && !isDeepStrictEqual(report.archive, manifest.archive)) {
     throw new VersionDamaged('its archive is not the one its manifest names: size, format or SHA-256 differ');
   }
@@ -28,5 +35,4 @@ export async function verifyVersion(
   if (report.contentDigest !== manifest.contentDigest || !isDeepStrictEqual(report.entries, manifest.files)) {
     throw new VersionDamaged('its files are not those its manifest lists');
   }
-  return manifest;
 }

@@ -82,6 +82,24 @@ export function addExportCommands(program: Command, call: CallHandler): void {
   addSenderFlags(addBulkFlags(release, 'sites'))
     .addHelpText('after', '\nDoes not change what is in service. Works on the bundle store, without Temporal.')
     .action(call(() => import('./export-release.ts')));
+  siteCommand('save', 'Write a version into one file, for a host without the service and Temporal')
+    .argument(
+      '[version]',
+      'a version that `export versions` lists, its beginning, or previous; default: the current one',
+    )
+    .requiredOption('--out <file>', 'file to write, - for stdout')
+    .action(call(() => import('./export-save.ts')));
+  exports
+    .command('load')
+    .description('Put a version that `export save` has written into the store here, without Temporal or the service')
+    .argument('<file>', 'what `export save` wrote')
+    .option('--signature <key>', 'minisign public key (or its file) that must have signed the manifest')
+    .addHelpText(
+      'after',
+      '\nVerifies the archive and compares it with its manifest before the store has any of it. `export deploy-local`' +
+        '\nthen puts it into service here.',
+    )
+    .action(call(() => import('./export-load.ts')));
   const deployLocal = call(() => import('./export-deploy-local.ts'));
   siteCommand('deploy-local', 'Put a version from the bundle store into service here, without Temporal or the service')
     .argument('<version>', 'a version in the store, a unique prefix of it, or previous')

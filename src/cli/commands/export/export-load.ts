@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { defaultLimits } from '../../../bundle/archive/check-entry.ts';
+import { checkSignature } from '../../../bundle/signing/check-signature.ts';
+import type { BundleStore, Manifest } from '../../../bundle/store/bundle-store.ts';
+import { type CarriedManifest, readCarriedVersion } from '../../../bundle/store/carried-version.ts';
+import { sealOf } from '../../../bundle/store/staged-seal.ts';
+import { VersionConflict, VersionDamaged } from '../../../bundle/store/store-errors.ts';
+import { requireListed } from '../../../bundle/store/verify-version.ts';
+import { verifyInThread } from '../../../bundle/verification/verify-in-thread.ts';
+import type { SiteConfig } from '../../../config/config.ts';
+import { counted, sizeText } from '../../../model/quantities.ts';
+import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { noSuchThing, operationFailure } from '../../failures/cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { findSite } from '../../input/find-configured.ts';
+import { namedPublicKey } from '../../input/signed-manifest.ts';
+import { onInterrupt } from '../../terminal/signals.ts';
+
+export default async function load(
+  context: CommandContext,
+  named: string,
+  { signature }: { signature?: string },
+): Promise<ExitCode> {
+  const file = resolve(context.cwd, named);
+  const found = await stat(file).catch(() => null);
+  if (!found?.isFile()) throw noSuchThing('NoSuchFile', `there is no file ${named}`);
+  const config = await loadContextConfig(context);
+  const key = signature === undefined ? null : await namedPublicKey(context.cwd, signature);
+  const store = await openBundleStore(config.store.bundles);
+  const keys = key === null ? await store.verificationKeys() : ([key] as const);
+  const stageId = `load-${randomUUID()}`;
+  const interrupt = onInterrupt();
+  try {
+    const accept = async (carried: CarriedManifest) => {
+      findSite(config, carried.manifest.source.domain);
+      if (keys !== null) requireSigned(carried, keys);
+      return store.stagingFile(stageId);
+    };
+    const { manifest } = await readCarriedVersion(file, accept, interrupt.signal);
+    const { site } = findSite(config, manifest.source.domain);
+    await verify(store, { stageId, manifest, site }, interrupt.signal);
+    await publish(store, stageId, manifest);
+    report(context, store, manifest);
+    return exitCodes.done;
+  } catch (error) {
+    if (interrupt.signal.aborted) throw operationFailure('Interrupted', 'interrupted: the store is unchanged');
+    if (error instanceof VersionDamaged) {
+      throw operationFailure('VersionDamaged', `${named}: ${error.message}`, 'save and carry it again');
+    }
+    if (error instanceof VersionConflict) throw operationFailure('VersionConflict', error.message);
+    throw error;
+  } finally {
+    interrupt.dispose();
+    await store.discardStaged(stageId);
+  }
+}
+
+function requireSigned({ bytes, signature }: CarriedManifest, keys: Parameters<typeof checkSignature>[2]): void {
+  const checked = checkSignature(bytes, signature, keys);
+  if ('broken' in checked) throw new VersionDamaged(`${checked.broken.rule}: ${checked.broken.detail}`);
+}
+
+async function verify(
+  store: BundleStore,
+  { stageId, manifest, site }: { stageId: string; manifest: Manifest; site: SiteConfig },
+  signal: AbortSignal,
+): Promise<void> {
+  const { domain, bundle } = site;
+  const limits = { ...defaultLimits, maxBytes: bundle.maxBytes, maxFiles: bundle.maxFiles };
+  const staged = await store.stagingFile(stageId);
+  requireListed(await verifyInThread(staged, { limits, siteRules: bundle.rules, domain, signal }), manifest);
+}
+
+/** A version that is in the store already stays, if it has this content. */
+async function publish(store: BundleStore, stageId: string, { version, ...staged }: Manifest): Promise<void> {
+  await store.saveStaged(stageId, staged);
+  await store.publish(stageId, version, sealOf(staged));
+}
+
+function report({ output }: CommandContext, store: BundleStore, manifest: Manifest): void {
+  const { version, contentDigest, pages, archive } = manifest;
+  const { domain } = manifest.source;
+  const files = manifest.files.length;
+  const url = store.urlOf(domain, manifest);
+  output.result(
+    { domain, version, contentDigest, pages, files, bytes: archive.bytes, url },
+    `${version} of ${domain} is in ${store.place}: ${counted(files, 'file')}, ${sizeText(archive.bytes)}\n` +
+      `  content digest  ${contentDigest}\n  address         ${url}\n` +
+      `put it into service here with \`docferry export deploy-local ${domain} ${version}\``,
+  );
+}

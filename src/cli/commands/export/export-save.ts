@@ -1,0 +1,37 @@
+import { packVersion } from '../../../bundle/store/carried-version.ts';
+import { VersionDamaged } from '../../../bundle/store/store-errors.ts';
+import { sizeText } from '../../../model/quantities.ts';
+import { openBundleStore } from '../../../wiring/open-bundle-store.ts';
+import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { operationFailure, usageFailure } from '../../failures/cli-failure.ts';
+import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
+import { findSite } from '../../input/find-configured.ts';
+import { currentVersion, findVersion } from '../../input/find-version.ts';
+import { stdoutName, writeOut } from '../../terminal/write-out.ts';
+
+export default async function save(
+  context: CommandContext,
+  name: string,
+  wanted: string | undefined,
+  { out }: { out: string },
+): Promise<ExitCode> {
+  const { output } = context;
+  const toStdout = out === stdoutName;
+  if (toStdout && output.json) throw usageFailure('--out - and --json both want stdout', 'name a file with --out');
+  if (toStdout && output.toTerminal) throw usageFailure('--out - would write a tar to a terminal', 'name a file');
+  const config = await loadContextConfig(context);
+  const { domain } = findSite(config, name).site;
+  const store = await openBundleStore(config.store.bundles);
+  const version = wanted === undefined ? await currentVersion(store, domain) : await findVersion(store, domain, wanted);
+  try {
+    const bytes = await writeOut(context, out, packVersion(store, domain, version));
+    if (bytes === null) return exitCodes.done;
+    const summary = `${out}: ${version} of ${domain}, ${sizeText(bytes)}`;
+    if (toStdout) output.note(summary);
+    else output.result({ out, domain, version, bytes }, summary);
+    return exitCodes.done;
+  } catch (error) {
+    if (!(error instanceof VersionDamaged)) throw error;
+    throw operationFailure('VersionDamaged', `${version} is damaged: ${error.message}`, 'see `docferry store verify`');
+  }
+}
