@@ -31,7 +31,7 @@ export const scheduleActions: Readonly<Record<string, Action<ScheduleTarget>>> =
         idOf(reader, target),
         `resumed in the console by ${order.login}`,
       );
-      const done = `The schedule of ${targetName(target)} is on again. The table shows it in a moment.`;
+      const done = `The schedule of ${targetName(target)} is resumed. The table shows it in a moment.`;
       return audited(reader, order, [doneBy(order.request, 'schedule-resume', target)], done);
     },
   },
