@@ -1,6 +1,7 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { inBatches } from '../../client/in-batches.ts';
+import { type Retry, retriesIn } from '../../client/retries.ts';
 import { callsAtOnce } from '../../client/schedules/owned-schedules.ts';
 import { bulkQueueOf } from '../../model/temporal-settings.ts';
 
@@ -52,24 +53,10 @@ async function isPolled(client: Client, taskQueue: string, taskQueueType: number
   }
 }
 
-/** An activity that failed and is retried. */
-export interface Retry {
-  activity: string;
-  attempt: number;
-  /** Type and message of the last failure. */
-  reason: string;
-}
-
-/** The activities being retried, of a workflow that otherwise looks idle; none when unknown. */
+/** The activities being retried; none when unknown. */
 export async function retriesOf(client: Client, handle: WorkflowHandle): Promise<Retry[]> {
   try {
-    const { raw } = await client.withDeadline(Date.now() + answerWithinMs, () => handle.describe());
-    return (raw.pendingActivities ?? []).flatMap(({ activityType, attempt, lastFailure }) => {
-      if (!lastFailure || (attempt ?? 1) < 2) return [];
-      const type = lastFailure.applicationFailureInfo?.type;
-      const reason = `${type ? `${type}: ` : ''}${lastFailure.message ?? 'failed'}`;
-      return [{ activity: activityType?.name ?? 'a step', attempt: attempt ?? 1, reason }];
-    });
+    return retriesIn(await client.withDeadline(Date.now() + answerWithinMs, () => handle.describe()));
   } catch {
     return [];
   }

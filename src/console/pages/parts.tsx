@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx';
+import type { Retry } from '../../client/retries.ts';
 import type { Forecast } from '../../model/budget/permits.ts';
 import { counted } from '../../model/quantities.ts';
 import type { Trouble } from '../../overview/gather-facts.ts';
@@ -52,6 +53,22 @@ export function Facts({ facts }: { facts: readonly (readonly [string, Child] | n
           ),
       )}
     </dl>
+  );
+}
+
+/** What a run tries again and again, which otherwise looks as if it went well. */
+export function Retries({ retries }: { retries: readonly Retry[] }) {
+  return (
+    <>
+      {retries.map(({ activity, attempt, reason }) => (
+        <div class="notice bad" role="status">
+          <p>
+            {`${activity} has failed and is tried again (attempt ${attempt}): `}
+            <Foreign text={reason} />
+          </p>
+        </div>
+      ))}
+    </>
   );
 }
 

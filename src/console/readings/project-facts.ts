@@ -1,3 +1,4 @@
+import { type Retry, retriesIn } from '../../client/retries.ts';
 import { syncHandle, syncState } from '../../client/syncs.ts';
 import type { StoredProject } from '../../feedback/figures/figure-store.ts';
 import type { WindowSettings, WindowView } from '../../model/budget/permits.ts';
@@ -9,9 +10,18 @@ import { readBudget } from './budget-facts.ts';
 import type { Connections } from './connections.ts';
 import { readerNoting } from './read-or-trouble.ts';
 
+/** A pass that runs. */
+export interface RunningPass {
+  pass: ReadingKind;
+  runId: string;
+  /** Null when no worker answers. */
+  state: SyncState | null;
+  retries: Retry[];
+}
+
 /** Everything on a project's page; null for a part that does not answer. */
 export interface ProjectFacts {
-  running: { pass: ReadingKind; runId: string; state: SyncState | null }[] | null;
+  running: RunningPass[] | null;
   stored: StoredProject | null;
   /** Of the organization that has the project. */
   budget: WindowView | null;
@@ -48,7 +58,7 @@ async function readPass(
   setting: ConsoleSetting,
   connections: Connections,
   input: { org: string; project: string; pass: ReadingKind },
-): Promise<{ pass: ReadingKind; runId: string; state: SyncState | null } | null> {
+): Promise<RunningPass | null> {
   const client = await connections.temporal();
   const described = await syncHandle(client, input)
     .describe()
@@ -58,5 +68,5 @@ async function readPass(
     });
   if (described?.status.name !== 'RUNNING') return null;
   const state = await setting.askWorker(client, () => syncState(client, input)).catch(() => null);
-  return { pass: input.pass, runId: described.runId, state };
+  return { pass: input.pass, runId: described.runId, state, retries: retriesIn(described) };
 }

@@ -1,6 +1,7 @@
 import type { BundleStore, PublishedVersion } from '../../bundle/store/bundle-store.ts';
 import type { SiteHold } from '../../bundle/store/site-holds.ts';
 import { exportHandle, exportState } from '../../client/exports.ts';
+import { type Retry, retriesIn } from '../../client/retries.ts';
 import type { ExportRunRow } from '../../feedback/runs/run-records.ts';
 import type { Deed } from '../../model/deed.ts';
 import type { ExportState } from '../../model/export/site-export.ts';
@@ -14,6 +15,7 @@ export interface RunningExport {
   runId: string;
   /** Null when no worker answers. */
   state: ExportState | null;
+  retries: Retry[];
 }
 
 /** What the bundle store has of a site. */
@@ -73,12 +75,12 @@ async function readRunning(
       throw error;
     });
   if (described?.status.name !== 'RUNNING') return null;
-  const { runId } = described;
+  const running = { runId: described.runId, retries: retriesIn(described) };
   try {
-    return { runId, state: await setting.askWorker(client, () => exportState(client, org, domain)) };
+    return { ...running, state: await setting.askWorker(client, () => exportState(client, org, domain)) };
   } catch (error) {
     troubles.push(setting.explain(error));
-    return { runId, state: null };
+    return { ...running, state: null };
   }
 }
 

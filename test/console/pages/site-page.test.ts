@@ -6,8 +6,8 @@ import { ask, runningConsole, signIn } from '../../tools/console/running-console
 const address = '/sites/acme/docs.acme.example';
 
 /** The page of a site, with something else in its stores. */
-async function sitePage({ bundles = {}, feedback = {}, write = true }): Promise<string> {
-  const setting = fakeSetting({ calls: [], deeds: [] }, { reason: 'The prices are wrong' });
+async function sitePage({ bundles = {}, feedback = {}, write = true, described = {} }): Promise<string> {
+  const setting = fakeSetting({ calls: [], deeds: [] }, { reason: 'The prices are wrong', described });
   const openBundles = async () => ({ ...(await setting.openBundles()), ...bundles });
   const openFeedback = async () => ({ ...(await setting.openFeedback()), ...feedback });
   const changed = { ...setting, openBundles, openFeedback } as ConsoleSetting;
@@ -26,6 +26,19 @@ describe('the page of a site', () => {
       /Nothing runs\.[\s\S]*last run[\s\S]*state bad">rejected<[\s\S]*The prices are wrong[\s\S]*>History</,
     );
     expect(await sitePage({ feedback: { listExportRuns: async () => [] } })).not.toContain('last run');
+  });
+
+  it('says what a run that goes on keeps failing at', async () => {
+    const lastFailure = { message: 'no room <b>left</b>', applicationFailureInfo: { type: 'RolloutFailed' } };
+    const pending = { activityType: { name: 'rollOut' }, attempt: 4, lastFailure };
+    const described = {
+      status: { name: 'RUNNING' },
+      raw: { pendingActivities: [pending, { ...pending, attempt: 1 }] },
+    };
+    const page = await sitePage({ described });
+    expect(page.split('rollOut has failed and is tried again')).toHaveLength(2);
+    expect(page).toContain('(attempt 4): <bdi>RolloutFailed: no room &lt;b&gt;left&lt;/b&gt;</bdi>');
+    expect(await sitePage({})).not.toContain('tried again');
   });
 
   it('says what a hold does, and ends one by that name', async () => {

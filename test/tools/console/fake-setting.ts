@@ -20,7 +20,11 @@ export const hostile = '<img src=x onerror=alert(1)></title><script>alert(2)</sc
  */
 export function fakeSetting(
   effects: Effects,
-  { domains = ['docs.acme.example'], reason = 'a reason' }: { domains?: string[]; reason?: string } = {},
+  {
+    domains = ['docs.acme.example'],
+    reason = 'a reason',
+    described = {},
+  }: { domains?: string[]; reason?: string; described?: object } = {},
 ): ConsoleSetting {
   const noting = (name: string, answer: unknown) => async () => {
     effects.calls.push(name);
@@ -28,9 +32,16 @@ export function fakeSetting(
   };
   const nothing = async function* () {};
   const handle = {
-    describe: async () => ({ status: { name: 'COMPLETED' }, runId: 'r' }),
+    describe: async () => ({ status: { name: 'COMPLETED' }, runId: 'r', raw: {}, ...described }),
     cancel: noting('cancel', {}),
-    query: async () => ({}),
+    query: async () => ({
+      phase: 'rolling-out',
+      progress: null,
+      nextPoll: null,
+      download: null,
+      version: null,
+      parameters: {},
+    }),
     executeUpdate: noting('update', { version: 'v' }),
     signal: noting('signal', {}),
   };

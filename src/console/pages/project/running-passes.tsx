@@ -4,7 +4,7 @@ import type { SyncState } from '../../../model/sync/sync.ts';
 import { visible } from '../../../report/html.ts';
 import type { KnownProject } from '../../readings/console-reader.ts';
 import type { ProjectFacts } from '../../readings/project-facts.ts';
-import { Act, DoneAt, Facts, projectAddress, When } from '../parts.tsx';
+import { Act, DoneAt, Facts, projectAddress, Retries, When } from '../parts.tsx';
 import type { Viewer } from '../viewer.ts';
 
 const passes = ['incremental', 'review', 'sweep'] as const;
@@ -22,9 +22,10 @@ export function RunningPasses({ viewer, project: { org, project }, running }: Ru
     <div class="acts">
       {running === null && <p class="quiet">unknown</p>}
       {running?.length === 0 && <p class="quiet">Nothing runs.</p>}
-      {running?.map(({ pass, runId, state }) => (
+      {running?.map(({ pass, runId, state, retries }) => (
         <div class="acts">
           <Progress pass={pass} state={state} />
+          <Retries retries={retries} />
           <Act
             viewer={viewer}
             action={`${address}/cancel`}

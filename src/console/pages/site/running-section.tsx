@@ -6,7 +6,7 @@ import { transferFacts } from '../../../model/export/transfer.ts';
 import { counted, countText } from '../../../model/quantities.ts';
 import type { KnownSite } from '../../readings/console-reader.ts';
 import type { SiteFacts } from '../../readings/site-facts.ts';
-import { Act, Facts, Foreign, siteAddress, When } from '../parts.tsx';
+import { Act, Facts, Foreign, Retries, siteAddress, When } from '../parts.tsx';
 import type { Viewer } from '../viewer.ts';
 import { bad, outcomeText } from './history-section.tsx';
 
@@ -34,10 +34,11 @@ export function Running({
       </div>
     );
   }
-  const { state, runId } = running;
+  const { state, runId, retries } = running;
   return (
     <div class="acts">
       {state === null ? <p class="quiet">Its phase is unknown: no worker answers.</p> : <Progress state={state} />}
+      <Retries retries={retries} />
       {state?.nextPoll && <Act viewer={viewer} action={`${address}/poll-now`} label="Poll now" />}
       <Act
         viewer={viewer}
