@@ -11,7 +11,7 @@ import type { Paint } from './output.ts';
 export function exportStep(state: ExportState, now: number, paint: Paint): Step {
   const { phase, progress, nextPoll, unauthorized } = state;
   if (unauthorized) {
-    const why = `the API key is refused (401), tried again at ${clockTime(unauthorized.nextTryAt)}`;
+    const why = `the API key is refused (401), next try at ${clockTime(unauthorized.nextTryAt)}`;
     const text = `${paint.yellow(phase)}  ${why}`;
     return { key: `unauthorized ${unauthorized.nextTryAt}`, text, line: `${phase}, ${why}` };
   }
