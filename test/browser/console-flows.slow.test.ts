@@ -71,7 +71,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.press('Reject …');
     await person.press('Reject');
     await person.reads(/Rejected: \S+ is removed/);
-    await person.sees('rejected by hand');
+    await person.sees('rejected a version');
     await person.reads('not yet');
 
     await person.sees('Start an export');

@@ -43,9 +43,9 @@ const facts: Facts = {
       reads('q', 'review'),
     ],
     starts: new Map([
-      ['export:acme:e', { nextAt: '2026-11-22T06:00:00.000Z', paused: false }],
-      ['sync:acme:r:sweep', { nextAt: '2026-11-23T06:00:00.000Z', paused: false }],
-      ['sync:acme:r:review', { nextAt: '2026-11-22T06:00:00.000Z', paused: false }],
+      ['export:acme:e', { nextAt: '2026-11-22T06:00:00.000Z', thenAt: [], paused: false }],
+      ['sync:acme:r:sweep', { nextAt: '2026-11-23T06:00:00.000Z', thenAt: [], paused: false }],
+      ['sync:acme:r:review', { nextAt: '2026-11-22T06:00:00.000Z', thenAt: [], paused: false }],
     ]),
     syncs: { waiting: new Set(['sync:acme:p:sweep', 'sync:acme:q:sweep']), unauthorized: new Set() },
   },

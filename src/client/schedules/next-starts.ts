@@ -5,6 +5,8 @@ import { schedulePrefix, targetOfScheduleId, workflowIdOf } from '../../model/sc
 export interface NextStart {
   /** UTC ISO 8601; null while it is paused, or when there is none. */
   nextAt: string | null;
+  /** The two after it. */
+  thenAt: string[];
   paused: boolean;
 }
 
@@ -15,8 +17,8 @@ export async function nextStarts(client: Client, taskQueue: string): Promise<Map
   for await (const { scheduleId, state, info } of client.schedule.list({ query })) {
     const target = targetOfScheduleId(taskQueue, scheduleId);
     if (!target) continue;
-    const [next] = state.paused ? [] : info.nextActionTimes;
-    starts.set(workflowIdOf(target), { nextAt: next?.toISOString() ?? null, paused: state.paused });
+    const [next, ...then] = state.paused ? [] : info.nextActionTimes.slice(0, 3).map((at) => at.toISOString());
+    starts.set(workflowIdOf(target), { nextAt: next ?? null, thenAt: then, paused: state.paused });
   }
   return starts;
 }

@@ -16,8 +16,8 @@ export interface Order {
 
 /** Something that can be done by a form. */
 export interface Action<Subject> {
-  /** On its button and as the title of its questions. */
-  label: string;
+  /** On its button and as the title of its questions; of one that does several things, by its form. */
+  label: string | ((form: URLSearchParams) => string);
   /** Asked before, of what cannot be undone; null for what can. */
   question: ((subject: Subject, form: URLSearchParams) => string) | null;
   /** Acts, and says what was done. */

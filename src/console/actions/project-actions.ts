@@ -18,9 +18,9 @@ export const projectActions: Readonly<Record<string, Action<KnownProject>>> = {
     },
   },
   cancel: {
-    label: 'Cancel the pass',
+    label: (form) => `Cancel the ${form.get('pass') ?? 'pass'}`,
     question: ({ project }, form) =>
-      `Cancelling the ${form.get('pass') ?? 'pass'} of ${project}; what it has stored stays.`,
+      `The running ${form.get('pass') ?? 'pass'} of ${project} ends; what it has stored stays.`,
     async run(reader, { org, project }, order) {
       const pass = passOf(required(order.form, 'pass'));
       const target = { kind: 'sync' as const, org, project, pass };

@@ -115,15 +115,21 @@ export const siteActions: Readonly<Record<string, Action<KnownSite>>> = {
     },
   },
   cancel: {
-    label: 'Cancel the export',
-    question: ({ domain }) => `What runs of ${domain} ends; what is in service stays.`,
+    label: (form) => `Cancel the ${runIn(form)}`,
+    question: ({ domain }, form) => {
+      const version = form.get('rollback');
+      return `The running ${runIn(form)} of ${domain}${version === null ? '' : ` to ${version}`} ends; what is in service stays.`;
+    },
     async run(reader, site, order) {
-      const { domain } = site;
-      const deed = await cancelRun(reader, exportOf(site), required(order.form, 'run'), `export of ${domain}`);
-      return audited(reader, order, [deed], `Cancelling the export of ${domain}.`);
+      const what = `${runIn(order.form)} of ${site.domain}`;
+      const deed = await cancelRun(reader, exportOf(site), required(order.form, 'run'), what);
+      return audited(reader, order, [deed], `Cancelling the ${what}.`);
     },
   },
 };
+
+/** What runs of a site, by the form that cancels it: one of a rollback names its version. */
+const runIn = (form: URLSearchParams): string => (form.has('rollback') ? 'rollback' : 'export');
 
 /** Cancels the run that the page showed, and no later one. */
 export async function cancelRun(

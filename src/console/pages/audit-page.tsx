@@ -1,7 +1,7 @@
-import { type Deed, deedActions } from '../../model/deed.ts';
-import { detailText } from '../../model/own-deed.ts';
+import type { Deed } from '../../model/deed.ts';
 import type { AuditFacts } from '../readings/audit-facts.ts';
 import { type AuditQuery, auditAddress, longestText, sinceTexts } from '../readings/audit-query.ts';
+import { deedChoices, deedDetail, deedWords } from './deed-words.ts';
 import { Choice, NamePart } from './fields.tsx';
 import { Page } from './layout.tsx';
 import { Aged, Foreign, When } from './parts.tsx';
@@ -65,7 +65,7 @@ function Line({ deed, address }: { deed: Deed; address: string | null }) {
   return (
     <tr>
       <th scope="row" data-name="did">
-        {action}
+        {deedWords[action] ?? action}
       </th>
       <td data-name="to">{address === null ? name : <a href={address}>{name}</a>}</td>
       <td data-name="who">
@@ -76,7 +76,7 @@ function Line({ deed, address }: { deed: Deed; address: string | null }) {
       </td>
       <td data-name="why">{reason !== null && <Foreign text={reason} />}</td>
       <td data-name="with">
-        <Foreign text={detailText(detail)} />
+        <Foreign text={deedDetail(detail)} />
       </td>
     </tr>
   );
@@ -90,13 +90,7 @@ function Filters({ query, organizations }: { query: AuditQuery; organizations: r
         <Choice name="org" label="Organization" value={query.org} options={organizations.map((org) => [org, org])} />
       )}
       <NamePart name="name" label="Site or project" value={query.name} longest={longestText} />
-      <Choice
-        name="action"
-        label="What"
-        all="everything"
-        value={query.action}
-        options={deedActions.map((action) => [action, action])}
-      />
+      <Choice name="action" label="What" all="everything" value={query.action} options={deedChoices} />
       <NamePart name="who" label="Who" value={query.who} longest={longestText} />
       <button type="submit">Show</button>
     </form>

@@ -1,5 +1,7 @@
+import { isBadEnd } from '../../model/export/export-outcome.ts';
 import { nameOf, type OverviewLine } from '../readings/overview-filter.ts';
 import { Foreign, projectAddress, siteAddress, When } from './parts.tsx';
+import { Outcome, Why } from './run-end.tsx';
 import type { Viewer } from './viewer.ts';
 
 interface Shown {
@@ -108,19 +110,19 @@ function NowText({ line }: { line: OverviewLine }) {
 
 function LastText({ line, now }: { line: OverviewLine; now: number }) {
   if (line.lastOutcome === null) return <span class="quiet">nothing yet</span>;
-  const pass = line.kind === 'project' && line.lastPass !== null ? `${line.lastPass} ` : '';
+  const pass = (line.kind === 'project' && line.lastPass) || '';
+  // What ended since the failure need not be one: a pass of another kind, or what a person cancelled.
+  const isBad = line.failingSince !== null && isBadEnd(line.lastOutcome, {});
   return (
     <>
-      <span class={line.failingSince !== null ? 'state bad' : line.lastOutcome === 'rejected' ? 'state' : 'state good'}>
-        {`${pass}${line.lastOutcome.replaceAll('-', ' ')}`}
-      </span>
+      <Outcome outcome={line.lastOutcome} isBad={isBad} pass={pass} />
       {line.lastAt !== null && ` ${ageText(now - Date.parse(line.lastAt))}`}
       <div>
         <When at={line.lastAt} />
       </div>
       {line.lastReason !== null && (
         <div class="fine why">
-          <Foreign text={line.lastReason} />
+          <Why reason={line.lastReason} />
         </div>
       )}
       {line.failingSince !== null && line.failingSince !== line.lastAt && (

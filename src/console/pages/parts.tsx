@@ -1,5 +1,4 @@
 import type { Child } from 'hono/jsx';
-import type { Retry } from '../../client/retries.ts';
 import type { Forecast } from '../../model/budget/permits.ts';
 import { counted } from '../../model/quantities.ts';
 import type { Trouble } from '../../overview/gather-facts.ts';
@@ -9,6 +8,17 @@ import { newFormId, type Viewer } from './viewer.ts';
 /** Foreign text on a page: nothing invisible in it, and it cannot turn the text around it. */
 export function Foreign({ text }: { text: string }) {
   return <bdi>{visible(text)}</bdi>;
+}
+
+/** Path or address of a page as people write it: percent-encoded characters as themselves, unless one is invisible. */
+export function pagePath(path: string): string {
+  try {
+    // What would change the meaning, such as %2F or %25, stays encoded.
+    const decoded = decodeURI(path.replaceAll('%25', '%2525'));
+    return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(decoded) ? decoded : path;
+  } catch {
+    return path;
+  }
 }
 
 /** A moment in UTC; the script writes the reader's time before it. Milliseconds or ISO 8601; a dash for none. */
@@ -53,22 +63,6 @@ export function Facts({ facts }: { facts: readonly (readonly [string, Child] | n
           ),
       )}
     </dl>
-  );
-}
-
-/** What a run tries again and again, which otherwise looks as if it went well. */
-export function Retries({ retries }: { retries: readonly Retry[] }) {
-  return (
-    <>
-      {retries.map(({ activity, attempt, reason }) => (
-        <div class="notice bad" role="status">
-          <p>
-            {`${activity} has failed and is tried again (attempt ${attempt}): `}
-            <Foreign text={reason} />
-          </p>
-        </div>
-      ))}
-    </>
   );
 }
 

@@ -12,7 +12,7 @@ export interface ScheduleLine {
   target: ScheduleTarget;
   when: string;
   /** Null when Temporal does not have it, or does not answer. */
-  state: { nextAt: string | null; paused: boolean } | null;
+  state: { nextAt: string | null; thenAt: readonly string[]; paused: boolean } | null;
   running: boolean;
 }
 
@@ -136,6 +136,11 @@ function Line({ viewer, line: { id, target, when, state, running } }: { viewer: 
       <td data-name="state">{stateText(state, running)}</td>
       <td data-name="next start">
         <When at={state?.nextAt ?? null} />
+        {state?.thenAt.map((at) => (
+          <div class="fine">
+            then <When at={at} />
+          </div>
+        ))}
       </td>
       {viewer.mayAct && (
         <td data-name="">

@@ -95,7 +95,7 @@ async function act<Subject>(
   if (action === null || subject === null) return notFound(c, app);
   const form = c.get('form');
   if (action.question !== null && form.get('sure') !== 'yes') {
-    const { label } = action;
+    const label = typeof action.label === 'string' ? action.label : action.label(form);
     const question = action.question(subject, form);
     const shown = { title: `${label}?`, question, label, viewer: viewerIn(c, app), form, action: c.req.path, back };
     return page(c, <QuestionPage {...shown} />);

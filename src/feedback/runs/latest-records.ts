@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { type EndDetail, whyEnded } from '../../model/export/export-outcome.ts';
+import { declinedRules, type EndDetail, whyEnded } from '../../model/export/export-outcome.ts';
 import { type ReadingKind, readingKinds } from '../../model/sync/pass-kind.ts';
 import type { FeedbackDatabase } from '../database/tables/tables.ts';
 import { wantedKeys } from '../database/wanted-keys.ts';
@@ -8,7 +8,7 @@ import type { LatestRecords, ProjectKey, ProjectRecord, SiteKey, SiteRecord } fr
 type Db = Kysely<FeedbackDatabase>;
 
 /** How a refused archive differs from a version that a person or the time refused: by the rule of its first reason. */
-const notApproved = ['not-approved', 'approval-expired'].map((rule) => `{"reasons":[{"rule":"${rule}"%`);
+const notApproved = declinedRules.map((rule) => `{"reasons":[{"rule":"${rule}"%`);
 
 /** The latest runs of these sites and passes of these projects, in a statement for each kind whatever their number. */
 export async function latestRecords(

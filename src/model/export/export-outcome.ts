@@ -39,6 +39,21 @@ export interface EndDetail {
   rollouts?: readonly { target: string; outcome: string; detail: string }[];
 }
 
+/** Rules by which a person, or the time that passed without one, declines a version: a decision, no failure. */
+export const declinedRules = ['not-approved', 'approval-expired'] as const;
+
+export const isDeclined = (rule: string): boolean => declinedRules.some((one) => one === rule);
+
+/** Whether an end is one that a person should look at; the overview's `failingSince` counts the same ends. */
+export function isBadEnd(outcome: string, { reasons: [reason] = [] }: EndDetail): boolean {
+  if (outcome === 'rejected') return reason === undefined || !isDeclined(reason.rule);
+  return outcome === 'failed' || outcome === 'rollout-failed';
+}
+
+/** Whether an export, a rollback or a pass ended as it should. */
+export const endsWell = (outcome: string): boolean =>
+  ['published', 'unchanged', 'rolled-back', 'completed'].includes(outcome);
+
 /** Why a run ended as it did: the failure, the first reason, or the targets that failed; empty when all went well. */
 export function whyEnded({ error, reasons = [], rollouts = [] }: EndDetail): string {
   if (error !== undefined) return error;

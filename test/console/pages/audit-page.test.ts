@@ -57,25 +57,39 @@ describe('the audit in the console', () => {
     const all = await show('/audit');
     expect(all.status).toBe(200);
     expect(all.rows).toEqual([
-      ['Bert', 'hold', 'docs.acme.example', '', ''],
-      ['ada@acme.example', 'approve', 'docs.acme.example', 'as agreed', 'version v1'],
-      ['100%_of us', 'erase', 'everything', '', 'version v1'],
-      ['ada@acme.example', 'erase', 'prj_7', '', 'entries 2'],
+      ['Bert', 'held the site', 'docs.acme.example', '', ''],
+      ['ada@acme.example', 'approved a version', 'docs.acme.example', 'as agreed', 'version v1'],
+      ['100%_of us', 'erased a person’s data', 'everything', '', 'version v1'],
+      ['ada@acme.example', 'erased a person’s data', 'prj_7', '', '2 entries'],
     ]);
     expect(all.text).toContain('href="/sites/acme/docs.acme.example"');
     expect(all.text).toContain('aria-current="page"');
-    const found = async (query: string) => (await show(`/audit?${query}`)).rows.map(([who, did]) => `${who} ${did}`);
-    expect(await found('since=1d')).toEqual(['Bert hold']);
-    expect(await found('org=other')).toEqual(['ada@acme.example erase']);
-    expect(await found('name=PRJ')).toEqual(['ada@acme.example erase']);
-    expect(await found('action=approve')).toEqual(['ada@acme.example approve']);
-    expect(await found('who=bert')).toEqual(['Bert hold']);
+    const found = async (query: string) => (await show(`/audit?${query}`)).rows.map(([who, did]) => `${who}: ${did}`);
+    expect(await found('since=1d')).toEqual(['Bert: held the site']);
+    expect(await found('org=other')).toEqual(['ada@acme.example: erased a person’s data']);
+    expect(await found('name=PRJ')).toEqual(['ada@acme.example: erased a person’s data']);
+    expect(await found('action=approve')).toEqual(['ada@acme.example: approved a version']);
+    expect(await found('who=bert')).toEqual(['Bert: held the site']);
     // What SQL takes for patterns is text.
-    expect(await found('who=%25_')).toEqual(['100%_of us erase']);
+    expect(await found('who=%25_')).toEqual(['100%_of us: erased a person’s data']);
     expect(await found(`who=${encodeURIComponent("' or 1=1 --")}`)).toEqual([]);
     const { text } = await show('/audit?action=hold&who=Be%22rt');
-    expect(text).toContain('<option value="hold" selected="">');
+    expect(text).toContain('<option value="hold" selected="">held the site</option>');
     expect(text).toContain('value="Be&quot;rt"');
+  });
+
+  it('says in words for how long and how much', async () => {
+    const { show } = await auditOf([
+      { ...deed, deedId: '1', action: 'budget-set', detail: '{"requests":50,"reserve":5,"forMs":900000}' },
+      { ...deed, deedId: '2', action: 'budget-pause', detail: '{"forMs":null}' },
+      { ...deed, deedId: '3', action: 'rollback', detail: '{"version":"v1","previous":null}' },
+    ]);
+    const words = (await show('/audit')).rows.map(([, did, , , details]) => `${did}: ${details}`);
+    expect(words.sort()).toEqual([
+      'ordered a rollback: version v1, nothing was in service',
+      'paused the budget: without an end',
+      'set the budget: 50 requests, reserve 5, for 15 min',
+    ]);
   });
 
   it('goes on where the page before ended, even among deeds of the same moment', async () => {

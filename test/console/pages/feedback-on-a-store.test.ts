@@ -48,7 +48,7 @@ describe('feedback on a real store', () => {
     const { look, store } = await overStore([pending, entry('fb_2', { path: '/a/' }), entry('fb_3', { path: '/b' })]);
     await wholePass(store, 'second', [{ ...pending, status: 'resolved' }]);
     const documents = await look('/feedback?by=document');
-    expect(documents.text).toContain('3 entries by document.');
+    expect(documents.text).toContain('3 entries by page.');
     expect(documents.text.indexOf('document=%2Fa"')).toBeLessThan(documents.text.indexOf('document=%2Fb"'));
     const { status, text } = await look('/feedback/prj_1/fb_1');
     expect([status, text.includes('<bdi>pending</bdi> → <bdi>resolved</bdi>')]).toEqual([200, true]);

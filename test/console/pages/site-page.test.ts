@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ConsoleSetting } from '../../../src/console/console-setting.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
-import { ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
+import { ask, formToken, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 
 const address = '/sites/acme/docs.acme.example';
 
@@ -15,6 +16,14 @@ async function sitePage({ bundles = {}, feedback = {}, write = true, described =
   return (await ask(console, address, { headers: { cookie: await signIn(console) } })).text;
 }
 
+/** What the console answers to a form of one of its pages. */
+async function answerTo(path: string, fields: Record<string, string>): Promise<string> {
+  const console = await runningConsole({ setting: fakeSetting({ calls: [], deeds: [] }) });
+  const cookie = await signIn(console);
+  const form = { token: await formToken(console, cookie), order: randomUUID(), ...fields };
+  return (await send(console, path, form, { cookie })).text;
+}
+
 const holdOf = (waiting: string | null) => ({
   holds: { of: async () => ({ version: 'v', since: '2026-11-21T04:02:00.000Z', reason: null, waiting }) },
 });
@@ -23,7 +32,7 @@ describe('the page of a site', () => {
   it('says how the last run ended and why beside what runs, before the history', async () => {
     const page = await sitePage({});
     expect(page).toMatch(
-      /Nothing runs\.[\s\S]*last run[\s\S]*state bad">rejected<[\s\S]*The prices are wrong[\s\S]*>History</,
+      /Nothing runs\.[\s\S]*last run[\s\S]*class="state">rejected<[\s\S]*The prices are wrong[\s\S]*>History</,
     );
     expect(await sitePage({ feedback: { listExportRuns: async () => [] } })).not.toContain('last run');
   });
@@ -37,8 +46,44 @@ describe('the page of a site', () => {
     };
     const page = await sitePage({ described });
     expect(page.split('rollOut has failed and is tried again')).toHaveLength(2);
-    expect(page).toContain('(attempt 4): <bdi>RolloutFailed: no room &lt;b&gt;left&lt;/b&gt;</bdi>');
+    expect(page).toContain(
+      '(attempt 4): <bdi>No room &lt;b&gt;left&lt;/b&gt;.</bdi> <span class="fine">RolloutFailed</span>',
+    );
     expect(await sitePage({})).not.toContain('tried again');
+  });
+
+  it('names what is cancelled, in the question as on the button', async () => {
+    const running = { status: { name: 'RUNNING' } };
+    expect(await sitePage({ described: running })).toContain('Cancel the export …');
+    const cancelled = await answerTo(`${address}/cancel`, { run: 'r' });
+    expect(cancelled).toMatch(/<h1><bdi>Cancel the export\?<[\s\S]*The running export of docs\.acme\.example ends/);
+    const rollback = await answerTo(`${address}/cancel`, { run: 'r', rollback: 'v-old' });
+    expect(rollback).toMatch(/<h1><bdi>Cancel the rollback\?<[\s\S]*The running rollback of docs\.acme\.example to v-old ends/);
+    expect(rollback).not.toContain('the export');
+    const pass = await answerTo('/projects/acme/prj_1/cancel', { run: 'r', pass: 'sweep' });
+    expect(pass).toMatch(/<h1><bdi>Cancel the sweep\?<[\s\S]*The running sweep of prj_1 ends/);
+  });
+
+  it('marks what a person should look at, and no decision of a person', async () => {
+    const [run] = await (await fakeSetting({ calls: [], deeds: [] }).openFeedback()).listExportRuns({});
+    const ended = (outcome: string, detail: object) => ({ ...run, outcome, detail: JSON.stringify(detail) });
+    const runs = [
+      ended('rejected', { reasons: [{ rule: 'path-traversal', path: null, detail: 'a path leads out' }] }),
+      ended('rejected', { reasons: [{ rule: 'approval-expired', path: null, detail: 'not approved within 3 h' }] }),
+      ended('failed', { error: 'JobFailed: the service has failed' }),
+      ended('published', {}),
+    ];
+    const page = await sitePage({ feedback: { listExportRuns: async () => runs, listDeeds: async function* () {} } });
+    const history = page.slice(page.indexOf('History</h2>'));
+    expect([...history.matchAll(/class="(state[^"]*)">([^<]+)</g)].map(([, look, what]) => [what, look])).toEqual([
+      ['rejected', 'state bad'],
+      ['rejected', 'state'],
+      ['failed', 'state bad'],
+      ['published', 'state good'],
+    ]);
+    expect(history).toContain('<bdi>A path leads out.</bdi> <span class="fine">path-traversal</span>');
+    expect(history).toContain('<bdi>Not approved within 3 h.</bdi></td>');
+    expect(history).toContain('<bdi>The service has failed.</bdi> <span class="fine">JobFailed</span>');
   });
 
   it('says what a hold does, and ends one by that name', async () => {

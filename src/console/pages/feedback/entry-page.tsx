@@ -3,7 +3,7 @@ import { countText } from '../../../model/quantities.ts';
 import { shortened } from '../../../report/html.ts';
 import type { ShownEntry } from '../../readings/feedback-readings.ts';
 import { Page } from '../layout.tsx';
-import { Aged, Facts, Foreign, projectAddress, When } from '../parts.tsx';
+import { Aged, Facts, Foreign, pagePath, projectAddress, When } from '../parts.tsx';
 import type { Viewer } from '../viewer.ts';
 import { documentLink } from './document-link.ts';
 import { documentAddress } from './feedback-addresses.ts';
@@ -29,7 +29,7 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
   const foreign = (label: string, text: string | null) =>
     text !== null && text !== '' && ([label, <Foreign text={shortened(text, 1_000)} />] as const);
   return (
-    <Page title={shortened(document, 120)} viewer={viewer} at="/feedback">
+    <Page title={shortened(pagePath(document), 120)} viewer={viewer} at="/feedback">
       <p class="under">
         <Traits entry={entry} />
       </p>
@@ -60,7 +60,7 @@ export function EntryPage({ viewer, entry, choices, at, late }: Entry) {
           <Facts
             facts={[
               ['page', <PageLink path={entry.path} domains={organization?.domains ?? []} />],
-              allOfIt !== null && ['document', <a href={allOfIt}>all its feedback</a>],
+              allOfIt !== null && ['about it', <a href={allOfIt}>all feedback on this page</a>],
               [
                 'project',
                 name === undefined ? (
@@ -158,7 +158,7 @@ function ChangeText({ field, old, now }: { field: string; old: string | null; no
 
 function PageLink({ path, domains }: { path: string; domains: readonly string[] }) {
   const link = documentLink(path, domains);
-  const text = <Foreign text={shortened(path, 1_000)} />;
+  const text = <Foreign text={shortened(pagePath(path), 1_000)} />;
   if (link === null) return text;
   return (
     <>

@@ -2,7 +2,7 @@ import type { DocumentAnswer } from '../../../feedback/search/feedback-search.ts
 import { counted, countText } from '../../../model/quantities.ts';
 import { shortened, visible } from '../../../report/html.ts';
 import type { FeedbackQuery } from '../../readings/feedback-query.ts';
-import { Foreign, When } from '../parts.tsx';
+import { Foreign, pagePath, When } from '../parts.tsx';
 import { documentAddress } from './feedback-addresses.ts';
 import type { FilterChoices } from './feedback-filter.tsx';
 import { projectNames } from './feedback-hits.tsx';
@@ -23,10 +23,10 @@ export function DocumentTable({ query, found: { documents, total, more }, choice
       {!total.isExact && <p class="fine">{`Only the newest ${countText(total.count)} are counted.`}</p>}
       <div class="scroll">
         <table class="cards">
-          <caption class="unseen">Documents</caption>
+          <caption class="unseen">Pages</caption>
           <thead>
             <tr>
-              <th scope="col">document</th>
+              <th scope="col">page</th>
               {several && <th scope="col">project</th>}
               <th scope="col">entries</th>
               <th scope="col">helpful</th>
@@ -59,7 +59,7 @@ export function DocumentTable({ query, found: { documents, total, more }, choice
         </table>
       </div>
       {more > 0 && (
-        <p class="fine">{`${counted(more, 'document')} with fewer entries not shown: filters narrow the search.`}</p>
+        <p class="fine">{`${counted(more, 'page')} with fewer entries not shown: filters narrow the search.`}</p>
       )}
     </>
   );
@@ -71,7 +71,7 @@ function Complaints({ query, document, count }: { query: FeedbackQuery; document
   const address = count === 0 ? null : documentAddress({ ...query, helpful: 'no' }, document);
   if (address === null) return text;
   return (
-    <a href={address} aria-label={`${text} not helpful: ${visible(shortened(document, 200))}`}>
+    <a href={address} aria-label={`${text} not helpful: ${visible(shortened(pagePath(document), 200))}`}>
       {text}
     </a>
   );
@@ -79,6 +79,6 @@ function Complaints({ query, document, count }: { query: FeedbackQuery; document
 
 function DocumentLink({ query, document }: { query: FeedbackQuery; document: string }) {
   const address = documentAddress(query, document);
-  const name = <Foreign text={shortened(document, 200)} />;
+  const name = <Foreign text={shortened(pagePath(document), 200)} />;
   return address === null ? name : <a href={address}>{name}</a>;
 }

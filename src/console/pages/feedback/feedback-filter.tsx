@@ -59,7 +59,7 @@ export function FeedbackFilter({ query, choices }: { query: FeedbackQuery; choic
             options={helpfulValues.map((value) => [value, helpfulTexts[value]])}
           />
           <div class="field grow">
-            <label for="document">Document, as path or address</label>
+            <label for="document">Page, as path or address</label>
             <input id="document" name="document" type="text" value={visible(document)} maxlength={1000} />
           </div>
           <Moment name="from" label="From (UTC)" value={from} />

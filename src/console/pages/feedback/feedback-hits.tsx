@@ -1,7 +1,7 @@
 import type { FoundEntry, SearchAnswer } from '../../../feedback/search/feedback-search.ts';
 import { shortened, visible } from '../../../report/html.ts';
 import { waitText } from '../../../report/words.ts';
-import { Foreign, When } from '../parts.tsx';
+import { Foreign, pagePath, When } from '../parts.tsx';
 import { entryAddress } from './feedback-addresses.ts';
 import type { FilterChoices } from './feedback-filter.tsx';
 import { Marked } from './marked-text.tsx';
@@ -27,7 +27,7 @@ export function projectNames({ organizations }: FilterChoices): Map<string, stri
 function Hit({ entry, project, now }: { entry: FoundEntry; project: string; now: number }) {
   const { comment, code, contact, filename, lang, document, createdAt, firstSeenAt } = entry;
   const address = entryAddress(entry.project, entry.id);
-  const name = <Foreign text={shortened(document, 200)} />;
+  const name = <Foreign text={shortened(pagePath(document), 200)} />;
   return (
     <li>
       <div class="about">

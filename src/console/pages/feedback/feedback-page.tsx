@@ -34,7 +34,7 @@ export function FeedbackPage({ viewer, query, choices, found, lastVisit, mostInF
       <p class="under" role="status">
         {total.count === 0
           ? nothingText(query)
-          : `${total.isExact ? '' : 'More than '}${counted(total.count, 'entry', 'entries')}${'documents' in found ? ' by document' : ', newest first'}.`}
+          : `${total.isExact ? '' : 'More than '}${counted(total.count, 'entry', 'entries')}${'documents' in found ? ' by page' : ', newest first'}.`}
       </p>
       {'documents' in found ? (
         <DocumentTable query={query} found={found} choices={choices} />
@@ -98,7 +98,7 @@ function Views({ query, lastVisit }: { query: FeedbackQuery; lastVisit: string |
         </li>
         <li>
           <a href={to({ by: 'document' })} aria-current={byDocument ? 'true' : undefined}>
-            by document
+            by page
           </a>
         </li>
         {since !== null && (

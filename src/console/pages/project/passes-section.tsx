@@ -1,6 +1,7 @@
 import type { StoredProject } from '../../../feedback/figures/figure-store.ts';
 import { countText } from '../../../model/quantities.ts';
-import { Foreign, When } from '../parts.tsx';
+import { When } from '../parts.tsx';
+import { Outcome, Why } from '../run-end.tsx';
 import { TableHead } from '../table-head.tsx';
 
 /** The passes that were begun last, and how they ended. */
@@ -25,14 +26,14 @@ export function Passes({ stored }: { stored: StoredProject | null }) {
                     <When at={startedAt} />
                   </td>
                   <td data-name="outcome">
-                    <span class={outcome === 'failed' ? 'state bad' : 'state'}>{outcome}</span>
+                    <Outcome outcome={outcome} isBad={outcome === 'failed'} />
                   </td>
                   <td data-name="requests">{countText(requests)}</td>
                   <td data-name="seen">{countText(entries.seen)}</td>
                   <td data-name="new">{countText(entries.inserted)}</td>
                   <td data-name="changed">{countText(entries.updated)}</td>
                   <td data-name="deleted">{countText(entries.tombstoned)}</td>
-                  <td data-name="why">{error !== null && <Foreign text={error} />}</td>
+                  <td data-name="why">{error !== null && <Why reason={error} />}</td>
                 </tr>
               ))}
             </tbody>

@@ -4,7 +4,8 @@ import type { SyncState } from '../../../model/sync/sync.ts';
 import { visible } from '../../../report/html.ts';
 import type { KnownProject } from '../../readings/console-reader.ts';
 import type { ProjectFacts } from '../../readings/project-facts.ts';
-import { Act, DoneAt, Facts, projectAddress, Retries, When } from '../parts.tsx';
+import { Act, DoneAt, Facts, projectAddress, When } from '../parts.tsx';
+import { Retries } from '../retries.tsx';
 import type { Viewer } from '../viewer.ts';
 
 const passes = ['incremental', 'review', 'sweep'] as const;

@@ -5,7 +5,7 @@ import { counted, countText, sizeText } from '../../../model/quantities.ts';
 import { visible } from '../../../report/html.ts';
 import type { KnownSite } from '../../readings/console-reader.ts';
 import { Page } from '../layout.tsx';
-import { Act, Facts, Foreign, siteAddress } from '../parts.tsx';
+import { Act, Facts, Foreign, pagePath, siteAddress } from '../parts.tsx';
 import type { Viewer } from '../viewer.ts';
 import { Decide } from './approval-section.tsx';
 import { PathList } from './path-list.tsx';
@@ -100,7 +100,7 @@ function Text({ id, page: { path, parts } }: { id: string; page: ChangedPage }) 
   return (
     <article class="text" id={id}>
       <h3>
-        <Foreign text={path} />
+        <Foreign text={pagePath(path)} />
       </h3>
       {parts.length === 0 ? (
         <p class="quiet">The text is the same; only the markup differs.</p>

@@ -1,18 +1,20 @@
+import type { Child } from 'hono/jsx';
 import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
-import type { Deed, DeedAction } from '../../../model/deed.ts';
-import { type EndDetail, whyEnded } from '../../../model/export/export-outcome.ts';
+import type { Deed } from '../../../model/deed.ts';
+import { type EndDetail, isBadEnd, whyEnded } from '../../../model/export/export-outcome.ts';
+import { deedWords } from '../deed-words.ts';
 import { Foreign, When } from '../parts.tsx';
+import { Outcome, Why } from '../run-end.tsx';
 import { TableHead } from '../table-head.tsx';
 
 /** Something that happened to a site. */
 interface Happened {
   at: string;
-  what: string;
-  isBad: boolean;
+  what: Child;
   version: string | null;
   /** Null for what no person did by hand. */
   who: string | null;
-  why: string;
+  why: Child;
 }
 
 /** How exports ended and what people did, newest first. */
@@ -40,48 +42,33 @@ export function History({ runs, deeds }: { runs: readonly ExportRunRow[] | null;
   );
 }
 
-function Row({ row: { at, what, isBad, version, who, why } }: { row: Happened }) {
+function Row({ row: { at, what, version, who, why } }: { row: Happened }) {
   return (
     <tr>
-      <th scope="row" class={isBad ? 'state bad' : undefined}>
-        {what}
-      </th>
+      <th scope="row">{what}</th>
       <td data-name="when">
         <When at={at} />
       </td>
       <td data-name="version">{version ?? '–'}</td>
       <td data-name="who">{who === null ? '–' : <Foreign text={who} />}</td>
-      <td data-name="why">{why !== '' && <Foreign text={why} />}</td>
+      <td data-name="why">{why}</td>
     </tr>
   );
 }
 
 function ended({ finishedAt, outcome, version, detail }: ExportRunRow): Happened {
-  const why = whyEnded(JSON.parse(detail) as EndDetail);
-  return { at: finishedAt, what: outcomeText(outcome), isBad: bad.has(outcome), version, who: null, why };
+  const end = JSON.parse(detail) as EndDetail;
+  const why = whyEnded(end);
+  return {
+    at: finishedAt,
+    what: <Outcome outcome={outcome} isBad={isBadEnd(outcome, end)} />,
+    version,
+    who: null,
+    why: why !== '' && <Why reason={why} />,
+  };
 }
 
 function done({ at, action, who, reason, detail }: Deed): Happened {
   const { version = null } = JSON.parse(detail) as { version?: string | null };
-  return { at, what: words[action] ?? action, isBad: false, version, who, why: reason ?? '' };
+  return { at, what: deedWords[action] ?? action, version, who, why: reason !== null && <Foreign text={reason} /> };
 }
-
-/** An outcome as people read it. */
-export const outcomeText = (outcome: string): string => outcome.replaceAll('-', ' ');
-
-/** Outcomes that a person should look at. */
-export const bad: ReadonlySet<string> = new Set(['failed', 'rejected', 'rollout-failed']);
-
-const words: Readonly<Partial<Record<DeedAction, string>>> = {
-  approve: 'approved by hand',
-  reject: 'rejected by hand',
-  rollback: 'rollback ordered',
-  hold: 'held',
-  release: 'released',
-  'start-export': 'export started',
-  'cancel-export': 'export cancelled',
-  'poll-now': 'polled by hand',
-  'schedule-pause': 'schedule paused',
-  'schedule-resume': 'schedule resumed',
-  'schedule-trigger': 'scheduled run started by hand',
-};

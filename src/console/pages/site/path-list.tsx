@@ -1,5 +1,5 @@
 import { countText } from '../../../model/quantities.ts';
-import { Foreign } from '../parts.tsx';
+import { Foreign, pagePath } from '../parts.tsx';
 
 /** Paths under a line that opens and closes them; nothing for none. */
 export function PathList({
@@ -35,6 +35,6 @@ export function PathList({
 }
 
 function Path({ path, address }: { path: string; address: string | null }) {
-  const name = <Foreign text={path} />;
+  const name = <Foreign text={pagePath(path)} />;
   return address === null ? name : <a href={address}>{name}</a>;
 }

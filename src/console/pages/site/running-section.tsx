@@ -1,14 +1,15 @@
 import type { ExportRunRow } from '../../../feedback/runs/run-records.ts';
 import { spanText } from '../../../model/details-text.ts';
-import { type EndDetail, whyEnded } from '../../../model/export/export-outcome.ts';
+import { type EndDetail, isBadEnd, whyEnded } from '../../../model/export/export-outcome.ts';
 import type { ExportState } from '../../../model/export/site-export.ts';
 import { transferFacts } from '../../../model/export/transfer.ts';
-import { counted, countText } from '../../../model/quantities.ts';
+import { counted } from '../../../model/quantities.ts';
 import type { KnownSite } from '../../readings/console-reader.ts';
 import type { SiteFacts } from '../../readings/site-facts.ts';
-import { Act, Facts, Foreign, Retries, siteAddress, When } from '../parts.tsx';
+import { Act, Facts, siteAddress, When } from '../parts.tsx';
+import { Retries } from '../retries.tsx';
+import { Outcome, Why } from '../run-end.tsx';
 import type { Viewer } from '../viewer.ts';
-import { bad, outcomeText } from './history-section.tsx';
 
 /** The export that runs, as it goes. */
 export function Running({
@@ -35,6 +36,7 @@ export function Running({
     );
   }
   const { state, runId, retries } = running;
+  const rollback = state?.parameters.rollback;
   return (
     <div class="acts">
       {state === null ? <p class="quiet">Its phase is unknown: no worker answers.</p> : <Progress state={state} />}
@@ -43,8 +45,8 @@ export function Running({
       <Act
         viewer={viewer}
         action={`${address}/cancel`}
-        label={state?.parameters.rollback === undefined ? 'Cancel the export …' : 'Cancel the rollback …'}
-        fields={{ run: runId }}
+        label={rollback === undefined ? 'Cancel the export …' : 'Cancel the rollback …'}
+        fields={{ run: runId, ...(rollback !== undefined && { rollback }) }}
       />
     </div>
   );
@@ -52,18 +54,18 @@ export function Running({
 
 /** How the last run ended, and why: what a reader comes for after a failure. */
 function LastRun({ run: { outcome, finishedAt, detail } }: { run: ExportRunRow }) {
-  const why = whyEnded(JSON.parse(detail) as EndDetail);
+  const end = JSON.parse(detail) as EndDetail;
+  const why = whyEnded(end);
   return (
     <Facts
       facts={[
         [
           'last run',
           <>
-            <span class={bad.has(outcome) ? 'state bad' : 'state'}>{outcomeText(outcome)}</span>{' '}
-            <When at={finishedAt} />
+            <Outcome outcome={outcome} isBad={isBadEnd(outcome, end)} /> <When at={finishedAt} />
           </>,
         ],
-        why !== '' && ['why', <Foreign text={why} />],
+        why !== '' && ['why', <Why reason={why} />],
       ]}
     />
   );
@@ -85,7 +87,7 @@ function Progress({ state }: { state: ExportState }) {
           </>,
         ],
         progress !== null && ['running for', spanText(Date.now() - progress.startedAt)],
-        progress?.pageCount != null && ['pages', countText(progress.pageCount)],
+        progress?.pageCount != null && ['exported', `${counted(progress.pageCount, 'page')}, as the service counts`],
         progress !== null && ['polled', counted(progress.polls, 'time')],
         nextPoll !== null && [
           'next poll',

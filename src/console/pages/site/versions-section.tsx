@@ -26,6 +26,7 @@ export function Versions({ viewer, site, stored, waiting }: Kept) {
         <p class="quiet">None yet.</p>
       ) : (
         <div class="scroll">
+          <p class="fine">Each HTML file counts as a page, the error page too; the service may count otherwise.</p>
           <table class="cards">
             <thead>
               <tr>
