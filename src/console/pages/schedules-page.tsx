@@ -12,7 +12,9 @@ export interface ScheduleLine {
   target: ScheduleTarget;
   when: string;
   /** Null when Temporal does not have it, or does not answer. */
-  state: { nextAt: string | null; thenAt: readonly string[]; paused: boolean } | null;
+  state: { nextAt: string | null; paused: boolean } | null;
+  /** The starts after the next one, of a cron expression: it need not say much to people. */
+  thenAt: readonly string[];
   running: boolean;
 }
 
@@ -122,7 +124,7 @@ function Table({ viewer, lines }: { viewer: Viewer; lines: readonly ScheduleLine
   );
 }
 
-function Line({ viewer, line: { id, target, when, state, running } }: { viewer: Viewer; line: ScheduleLine }) {
+function Line({ viewer, line: { id, target, when, state, thenAt, running } }: { viewer: Viewer; line: ScheduleLine }) {
   const address =
     target.kind === 'export' ? siteAddress(target.org, target.domain) : projectAddress(target.org, target.project);
   return (
@@ -136,7 +138,7 @@ function Line({ viewer, line: { id, target, when, state, running } }: { viewer: 
       <td data-name="state">{stateText(state, running)}</td>
       <td data-name="next start">
         <When at={state?.nextAt ?? null} />
-        {state?.thenAt.map((at) => (
+        {thenAt.map((at) => (
           <div class="fine">
             then <When at={at} />
           </div>

@@ -111,7 +111,8 @@ function scheduleLines({ reader }: ConsoleApp, { facts }: OverviewFacts): Schedu
   return desiredSchedules(taskQueue, organizations, handover).map(({ target, settings }) => {
     const id = workflowIdOf(target);
     const state = facts.live?.starts.get(id) ?? null;
-    return { id, target, when: whenText(settings), state, running: running.has(id) };
+    const thenAt = settings.calendars.length === 0 ? [] : (state?.thenAt ?? []);
+    return { id, target, when: whenText(settings), state, thenAt, running: running.has(id) };
   });
 }
 

@@ -55,6 +55,16 @@ describe('feedback on a real store', () => {
     expect((await look('/feedback?status=open')).text).not.toContain('slow page');
   });
 
+  it('shows an encoded path as people write it, and leads to its address', async () => {
+    const { look } = await overStore([
+      entry('fb_1', { path: 'https://docs.acme.example/reference/%E2%9C%93' }),
+      entry('fb_2', { path: 'https://docs.acme.example/%E2%80%AEgpj' }),
+    ]);
+    const { text } = await look('/feedback/prj_1/fb_1');
+    expect(text).toMatch(/<a href="https:[^"]*%E2%9C%93"[^>]*><bdi>https:\/\/docs\.acme\.example\/reference\/✓<\/bdi>/);
+    expect((await look('/feedback/prj_1/fb_2')).text).not.toContain('\u202e');
+  });
+
   it('keeps contacts and unnamed fields from those who may not see them, everywhere', async () => {
     const { look } = await overStore([entry('fb_1', { comment: 'words', contact, extra: { mail: contact } })]);
     for (const path of [

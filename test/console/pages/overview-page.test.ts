@@ -37,6 +37,23 @@ describe('the overview', () => {
     expect(page).toMatch(/waiting <b>\?<\/b>[\s\S]*running <b>\?<\/b>[\s\S]*held <b>1<\/b>/);
   });
 
+  it('marks a run as failed only while the site is failing, and says why before the code', async () => {
+    const withRecord = async (change: object) => {
+      const setting = fakeSetting({ calls: [], deeds: [] });
+      const feedback = await setting.openFeedback();
+      const [record] = (await feedback.latestRecords({ sites: [], projects: [] })).sites;
+      const latestRecords = async () => ({ sites: [{ ...record, ...change }], projects: [] });
+      return overview('/', { openFeedback: async () => ({ ...feedback, latestRecords }) as never });
+    };
+    const declined = await withRecord({ failingSince: null });
+    expect(declined).toContain('<span class="state">rejected</span>');
+    expect(declined).toContain('<bdi>a reason</bdi>');
+    const refused = await withRecord({ lastReason: 'path-traversal: a path leads out' });
+    expect(refused).toContain('<span class="state bad">rejected</span>');
+    expect(refused).toContain('<bdi>A path leads out.</bdi> <span class="fine">path-traversal</span>');
+    expect(await withRecord({ lastOutcome: 'cancelled' })).toContain('<span class="state">cancelled</span>');
+  });
+
   it('says of the schedules that they are not known, and not that none starts', async () => {
     const [organization] = fakeSetting({ calls: [], deeds: [] }).organizations;
     const page = await overview('/schedules', { connect: away, organizations: organization ? [organization] : [] });

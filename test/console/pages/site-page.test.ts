@@ -58,7 +58,9 @@ describe('the page of a site', () => {
     const cancelled = await answerTo(`${address}/cancel`, { run: 'r' });
     expect(cancelled).toMatch(/<h1><bdi>Cancel the export\?<[\s\S]*The running export of docs\.acme\.example ends/);
     const rollback = await answerTo(`${address}/cancel`, { run: 'r', rollback: 'v-old' });
-    expect(rollback).toMatch(/<h1><bdi>Cancel the rollback\?<[\s\S]*The running rollback of docs\.acme\.example to v-old ends/);
+    expect(rollback).toMatch(
+      /<h1><bdi>Cancel the rollback\?<[\s\S]*The running rollback of docs\.acme\.example to v-old ends/,
+    );
     expect(rollback).not.toContain('the export');
     const pass = await answerTo('/projects/acme/prj_1/cancel', { run: 'r', pass: 'sweep' });
     expect(pass).toMatch(/<h1><bdi>Cancel the sweep\?<[\s\S]*The running sweep of prj_1 ends/);
