@@ -78,7 +78,7 @@ describe.skipIf(!existsSync(executablePath))('the pages of feedback in Chromium'
     await page.getByRole('link', { name: 'Older' }).click();
     await page.getByRole('link', { name: 'Newest' }).waitFor();
     expect(await page.locator('.hits > li').count()).toBe(10);
-    await page.getByRole('link', { name: 'by document' }).click();
+    await page.getByRole('link', { name: 'by page' }).click();
     await page
       .getByRole('row', { name: '/guides/install' })
       .getByRole('link', { name: '/guides/install', exact: true })

@@ -43,7 +43,7 @@ describe('feedback on a real store', () => {
     expect((await look('/feedback.jsonl?words=fails&helpful=no')).text.trimEnd().split('\n')).toHaveLength(30);
   });
 
-  it('is counted by document, and an entry shows its history', async () => {
+  it('is counted by page, and an entry shows its history', async () => {
     const pending = entry('fb_1', { comment: 'slow page', path: '/a?x', helpful: false });
     const { look, store } = await overStore([pending, entry('fb_2', { path: '/a/' }), entry('fb_3', { path: '/b' })]);
     await wholePass(store, 'second', [{ ...pending, status: 'resolved' }]);

@@ -86,13 +86,13 @@ describe('the feedback page', () => {
     expect(search.asked.at(-1)).toMatchObject({ after: 'c/1' });
   });
 
-  it('groups by document, and leads to the entries of each', async () => {
+  it('groups by page, and leads to the entries of each', async () => {
     const { look } = await looking();
     const { text } = await look('/feedback?words=fails&by=document');
     expect(text).toContain('href="/feedback?words=fails&amp;project=prj_1&amp;document=%2Fguides%2Finstall"');
   });
 
-  it('leads from a document to the votes against it', async () => {
+  it('leads from a page to the votes against it', async () => {
     const { look } = await looking();
     const { text } = await look('/feedback?from=2026-10-01&by=document');
     expect(text).toMatch(
