@@ -60,7 +60,7 @@ describe.skipIf(!existsSync(executablePath))('the pages of feedback in Chromium'
     await focusOn(page, '/guides/install');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'History' }).waitFor();
-    await focusOn(page, 'all its feedback');
+    await focusOn(page, 'all feedback on this page');
     await page.keyboard.press('Enter');
     await page.getByText('30 entries, newest first.').waitFor();
   });
