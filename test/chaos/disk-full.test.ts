@@ -97,7 +97,7 @@ async function expectOldServesAtEveryPoint(
   expectClear: (error: unknown) => void,
 ): Promise<void> {
   await publishOnce(await scene.next());
-  const watcher = scene.watching();
+  const watcher = await scene.watching();
   let full = 0;
   for (let free = 0, fits = false; !fits; free += 4096) {
     const before = await scene.store.current(siteDomain);

@@ -17,7 +17,7 @@ const publicUrl = 'http://localhost:8090';
 
 async function killAtEveryChange(scene: PublishingScene): Promise<void> {
   await publishOnce(await scene.next());
-  const watcher = scene.watching();
+  const watcher = await scene.watching();
   let changes: number | null = null;
   for (let killAt = 1; changes === null; killAt += 1) {
     const publication = await scene.next();
@@ -75,7 +75,7 @@ describe('kill -9 between every two steps of publishing (P1)', () => {
         const prefix = `chaos/${next.replace(' ', '-')}`;
         await using scene = await PublishingScene.make(bucket(prefix));
         await publishOnce(await scene.next());
-        const watcher = scene.watching();
+        const watcher = await scene.watching();
         let requests: number | null = null;
         for (let whole = 0; requests === null; whole += 1) {
           // Large enough for a multipart upload.

@@ -70,19 +70,20 @@ export class PublishingScene {
     return this.#start([JSON.stringify({ publish, rounds })], env);
   }
 
-  /** A process that reads all the time; `seen` ends it. */
-  watching(): { seen: () => Promise<Seen> } {
+  /** A process that reads all the time, from now on; `seen` ends it. */
+  async watching(): Promise<{ seen: () => Promise<Seen> }> {
     const until = join(this.folder, 'over');
     // Its own work folder: files of a running process must not count as leftovers.
     const store =
       this.config.kind === 's3' ? { ...this.config, workFolder: join(this.folder, 'watcher') } : this.config;
     const order = JSON.stringify({ watch: { store, site: this.site }, until });
     const child = this.#start([order]);
+    await child.says('watching\n');
     return {
       seen: async () => {
         await writeFile(until, '');
         expect(await child.ended(), child.output).toBe(0);
-        return JSON.parse(child.stdout);
+        return JSON.parse(child.stdout.slice('watching\n'.length));
       },
     };
   }

@@ -21,7 +21,7 @@ describe.each(backends)('two publishers at once: $kind', (backend) => {
     async () => {
       await using scene = await sceneIn(backend);
       await publishOnce(await scene.next());
-      const watcher = scene.watching();
+      const watcher = await scene.watching();
       const [one, other] = [await scene.next(200_000), await scene.next(200_000)];
       // The same seconds for both, so that neither always has the newer version.
       const publishers = [one, { ...other, at: one.at }].map((each) => scene.publishing(each, { rounds: mostRounds }));

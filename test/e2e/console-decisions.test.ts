@@ -65,12 +65,12 @@ describe('a decision in the console', () => {
         { cookie },
       );
       expect([verb, status, text]).toEqual([verb, 409, expect.stringContaining('Already decided')]);
-      expect(text).toContain(`ada has approved ${version} of ${domain}`);
+      expect(text).toContain(`${version} of ${domain} was approved by ada`);
       expect(text).toContain(`href="${site()}"`);
     }
     await ended();
     const late = await send(running, `${site()}/approve`, await form(), { cookie });
-    expect(late).toMatchObject({ status: 409, text: expect.stringContaining(`ada has approved ${version}`) });
+    expect(late).toMatchObject({ status: 409, text: expect.stringContaining(`${version} of ${domain} was approved by ada`) });
     expect(await decisions()).toEqual(['ada approve null']);
   });
 
@@ -80,7 +80,7 @@ describe('a decision in the console', () => {
     const token = await formToken(running, cookie);
     const fields = { version, sure: 'yes', order: randomUUID(), token, reason: '' };
     const answer = await send(running, `${site()}/reject`, fields, { cookie });
-    expect(answer).toMatchObject({ status: 409, text: expect.stringContaining('a rejection needs a reason') });
+    expect(answer).toMatchObject({ status: 409, text: expect.stringContaining('A rejection needs a reason') });
     expect(answer.text).not.toContain('Already decided');
     expect(await decisions()).toEqual([]);
   });

@@ -23,7 +23,7 @@ export async function decide<Answer>(
     const message =
       earlier === null
         ? `${what} does not wait for approval any more`
-        : `${earlier.who} has ${earlier.action === 'approve' ? 'approved' : 'rejected'} ${what} at ${utcText(earlier.at)}`;
+        : `${what} was ${earlier.action === 'approve' ? 'approved' : 'rejected'} by ${earlier.who} at ${utcText(earlier.at)}`;
     throw new ConsoleFailure(
       'Decided',
       `${message}. You changed nothing.`,

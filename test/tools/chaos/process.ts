@@ -8,7 +8,7 @@ import { watchSite } from './watching.ts';
  * A separate process for the tests in test/chaos; one JSON argument says what to do:
  *   {"publish": Publication}                          publishes once
  *   {"publish": Publication, "rounds": N}             publishes N times, a second in the version's name apart
- *   {"watch": {store, site}, "until": FILE}           reads until the file exists, then prints what it has seen
+ *   {"watch": {store, site}, "until": FILE}           reads until the file exists, then prints what it has seen; the first line says that it has begun
  */
 
 type Order =
@@ -28,6 +28,7 @@ if (order.publish) {
 } else {
   const { watch, until } = order;
   const bundles = await openBundleStore(watch.store);
+  process.stdout.write('watching\n');
   const seen = await watchSite({ bundles, domain: siteDomain, site: watch.site, isOver: () => existsSync(until) });
   process.stdout.write(JSON.stringify(seen));
 }
