@@ -70,7 +70,10 @@ describe('a decision in the console', () => {
     }
     await ended();
     const late = await send(running, `${site()}/approve`, await form(), { cookie });
-    expect(late).toMatchObject({ status: 409, text: expect.stringContaining(`${version} of ${domain} was approved by ada`) });
+    expect(late).toMatchObject({
+      status: 409,
+      text: expect.stringContaining(`${version} of ${domain} was approved by ada`),
+    });
     expect(await decisions()).toEqual(['ada approve null']);
   });
 
