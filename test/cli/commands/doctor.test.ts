@@ -114,7 +114,10 @@ describe('docferry doctor --key', () => {
   it('names a key that the service refuses', async () => {
     const here = await place({ sandbox: { faults: { unauthorized: true } } });
     await here.startWorker();
-    const { exitCode, check } = await doctor(here, ['--key']);
+    let { exitCode, check } = await doctor(here, ['--key']);
+    // On a busy machine a new worker may answer too late for the doctor, who asks nothing then.
+    const isSkipped = () => check(`key-accepted:${here.org}`)?.level === 'skipped';
+    for (let tries = 1; isSkipped() && tries < 5; tries += 1) ({ exitCode, check } = await doctor(here, ['--key']));
     expect(check(`key-accepted:${here.org}`)).toMatchObject({
       level: 'error',
       detail: expect.stringContaining('401'),
