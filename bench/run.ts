@@ -7,7 +7,15 @@ import { fileURLToPath } from 'node:url';
  * with 1 then.
  */
 
-const benchmarks = ['budget', 'staleness', 'sync', 'bundle', 'report', 'status', 'console'];
+const benchmarks = [
+  'budget/budget',
+  'plan/staleness',
+  'sync/sync',
+  'bundle/bundle',
+  'sync/report',
+  'status/status',
+  'console/console',
+];
 
 const failed = benchmarks.filter((name) => {
   process.stderr.write(`\n${name}\n`);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type StatusEntry, statusChanges } from '../../bench/status-changes.ts';
+import { type StatusEntry, statusChanges } from '../../bench/status/status-changes.ts';
 import { type ActivityScene, activityScene } from '../tools/activity-dependencies.ts';
 import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
 import { runPass } from '../tools/feedback/sync-pass.ts';

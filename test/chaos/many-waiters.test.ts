@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { busyWindow, holderOf, questionOf, settingsOf } from '../../bench/budget-waiters-model.ts';
+import { busyWindow, holderOf, questionOf, settingsOf } from '../../bench/budget/budget-waiters-model.ts';
 import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import { packed } from '../../src/model/budget/window/carried-window.ts';
 import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';

@@ -7,7 +7,7 @@ import {
   followSites,
   readableShapes,
   type Shape,
-} from '../../../bench/polling-simulation.ts';
+} from '../../../bench/bundle/polling-simulation.ts';
 import { keepSamples, nextPollDelay, type ProgressSample } from '../../../src/model/export/cadence.ts';
 
 const second = 1_000;
@@ -164,7 +164,7 @@ describe('keepSamples', () => {
   });
 });
 
-/** bench/README.md "polling", by simulation in virtual time; `node dist/bench/polling.js` prints the whole table. */
+/** bench/README.md "polling", by simulation in virtual time; `node dist/bench/bundle/polling.js` prints the whole table. */
 describe('the figures', () => {
   const { 'starts over (at 20 to 60 %)': startsOver, ...readable } = readableShapes;
   const run = (shape: Shape, from: number, to: number, share: number) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { equalIntervals } from '../../../bench/equal-intervals.ts';
+import { equalIntervals } from '../../../bench/plan/equal-intervals.ts';
 import {
   freshestIntervals,
   longestEveryMs,

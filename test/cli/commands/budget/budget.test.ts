@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { busyWindow, settingsOf } from '../../../../bench/budget-waiters-model.ts';
+import { busyWindow, settingsOf } from '../../../../bench/budget/budget-waiters-model.ts';
 import { packed } from '../../../../src/model/budget/window/carried-window.ts';
 import { budgetWorkflowId } from '../../../../src/model/workflow-ids.ts';
 import { docferry, docferryJson } from '../../../tools/cli/run-docferry.ts';
