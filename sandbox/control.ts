@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Exchange, readBody, sendError, sendJson } from './exchange.ts';
+import type { EntryChange } from './feedback/project-feedback.ts';
 import type { Operations } from './operations.ts';
-import type { EntryChange } from './project-feedback.ts';
 import { collectStats } from './stats.ts';
 import type { World } from './world.ts';
 

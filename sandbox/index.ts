@@ -11,12 +11,12 @@ import { close, createApiServer, createStorageServer, listen } from './server.ts
 import { collectStats, maxInAnyWindow, type SandboxStats } from './stats.ts';
 import { createWorld } from './world.ts';
 
+export { linkMarker } from './export/links.ts';
 export type { Faults } from './faults.ts';
-export { plantedMarkers } from './feedback-data.ts';
-export { linkMarker } from './links.ts';
+export { plantedMarkers } from './feedback/feedback-data.ts';
+export type { EntryChange, NewEntries } from './feedback/project-feedback.ts';
 export { optionsFromFlags, type SandboxFlag, SandboxFlagError, type SandboxOptions, sandboxFlags } from './options.ts';
 export type { OrganizationOptions, ProjectOptions, SiteOptions } from './organizations.ts';
-export type { EntryChange, NewEntries } from './project-feedback.ts';
 export type { LogEntry } from './request-log.ts';
 export { mostInAnyWindow } from './sliding-log.ts';
 export type { OrganizationStats, SandboxStats } from './stats.ts';

@@ -1,4 +1,4 @@
-import type { EntryChange, NewEntries, ProjectFeedback } from './project-feedback.ts';
+import type { EntryChange, NewEntries, ProjectFeedback } from './feedback/project-feedback.ts';
 import type { World } from './world.ts';
 
 /** Changes at run time, besides faults. Each throws an Error for unknown names. */

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { handleAnalytics } from './analytics.ts';
 import { handleControl } from './control.ts';
 import { type Exchange, sendError } from './exchange.ts';
+import { handleExport } from './export/static-export.ts';
+import { handleStorage } from './export/storage.ts';
+import { handleAnalytics } from './feedback/analytics.ts';
 import type { Operations } from './operations.ts';
 import type { LogEntry } from './request-log.ts';
-import { handleExport } from './static-export.ts';
-import { handleStorage } from './storage.ts';
 import type { World } from './world.ts';
 
 /** Longer than clients keep idle connections, so that resets come only from faults. */

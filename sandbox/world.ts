@@ -1,17 +1,17 @@
 import { type Clock, createClock } from './clock.ts';
-import { CursorCodec } from './cursors.ts';
+import { JobBoard } from './export/jobs.ts';
+import { Links } from './export/links.ts';
+import { ObjectStore } from './export/objects.ts';
+import { SiteShelf } from './export/site-shelf.ts';
 import { FaultBox, faultFields } from './faults.ts';
+import { CursorCodec } from './feedback/cursors.ts';
+import { ProjectFeedback } from './feedback/project-feedback.ts';
 import { resolveFields } from './field.ts';
-import { JobBoard } from './jobs.ts';
-import { Links } from './links.ts';
-import { ObjectStore } from './objects.ts';
 import type { SandboxOptions } from './options.ts';
 import { defaultOrganizations, type Organization, resolveOrganizations } from './organizations.ts';
-import { ProjectFeedback } from './project-feedback.ts';
 import { createRandom, seedOf } from './random.ts';
 import { RequestLog } from './request-log.ts';
 import { type Settings, settingFields } from './settings.ts';
-import { SiteShelf } from './site-shelf.ts';
 import { FixedWindow, type RateWindow, SlidingWindow } from './sliding-log.ts';
 
 /** The state of the sandbox, shared by its areas. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type ArchiveFormat, writeArchive } from '../../../sandbox/archive.ts';
+import { type ArchiveFormat, writeArchive } from '../../../sandbox/export/archive.ts';
 import { type ComparedStore, compareVersions } from '../../../src/bundle/page-texts/compare-versions.ts';
 import { type Manifest, NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
 import { VersionDamaged } from '../../../src/bundle/store/store-errors.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { authorize } from './authorize.ts';
+import { authorize } from '../authorize.ts';
 import {
   type Exchange,
   pathSegments,
@@ -10,12 +10,12 @@ import {
   sendHalf,
   sendJson,
   sendSlowly,
-} from './exchange.ts';
+} from '../exchange.ts';
+import type { Organization } from '../organizations.ts';
+import type { World } from '../world.ts';
 import { type FeedbackPage, feedbackPage } from './feedback-page.ts';
 import { readFeedbackQuery } from './feedback-query.ts';
-import type { Organization } from './organizations.ts';
 import type { ProjectFeedback } from './project-feedback.ts';
-import type { World } from './world.ts';
 
 type GatewayError = readonly [status: number, title: string];
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
+import type { Settings } from '../settings.ts';
 import type { ObjectStore } from './objects.ts';
-import type { Settings } from './settings.ts';
 import type { SiteContent } from './site.ts';
 
 /** How a job will end. */

@@ -1,5 +1,5 @@
-import { createRandom, pick, type Random, seedOf } from './random.ts';
-import type { Settings } from './settings.ts';
+import { createRandom, pick, type Random, seedOf } from '../random.ts';
+import type { Settings } from '../settings.ts';
 
 export const knownSources = ['code_snippet', 'contextual', 'agent', 'thumbs_only'] as const;
 export const knownStatuses = ['pending', 'in_progress', 'resolved', 'dismissed'] as const;

@@ -9,7 +9,7 @@ import {
   startedJob,
   startJob,
   waitForJob,
-} from './support.ts';
+} from '../support.ts';
 
 describe('starting a job', () => {
   it('answers 202 with the whole job', async () => {

@@ -1,9 +1,9 @@
-import { authorize } from './authorize.ts';
-import { type Exchange, pathSegments, readBody, reset, sendError, sendJson } from './exchange.ts';
+import { authorize } from '../authorize.ts';
+import { type Exchange, pathSegments, readBody, reset, sendError, sendJson } from '../exchange.ts';
+import type { Organization } from '../organizations.ts';
+import type { World } from '../world.ts';
 import { jobView, startView } from './job-view.ts';
 import type { Fate, JobState } from './jobs.ts';
-import type { Organization } from './organizations.ts';
-import type { World } from './world.ts';
 
 const bodyLimit = 1_048_576;
 const bareHost = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;

@@ -6,8 +6,8 @@ import { gunzipSync } from 'node:zlib';
 import { extract } from 'tar-stream';
 import { describe, expect, it } from 'vitest';
 import { fromBufferPromise } from 'yauzl';
-import type { Sandbox } from '../../sandbox/index.ts';
-import { exportSite, getBundle, sandboxWith } from './support.ts';
+import type { Sandbox } from '../../../sandbox/index.ts';
+import { exportSite, getBundle, sandboxWith } from '../support.ts';
 
 type Files = Map<string, Buffer>;
 

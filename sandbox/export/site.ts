@@ -1,6 +1,6 @@
 import { createCipheriv, createHash } from 'node:crypto';
 import { posix } from 'node:path';
-import { createRandom, pick, seedOf } from './random.ts';
+import { createRandom, pick, seedOf } from '../random.ts';
 
 /** One published state of a site, and the part of it to be exported. */
 export interface SiteContent {

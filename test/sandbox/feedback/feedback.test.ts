@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { plantedMarkers } from '../../sandbox/index.ts';
-import { get, getAll, getFeedback, getPage, jsonOf, sandboxWith } from './support.ts';
+import { plantedMarkers } from '../../../sandbox/index.ts';
+import { get, getAll, getFeedback, getPage, jsonOf, sandboxWith } from '../support.ts';
 
 const now = '2026-06-01T00:00:00.000Z';
 

@@ -1,8 +1,8 @@
+import type { ProjectOptions } from '../organizations.ts';
+import { createRandom, seedOf } from '../random.ts';
+import type { Settings } from '../settings.ts';
 import { entryOf, type FeedbackRecord, idOf, rollRecord, seqOf } from './feedback-data.ts';
 import type { FeedbackFilter } from './feedback-query.ts';
-import type { ProjectOptions } from './organizations.ts';
-import { createRandom, seedOf } from './random.ts';
-import type { Settings } from './settings.ts';
 
 const dayMs = 86_400_000;
 const duplicatedTimes = 0.02;

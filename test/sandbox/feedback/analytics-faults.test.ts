@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Faults, Sandbox } from '../../sandbox/index.ts';
-import { get, getFeedback, getPage, sandboxWith } from './support.ts';
+import type { Faults, Sandbox } from '../../../sandbox/index.ts';
+import { get, getFeedback, getPage, sandboxWith } from '../support.ts';
 
 async function outcome(sandbox: Sandbox): Promise<number | 'broken'> {
   try {

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Faults } from '../faults.ts';
+import type { Settings } from '../settings.ts';
 import type { Cursor, CursorCodec, Position } from './cursors.ts';
-import type { Faults } from './faults.ts';
 import type { FeedbackRecord } from './feedback-data.ts';
 import type { FeedbackRequest } from './feedback-query.ts';
 import type { ProjectFeedback } from './project-feedback.ts';
-import type { Settings } from './settings.ts';
 
 /** The feedback response (service-interface.md, Resources). */
 export interface FeedbackPage {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { Settings } from '../settings.ts';
 import { writeArchive } from './archive.ts';
-import type { Clock } from './clock.ts';
-import type { Settings } from './settings.ts';
 import { renderSite, type SiteContent } from './site.ts';
 
 /** One immutable object of the object store. */

@@ -1,4 +1,4 @@
-import type { Organization } from './organizations.ts';
+import type { Organization } from '../organizations.ts';
 import { pagePaths, type SiteContent } from './site.ts';
 
 /** The published sites and their present revision. */

@@ -1,4 +1,4 @@
-import type { Faults } from './faults.ts';
+import type { Faults } from '../faults.ts';
 import type { JobState } from './jobs.ts';
 
 const statusWords: Readonly<Record<string, string>> = { queued: 'waiting', running: 'rendering' };

@@ -1,5 +1,5 @@
+import type { Settings } from '../settings.ts';
 import { knownSources, knownStatuses } from './feedback-data.ts';
-import type { Settings } from './settings.ts';
 
 /** The filters of a query in milliseconds since the epoch and known words; null: no filter. */
 export interface FeedbackFilter {

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Exchange, send } from '../exchange.ts';
+import type { World } from '../world.ts';
 import { type ByteRange, readRange } from './byte-range.ts';
-import { type Exchange, send } from './exchange.ts';
 import type { StoredObject } from './objects.ts';
-import type { World } from './world.ts';
 
 const chunkBytes = 524_288;
 /** Time for written bytes to leave before a reset discards queued ones. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readRange } from '../../sandbox/byte-range.ts';
-import { linkMarker, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts';
-import { exportSite, getBundle, sandboxWith } from './support.ts';
+import { readRange } from '../../../sandbox/export/byte-range.ts';
+import { linkMarker, type Sandbox, type SandboxOptions } from '../../../sandbox/index.ts';
+import { exportSite, getBundle, sandboxWith } from '../support.ts';
 
 const objectSize = 400_000;
 

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { pack as createPack, type Pack } from 'tar-stream';
 import { ZipFile } from 'yazl';
-import type { Settings } from './settings.ts';
+import type { Settings } from '../settings.ts';
 import type { SiteFile } from './site.ts';
 
 export type ArchiveFormat = Settings['archiveFormat'];
