@@ -120,9 +120,14 @@ function writeTable({ viewer, query, lines, organizations, at }: Overview): Writ
     table:
       shown.length === 0
         ? null
-        : String(<OverviewTable viewer={viewer} lines={shown} several={organizations.length > 1} now={at} />),
+        : inOnePiece(
+            String(<OverviewTable viewer={viewer} lines={shown} several={organizations.length > 1} now={at} />),
+          ),
   };
 }
+
+/** The engine keeps a joined text as its thousands of parts, and would gather them again for each page that has it. */
+const inOnePiece = (text: string): string => Buffer.from(text).toString();
 
 const meanings: Readonly<Record<Chip, string>> = {
   failed: 'The last run failed, was refused by verification, or did not reach every target.',
