@@ -36,7 +36,7 @@ describe.skipIf(!existsSync(executablePath))('the pages of feedback in Chromium'
     running = console;
     stop = part.stop;
     links.push(console.signInUrl ?? '');
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await stop?.();

@@ -4,19 +4,23 @@ import { isReservedName } from '../../model/deed.ts';
 import { address, duration, text } from './field-schemas.ts';
 
 const people = (role: string) =>
-  z.strictObject(
-    {
-      groups: z.array(text('a group'), 'expected a list of groups').default([]).describe('Groups.'),
-      logins: z
-        .array(
-          text('a login').refine((login) => !isReservedName(login), 'expected a login; this name is not let in as one'),
-          'expected a list of logins',
-        )
-        .default([])
-        .describe('Logins.'),
-    },
-    { error: ({ input }) => (Array.isArray(input) ? inOneList(role, input) : undefined) },
-  );
+  z
+    .strictObject(
+      {
+        groups: z.array(text('a group'), 'expected a list of groups').default([]),
+        logins: z
+          .array(
+            text('a login').refine(
+              (login) => !isReservedName(login),
+              'expected a login; this name is not let in as one',
+            ),
+            'expected a list of logins',
+          )
+          .default([]),
+      },
+      { error: ({ input }) => (Array.isArray(input) ? inOneList(role, input) : undefined) },
+    )
+    .meta({ title: 'lists `groups` and `logins`' });
 
 /** Names of both kinds once stood in one list. Most logins are addresses; which of the others are none is not known here. */
 function inOneList(role: string, names: readonly unknown[]): string {
