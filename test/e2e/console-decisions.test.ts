@@ -17,7 +17,13 @@ beforeEach(async () => {
   scene = await setScene({ sandbox: { jobSeconds: 0.2, pages: 3, entries: 3 }, approvalTimeout: '1h' });
   await scene.startWorker();
   const config = { ...scene.config, console: { ...scene.config.console, write: true } };
-  const place = { host: '127.0.0.1', port: 0, temporalUi: null, onNewLink: (link: string) => links.push(link) };
+  const place = {
+    host: '127.0.0.1',
+    port: 0,
+    temporalUi: null,
+    link: true,
+    onNewLink: (link: string) => links.push(link),
+  };
   const { console, part } = await startConsolePart(config, place);
   running = console;
   stop = part.stop;

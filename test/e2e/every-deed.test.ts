@@ -27,7 +27,13 @@ async function begin(jobSeconds: number): Promise<void> {
   await scene.startWorker();
   await applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
   const config = { ...scene.config, console: { ...scene.config.console, write: true } };
-  const begun = await startConsolePart(config, { host: '127.0.0.1', port: 0, temporalUi: null, onNewLink: () => {} });
+  const begun = await startConsolePart(config, {
+    host: '127.0.0.1',
+    port: 0,
+    temporalUi: null,
+    link: true,
+    onNewLink: () => {},
+  });
   running = begun.console;
   stop = begun.part.stop;
   cookie = await signIn(running);
@@ -194,7 +200,13 @@ describe('every deed stands in the audit once, with who did it', () => {
       },
     };
     await stop();
-    const begun = await startConsolePart(config, { host: '127.0.0.1', port: 0, temporalUi: null, onNewLink: () => {} });
+    const begun = await startConsolePart(config, {
+      host: '127.0.0.1',
+      port: 0,
+      temporalUi: null,
+      link: true,
+      onNewLink: () => {},
+    });
     running = begun.console;
     stop = begun.part.stop;
     cookie = await signIn(running);
