@@ -86,12 +86,13 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
 }
 
 function resolveConsole(
-  { write, idle, url, temporalUi, proxy, oidc, viewers, operators, contacts }: ConfigInput['console'],
+  { write, idle, lifetime, url, temporalUi, proxy, oidc, viewers, operators, contacts }: ConfigInput['console'],
   environment: Environment,
 ): ConsoleConfig {
   return {
     write,
     idleMs: idle,
+    lifetimeMs: lifetime,
     url: url === undefined ? null : trimSlash(url),
     temporalUi: temporalUi === undefined ? null : trimSlash(temporalUi),
     proxy: proxy ? { ...proxy, user: proxy.user.toLowerCase(), groups: proxy.groups.toLowerCase() } : null,

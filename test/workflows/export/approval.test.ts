@@ -58,7 +58,7 @@ const byHand = ({ org, domain }: ExportInput, update: 'approve' | 'reject', type
 async function untilItWaits({ org, domain }: ExportInput) {
   await env.sleep('1 minute');
   const state = () => exportState(env.client, org, domain);
-  await expect.poll(state, { timeout: 20_000 }).toMatchObject({ phase: 'awaiting-approval' });
+  await expect.poll(state).toMatchObject({ phase: 'awaiting-approval' });
   const { approval } = await state();
   if (approval === null) throw new Error('no version waits');
   return approval;
