@@ -67,6 +67,7 @@ export const readReport: Reader<LeaseReport> = record(
     accepted: bool,
     throttled: record({ retryAfterMs: nullable(number(0, longestSpanMs)) }, {}),
     unauthorized: bool,
+    doubted: bool,
   },
 );
 
