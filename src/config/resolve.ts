@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { noticeTypes } from '../model/notice/notice.ts';
+import { withoutEnd } from '../model/short-texts.ts';
 import { webhookEventTypes } from '../model/webhook-event.ts';
 import type {
   BundleStoreConfig,
@@ -123,7 +124,7 @@ function resolveBundles(
   return {
     kind: 's3',
     bucket: s3.bucket,
-    prefix: s3.prefix.replace(/\/+$/, ''),
+    prefix: withoutEnd(s3.prefix, '/'),
     ...(s3.endpoint === undefined ? {} : { endpoint: trimSlash(s3.endpoint) }),
     ...(s3.region === undefined ? {} : { region: s3.region }),
     workFolder: absolute(s3.workFolder),
@@ -273,5 +274,5 @@ function secretOf(
 }
 
 function trimSlash(url: string): string {
-  return url.replace(/\/+$/, '');
+  return withoutEnd(url, '/');
 }
