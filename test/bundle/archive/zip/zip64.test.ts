@@ -19,7 +19,10 @@ function windowOf(bytes: Buffer): ByteWindow {
 /** Reads what stands around the content of an entry, without the content: five gibibytes, packed or not. */
 async function readAround(packed: number, descriptor: Buffer): Promise<void> {
   const sizes = wide(5 * gib, packed);
-  const header = zipCentralHeader({ ...large, crc, extra: extra(1, sizes) }, { offset: 0, attributes: 0 });
+  const header = zipCentralHeader(
+    { ...large, crc, extra: extra(1, sizes) },
+    { offset: 0, attributes: 0o100644 * 2 ** 16 },
+  );
   const directory = { entries: 1, start: 0, end: header.length };
   const entry = await new CentralEntries(windowOf(header), directory).next();
   expect(entry).toMatchObject({ bytes: 5 * gib, packed, wide: true });
