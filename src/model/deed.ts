@@ -55,11 +55,20 @@ export interface Sender {
 /** Stands for a sender that gave no name. */
 export const unnamedSender = 'Temporal UI or other client';
 
+/** Stands for a person who signed in to the console by the link that the terminal printed. */
+export const terminalName = 'terminal';
+
+/** Whether the audit could not tell a person of this login from a sender whose name docferry itself chose. */
+export function isReservedName(login: string): boolean {
+  const plain = (name: string) => name.normalize('NFKC').trim().toLowerCase();
+  return [terminalName, unnamedSender].some((name) => plain(name) === plain(login));
+}
+
 /** Longest name of a sender, in characters. */
 export const longestName = 100;
 
 const name: Reader<string> = (value, field = '') =>
-  typeof value === 'string' && new RegExp(`^[^\\p{Cc}\\p{Cs}]{1,${longestName}}$`, 'u').test(value)
+  typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,100}$/u.test(value)
     ? value
     : refuse(field, `a name of 1 to ${longestName} characters`);
 

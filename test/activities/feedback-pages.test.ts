@@ -141,7 +141,7 @@ describe('fetchPages', () => {
     scene.sandbox.setFaults({ badJson: 1 });
     const result = fetchPages();
     await expect.poll(() => analytics().length, { interval: 5 }).toBe(1);
-    await expect.poll(() => scene.window().holders, { interval: 5, timeout: 400 }).toEqual([]);
+    await expect.poll(() => scene.window().holders, { interval: 5 }).toEqual([]);
     expect(analytics()).toHaveLength(1);
     expect(await result).toMatchObject({ outcome: 'complete', pages: 2, requests: 3, tries: 0 });
     expect(scene.asks).toHaveLength(2);

@@ -248,7 +248,7 @@ store: { feedback: "sqlite:file/feedback.db", bundles: { directory: file/bundles
     const client = await connectClient({ ...here.config.temporal, namespace, given });
     onTestFinished(() => client.connection.close());
     await createNamespace(client, 1);
-    await expect.poll(() => searchAttributeState(client).catch(() => null), { timeout: 20_000 }).not.toBeNull();
+    await expect.poll(() => searchAttributeState(client).catch(() => null)).not.toBeNull();
     const bare = await named(namespace);
     expect(bare.check('namespace')).toMatchObject({ level: 'ok', detail: expect.stringContaining('1 days') });
     expect(bare.check('search-attributes')).toMatchObject({

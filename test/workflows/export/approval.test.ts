@@ -50,7 +50,7 @@ const start = exportStarter(env);
 async function untilItWaits({ org, domain }: ExportInput) {
   await env.sleep('1 minute');
   const state = () => exportState(env.client, org, domain);
-  await expect.poll(state, { timeout: 20_000 }).toMatchObject({ phase: 'awaiting-approval' });
+  await expect.poll(state).toMatchObject({ phase: 'awaiting-approval' });
   return (await state()).approval;
 }
 

@@ -212,7 +212,7 @@ function requireHarmless(rawName: Buffer, path: Buffer): void {
   // Go leaves out what is not ASCII, so that a slash may come first.
   const isByGo = path
     .toString('utf8')
-    .replace(/[^\x01-\x7f]/g, '')
+    .replace(/\P{ASCII}/gu, '')
     .startsWith(name);
   const broken = escapeOf(isByGo ? name.replace(/^\/+/, '') : name);
   if (broken) throw new ArchiveFault(broken.rule, name, `below the pax name: ${broken.detail}`);
