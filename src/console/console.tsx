@@ -28,8 +28,8 @@ export interface RunningConsole {
   /** Where browsers find it. */
   url: string;
   port: number;
-  /** The address that signs in the person who opens it first. */
-  signInUrl: string;
+  /** The address that signs in the person who opens it first; null where there is no such link. */
+  signInUrl: string | null;
   /** The patterns of the pages' addresses, e.g. `/sites/:org/:domain`. */
   pages: readonly string[];
   /** Paths that take forms, as patterns: what must be guarded. */
@@ -65,8 +65,11 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     options,
     reader,
     known,
-    sessions: new Sessions(options.idleMs),
-    link: new SignInLink(address, options.onNewLink),
+    sessions: new Sessions(options),
+    link:
+      options.link && options.proxy === null && options.openId === null
+        ? new SignInLink(address, options.onNewLink)
+        : null,
     proxy: options.proxy && new ProxyIdentity(options.proxy, options.roles),
     openId: options.openId && new OpenIdSignIn(options.openId, address, options.roles),
     // Cookies know no ports: consoles on two ports of a machine would take each other's.
@@ -77,7 +80,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   return {
     url: address,
     port,
-    signInUrl: app.link.url,
+    signInUrl: app.link?.url ?? null,
     pages: [...new Set(hono.routes.filter(({ method }) => method === 'GET').map(({ path }) => path))],
     takesForms: hono.routes.flatMap(({ method, path }) => (method === 'POST' ? [path] : [])),
     async stop() {

@@ -29,9 +29,9 @@ export async function readRecord(dbFile: string): Promise<ServerRecord | undefin
   }
 }
 
-/** Writes the record whole or not at all. */
+/** Writes the record whole or not at all, for this user alone. */
 export async function writeRecord(record: ServerRecord): Promise<void> {
-  await replaceFile(recordFile(record.dbFile), `${JSON.stringify(record, undefined, 2)}\n`);
+  await replaceFile(recordFile(record.dbFile), `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
 }
 
 export async function removeRecord(dbFile: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { closeSync, constants, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { errorCode } from './error-code.ts';
 
@@ -9,9 +10,11 @@ export interface FileLock {
 /**
  * Takes the lock `file`, which is created when absent; undefined when another process, or this one, has it. The lock is
  * SQLite's on an empty database, and so the operating system's: it is freed when its owner dies, even by kill -9, and
- * is never taken from an owner that is only suspended. Throws what SQLite throws when the file cannot be created.
+ * is never taken from an owner that is only suspended. Only this user can open the file: another one who may read it
+ * could hold a lock on it for ever. Throws system errors and what SQLite throws.
  */
 export function tryLock(file: string): FileLock | undefined {
+  closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
   const database = new Database(file, { timeout: 0 });
   try {
     database.exec('BEGIN EXCLUSIVE');

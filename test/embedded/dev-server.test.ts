@@ -105,11 +105,12 @@ async function listen(port: number): Promise<Server> {
   return server;
 }
 
-/** Which of the server's files others can read: the database, what SQLite puts beside it for a while, and the log. */
+/** Which of the server's files others can read: database, log, lock, record, and what SQLite puts there for a while. */
 async function openFiles({ dbFile, logFile }: TestOptions): Promise<string[]> {
-  const names = await readdir(dirname(dbFile));
-  const files = names.filter((name) => name === 'temporal.log' || /^temporal\.db(-[a-z]+)?$/.test(name));
-  expect(files).toEqual(expect.arrayContaining([basename(dbFile), basename(logFile)]));
+  const files = await readdir(dirname(dbFile));
+  const database = basename(dbFile);
+  const expected = [database, basename(logFile), `${database}.lock`, `${database}.server.json`];
+  expect(files).toEqual(expect.arrayContaining(expected));
   const modes = await Promise.all(files.map((name) => stat(join(dirname(dbFile), name)).catch(() => null)));
   return files.filter((_, index) => ((modes[index]?.mode ?? 0) & 0o077) !== 0);
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,6 +43,12 @@ it('excludes other processes and is free after a kill -9 of its owner', async ()
   await once(holder, 'exit');
   const lock = tryLock(file);
   expect(lock).toBeDefined();
+  lock?.release();
+});
+
+it('is a file that no other user can open, and so none can lock', async () => {
+  const lock = tryLock(file);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
   lock?.release();
 });
 

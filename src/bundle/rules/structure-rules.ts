@@ -180,7 +180,11 @@ export const structureRuleTexts = {
     'CVE-2025-62518',
   ),
   'gnu-long-name': rule('ambiguous GNU long names', 'Only some readers follow them.', ''),
-  'meta-too-long': rule('headers about an entry over 256 KiB', 'They are read into memory.', ''),
+  'meta-too-long': rule(
+    'headers about an entry over 256 KiB, comments of a zip over 8 KiB',
+    'They are read into memory, and bsdtar does not find the end of a zip behind a long comment.',
+    '',
+  ),
   'dangling-header': rule(
     'a header about an entry that does not come next',
     'Readers drop it, or apply it to another entry.',
@@ -200,8 +204,8 @@ export const structureRuleTexts = {
   ),
   'two-ends': rule('two end records that both fit', 'Some readers use the first, others the last.', 'CVE-2024-24789'),
   zip64: rule(
-    '64-bit records that are missing, too long or disagree, or that stand where 32 bits suffice',
-    'Readers use one or the other, and BusyBox reads none.',
+    '64-bit records that are missing, too long or disagree',
+    'Readers use one or the other.',
     'CVE-2025-54368',
   ),
   'multi-disk': rule('archives that span several files', 'The rest is missing.', ''),
@@ -216,7 +220,7 @@ export const structureRuleTexts = {
     'CVE-2024-0450, CVE-2019-13232, bamsoftware.com/hacks/zipbomb',
   ),
   'data-descriptor': rule(
-    'a data descriptor that does not repeat the directory, or follows an entry that is not compressed',
+    'a data descriptor that does not repeat the directory, follows an entry that is not compressed, or ends the archive for some readers',
     'Streaming readers believe it, and cannot find it where nothing marks the end of the content.',
     'CVE-2025-54368',
   ),

@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { listen, requestLimits, stopListening } from '../../http-server.ts';
+import { withoutEnd } from '../../model/short-texts.ts';
 import type { BundleStore, ByteRange } from '../store/bundle-store.ts';
 import { StoreUnreachable } from '../store/store-errors.ts';
 import { isStoreName } from '../store/store-names.ts';
@@ -93,7 +94,7 @@ class RequestHandler {
     this.#store = options.store ?? folderReader(options.root);
     this.#files = new PublishedFiles((domain, version, file) => this.#store.open(domain, version, file));
     this.#slots = slots;
-    this.#prefix = new URL(publicUrl).pathname.replace(/\/+$/, '');
+    this.#prefix = withoutEnd(new URL(publicUrl).pathname, '/');
     this.#token = token;
     this.#idleMs = idleMs;
     this.#onFailure = onFailure;

@@ -136,7 +136,8 @@ async function contentOf(entry: AsyncIterable<unknown>, { size, type }: Header, 
 }
 
 async function writeTo(file: string, content: AsyncIterable<unknown>): Promise<void> {
-  const handle = await open(file, 'w', 0o600);
+  // The published archive gets this file's mode, and web servers read it.
+  const handle = await open(file, 'w');
   try {
     for await (const chunk of content as AsyncIterable<Uint8Array>) await handle.writeFile(chunk);
   } finally {

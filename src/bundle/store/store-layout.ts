@@ -1,3 +1,4 @@
+import { withoutEnd } from '../../model/short-texts.ts';
 import type { Manifest } from './bundle-store.ts';
 import { storeName } from './store-names.ts';
 
@@ -36,5 +37,5 @@ export function bundleName(manifest: Pick<Manifest, 'archive'>): string {
 
 /** The immutable address of a version's archive. */
 export function publishedAddress(publicUrl: string, domain: string, manifest: Manifest): string {
-  return `${publicUrl.replace(/\/+$/, '')}/${versionPath(domain, manifest.version)}/${bundleName(manifest)}`;
+  return `${withoutEnd(publicUrl, '/')}/${versionPath(domain, manifest.version)}/${bundleName(manifest)}`;
 }

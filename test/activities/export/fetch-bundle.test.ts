@@ -44,7 +44,7 @@ async function exported(options: SandboxOptions = {}): Promise<string> {
   const jobs = createJobActivities(scene.deps);
   const { jobId } = await run(() => jobs.startJob({ org: 'acme', domain, parameters: {} }));
   const stateOf = async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state;
-  await expect.poll(stateOf, { timeout: 20_000 }).toBe('completed');
+  await expect.poll(stateOf).toBe('completed');
   return jobId;
 }
 
@@ -198,7 +198,7 @@ describe('fetchBundle', () => {
     expect(downloads().map((entry) => entry.status)).not.toContain(403);
     expectNothingTwice(2_200_000);
     expect(downloads().some((entry) => entry.hadAuthorization)).toBe(false);
-  }, 60_000);
+  });
 
   it('fetches with several connections what a source gives slowly to each, nothing twice', async () => {
     const jobId = await exported({ padBytes: 24_000_000, storageRate: 6_000_000 });
@@ -212,7 +212,7 @@ describe('fetchBundle', () => {
     const sent = downloads().reduce((sum, { bytes }) => sum + bytes, 0);
     const { size } = await stat(join(scene.folder, 'bundles', '.staging', 'stage-1', 'archive'));
     expect(sent).toBe(size);
-  }, 60_000);
+  });
 
   it('tells a full disk, leaves nothing of the download there, and the published version as it is', async ({
     skip,
@@ -347,8 +347,8 @@ describe('fetchBundle', () => {
 });
 
 describe.each(backends.filter(({ available }) => available))('fetchBundle after kill -9, in a $kind', (backend) => {
-  beforeAll(() => backend.start(), 60_000);
-  afterAll(() => backend.stop(), 60_000);
+  beforeAll(() => backend.start());
+  afterAll(() => backend.stop());
 
   const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
   /** Another attempt on another machine, with what Temporal had of the first one, which was killed. */

@@ -15,8 +15,8 @@ const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000
 const later = (days: number) => new Date(Date.now() + days * 24 * 3_600_000);
 
 for (const backend of backends) {
-  describe.skipIf(!backend.available)(`the bundle store: ${backend.kind}`, { timeout: 60_000 }, () => {
-    beforeAll(() => backend.start(), 60_000);
+  describe.skipIf(!backend.available)(`the bundle store: ${backend.kind}`, () => {
+    beforeAll(() => backend.start());
     afterAll(() => backend.stop());
 
     it('publishes a staged archive in the documented layout', async () => {

@@ -111,7 +111,7 @@ describe('every address that takes a form', () => {
 });
 
 describe('floods', () => {
-  it('of slow forms end unanswered or with 408, and nobody else waits', { timeout: 90_000 }, async () => {
+  it('of slow forms end unanswered or with 408, and nobody else waits', async () => {
     const console = await runningConsole();
     const cookie = await signIn(console);
     const head = [
@@ -136,7 +136,7 @@ describe('floods', () => {
     expect(await ask(console, '/', { headers: { cookie } })).toMatchObject({ status: 200 });
   });
 
-  it('of connections and streams are bounded, and over when they are', { timeout: 90_000 }, async () => {
+  it('of connections and streams are bounded, and over when they are', async () => {
     const console = await runningConsole();
     const cookie = await signIn(console);
     const idle = await Promise.all(
@@ -220,7 +220,7 @@ describe.skipIf(!existsSync(executablePath))('attacks in Chromium', () => {
   beforeAll(async () => {
     // A name of the attacker's that leads to this machine.
     browser = await chromium.launch({ executablePath, args: ['--host-resolver-rules=MAP evil.example 127.0.0.1'] });
-  }, 60_000);
+  });
   afterAll(() => browser?.close());
 
   async function newPage(): Promise<Page> {

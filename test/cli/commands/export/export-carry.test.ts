@@ -1,4 +1,4 @@
-import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tarGz } from '../../../tools/bundle/build-archive.ts';
@@ -52,6 +52,8 @@ describe('export save and load', () => {
     for (const name of ['manifest.json', 'bundle.tar.gz']) {
       const [there, here] = [from, to].map(({ cwd }) => readFile(join(cwd, 'bundles', inStore, name)));
       expect(await here).toEqual(await there);
+      // A web server reads the store as another user.
+      expect((await stat(join(to.cwd, 'bundles', inStore, name))).mode & 0o044, name).toBe(0o044);
     }
     expect(await to.run('deploy-local', domain, version)).toMatchObject({ exitCode: 0 });
     expect(await readlink(join(to.cwd, 'site', 'current'))).toBe(`releases/${version}`);
