@@ -116,6 +116,15 @@ describe('a request that may have arrived', () => {
   it.each([
     ['no first byte', { firstByteMs: 50 }, 'did not answer within 50 ms', () => {}],
     [
+      'nothing but informational answers',
+      { firstByteMs: 300 },
+      'did not answer within 300 ms',
+      (socket: net.Socket) => {
+        const hints = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20);
+        socket.on('close', () => clearInterval(hints));
+      },
+    ],
+    [
       'drop by drop',
       { overallMs: 1_000 },
       'did not finish its answer within 1000 ms',
