@@ -70,7 +70,7 @@ describe('the histories of a namespace', () => {
     expect((await replayNamespace(client, later)).map(({ type }) => type)).toEqual(['rateBudget']);
   });
 
-  it('are replayed by a command, which names what another build has left behind', { timeout: 120_000 }, async () => {
+  it('are replayed by a command, which names what another build has left behind', async () => {
     scene = await setScene({ sandbox: { jobSeconds: 1, pages: 3 } });
     const { client, taskQueue, org, domain, configFile } = scene;
     // What a worker of another build has begun.

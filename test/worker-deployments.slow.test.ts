@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 const log = createLog({ write: () => true }, 'error');
-const within = { timeout: 60_000, interval: 250 };
+const within = { interval: 250 };
 const deploymentName = `docferry-${process.pid}`;
 
 async function startBuild(buildId: string): Promise<void> {

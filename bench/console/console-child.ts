@@ -5,7 +5,7 @@ import { startConsole } from '../../src/console/console.tsx';
 
 /*
  * The console in a process of its own, which counts what it asks of Temporal and the stores (started by bench/console/console.ts).
- * It tells its parent each link to sign in by, and its counts when asked for them.
+ * It tells its parent where it is, and its counts when asked for them.
  */
 
 export interface ConsoleCounts {
@@ -15,13 +15,14 @@ export interface ConsoleCounts {
   stores: number;
 }
 
-export type ChildMessage = { ready: { url: string } } | { link: string } | { counts: ConsoleCounts };
+export type ChildMessage = { ready: { url: string } } | { counts: ConsoleCounts };
 
 const tell = (message: ChildMessage): void => void process.send?.(message);
 const counts: ConsoleCounts = { temporal: 0, stores: 0 };
 
 const config = await loadConfig({ file: process.argv[2] ?? '', env: {}, cwd: process.cwd(), secrets: 'deferred' });
 const setting = consoleSetting(config, null);
+const nobody = { groups: [], logins: [] };
 const running = await startConsole({
   setting: {
     ...setting,
@@ -34,15 +35,16 @@ const running = await startConsole({
   url: null,
   write: true,
   idleMs: 3_600_000,
-  roles: { viewers: null, operators: [], contacts: [] },
-  proxy: null,
+  lifetimeMs: 3_600_000,
+  roles: { viewers: null, operators: nobody, contacts: nobody },
+  proxy: { from: ['127.0.0.1'], user: 'x-user', groups: 'x-groups' },
   openId: null,
-  onNewLink: (link) => tell({ link }),
+  link: false,
+  onNewLink: () => {},
 });
 process.on('message', () => tell({ counts }));
 process.on('disconnect', () => void running.stop().then(() => process.exit(0)));
 tell({ ready: { url: running.url } });
-tell({ link: running.signInUrl });
 
 function counted(client: Client): Client {
   const { connection } = client;

@@ -33,12 +33,12 @@ const pages: readonly ViewedPage[] = [
 
 const stage = await statusStage(size, (text) => void process.stderr.write(`${text}\n`));
 if (stage === null) throw new Error('there is no S3 server on this machine');
-const links: string[] = [];
 const told = new EventEmitter();
+const running = once(told, 'ready') as Promise<[{ ready: { url: string } }]>;
+let people = 0;
 const child = start('console-child.js', [join(stage.folder, 'docferry.yaml')]);
 child.on('message', (message: ChildMessage) => {
-  if ('link' in message) links.push(message.link);
-  told.emit('link' in message ? 'link' : 'counts', message);
+  told.emit('ready' in message ? 'ready' : 'counts', message);
 });
 try {
   const session = await newSession();
@@ -92,10 +92,11 @@ async function end(process: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Each link works once; then the console tells the next one. */
+/** Each of another person: the console limits what one login may open. */
 async function newSession(): Promise<BenchSession> {
-  while (links.length === 0) await once(told, 'link');
-  return signIn(links.shift() ?? '');
+  people += 1;
+  const [{ ready }] = await running;
+  return signIn(ready.url, `viewer-${people}`);
 }
 
 async function countsOf(process: ChildProcess): Promise<ConsoleCounts> {
@@ -119,7 +120,7 @@ function writeRun(id: string): void {
 async function timesOf(session: BenchSession, bytes: number): Promise<string> {
   const plain = start('constant-page.js', [`${bytes}`]);
   const [port] = (await once(plain, 'message')) as [number];
-  const constant = { origin: `http://127.0.0.1:${port}`, cookie: 'a=b' };
+  const constant = { origin: `http://127.0.0.1:${port}`, headers: {} };
   const leave = await look(session, overview, () => {});
   const [ours, theirs]: [number[], number[]] = [[], []];
   for (let n = 0; n < looks; n += 1) {

@@ -78,7 +78,7 @@ function safeReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason';
   if ('line' in error) return `the configuration file is not valid TOML (line ${String(error.line)})`;
   if ('code' in error && 'path' in error) return `${String(error.path)} cannot be read (${String(error.code)})`;
-  const [profile] = /(?<=^Profile ').*(?=' not found)/.exec(error.message) ?? [];
+  const [, profile] = /^Profile '(.*)' not found/.exec(error.message) ?? [];
   return profile === undefined ? 'a value in them is invalid' : `there is no profile ${profile}`;
 }
 

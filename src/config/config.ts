@@ -30,18 +30,25 @@ export interface ConsoleConfig {
   write: boolean;
   /** Sessions end after this long without a request. */
   idleMs: number;
+  /** Sessions end this long after they began. */
+  lifetimeMs: number;
   /** Its address for browsers, when a proxy is in front of it; null for the address it listens on. */
   url: string | null;
   /** Address of the Temporal UI for links; null for the one that `up` starts. */
   temporalUi: string | null;
   proxy: { from: string[]; user: string; groups: string } | null;
   oidc: { issuer: string; clientId: string; clientSecret: SecretSource; groups: string } | null;
-  /** Logins and groups that may look; null for everybody who is signed in. */
-  viewers: string[] | null;
-  /** Logins and groups that may act. */
-  operators: string[];
-  /** Logins and groups that may see contacts. */
-  contacts: string[];
+  /** Who may look; null for everybody who is signed in. */
+  viewers: PeopleConfig | null;
+  /** Who may act. */
+  operators: PeopleConfig;
+  /** Who may see contacts. */
+  contacts: PeopleConfig;
+}
+
+export interface PeopleConfig {
+  groups: string[];
+  logins: string[];
 }
 
 /** What the gateway serves (docs/gateway.md). */

@@ -93,8 +93,12 @@ function privacyContradictions({ contacts, comments, hashKey, keepFields }: Conf
   return findings;
 }
 
-function consoleFindings({ url, oidc }: ConfigInput['console']): Finding[] {
+function consoleFindings({ url, oidc, idle, lifetime }: ConfigInput['console']): Finding[] {
   const findings: Finding[] = [];
+  if (idle > lifetime) {
+    const message = 'expected at most console.lifetime (24h unless set), when the session ends anyway';
+    findings.push({ path: ['console', 'idle'], message });
+  }
   if (url !== undefined && new URL(url).pathname !== '/') {
     findings.push({
       path: ['console', 'url'],

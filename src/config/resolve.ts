@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { noticeTypes } from '../model/notice/notice.ts';
+import { withoutEnd } from '../model/short-texts.ts';
 import { webhookEventTypes } from '../model/webhook-event.ts';
 import type {
   BundleStoreConfig,
@@ -86,12 +87,13 @@ export function resolveConfig(input: ConfigInput, file: string, environment: Env
 }
 
 function resolveConsole(
-  { write, idle, url, temporalUi, proxy, oidc, viewers, operators, contacts }: ConfigInput['console'],
+  { write, idle, lifetime, url, temporalUi, proxy, oidc, viewers, operators, contacts }: ConfigInput['console'],
   environment: Environment,
 ): ConsoleConfig {
   return {
     write,
     idleMs: idle,
+    lifetimeMs: lifetime,
     url: url === undefined ? null : trimSlash(url),
     temporalUi: temporalUi === undefined ? null : trimSlash(temporalUi),
     proxy: proxy ? { ...proxy, user: proxy.user.toLowerCase(), groups: proxy.groups.toLowerCase() } : null,
@@ -122,7 +124,7 @@ function resolveBundles(
   return {
     kind: 's3',
     bucket: s3.bucket,
-    prefix: s3.prefix.replace(/\/+$/, ''),
+    prefix: withoutEnd(s3.prefix, '/'),
     ...(s3.endpoint === undefined ? {} : { endpoint: trimSlash(s3.endpoint) }),
     ...(s3.region === undefined ? {} : { region: s3.region }),
     workFolder: absolute(s3.workFolder),
@@ -272,5 +274,5 @@ function secretOf(
 }
 
 function trimSlash(url: string): string {
-  return url.replace(/\/+$/, '');
+  return withoutEnd(url, '/');
 }

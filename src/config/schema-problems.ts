@@ -36,7 +36,7 @@ export function problemAt(path: readonly PropertyKey[], message: string, yaml: Y
 
 function messageOf(issue: z.core.$ZodIssue): string {
   const expectsObject = issue.code === 'invalid_type' && issue.expected === 'object';
-  return expectsObject ? 'expected a mapping' : issue.message;
+  return expectsObject && /^Invalid/.test(issue.message) ? 'expected a mapping' : issue.message;
 }
 
 function unknownKey(path: readonly PropertyKey[], key: string): string {

@@ -140,6 +140,11 @@ function plainValue(text: string): unknown {
 
 /** Cuts the text and removes what may be a password or a key in the wrong place. */
 function showable(text: string): string {
-  const safe = text.replace(/\/\/\S*@/g, '//…@').replace(/(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])[\w+/=-]{20,}/g, '…');
+  const safe = text
+    .replace(/\S+/g, (word) => {
+      const [from, to] = [word.indexOf('//'), word.lastIndexOf('@')];
+      return from >= 0 && to >= from + 2 ? `${word.slice(0, from)}//…${word.slice(to)}` : word;
+    })
+    .replace(/[\w+/=-]{20,}/g, (run) => (/\d/.test(run) && /[A-Za-z]/.test(run) ? '…' : run));
   return safe.length <= 80 ? safe : `${safe.slice(0, 79)}…`;
 }

@@ -27,7 +27,8 @@ export interface ConsoleApp {
   reader: ConsoleReader;
   known: KnownHosts;
   sessions: Sessions;
-  link: SignInLink;
+  /** Null where a proxy or provider signs people in, and with `--no-link`. */
+  link: SignInLink | null;
   proxy: ProxyIdentity | null;
   openId: OpenIdSignIn | null;
   /** Of the session. */

@@ -15,9 +15,13 @@ export interface ConsoleOptions {
   write: boolean;
   /** A session ends after this long without a request, in milliseconds. */
   idleMs: number;
+  /** A session ends this long after it began, in milliseconds. */
+  lifetimeMs: number;
   roles: Roles;
   proxy: ProxySetting | null;
   openId: OpenIdSetting | null;
+  /** False for no link to sign in by; with a proxy or provider there is none anyway. */
+  link: boolean;
   /** Told the next address to sign in by whenever one has been used. */
   onNewLink(url: string): void;
   times?: ReadingTimes;

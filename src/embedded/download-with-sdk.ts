@@ -91,5 +91,5 @@ async function bytesIn(folder: string): Promise<number> {
 
 /** The native error repeats its whole chain of causes, address included; the last cause is enough. */
 function shortReason(message: string): string {
-  return message.split(/error sending request for url \([^)]*\): /).at(-1) ?? message;
+  return message.split(/error sending request for url \([^()]*\): /).at(-1) ?? message;
 }

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
+import { errorCode } from '../files/error-code.ts';
 import { PortTaken } from './embedded-errors.ts';
 import { describeProcess } from './process-identity.ts';
 import { runCommand, timeLimit } from './run-command.ts';
@@ -23,13 +24,28 @@ export async function assertPortFree(port: number, option: string): Promise<void
 const searched = { from: 20_000, to: 32_000 };
 const tries = 100;
 
-/** A free port of 127.0.0.1 that stays free unless a program asks for it by number. Throws when none is found. */
+/**
+ * A free port of 127.0.0.1 that stays free unless a program asks for it by number: no other docferry finds it while this
+ * process lives. Throws when none is found.
+ */
 export async function findFreePort(): Promise<number> {
   for (let left = tries; left > 0; left -= 1) {
     const port = randomInt(searched.from, searched.to);
-    if (await canListen(port)) return port;
+    if ((await claim(port)) && (await canListen(port))) return port;
   }
   throw new Error(`no free port was found between ${searched.from} and ${searched.to} of ${loopback}`);
+}
+
+/**
+ * Whether this process is the first to find the port. The claim is a socket with a name instead of a file, which ends with
+ * the process. Only Linux has such names; elsewhere every port counts as claimed, and two finders may rarely meet.
+ */
+function claim(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer().unref();
+    server.on('error', (error) => resolve(errorCode(error) !== 'EADDRINUSE'));
+    server.listen(`\0docferry-port-${port}`, () => resolve(true));
+  });
 }
 
 function canListen(port: number): Promise<boolean> {

@@ -38,9 +38,10 @@ export async function describeFromPs(pid: number): Promise<RunningProcess | unde
       env: { ...process.env, LC_ALL: 'C' },
       signal: timeLimit(5_000),
     });
-    const found = /^\s*(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d{4})\s+(.*)$/.exec(line);
-    const [, state = 'Z', startedAt = '', command = ''] = found ?? [];
-    return state.startsWith('Z') ? undefined : { startedAt, command };
+    // The state, the start in five words, the command.
+    const [state = '', ...words] = line.trim().split(/\s+/);
+    if (state.startsWith('Z') || words.length < 6) return undefined;
+    return { startedAt: words.slice(0, 5).join(' '), command: words.slice(5).join(' ') };
   } catch {
     return undefined;
   }

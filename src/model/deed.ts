@@ -1,5 +1,15 @@
 import { longestReason } from './export/site-export.ts';
-import { type Reader, record, refuse, writing } from './message-readers.ts';
+import {
+  instant,
+  jsonText,
+  nullable,
+  type Reader,
+  record,
+  refuse,
+  strictRecord,
+  text,
+  writing,
+} from './message-readers.ts';
 
 /** What people do by hand and the audit keeps (audit.md). */
 export const deedActions = [
@@ -46,6 +56,22 @@ export interface Deed {
   workflowId: string | null;
 }
 
+/** Shape of the input of `recordDeed` (X5). A newer version may have other actions. */
+export const readDeed: Reader<Omit<Deed, 'action'> & { action: string }> = record(
+  {
+    deedId: writing,
+    at: instant,
+    action: text,
+    org: nullable(text),
+    subject: nullable(writing),
+    who: writing,
+    reason: nullable(writing),
+    detail: jsonText,
+    workflowId: nullable(writing),
+  },
+  {},
+);
+
 /** Who acts and why, by the sender's word, unchecked. */
 export interface Sender {
   who?: string;
@@ -55,11 +81,20 @@ export interface Sender {
 /** Stands for a sender that gave no name. */
 export const unnamedSender = 'Temporal UI or other client';
 
+/** Stands for a person who signed in to the console by the link that the terminal printed. */
+export const terminalName = 'terminal';
+
+/** Whether the audit could not tell a person of this login from a sender whose name docferry itself chose. */
+export function isReservedName(login: string): boolean {
+  const plain = (name: string) => name.normalize('NFKC').trim().toLowerCase();
+  return [terminalName, unnamedSender].some((name) => plain(name) === plain(login));
+}
+
 /** Longest name of a sender, in characters. */
 export const longestName = 100;
 
 const name: Reader<string> = (value, field = '') =>
-  typeof value === 'string' && new RegExp(`^[^\\p{Cc}\\p{Cs}]{1,${longestName}}$`, 'u').test(value)
+  typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,100}$/u.test(value)
     ? value
     : refuse(field, `a name of 1 to ${longestName} characters`);
 
@@ -71,4 +106,4 @@ const reason: Reader<string | null> = (value, field = '') => {
 };
 
 /** Accepts that nothing is said. */
-export const readSender: Reader<Sender> = record({}, { who: name, reason });
+export const readSender: Reader<Sender> = strictRecord({}, { who: name, reason });

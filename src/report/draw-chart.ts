@@ -40,11 +40,11 @@ export function drawChart(option: EChartsCoreOption, { width, height }: ChartSiz
 /** The renderer escapes every `<`, `>` and `"` of a text, so whatever is between `<` and `>` is one of its tags. */
 function standalone(svg: string, { width, height }: ChartSize, attributes: Html, prefix: string): string {
   return svg
-    .replaceAll(/<style[^>]*>.*?<\/style>/gs, '')
-    .replaceAll(/<rect [^>]*fill="none"[^>]*><\/rect>/g, '')
-    .replaceAll(/<\w[^>]*>/g, (tag) => plainTag(tag, prefix))
+    .replaceAll(/<style[^<>]*>(?:[^<]|<!)*<\/style>/g, '')
+    .replaceAll(/<rect [^<>]*><\/rect>/g, (rect) => (rect.includes('fill="none"') ? '' : rect))
+    .replaceAll(/<\w[^<>]*>/g, (tag) => plainTag(tag, prefix))
     .replaceAll(/\n+/g, '\n')
-    .replace(/^<svg[^>]*>/, () => `<svg ${attributes} viewBox="0 0 ${width} ${height}">`);
+    .replace(/^<svg[^<>]*>/, () => `<svg ${attributes} viewBox="0 0 ${width} ${height}">`);
 }
 
 function plainTag(tag: string, prefix: string): string {

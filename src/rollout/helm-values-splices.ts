@@ -101,12 +101,12 @@ function endOfEntries(text: string, map: ValuesMap, token: CST.BlockMap): number
   }
   // Nested block collections and block scalars end after their last line, all other values within it.
   let at = text[end - 1] === '\n' ? end : startOfNextLine(text, end);
-  const deeperComment = new RegExp(` {${token.indent + 1},}#.*(\r?\n|$)`, 'y');
+  const comment = /( *)#.*(\r?\n|$)/y;
   for (;;) {
-    deeperComment.lastIndex = at;
-    const found = deeperComment.exec(text);
-    if (!found) return at;
-    at += found[0].length;
+    comment.lastIndex = at;
+    const [line, indent = ''] = comment.exec(text) ?? [];
+    if (line === undefined || indent.length <= token.indent) return at;
+    at += line.length;
   }
 }
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { errorCode } from '../files/error-code.ts';
 import { rewriteFile } from '../files/replace-file.ts';
 import { versionTime } from '../model/export/version-name.ts';
+import { withoutEnd } from '../model/short-texts.ts';
 import { editHelmValues, readHelmValues } from './edit-helm-values.ts';
 import { staticExport, ValuesRefused } from './helm-values-document.ts';
 import { RolloutSuperseded } from './rollout-superseded.ts';
@@ -40,7 +41,7 @@ export class HelmValuesTarget implements RolloutTarget {
   constructor({ name, file, publicUrl }: HelmValuesTargetOptions) {
     this.name = name;
     this.#file = file;
-    this.#publicUrl = publicUrl.replace(/\/+$/, '');
+    this.#publicUrl = withoutEnd(publicUrl, '/');
   }
 
   async runningVersion(): Promise<string | null> {

@@ -3,10 +3,9 @@ const fractionKeys = ['fraction', 'ratio'];
 const doneKeys = ['done', 'current', 'completed', 'processed', 'finished', 'count'];
 const totalKeys = ['total', 'of', 'max'];
 
-const numberPattern = String.raw`(\d+(?:\.\d+)?)`;
-const plainText = new RegExp(`^${numberPattern}$`);
-const percentText = new RegExp(`^${numberPattern} *%$`);
-const ratioText = new RegExp(`^${numberPattern} *(?:/|of) *${numberPattern}$`);
+const plainText = /^\d+(?:\.\d+)?$/;
+const percentText = /^(\d+(?:\.\d+)?) *%$/;
+const ratioText = /^(\d+(?:\.\d+)?) *(?:\/|of) *(\d+(?:\.\d+)?)$/;
 
 /**
  * Progress of a job, 0 to 100, from any readable shape of `progress`; null otherwise. Never throws. The interface leaves
@@ -66,8 +65,9 @@ function firstNumber(record: Record<string, unknown>, keys: readonly string[]): 
 function toNumber(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (typeof value !== 'string') return null;
-  const text = value.trim().replace(/ *%$/, '');
-  return plainText.test(text) ? Number(text) : null;
+  const text = value.trim();
+  const number = percentText.exec(text)?.[1] ?? text;
+  return plainText.test(number) ? Number(number) : null;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,12 +1,15 @@
 const removed = '[removed]';
 
-/** Patterns of what could be a link, a key or an address; removed in this order. */
-const sensitive = [
-  /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi,
-  /\b(bearer|basic|token)\s+\S+/gi,
-  /[^\s@<>"']+@[^\s@<>"']+/g,
+/**
+ * What could be a link, a key or an address, removed in this order where all patterns of its row find something. One
+ * pattern that demands all of it would look at each run of text once for each of its characters.
+ */
+const sensitive: readonly (readonly [runs: RegExp, ...signs: RegExp[]])[] = [
+  [/[\w+.-]+(?::\/\/\S+)?/g, /:\/\//],
+  [/\b(?:bearer|basic|token)\s+\S+/gi],
+  [/[^\s@<>"']+(?:@[^\s@<>"']+)?/g, /@/],
   // Long runs that mix letters and digits: keys, cursors, signatures.
-  /(?=[\w+/=.~-]*[0-9])(?=[\w+/=.~-]*[A-Za-z])[\w+/=.~-]{24,}/g,
+  [/[\w+/=.~-]{24,}/g, /[0-9]/, /[A-Za-z]/],
 ];
 
 /**
@@ -19,7 +22,9 @@ export function safeText(text: string, secrets: readonly string[], maxLength: nu
   for (const secret of secrets) {
     if (secret !== '') result = result.replaceAll(secret, removed);
   }
-  for (const pattern of sensitive) result = result.replace(pattern, removed);
+  for (const [runs, ...signs] of sensitive) {
+    result = result.replace(runs, (run) => (signs.every((sign) => sign.test(run)) ? removed : run));
+  }
   result = result.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
   const characters = [...result];
   return characters.length <= maxLength ? result : `${characters.slice(0, maxLength - 1).join('')}…`;

@@ -1,6 +1,7 @@
 import type tls from 'node:tls';
 import { readHttpDate } from '../model/budget/retry-after.ts';
 import { isLoopback } from '../model/loopback.ts';
+import { withoutEnd } from '../model/short-texts.ts';
 import type { RequestOptions } from './documentation-service.ts';
 import { BadRequest, Unauthorized } from './errors.ts';
 import { errorFor } from './http/error-response.ts';
@@ -43,13 +44,13 @@ export function openArea(baseUrl: string, options: AreaOptions) {
   return {
     url(segments: string[]): URL {
       const url = new URL(base);
-      url.pathname = [base.pathname.replace(/\/+$/, ''), ...segments.map(encodeSegment)].join('/');
+      url.pathname = [withoutEnd(base.pathname, '/'), ...segments.map(encodeSegment)].join('/');
       return url;
     },
     /** The address with this path below the base's, and this query, as they are. */
     address(pathname: string, search: string): URL {
       const url = new URL(base);
-      url.pathname = `${base.pathname.replace(/\/+$/, '')}${pathname}`;
+      url.pathname = `${withoutEnd(base.pathname, '/')}${pathname}`;
       url.search = search;
       return url;
     },

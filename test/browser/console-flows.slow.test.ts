@@ -12,7 +12,7 @@ const ways = [
   { how: 'by pointer, without JavaScript', hands: pointer, script: false },
 ];
 
-describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000 }, () => {
+describe.skipIf(!hasBrowser)('what people do in the console', () => {
   let stage: ConsoleStage;
 
   beforeEach(async () => {
@@ -132,7 +132,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await person.press('Start');
     await person.reads('Started 1 of 1.');
     const phase = async () => (await exportState(scene.client, scene.org, scene.domain)).phase;
-    await expect.poll(phase, { timeout: 60_000, interval: 500 }).toBe('awaiting-approval');
+    await expect.poll(phase, { interval: 500 }).toBe('awaiting-approval');
     await person.tick(`Select ${scene.domain}`);
     await person.press('Approve …');
     await person.press('Approve');
@@ -146,7 +146,7 @@ describe.skipIf(!hasBrowser)('what people do in the console', { timeout: 240_000
     await startSync(client, taskQueue, sweep);
     await page.goto(`${stage.running.url}/projects/${org}/${project}`);
     // Charts are read once a minute at most.
-    await expect.poll(() => page.locator('svg').count(), { timeout: 100_000 }).toBeGreaterThan(0);
+    await expect.poll(() => page.locator('svg').count()).toBeGreaterThan(0);
     const numbers = page.locator('details').first();
     await numbers.locator('summary').click();
     await page.getByLabel('Pass', { exact: true }).selectOption('review');

@@ -27,9 +27,10 @@ export async function setConsoleStage(options: SceneOptions): Promise<ConsoleSta
   await applySchedules(scene.client, scene.taskQueue, scene.config.organizations, 'quick');
   const links: string[] = [];
   const config = { ...scene.config, console: { ...scene.config.console, write: true } };
-  const place = { host: '127.0.0.1', port: 0, temporalUi: null, onNewLink: (link: string) => void links.push(link) };
+  const onNewLink = (link: string) => void links.push(link);
+  const place = { host: '127.0.0.1', port: 0, temporalUi: null, link: true, onNewLink };
   const { console: running, part } = await startConsolePart(config, place);
-  links.push(running.signInUrl);
+  links.push(running.signInUrl ?? '');
   return {
     scene,
     running,

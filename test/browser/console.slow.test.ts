@@ -27,7 +27,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     const { client, taskQueue, org, domain } = scene;
     await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
     const waiting = async () => (await exportState(client, org, domain)).approval?.version ?? '';
-    await expect.poll(waiting, { timeout: 50_000, interval: 300 }).not.toBe('');
+    await expect.poll(waiting, { interval: 300 }).not.toBe('');
     return waiting();
   }
 
@@ -39,7 +39,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     await approveExport(client, { org, domain, version });
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('link', { name: 'Back', exact: true }).waitFor();
-    await expect.poll(async () => (await exportRuns(scene)).length, { timeout: 20_000 }).toBe(0);
+    await expect.poll(async () => (await exportRuns(scene)).length).toBe(0);
     expect(await page.locator('h1').textContent()).not.toBe(domain);
   });
 

@@ -53,7 +53,7 @@ describe.skipIf(!existsSync(executablePath))('the report in Chromium', () => {
     await writeFile(file, await pageOf([projectWith(figures), projectWith(someFigures(), 'prj_2')]));
     address = pathToFileURL(file).href;
     browser = await chromium.launch({ executablePath });
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

@@ -206,6 +206,43 @@ describe('values', () => {
   });
 });
 
+describe('who may do what in the console', () => {
+  it('keeps groups and logins apart', () => {
+    const text = 'console: { operators: { groups: [docs-leads], logins: [ada@acme.example] }, viewers: {} }';
+    const nobody = { groups: [], logins: [] };
+    expect(load(`${minimal}${text}\n`).console).toMatchObject({
+      viewers: nobody,
+      operators: { groups: ['docs-leads'], logins: ['ada@acme.example'] },
+      contacts: nobody,
+    });
+    expect(load(minimal).console.viewers).toBeNull();
+  });
+
+  it('refuses both in one list by one problem, with the line that can be pasted', () => {
+    const problems = problemsOf(`${minimal}console: { operators: [docs-leads, ada@acme.example, "x y"] }\n`);
+    expect(problems).toEqual([
+      expect.stringContaining(
+        'console.operators: groups and logins are kept apart now: write operators: { groups: ["docs-leads","x y"], logins: ["ada@acme.example"] }',
+      ),
+    ]);
+    const [, line = ''] = /write (operators: .*\}), and/.exec(problems[0] ?? '') ?? [];
+    expect(load(`${minimal}console:\n  ${line}\n`).console.operators.logins).toEqual(['ada@acme.example']);
+  });
+
+  it.each(['5', '"docs-leads"', '{ groups: docs-leads }', '{ logins: [terminal] }', '{ logins: [TERMINAL] }'])(
+    'refuses %s with one problem',
+    (people) => {
+      const problems = problemsOf(`${minimal}console: { operators: ${people} }\n`);
+      expect(problems).toEqual([expect.stringMatching(/console\.operators.*expected/)]);
+    },
+  );
+
+  it('refuses an idle time that no session reaches', () => {
+    expect(problemsOf(`${minimal}console: { idle: 7d }\n`)).toEqual([expect.stringMatching(/console\.idle.*lifetime/)]);
+    expect(load(`${minimal}console: { idle: 7d, lifetime: 7d }\n`).console).toMatchObject({ lifetimeMs: 604_800_000 });
+  });
+});
+
 describe('the address of the console', () => {
   it.each(['https://acme.example/docferry', 'https://acme.example/docferry/', 'http://a.example/x?'])(
     'is a separate host name, not %s',

@@ -48,7 +48,7 @@ describe('the package that npm pack makes', () => {
     expect(site).toMatchObject({ outcome: 'published', version: expect.any(String) });
     expect(feedback.entries.inserted).toBeGreaterThan(0);
     expect(await readdir(cwd)).toEqual(['demo-data']);
-  }, 180_000);
+  });
 
   it('holds what runs and what one reads, and nothing of tests, benches and sources', async () => {
     const { folder } = await installed();

@@ -17,7 +17,13 @@ beforeEach(async () => {
   scene = await setScene({ sandbox: { jobSeconds: 0.2, pages: 3, entries: 3 }, approvalTimeout: '1h' });
   await scene.startWorker();
   const config = { ...scene.config, console: { ...scene.config.console, write: true } };
-  const place = { host: '127.0.0.1', port: 0, temporalUi: null, onNewLink: (link: string) => links.push(link) };
+  const place = {
+    host: '127.0.0.1',
+    port: 0,
+    temporalUi: null,
+    link: true,
+    onNewLink: (link: string) => links.push(link),
+  };
   const { console, part } = await startConsolePart(config, place);
   running = console;
   stop = part.stop;
@@ -31,7 +37,7 @@ async function versionWaits(): Promise<string> {
   const { client, taskQueue, org, domain } = scene;
   await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
   const waiting = async () => (await exportState(client, org, domain)).approval?.version ?? '';
-  await expect.poll(waiting, { timeout: 50_000, interval: 300 }).not.toBe('');
+  await expect.poll(waiting, { interval: 300 }).not.toBe('');
   return waiting();
 }
 
@@ -45,18 +51,16 @@ const decisions = (): Promise<string[]> =>
 
 const site = () => `/sites/${scene.org}/${scene.domain}`;
 const ended = () =>
-  expect
-    .poll(async () => (await exportState(scene.client, scene.org, scene.domain)).phase, { timeout: 50_000 })
-    .toBe('done');
+  expect.poll(async () => (await exportState(scene.client, scene.org, scene.domain)).phase).toBe('done');
 
 describe('a decision in the console', () => {
-  it('that somebody else has made meanwhile: says who, and decides nothing twice', { timeout: 120_000 }, async () => {
+  it('that somebody else has made meanwhile: says who, and decides nothing twice', async () => {
     const { client, org, domain } = scene;
     const version = await versionWaits();
     const cookie = await signIn(running);
     const form = async () => ({ version, sure: 'yes', order: randomUUID(), token: await formToken(running, cookie) });
     await approveExport(client, { org, domain, version }, { who: 'ada' });
-    await expect.poll(decisions, { timeout: 20_000 }).toEqual(['ada approve null']);
+    await expect.poll(decisions).toEqual(['ada approve null']);
     for (const verb of ['approve', 'reject']) {
       const { status, text } = await send(
         running,
@@ -88,7 +92,7 @@ describe('a decision in the console', () => {
     expect(await decisions()).toEqual([]);
   });
 
-  it('that was begun in a session that has ended is made once, after signing in', { timeout: 120_000 }, async () => {
+  it('that was begun in a session that has ended is made once, after signing in', async () => {
     const version = await versionWaits();
     const old = await signIn(running);
     const fields = { version, order: randomUUID(), token: await formToken(running, old), reason: 'last year’s prices' };
@@ -107,6 +111,6 @@ describe('a decision in the console', () => {
     for (let times = 0; times < 2; times += 1) {
       expect(await send(running, `${site()}/reject`, sure, { cookie })).toMatchObject({ status: 303 });
     }
-    await expect.poll(decisions, { timeout: 20_000 }).toEqual([`terminal reject ${fields.reason}`]);
+    await expect.poll(decisions).toEqual([`terminal reject ${fields.reason}`]);
   });
 });

@@ -34,7 +34,7 @@ describe('schedules start the work by themselves', () => {
   it('exports: published the first time, unchanged the second, and nothing any more once removed', async () => {
     await begin({ sandbox: { jobSeconds: 0.5, pages: 5 }, schedule: '{ every: 2s }' });
     expect((await apply()).create).toHaveLength(1);
-    await expect.poll(async () => (await ended()).length, { timeout: 30_000, interval: 500 }).toBeGreaterThanOrEqual(2);
+    await expect.poll(async () => (await ended()).length, { interval: 500 }).toBeGreaterThanOrEqual(2);
     const [first, second] = await ended();
     expect([first?.outcome, second?.outcome]).toEqual(['published', 'unchanged']);
     expect(first?.detail).toMatch(/^\d{8}T\d{6}Z-[0-9a-f]{12}$/);
@@ -60,7 +60,7 @@ describe('schedules start the work by themselves', () => {
     await apply();
     expect((await byHand.result()).entries.seen).toBe(500);
     const done = async () => (await ended()).map(({ outcome }) => outcome);
-    await expect.poll(done, { timeout: 30_000, interval: 500 }).toContain('completed');
+    await expect.poll(done, { interval: 500 }).toContain('completed');
     const [first] = await ended();
     expect(first).toMatchObject({ outcome: 'skipped', status: 'COMPLETED', detail: 'it was already running' });
     expect(scene.sandbox.log().filter(({ status }) => status === 429)).toEqual([]);
@@ -70,7 +70,7 @@ describe('schedules start the work by themselves', () => {
     await begin({ sandbox: { entries: 100 }, incremental: '{ every: 2s }' });
     scene.sandbox.setFaults({ badJson: 1_000 });
     await apply();
-    await expect.poll(async () => (await ended()).length, { timeout: 30_000, interval: 500 }).toBeGreaterThanOrEqual(1);
+    await expect.poll(async () => (await ended()).length, { interval: 500 }).toBeGreaterThanOrEqual(1);
     const [first] = await ended();
     expect(first).toMatchObject({
       outcome: 'failed',

@@ -97,11 +97,9 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     scene.sandbox.setFaults({ nullCursor: 0, unauthorized: true });
     const refused = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
     await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
+    await expect.poll(() => exportState(client, org, domain)).toMatchObject({ unauthorized: expect.any(Object) });
     await expect
-      .poll(() => exportState(client, org, domain), { timeout: 20_000 })
-      .toMatchObject({ unauthorized: expect.any(Object) });
-    await expect
-      .poll(() => syncState(client, { org, project, pass: 'sweep' }), { timeout: 20_000 })
+      .poll(() => syncState(client, { org, project, pass: 'sweep' }))
       .toMatchObject({ phase: 'unauthorized' });
     scene.sandbox.setFaults({ unauthorized: false });
     await retryKey(client, org);
@@ -122,8 +120,8 @@ describe('nothing secret or personal stands in histories, search attributes, mem
     const { client, taskQueue, org, project } = scene;
     const sync = await startSync(client, taskQueue, { org, project, pass: 'sweep', class: 'on-demand' });
     await sync.result();
-    await expect.poll(() => receiver?.received.length, { timeout: 30_000 }).toBe(3);
-    await expect.poll(() => scene.logged().includes('the webhook down of'), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => receiver?.received.length).toBe(3);
+    await expect.poll(() => scene.logged().includes('the webhook down of')).toBe(true);
     const { received } = receiver;
     for (const { comment } of scene.sandbox.truth('prj_1') as Iterable<{ comment: string | null }>) {
       if (comment) expect(received.some(({ body }) => body.includes(comment))).toBe(false);

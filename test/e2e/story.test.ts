@@ -101,7 +101,7 @@ describe('the whole thread on a real server', () => {
     expect(scene.sandbox.maxInAnyWindow('acme')).toBeLessThanOrEqual(10);
     expect(scene.sandbox.log().filter((entry) => entry.status === 429)).toEqual([]);
     await replayAll();
-  }, 90_000);
+  });
 
   it('sees changes of status in a review, and what is gone in a sweep; both say what is proved (S4, S5)', async () => {
     await begin({ sandbox: { entries: 2_000, nullDates: 0 } });

@@ -20,7 +20,6 @@ afterEach(async () => {
   await receiver?.stop();
 });
 
-const within = { timeout: 30_000 };
 const verified = ({ body, headers }: ReceivedMessage): unknown =>
   new Verifier(webhookSecret).verify(body, plainHeaders(headers));
 
@@ -34,7 +33,7 @@ async function deliveries(count: number): Promise<{ workflowId: string; runId: s
     }
     return found.sort((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
   };
-  await expect.poll(async () => (await list()).length, within).toBe(count);
+  await expect.poll(async () => (await list()).length).toBe(count);
   return list();
 }
 
@@ -59,7 +58,7 @@ describe('webhooks', () => {
     // The pass is done while both receivers refuse still.
     expect(receiver.received.length).toBeLessThan(3);
 
-    await expect.poll(() => receiver.received.length, within).toBe(3);
+    await expect.poll(() => receiver.received.length).toBe(3);
     const [first, second, third] = receiver.received;
     expect(third && verified(third)).toMatchObject({
       type: 'feedback.pass.finished',
@@ -83,12 +82,12 @@ describe('webhooks', () => {
     expect(first?.body).toBe(third?.body);
     const told = await deliveries(2);
     expect(told.map(({ workflowId }) => workflowId.split(':')[2])).toEqual(['down', 'ops']);
-    await expect.poll(async () => (await deliveries(2))[1]?.status, within).toBe('COMPLETED');
+    await expect.poll(async () => (await deliveries(2))[1]?.status).toBe('COMPLETED');
     expect(await deliveries(2)).toMatchObject([{ status: 'RUNNING' }, { status: 'COMPLETED' }]);
 
     const { handle } = await startExport(client, taskQueue, { org, domain, parameters: {} }, 'join');
     const exported = await handle.result();
-    await expect.poll(() => receiver.received.length, within).toBe(4);
+    await expect.poll(() => receiver.received.length).toBe(4);
     expect(receiver.received[3] && verified(receiver.received[3])).toMatchObject({
       type: 'export.finished',
       data: {
@@ -117,14 +116,14 @@ describe('webhooks', () => {
     const { client, taskQueue, org, project } = scene;
     const input = { org, project, pass: 'sweep' as const, class: 'on-demand' as const };
     await expect((await startSync(client, taskQueue, input)).result()).rejects.toThrow();
-    await expect.poll(() => receiver.received.length, within).toBe(1);
+    await expect.poll(() => receiver.received.length).toBe(1);
     expect(receiver.received.map(verified)).toMatchObject([{ data: { outcome: 'failed', org } }]);
 
     const second = await startSync(client, taskQueue, input);
-    await expect.poll(async () => (await second.describe()).historyLength, within).toBeGreaterThan(10);
+    await expect.poll(async () => (await second.describe()).historyLength).toBeGreaterThan(10);
     await syncHandle(client, input).cancel();
     await expect(second.result()).rejects.toThrow();
-    await expect.poll(() => receiver.received.length, within).toBe(2);
+    await expect.poll(() => receiver.received.length).toBe(2);
     expect(receiver.received.map(verified)[1]).toMatchObject({ data: { outcome: 'cancelled' } });
   });
 });

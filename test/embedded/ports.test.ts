@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { assertPortFree, findFreePort } from '../../src/embedded/ports.ts';
 
@@ -8,3 +9,15 @@ it('finds free ports outside the ephemeral range', async () => {
   expect(Math.min(...ports)).toBeGreaterThan(1_024);
   await Promise.all(ports.map((port) => assertPortFree(port, '--port')));
 });
+
+it.runIf(process.platform === 'linux')(
+  'keeps a port from all others who look for one, before anything listens',
+  async () => {
+    const port = await findFreePort();
+    const claim = `require('net').createServer().on('error', (error) => console.log(error.code))
+    .listen('\\0docferry-port-${port}', function () { console.log('claimed'); this.close(); })`;
+    const inAnotherProcess = () => execFileSync(process.execPath, ['-e', claim], { encoding: 'utf8' }).trim();
+    expect(inAnotherProcess()).toBe('EADDRINUSE');
+    await assertPortFree(port, '--port');
+  },
+);

@@ -115,6 +115,30 @@ describe('citations', () => {
   });
 });
 
+describe('patterns', () => {
+  const patterns = [process.execPath, resolve('scripts/check-patterns.mjs')];
+
+  it.each([
+    [
+      'is quadratic',
+      'src/x.ts',
+      "export const blank = (text: string) => text.replace(/ +$/, '');\n",
+      '2nd degree polynomial',
+    ],
+    ['is exponential', 'sandbox/x.tsx', 'export const x = <p>{[/^(a|a)*$/]}</p>;\n', 'exponential'],
+    ['is put together', 'src/x.ts', 'export const x = (a: string) => RegExp(a);\n', 'write the pattern as a literal'],
+  ])('are refused: one that %s', (_, file, content, finding) => {
+    const { ok, output } = check(patterns, { [file]: `// é\n${content}` });
+    expect(output).toContain(`${file}:2: `);
+    expect(output).toContain(finding);
+    expect(ok).toBe(false);
+  });
+
+  it('are allowed where time grows with the text', () => {
+    expect(check(patterns, { 'src/x.ts': 'export const x = /^a+$/;\n' })).toEqual({ ok: true, output: '' });
+  });
+});
+
 it('what prints past the terminal is refused', () => {
   const { ok, output } = check(linter, { 'src/cli/x.ts': "console.log('x');\n" });
   expect(output).toContain('noConsole');

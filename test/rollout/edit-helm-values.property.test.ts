@@ -156,4 +156,4 @@ it('changes the three values, inserts the missing ones in one place, and keeps e
     { numRuns: propertyRuns(500) },
   );
   expect(insertions).toBeGreaterThan(60);
-}, 30_000);
+});

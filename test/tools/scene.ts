@@ -1,8 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts';
+import { queuesWithoutWorker } from '../../src/cli/temporal/worker-watch.ts';
 import { connectClient } from '../../src/client/temporal-connection.ts';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -109,6 +111,8 @@ ${options.privacy ? `privacy: ${options.privacy}\n` : ''}`;
   const start = async (settings: Config) => {
     const worker = await startWorker(settings, { log: testLog, workflowBundle: workflowBundle() });
     workers.push(worker);
+    // Commands may take a worker that Temporal does not list yet for none.
+    while ((await queuesWithoutWorker(client, taskQueue))?.length !== 0) await sleep(20);
     return worker;
   };
   return {

@@ -14,10 +14,10 @@ afterEach(() => {
   process.env = env;
 });
 
-describe.skipIf(program === null)('openBundleStore', { timeout: 60_000 }, () => {
+describe.skipIf(program === null)('openBundleStore', () => {
   beforeAll(async () => {
     s3 = await startS3Server(program ?? '');
-  }, 60_000);
+  });
   afterAll(() => s3.stop());
 
   it('reaches a bucket through the proxy of the environment, and past it for hosts in NO_PROXY', async () => {

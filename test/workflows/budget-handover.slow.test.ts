@@ -45,4 +45,4 @@ it('a budget follows a changed handover when it continues as new', async () => {
     expect(await taskTimeout()).toBe(2_000);
     await handle.terminate();
   });
-}, 120_000);
+});

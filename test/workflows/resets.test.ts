@@ -23,7 +23,7 @@ function heldExport() {
       return bundle;
     },
   });
-  const begun = () => expect.poll(() => scene.calls.fetchBundle?.length ?? 0, { timeout: 20_000 });
+  const begun = () => expect.poll(() => scene.calls.fetchBundle?.length ?? 0);
   return { ...scene, begun, release: () => release() };
 }
 

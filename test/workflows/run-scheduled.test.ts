@@ -85,7 +85,7 @@ async function cancelArrives(target: ScheduleTarget): Promise<void> {
     const { events } = await env.client.workflow.getHandle(workflowIdOf(target)).fetchHistory();
     return events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes);
   };
-  await expect.poll(requested, { timeout: 10_000 }).toBe(true);
+  await expect.poll(requested).toBe(true);
 }
 
 describe('runScheduled', () => {

@@ -78,6 +78,6 @@ function neededVersions({ current, hold, rollouts, inUse, now }: RetentionFacts)
     ...heldVersions(hold),
     ...Object.values(rollouts),
     ...Object.values(inUse.rollingOut),
-    ...Object.keys(livePromotions(inUse, now)).map((name) => name.replace(/\/.*$/, '')),
+    ...Object.keys(livePromotions(inUse, now)).map((name) => name.replace(/\/.*$/s, '')),
   ]);
 }

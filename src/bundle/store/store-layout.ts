@@ -1,3 +1,4 @@
+import { withoutEnd } from '../../model/short-texts.ts';
 import type { Manifest } from './bundle-store.ts';
 import { storeName } from './store-names.ts';
 
@@ -20,6 +21,8 @@ export const currentPath = (domain: string): string => `${storeName('domain', do
 export const rolloutsPath = (domain: string): string => `${storeName('domain', domain)}/rollouts.json`;
 /** Whether, and at which version, a person holds the site. */
 export const holdPath = (domain: string): string => `${storeName('domain', domain)}/hold.json`;
+/** From when on a step must be scheduled to move the pointer (E11); absent: any. */
+export const claimPath = (domain: string): string => `${storeName('domain', domain)}/claim.json`;
 /** What must not be removed now (`retention.ts`). */
 export const inUsePath = (domain: string): string => `${storeName('domain', domain)}/in-use.json`;
 
@@ -34,5 +37,5 @@ export function bundleName(manifest: Pick<Manifest, 'archive'>): string {
 
 /** The immutable address of a version's archive. */
 export function publishedAddress(publicUrl: string, domain: string, manifest: Manifest): string {
-  return `${publicUrl.replace(/\/+$/, '')}/${versionPath(domain, manifest.version)}/${bundleName(manifest)}`;
+  return `${withoutEnd(publicUrl, '/')}/${versionPath(domain, manifest.version)}/${bundleName(manifest)}`;
 }

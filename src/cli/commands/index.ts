@@ -27,6 +27,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .option('--db <file>', "Temporal's database", './data/temporal.db')
     .option('--no-server', 'use the configured Temporal instead of an embedded server')
     .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
+    .option('--no-link', noLinkHelp)
     .action(call(() => import('./up.ts')));
   program
     .command('worker')
@@ -65,6 +66,7 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .description('Serve pages for people who do not use a terminal until SIGINT or SIGTERM, and print how to sign in')
     .option('--port <port>', 'port to listen on', port('--port'), 8088)
     .option('--host <address>', 'address to listen on; 0.0.0.0 for all, in a container', '127.0.0.1')
+    .option('--no-link', noLinkHelp)
     .action(call(() => import('./console-command.ts')));
   program
     .command('gateway')
@@ -152,6 +154,8 @@ export function addTopLevelCommands(program: Command, call: CallHandler): void {
     .action(call(() => import('./restore.ts')));
 }
 
+const noLinkHelp =
+  'print no link to sign in to the console by; with console.proxy or console.oidc there is none anyway';
 const consolePort = (text: string): number | 'off' => (text === 'off' ? text : port('--console-port')(text));
 
 function sandboxOption({ flag, kind, description, default: initial }: SandboxFlag): Option {

@@ -15,7 +15,7 @@ import { type RunningParts, withParts } from '../processes/running-parts.ts';
 import { startSandboxPart } from '../processes/sandbox-part.ts';
 import { loadUpConfig, type SandboxPorts, sandboxOptionsFor, withEmbedded } from '../processes/up-config.ts';
 import { applySchedulesAtStart } from '../processes/up-schedules.ts';
-import { warnOfSurprises } from '../processes/up-warnings.ts';
+import { warnOfNoSignIn, warnOfSurprises } from '../processes/up-warnings.ts';
 import { startWorkerPart } from '../processes/worker-part.ts';
 import { factLines } from '../terminal/text.ts';
 
@@ -30,6 +30,8 @@ interface UpFlags {
   db: string;
   /** False for `--no-server`. */
   server: boolean;
+  /** False for `--no-link`. */
+  link: boolean;
   metrics?: HostAndPort;
 }
 
@@ -37,7 +39,7 @@ interface Addresses {
   temporal: string;
   ui: string | null;
   bundles: string;
-  /** Where to sign in; null when it does not run. */
+  /** Where to sign in or, where there is no link for it, where it is; null when it does not run. */
   console: string | null;
   sandbox: string | null;
   workerLog: string;
@@ -66,7 +68,7 @@ export default async function up(context: CommandContext, flags: UpFlags): Promi
     const workerLog = join(dirname(dbFile), 'worker.log');
     parts.add(await startWorkerPart(config, { file: workerLog }, { metricsAddress }));
     parts.add(await parts.during(applySchedulesAtStart(output, config)));
-    const signInUrl = await startConsole(context, parts, config, flags.consolePort, server?.uiUrl ?? null);
+    const signInUrl = await startConsole(context, parts, config, flags, server?.uiUrl ?? null);
     announce(context, {
       temporal: config.temporal.address,
       ui: server?.uiUrl ?? null,
@@ -123,19 +125,20 @@ async function startConsole(
   { output }: CommandContext,
   parts: RunningParts,
   config: Config,
-  wanted: number | 'off' | undefined,
+  { consolePort: wanted, link }: UpFlags,
   temporalUi: string | null,
 ): Promise<string | null> {
   if (wanted === 'off') return null;
   try {
     const { startConsolePart, startConsoleSomewhere } = await import('../processes/console-part.ts');
-    const onNewLink = (link: string) => output.note(`to sign in to the console once more: ${link}`);
-    const place = { host: '127.0.0.1', port: wanted ?? usualPort, temporalUi, onNewLink };
+    const onNewLink = (next: string) => output.note(`to sign in to the console once more: ${next}`);
+    const place = { host: '127.0.0.1', port: wanted ?? usualPort, temporalUi, link, onNewLink };
     // Another port than a person asked for would surprise them.
     const start = wanted === undefined ? startConsoleSomewhere : startConsolePart;
     const { console, part } = await start(config, place);
     parts.add(part);
-    return console.signInUrl;
+    warnOfNoSignIn(output, config, link);
+    return console.signInUrl ?? console.url;
   } catch (error) {
     const { message, hint } = explainFailure(error);
     output.warn(`the console does not run: ${message}${hint === null ? '' : `; ${hint}`}`);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import {
   describeNamespace,
@@ -76,9 +77,22 @@ async function lookAround(
   const attributes = await looking('search-attributes', async () =>
     searchAttributesCheck(await searchAttributeState(client)),
   );
-  const lacking = await queuesWithoutWorker(client, taskQueue);
+  const lacking = await lackingInTheEnd(() => queuesWithoutWorker(client, taskQueue));
   const worker = lacking !== null && !lacking.includes(taskQueue);
   return { checks: [server, place, attributes, workerCheck(taskQueue, lacking)], worker };
+}
+
+/** A worker that was just started, and a busy Temporal, answer late: neither is an error of the installation. */
+const looks = 20;
+const nextLookMs = 250;
+
+/** What the last of some looks found: the task queues that no worker polls, or null when Temporal did not say. */
+export async function lackingInTheEnd(look: () => Promise<string[] | null>): Promise<string[] | null> {
+  for (let left = looks - 1; ; left -= 1) {
+    const lacking = await look();
+    if (lacking?.length === 0 || left === 0) return lacking;
+    await sleep(nextLookMs);
+  }
 }
 
 /** The verdict, or the failure that prevented it. */

@@ -18,26 +18,27 @@ interface ConsolePlace {
   port: number;
   /** Of the Temporal UI that runs beside it; null for the configured one. */
   temporalUi: string | null;
+  /** False for `--no-link`. */
+  link: boolean;
   onNewLink(url: string): void;
 }
 
 /** Starts the console. Throws `PortTaken`, and `ConfigError` when the provider's secret is missing. */
 export async function startConsolePart(
   config: Config,
-  { host, port, temporalUi, onNewLink }: ConsolePlace,
+  { temporalUi, ...place }: ConsolePlace,
 ): Promise<{ console: RunningConsole; part: Part }> {
-  const { write, idleMs, url, viewers, operators, contacts, proxy, oidc } = config.console;
+  const { write, idleMs, lifetimeMs, url, viewers, operators, contacts, proxy, oidc } = config.console;
   const console = await startConsole({
     setting: consoleSetting(config, config.console.temporalUi ?? temporalUi),
-    host,
-    port,
+    ...place,
     url,
     write,
     idleMs,
+    lifetimeMs,
     roles: { viewers, operators, contacts },
     proxy,
     openId: openIdOf(oidc),
-    onNewLink,
   });
   return { console, part: { name: 'the console', ended: never, stop: () => console.stop() } };
 }

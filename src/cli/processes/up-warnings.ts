@@ -51,6 +51,12 @@ export function warnOfOpenConsole(output: Output, { console }: Config, host: str
   );
 }
 
+/** Says so when `--no-link` leaves no way to sign in. */
+export function warnOfNoSignIn(output: Output, { console }: Config, link: boolean): void {
+  if (link || console.proxy !== null || console.oidc !== null) return;
+  output.warn('nobody can sign in to the console: --no-link, and neither console.proxy nor console.oidc is configured');
+}
+
 function warnOfOtherTemporal(output: Output, { temporal }: Config, port: number): void {
   const [host = '', configuredPort] = temporal.address.split(':');
   if (isLoopback(host) && configuredPort === String(port)) return;

@@ -1,7 +1,8 @@
 import { visibleText } from '../../model/visible-text.ts';
 
 /** The colours of our own texts (picocolors); no foreign text can do harm with them. */
-const colour = new RegExp(`(${String.fromCharCode(0x1b)}\\[(?:[0-2]|22|3[0-79]|9[0-7])m)`);
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with the escape character
+const colour = /(\u001b\[(?:[0-2]|22|3[0-79]|9[0-7])m)/;
 
 /** A text that may quote an archive, the service or a person, without control characters but colours where there are any. */
 export function safeForTerminal(text: string, coloured: boolean): string {

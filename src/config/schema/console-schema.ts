@@ -1,8 +1,37 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { isReservedName } from '../../model/deed.ts';
 import { address, duration, text } from './field-schemas.ts';
 
-const people = (what: string) => z.array(text('a login or a group'), 'expected a list of names').describe(what);
+const people = (role: string) =>
+  z
+    .strictObject(
+      {
+        groups: z.array(text('a group'), 'expected a list of groups').default([]),
+        logins: z
+          .array(
+            text('a login').refine(
+              (login) => !isReservedName(login),
+              'expected a login; this name is not let in as one',
+            ),
+            'expected a list of logins',
+          )
+          .default([]),
+      },
+      { error: ({ input }) => (Array.isArray(input) ? inOneList(role, input) : undefined) },
+    )
+    .meta({ title: 'lists `groups` and `logins`' });
+
+/** Names of both kinds once stood in one list. Most logins are addresses; which of the others are none is not known here. */
+function inOneList(role: string, names: readonly unknown[]): string {
+  const isLogin = (name: unknown) => String(name).includes('@');
+  const [groups, logins] = [names.filter((name) => !isLogin(name)), names.filter(isLogin)];
+  const people = [
+    ...(groups.length === 0 ? [] : [`groups: ${JSON.stringify(groups)}`]),
+    ...(logins.length === 0 ? [] : [`logins: ${JSON.stringify(logins)}`]),
+  ];
+  return `groups and logins are kept apart now: write ${role}: { ${people.join(', ')} }, and move what is of the other kind`;
+}
 
 /** An IP address, or a range of them. */
 function addressRange() {
@@ -44,6 +73,9 @@ export const consoleSchema = z.strictObject({
   idle: duration({ min: '1m', max: '30d' })
     .prefault('8h')
     .describe('A session ends after this long without a request.'),
+  lifetime: duration({ min: '1m', max: '90d' })
+    .prefault('24h')
+    .describe('A session ends this long after it began, used or not; at least `idle`.'),
   url: address()
     .refine(
       (text) => !URL.canParse(text) || new URL(text).pathname === '/',
@@ -54,11 +86,13 @@ export const consoleSchema = z.strictObject({
   temporalUi: address().optional().describe('Address of the Temporal UI, for links.'),
   proxy: proxy.optional().describe('A reverse proxy that signs people in and says who they are.'),
   oidc: oidc.optional().describe('An OpenID provider that signs people in.'),
-  viewers: people('Logins and groups that may look. Absent: everybody who is signed in.').optional(),
-  operators: people(
-    'Logins and groups that may act, with `write`. A person with the link from the terminal always may.',
-  ).default([]),
-  contacts: people(
-    'Logins and groups that may see contacts and the fields the interface does not name. A person with the link from the terminal always may.',
-  ).default([]),
+  viewers: people('viewers').optional().describe('Who may look. Absent: everybody who is signed in.'),
+  operators: people('operators')
+    .prefault({})
+    .describe('Who may act, with `write`. A person with the link from the terminal always may.'),
+  contacts: people('contacts')
+    .prefault({})
+    .describe(
+      'Who may see contacts and the fields the interface does not name. A person with the link from the terminal always may.',
+    ),
 });

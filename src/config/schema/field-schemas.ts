@@ -123,7 +123,7 @@ function isIPv6Host(host: string): boolean {
 function suggestDomain(name: string): string | null {
   const bare = name
     .replace(/^[a-z]+:\/\//i, '')
-    .replace(/[/:?#].*$/, '')
+    .replace(/[/:?#].*$/s, '')
     .replace(/\.$/, '');
   const ascii = domainToASCII(bare).toLowerCase();
   return ascii !== '' && isHostName(ascii) ? ascii : null;

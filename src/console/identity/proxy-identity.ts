@@ -33,16 +33,24 @@ export class ProxyIdentity {
 
   /** Whom the proxy's headers name: null for none, `refused` for a person whom no role lets in. */
   identityIn(header: (name: string) => string | undefined): Identity | 'refused' | null {
-    const login = header(this.#setting.user)?.trim() ?? '';
+    const login = textOf(header(this.#setting.user));
     if (login === '') return null;
-    const groups = (header(this.#setting.groups) ?? '').split(',').map((group) => group.trim());
-    return (
-      identityOf(
-        login,
-        groups.filter((group) => group !== ''),
-        this.#roles,
-      ) ?? 'refused'
-    );
+    const groups =
+      textOf(header(this.#setting.groups))
+        ?.split(',')
+        .map((group) => group.trim()) ?? [];
+    return (login !== null && identityOf(login, groups.filter(Boolean), this.#roles)) || 'refused';
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Node reads each byte of a header as a character; null for bytes that are not UTF-8. */
+function textOf(header = ''): string | null {
+  try {
+    return utf8.decode(Buffer.from(header, 'latin1')).trim();
+  } catch {
+    return null;
   }
 }
 

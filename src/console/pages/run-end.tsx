@@ -15,18 +15,22 @@ export function Outcome({ outcome, isBad, pass = '' }: Ended) {
   return <span class={look}>{`${pass === '' ? '' : `${pass} `}${outcome.replaceAll('-', ' ')}`}</span>;
 }
 
-/** Codes stand at the beginning, or behind the name of the target that a rollout did not reach. */
-const codeBefore = /(^|(?:^|; )\S{1,200}?:\S{1,200}: )([A-Za-z][A-Za-z0-9-]*): /gu;
+/** Codes stand at the beginning, or behind the name of a target that a rollout did not reach: `; ` is between targets. */
+const codeBefore = /^([^\s:]+:\S+: )?([A-Za-z][A-Za-z0-9-]*): /;
 const decision = 'not-approved: ';
 
 /** Why something ended or failed: first what people read, then the codes for scripts. A person's own words stay as they are. */
 export function Why({ reason }: { reason: string }) {
   if (reason.startsWith(decision)) return <Foreign text={reason.slice(decision.length)} />;
   const codes = new Set<string>();
-  const text = reason.replaceAll(codeBefore, (_all, before: string, code: string) => {
-    if (!isDeclined(code)) codes.add(code);
-    return before;
-  });
+  const parts = reason.split('; ').map((part, index) =>
+    part.replace(codeBefore, (all, target: string | undefined, code: string) => {
+      if (index > 0 && target === undefined) return all;
+      if (!isDeclined(code)) codes.add(code);
+      return target ?? '';
+    }),
+  );
+  const text = parts.join('; ');
   return (
     <>
       <bdi>{sentence(text)}</bdi>

@@ -15,7 +15,8 @@ export function SessionsPage({ viewer, logins }: Sessions) {
   return (
     <Page title="Sessions" viewer={viewer} at="/sessions">
       <p class="under">
-        A session ends after some time without a request, when it is signed out, and when the console stops.
+        A session ends after some time without a request, some time after it began, when it is signed out, and when the
+        console stops.
       </p>
       <form method="post" action="/sign-out" class="act bulk">
         <input type="hidden" name="token" value={viewer.formToken} />

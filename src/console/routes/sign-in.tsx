@@ -1,12 +1,13 @@
 import type { Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { clientOf } from '../../http-server.ts';
 import type { ConsoleApp, ConsoleContext, ConsoleEnv, SignedIn } from '../app-context.ts';
 import { whyNotBelieved } from '../identity/why-not-believed.ts';
 import { KeptFormPage } from '../pages/kept-form-page.tsx';
 import { MessagePage } from '../pages/message-page.tsx';
 import { SignedInPage } from '../pages/signed-in-page.tsx';
 import { type Identity, sameIdentity, terminalIdentity } from '../security/identity.ts';
-import { sameSecret } from '../security/sessions.ts';
+import { type Session, sameSecret } from '../security/sessions.ts';
 import { page } from './answers.tsx';
 
 const flowCookie = 'docferry_sign_in';
@@ -18,6 +19,7 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
     const token = c.req.query('token') ?? '';
     // What looks ahead, and not a person, must not use the link up.
     const isPerson = c.req.method === 'GET' && c.req.header('sec-purpose') === undefined;
+    if (link === null) return refused(c, app, 'There is no link to sign in by.');
     if (!isPerson || !link.use(token))
       return refused(c, app, 'This link has already been used, or is not the latest one.');
     return begin(c, app, terminalIdentity);
@@ -65,7 +67,7 @@ export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
 
 /** Who is signed in, by the proxy's word or by a cookie; otherwise the answer that says how to sign in. */
 export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Response | Promise<Response> {
-  const { proxy, sessions } = app;
+  const { sessions } = app;
   const cookie = getCookie(c, app.cookieName);
   if (sessions.isRevoked(cookie)) {
     deleteCookie(c, app.cookieName, { path: '/', secure: app.known.secure });
@@ -74,19 +76,27 @@ export function signedIn(c: ConsoleContext, app: ConsoleApp): SignedIn | Respons
   // A page left open must not keep a session alive.
   const byScript = c.req.path === '/events' || c.req.header('x-docferry-live') !== undefined;
   const session = sessions.find(cookie, byScript ? 'script' : 'person');
-  if (proxy?.isFrom(c.env.incoming.socket.remoteAddress)) {
-    const identity = proxy.identityIn((name) => c.req.header(name));
-    if (identity === 'refused') return notLetIn(c);
-    if (identity !== null) {
-      if (session !== null && cookie !== undefined && sameIdentity(session.identity, identity))
-        return { session, cookie };
-      sessions.end(cookie);
-      return keep(c, app, identity);
-    }
-  }
-  if (session !== null && cookie !== undefined) return { session, cookie };
+  const named = namedByProxy(c, app);
+  const isTheirs = (of: Session) =>
+    named === null ? !of.byProxy : named !== 'refused' && sameIdentity(of.identity, named);
+  if (session !== null && cookie !== undefined && isTheirs(session)) return { session, cookie };
+  sessions.end(cookie);
+  if (named === 'refused') return notLetIn(c);
+  if (named !== null) return keep(c, app, named, true);
   if (c.req.method === 'POST') return keptForm(c, app);
   return refused(c, app, cookie === undefined ? 'You are not signed in.' : 'Your session has ended.');
+}
+
+/** Whom the proxy names, if the request comes from it. */
+function namedByProxy(c: ConsoleContext, { proxy }: ConsoleApp): Identity | 'refused' | null {
+  const isFromProxy = proxy?.isFrom(c.env.incoming.socket.remoteAddress) === true;
+  return isFromProxy ? proxy.identityIn((name) => c.req.header(name)) : null;
+}
+
+/** Who shares the limits of this request: a login or, where there is none, an address. */
+export function senderOf(c: ConsoleContext, app: ConsoleApp): string {
+  const named = namedByProxy(c, app) ?? app.sessions.find(getCookie(c, app.cookieName), 'script')?.identity ?? null;
+  return named === null || named === 'refused' ? clientOf(c.env.incoming.socket.remoteAddress) : `login ${named.login}`;
 }
 
 /** A new session whatever was there before: an id that another person has set is worth nothing. */
@@ -97,8 +107,8 @@ function begin(c: ConsoleContext, app: ConsoleApp, identity: Identity) {
   return page(c, <SignedInPage />);
 }
 
-function keep(c: ConsoleContext, { sessions, cookieName, known }: ConsoleApp, identity: Identity): SignedIn {
-  const begun = sessions.begin(identity);
+function keep(c: ConsoleContext, { sessions, cookieName, known }: ConsoleApp, identity: Identity, byProxy = false) {
+  const begun = sessions.begin(identity, byProxy);
   setCookie(c, cookieName, begun.cookie, { path: '/', httpOnly: true, sameSite: 'Strict', secure: known.secure });
   return begun;
 }
@@ -131,16 +141,17 @@ function notSignedOut(c: ConsoleContext, { login }: Identity) {
 
 function notLetIn(c: ConsoleContext) {
   const message = 'You are signed in, but you have no role that lets you look.';
-  const hint = 'Ask who runs docferry to add your login or group to console.viewers or console.operators.';
+  const hint =
+    'Ask who runs docferry to add your login or group to console.viewers or console.operators. A login that is longer than 100 characters, has invisible ones or is “terminal” is never let in.';
   return page(c, <MessagePage title="Not let in" message={message} hint={hint} />, 403);
 }
 
-function howToSignIn({ openId, proxy }: ConsoleApp): string {
-  const byLink = 'Open the link that docferry has printed last on its terminal; each works once.';
-  if (openId !== null) return 'Sign in with your account, or open the link that docferry has printed last.';
-  return proxy === null
-    ? byLink
-    : `Open docferry by the address of the proxy, which signs you in. Or open the link${byLink.slice('Open the link'.length)}`;
+function howToSignIn({ openId, proxy, link }: ConsoleApp): string {
+  if (openId !== null) return 'Sign in with your account.';
+  if (proxy !== null) return 'Open docferry by the address of the proxy, which signs you in.';
+  return link === null
+    ? 'Nobody can sign in: there is no link, and docferry.yaml has neither console.proxy nor console.oidc.'
+    : 'Open the link that docferry has printed last on its terminal; each works once.';
 }
 
 /** A page opened from another site comes without the cookie; opened again from here, it comes with it. */

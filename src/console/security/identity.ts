@@ -1,4 +1,4 @@
-import { longestName } from '../../model/deed.ts';
+import { isReservedName, longestName, terminalName } from '../../model/deed.ts';
 
 /** A person who is signed in. */
 export interface Identity {
@@ -10,21 +10,28 @@ export interface Identity {
   contacts: boolean;
 }
 
+/** People by their groups and logins, kept apart: a login must not gain what a group of the same name may do. */
+export interface Names {
+  groups: readonly string[];
+  logins: readonly string[];
+}
+
 /** Who may look, act and see contacts (configuration `console`). */
 export interface Roles {
   /** Null for everybody who is signed in. */
-  viewers: readonly string[] | null;
-  operators: readonly string[];
-  contacts: readonly string[];
+  viewers: Names | null;
+  operators: Names;
+  contacts: Names;
 }
 
 /** A person with the link printed on the terminal: they could use the command line as well. */
-export const terminalIdentity: Identity = { login: 'terminal', operator: true, contacts: true };
+export const terminalIdentity: Identity = { login: terminalName, operator: true, contacts: true };
 
-/** The identity of a login with its groups; null when the roles do not let it in. */
+/** The identity of a login with its groups; null when the roles do not let it in, or the audit could not name it. */
 export function identityOf(login: string, groups: readonly string[], roles: Roles): Identity | null {
-  if (login === '' || login.length > longestName || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(login)) return null;
-  const is = (names: readonly string[]) => names.includes(login) || groups.some((group) => names.includes(group));
+  if (login === '' || login.length > longestName || isReservedName(login)) return null;
+  if (/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(login)) return null;
+  const is = (names: Names) => names.logins.includes(login) || groups.some((group) => names.groups.includes(group));
   const operator = is(roles.operators);
   const contacts = is(roles.contacts);
   const isIn = operator || contacts || roles.viewers === null || is(roles.viewers);

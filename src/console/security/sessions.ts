@@ -5,13 +5,15 @@ import type { Identity } from './identity.ts';
 /** What the console remembers of a person who is signed in. */
 export interface Session {
   identity: Identity;
+  /** Whether a proxy named the person: then the session needs its word at every request. */
+  byProxy: boolean;
   /** Which every form of the session carries. */
   formToken: string;
   /** What was done by forms of the session, by the form's own id. */
   done: Map<string, Promise<string>>;
   /** What to tell on the next page. */
   notes: Map<string, string>;
-  /** Aborted when the session ends, unless it ends by idleness, which no event announces. */
+  /** Aborted when the session ends, unless its time is over, which no event announces. */
   ended: AbortSignal;
 }
 
@@ -39,13 +41,16 @@ const mostRemembered = 100;
 /** Sessions by cookie. Only digests of the cookies are kept; an id is always made here, never taken from a browser. */
 export class Sessions {
   readonly #idleMs: number;
+  readonly #lifetimeMs: number;
   readonly #now: () => number;
   /** The one used last is the last. */
   readonly #kept = new Map<string, Kept>();
   readonly #revoked = new Set<string>();
 
-  constructor(idleMs: number, now: () => number = Date.now) {
+  /** A session ends after `idleMs` without a request, and `lifetimeMs` after it began. */
+  constructor({ idleMs, lifetimeMs }: { idleMs: number; lifetimeMs: number }, now: () => number = Date.now) {
     this.#idleMs = idleMs;
+    this.#lifetimeMs = lifetimeMs;
     this.#now = now;
   }
 
@@ -53,8 +58,8 @@ export class Sessions {
    * Begins a session, and returns what the browser keeps of it. Of very many the one longest unused ends, first among those
    * of the same login.
    */
-  begin(identity: Identity): { cookie: string; session: Session } {
-    this.#removeIdle();
+  begin(identity: Identity, byProxy = false): { cookie: string; session: Session } {
+    this.#removeOver();
     const own = [...this.#kept].filter(([, { session }]) => session.identity.login === identity.login);
     const [longestUnusedOfLogin] = own;
     if (own.length >= mostOfLogin && longestUnusedOfLogin !== undefined) this.#remove(longestUnusedOfLogin[0]);
@@ -64,7 +69,8 @@ export class Sessions {
     const ending = new AbortController();
     // As many as there are streams of events.
     setMaxListeners(0, ending.signal);
-    const session = { identity, formToken: newToken(), done: new Map(), notes: new Map(), ended: ending.signal };
+    const remembered = { done: new Map(), notes: new Map() };
+    const session = { identity, byProxy, formToken: newToken(), ...remembered, ended: ending.signal };
     this.#kept.set(keyOf(cookie), { session, ending, beganAt: this.#now(), seenAt: this.#now() });
     return { cookie, session };
   }
@@ -77,7 +83,7 @@ export class Sessions {
     const key = keyOf(cookie);
     const kept = this.#kept.get(key);
     if (kept === undefined) return null;
-    if (this.#now() - kept.seenAt > this.#idleMs) {
+    if (this.#isOver(kept)) {
       this.#remove(key);
       return null;
     }
@@ -91,7 +97,7 @@ export class Sessions {
   /** Whether the session continues, without counting as used: a stream is not a person. */
   lasts(cookie: string): boolean {
     const kept = this.#kept.get(keyOf(cookie));
-    return kept !== undefined && this.#now() - kept.seenAt <= this.#idleMs;
+    return kept !== undefined && !this.#isOver(kept);
   }
 
   end(cookie: string | undefined): void {
@@ -119,7 +125,7 @@ export class Sessions {
 
   /** Who is signed in, those seen last first. */
   logins(): SignedInLogin[] {
-    this.#removeIdle();
+    this.#removeOver();
     const logins = new Map<string, SignedInLogin>();
     for (const { session, beganAt, seenAt } of this.#kept.values()) {
       const { login } = session.identity;
@@ -134,11 +140,12 @@ export class Sessions {
     return [...logins.values()].sort((a, b) => b.seenAt - a.seenAt);
   }
 
-  #removeIdle(): void {
-    for (const [key, { seenAt }] of this.#kept) {
-      if (this.#now() - seenAt <= this.#idleMs) return;
-      this.#remove(key);
-    }
+  #isOver({ beganAt, seenAt }: Kept): boolean {
+    return this.#now() - seenAt > this.#idleMs || this.#now() - beganAt > this.#lifetimeMs;
+  }
+
+  #removeOver(): void {
+    for (const [key, kept] of this.#kept) if (this.#isOver(kept)) this.#remove(key);
   }
 
   #remove(key: string): void {

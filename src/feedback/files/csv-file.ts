@@ -6,9 +6,9 @@ import type { LineFormat } from './file-format.ts';
  * a formula begins with = + - or @. A reader that takes `;`, a tab or `|` for the separator, or ignores quotes, begins a
  * cell behind each of these and at each line.
  */
-const runs = /^[\t\r\n]|(?:^|[;|\t\r\n])[\s"']*[=+\-@＝＋－＠]/u;
-/** The same places inside a text, where each needs a separate apostrophe. */
-const inner = /([;|\t\r\n][\s"']*)(?=[=+\-@＝＋－＠])/gu;
+const runs = /^[\t\r\n]|^[\s"']*[=+\-@＝＋－＠]/u;
+/** The same places inside a text, where each needs a separate apostrophe: with the sign or without, no blank is read twice. */
+const inner = /([;|\t\r\n][\s"';|]*)([=+\-@＝＋－＠])?/gu;
 
 /** Cells that RFC 4180 requires in quotes, and those whose blanks at the ends a reader might trim. */
 const needsQuotes = /[",\r\n]|^\s|\s$/u;
@@ -33,7 +33,8 @@ export function csv({ formulaSafe }: { formulaSafe: boolean }): LineFormat {
 
 /** An apostrophe in front of the text, and of each place inside where a cell may begin with a formula. */
 function safeText(text: string): string {
-  return runs.test(text) ? `'${text.replace(inner, "$1'")}` : text;
+  const safe = text.replace(inner, (all, before: string, sign?: string) => (sign ? `${before}'${sign}` : all));
+  return safe !== text || runs.test(text) ? `'${safe}` : text;
 }
 
 function textOf(value: FeedbackRecord[keyof FeedbackRecord]): string | null {

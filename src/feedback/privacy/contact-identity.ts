@@ -1,3 +1,5 @@
+import { withoutEnd } from '../../model/short-texts.ts';
+
 /*
  * By what a person is recognised in what the service sends. Texts can be megabytes of anything: all of this takes time
  * in proportion to their length.
@@ -66,9 +68,9 @@ function readingsOf(text: string): string[] {
 
 function namesAround(text: string, at: number): string[] {
   const local = text.slice(startOfLocalPart(text, at), at);
-  const domain = text.slice(at + 1, endOfDomain(text, at)).replace(/[.-]+$/, '');
+  const domain = withoutEnd(text.slice(at + 1, endOfDomain(text, at)), '.-');
   if (local === '' || domain === '') return [];
-  const ascii = domain.replace(/[\u0080-\uFFFF].*$/s, '').replace(/[.-]+$/, '');
+  const ascii = withoutEnd(domain.replace(/[\u0080-\uFFFF].*$/s, ''), '.-');
   const locals = new Set([local, ...[...local.matchAll(cut)].map(({ index }) => local.slice(index + 1))]);
   const domains = new Set([domain, ascii]);
   const names = [...domains].flatMap((end) => [...locals].map((start) => (start && end ? `${start}@${end}` : '')));

@@ -12,6 +12,7 @@ import {
   type FetchBundleInput,
   type FetchBundleResult,
 } from '../../../src/activities/export/fetch-bundle.ts';
+import { whileMine } from '../../../src/activities/heartbeats.ts';
 import { DirectoryBundleStore } from '../../../src/bundle/store/directory/directory-store.ts';
 import { StoreUnreachable } from '../../../src/bundle/store/store-errors.ts';
 import { hashFile } from '../../../src/files/hash-file.ts';
@@ -43,11 +44,12 @@ async function exported(options: SandboxOptions = {}): Promise<string> {
   const jobs = createJobActivities(scene.deps);
   const { jobId } = await run(() => jobs.startJob({ org: 'acme', domain, parameters: {} }));
   const stateOf = async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state;
-  await expect.poll(stateOf, { timeout: 20_000 }).toBe('completed');
+  await expect.poll(stateOf).toBe('completed');
   return jobId;
 }
 
-const attempt = mockActivity;
+const attempt = (info: Parameters<typeof mockActivity>[0] = {}) =>
+  mockActivity({ workflowExecution: { workflowId: 'export', runId: 'stage-1' }, ...info });
 
 async function fetchBundle(
   jobId: string,
@@ -57,7 +59,7 @@ async function fetchBundle(
   const { deps } = scene;
   const stage = { storeId: deps.bundles.identity, stageId: 'stage-1' };
   const input = { org: 'acme', domain, ...stage, jobId, force: false, ...(publish && { publish }) };
-  return env.run(() => createFetchActivities(deps).fetchBundle(input));
+  return env.run(() => createFetchActivities(whileMine(deps)).fetchBundle(input));
 }
 
 const sealIn = (result: FetchBundleResult) => (result.ok ? result.seal : 'refused');
@@ -196,7 +198,7 @@ describe('fetchBundle', () => {
     expect(downloads().map((entry) => entry.status)).not.toContain(403);
     expectNothingTwice(2_200_000);
     expect(downloads().some((entry) => entry.hadAuthorization)).toBe(false);
-  }, 60_000);
+  });
 
   it('fetches with several connections what a source gives slowly to each, nothing twice', async () => {
     const jobId = await exported({ padBytes: 24_000_000, storageRate: 6_000_000 });
@@ -210,7 +212,7 @@ describe('fetchBundle', () => {
     const sent = downloads().reduce((sum, { bytes }) => sum + bytes, 0);
     const { size } = await stat(join(scene.folder, 'bundles', '.staging', 'stage-1', 'archive'));
     expect(sent).toBe(size);
-  }, 60_000);
+  });
 
   it('tells a full disk, leaves nothing of the download there, and the published version as it is', async ({
     skip,
@@ -339,14 +341,14 @@ describe('fetchBundle', () => {
   it('refuses to use another store than the one the run began with', async () => {
     const jobId = await exported();
     const input = { org: 'acme', domain, storeId: 'another', jobId, stageId: 'stage-1', force: false };
-    const bundles = createFetchActivities(scene.deps);
+    const bundles = createFetchActivities(whileMine(scene.deps));
     expect(await failureOf(run(() => bundles.fetchBundle(input)))).toMatchObject({ type: 'StoreMismatch' });
   });
 });
 
 describe.each(backends.filter(({ available }) => available))('fetchBundle after kill -9, in a $kind', (backend) => {
-  beforeAll(() => backend.start(), 60_000);
-  afterAll(() => backend.stop(), 60_000);
+  beforeAll(() => backend.start());
+  afterAll(() => backend.stop());
 
   const publish = { namedAt: Date.UTC(2026, 10, 22), promote: true };
   /** Another attempt on another machine, with what Temporal had of the first one, which was killed. */

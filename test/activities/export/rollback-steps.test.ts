@@ -41,7 +41,7 @@ async function withVersion(items: Item[]) {
   };
 }
 
-describe('checkKeptVersion', { timeout: 60_000 }, () => {
+describe('checkKeptVersion', () => {
   it('asks whether the version is what it was, not whether its content would be accepted today', async () => {
     const { check } = await withVersion([{ name: 'data.json', content: '{}' }]);
     expect(await check()).toEqual({ current: null });

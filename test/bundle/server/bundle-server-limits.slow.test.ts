@@ -132,7 +132,7 @@ describe('readers', () => {
     );
   });
 
-  it('that send their request byte by byte are closed', { timeout: 60_000 }, async () => {
+  it('that send their request byte by byte are closed', async () => {
     const { server } = await serving();
     const slow = await client(server.port, 'GET / HTTP/1.1\r\nHost: x\r\n');
     const timer = setInterval(() => slow.socket.write('X: y\r\n'), 200);

@@ -76,8 +76,8 @@ it.each([
 });
 
 for (const backend of backends) {
-  describe.skipIf(!backend.available)(`the bundle server before a store: ${backend.kind}`, { timeout: 60_000 }, () => {
-    beforeAll(() => backend.start(), 60_000);
+  describe.skipIf(!backend.available)(`the bundle server before a store: ${backend.kind}`, () => {
+    beforeAll(() => backend.start());
     afterAll(() => backend.stop());
 
     it('answers like the one that serves a folder', async () => {
@@ -102,8 +102,8 @@ for (const backend of backends) {
   });
 }
 
-describe.skipIf(!s3Backend.available)('the bundle server of an unreachable bucket', { timeout: 60_000 }, () => {
-  beforeAll(() => s3Backend.start(), 60_000);
+describe.skipIf(!s3Backend.available)('the bundle server of an unreachable bucket', () => {
+  beforeAll(() => s3Backend.start());
   afterAll(() => s3Backend.stop());
 
   it('answers 503', async () => {

@@ -25,7 +25,7 @@ async function scene() {
 
 const noPassword = () => null;
 
-describe.skipIf(program === null)('beside the real minisign', { timeout: 60_000 }, () => {
+describe.skipIf(program === null)('beside the real minisign', () => {
   it('it verifies what docferry signs', async () => {
     const { minisign, text } = await scene();
     const key = await readSecretKey(await text('mine.key'), noPassword);

@@ -10,8 +10,8 @@ const nameOf = (day: number) =>
   versionName(Date.UTC(2026, 10, day), stagedManifest(content(day), filesOf(content(day))).contentDigest);
 
 for (const backend of backends) {
-  describe.skipIf(!backend.available)(`auditStore: ${backend.kind}`, { timeout: 60_000 }, () => {
-    beforeAll(() => backend.start(), 60_000);
+  describe.skipIf(!backend.available)(`auditStore: ${backend.kind}`, () => {
+    beforeAll(() => backend.start());
     afterAll(() => backend.stop());
 
     async function withVersions(count: number): Promise<StoreScene & { versions: string[] }> {

@@ -58,8 +58,8 @@ async function expectOneOfBoth(store: BundleStore, { isUsed }: Use, end: unknown
 }
 
 for (const backend of backends) {
-  describe.skipIf(!backend.available)(`a condemned version: ${backend.kind}`, { timeout: 180_000 }, () => {
-    beforeAll(() => backend.start(), 60_000);
+  describe.skipIf(!backend.available)(`a condemned version: ${backend.kind}`, () => {
+    beforeAll(() => backend.start());
     afterAll(() => backend.stop());
 
     it.each(named)('that is taken into use at that moment stays or is refused: $name', async ({ use }) => {
@@ -78,8 +78,8 @@ for (const backend of backends) {
   });
 }
 
-describe.skipIf(!s3Backend.available)('a condemned version of a bucket', { timeout: 300_000 }, () => {
-  beforeAll(() => s3Backend.start(), 60_000);
+describe.skipIf(!s3Backend.available)('a condemned version of a bucket', () => {
+  beforeAll(() => s3Backend.start());
   afterAll(() => s3Backend.stop());
 
   it('is refused after the retention that condemned it died, and the next one removes it', async () => {

@@ -32,8 +32,8 @@ async function rolledOut(bundles: BundleStore): Promise<Manifest[]> {
 }
 
 for (const backend of backends) {
-  describe.skipIf(!backend.available)(`a manifest that was exchanged: ${backend.kind}`, { timeout: 60_000 }, () => {
-    beforeAll(() => backend.start(), 60_000);
+  describe.skipIf(!backend.available)(`a manifest that was exchanged: ${backend.kind}`, () => {
+    beforeAll(() => backend.start());
     afterAll(() => backend.stop());
 
     it('is neither used nor rolled out: another version, another site, other files, other content (E10)', async () => {

@@ -9,8 +9,8 @@ const now = new Date('2026-12-24T00:00:00Z');
 const request = { version: null, reason: null, at: now };
 
 for (const backend of backends) {
-  describe.skipIf(!backend.available)(`holds of the bundle store: ${backend.kind}`, { timeout: 60_000 }, () => {
-    beforeAll(() => backend.start(), 60_000);
+  describe.skipIf(!backend.available)(`holds of the bundle store: ${backend.kind}`, () => {
+    beforeAll(() => backend.start());
     afterAll(() => backend.stop());
 
     /** A store whose first version is current. */

@@ -28,6 +28,21 @@ describe('docferry console', () => {
     expect(new Set(`${finished.stdout}${finished.stderr}`.match(link)).size).toBe(2);
   });
 
+  it('prints no link with --no-link, and says that nobody can sign in', async () => {
+    const scene = await setScene();
+    onTestFinished(() => scene.end());
+    const { exitCode, stdout, stderr } = await docferry(
+      ['console', '--no-link', '--json', '--port', `${await findFreePort()}`],
+      {
+        cwd: scene.folder,
+        onOutput: (child, said) => void (/"ready": ?true/.test(said) && child.kill('SIGTERM')),
+      },
+    );
+    expect([exitCode, JSON.parse(stdout).signInUrl]).toEqual([0, null]);
+    expect(stderr).toContain('nobody can sign in');
+    expect(`${stdout}${stderr}`).not.toContain('sign-in?');
+  });
+
   it('names the flag when its port is taken', async () => {
     const scene = await setScene();
     const holder = createServer().listen(0, '127.0.0.1');

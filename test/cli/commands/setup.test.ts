@@ -75,8 +75,8 @@ describe('docferry setup', () => {
     const text = 1;
     const searchAttributes = { DocferryPhase: text };
     const add = () => client.connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
-    await expect.poll(() => add().then(Boolean, () => false), { timeout: 20_000 }).toBe(true);
-    await expect.poll(async () => (await searchAttributeState(client)).mistyped, { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(() => add().then(Boolean, () => false)).toBe(true);
+    await expect.poll(async () => (await searchAttributeState(client)).mistyped).toHaveLength(1);
     const { exitCode, document } = await docferryJson(['setup'], { cwd });
     expect(exitCode).toBe(1);
     expect(document).toHaveProperty('error.code', 'SearchAttributeMistyped');

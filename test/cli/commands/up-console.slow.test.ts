@@ -41,7 +41,7 @@ async function holding(port: number): Promise<void> {
 }
 
 describe('the console of `docferry up`', () => {
-  it('takes a free port when the usual one is taken, and prints the address', { timeout: 120_000 }, async () => {
+  it('takes a free port when the usual one is taken, and prints the address', async () => {
     const scene = await setScene();
     onTestFinished(() => scene.end());
     await holding(8088);
@@ -65,7 +65,7 @@ describe('the console of `docferry up`', () => {
     expect(stderr).toContain('--console-port');
   });
 
-  it('takes the port that a person asks for, or none', { timeout: 120_000 }, async () => {
+  it('takes the port that a person asks for, or none', async () => {
     const scene = await setScene();
     onTestFinished(() => scene.end());
     const port = await findFreePort();

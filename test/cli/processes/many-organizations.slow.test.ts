@@ -40,7 +40,7 @@ it('a worker of a thousand organizations has told and read every budget soon aft
   onTestFinished(async () => {
     await worker.kill('SIGTERM');
     await endBudgets();
-  }, 120_000);
+  });
   await worker.says('worker: ready');
   const seconds = () => `${((Date.now() - began) / 1_000).toFixed(1)} s`;
   const ready = seconds();
@@ -53,7 +53,7 @@ it('a worker of a thousand organizations has told and read every budget soon aft
     return text.split('\n').filter((line) => line.startsWith(`${name}{`));
   };
   const limit = async () => (await gauges('docferry_budget_limit')).length;
-  await expect.poll(limit, { timeout: 240_000, interval: 500 }).toBe(count);
+  await expect.poll(limit, { interval: 500 }).toBe(count);
   const read = seconds();
   const before = { at: Date.now(), processor: await processorMs(worker.child.pid) };
   // Each is read again and again.
@@ -61,10 +61,10 @@ it('a worker of a thousand organizations has told and read every budget soon aft
     const times = await gauges('docferry_shared_state_read_timestamp_seconds');
     return times.filter((line) => Number(line.split(' ')[1]) * 1_000 > before.at).length;
   };
-  await expect.poll(readAgain, { timeout: 120_000, interval: 1_000 }).toBe(count);
+  await expect.poll(readAgain, { interval: 1_000 }).toBe(count);
   const share = (await processorMs(worker.child.pid)) - before.processor;
   const round = Date.now() - before.at;
   process.stderr.write(
     `  ${count} organizations: ready after ${ready}, all budgets read after ${read}, read again in ${(round / 1_000).toFixed(1)} s with ${((100 * share) / round).toFixed(0)} % of a core; slowest scrape ${slowest.toFixed(0)} ms; told late: ${worker.output.split('has not taken over').length - 1}\n`,
   );
-}, 420_000);
+});

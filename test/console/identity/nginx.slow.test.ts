@@ -8,7 +8,7 @@ import type { RunningConsole } from '../../../src/console/console.tsx';
 import { findFreePort } from '../../../src/embedded/ports.ts';
 import { emptyFolder } from '../../tools/cli/run-docferry.ts';
 import type { Effects } from '../../tools/console/fake-setting.ts';
-import { runningConsole } from '../../tools/console/running-console.ts';
+import { roles, runningConsole } from '../../tools/console/running-console.ts';
 import { nginxProgram, startNginx } from '../../tools/servers/nginx.ts';
 
 const nginx = nginxProgram();
@@ -60,7 +60,7 @@ describe.skipIf(nginx === null)('the console behind the nginx of docs/console.md
     writeFileSync(join(folder, 'docferry.users'), 'ada:{PLAIN}a password\neve:{PLAIN}a password\n');
     console = await runningConsole({
       url: browserOrigin(),
-      roles: { viewers: ['ada'], operators: ['ada'], contacts: [] },
+      roles: roles({ viewers: { logins: ['ada'] }, operators: { logins: ['ada'] } }),
       proxy: { from: ['127.0.0.1'], ...proxy },
     });
     const served = example

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startConsole } from '../../../src/console/console.tsx';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
+import { roles } from '../../tools/console/running-console.ts';
 
 const client = { clientId: 'docferry', clientSecret: 'the secret of the console' };
 
@@ -56,9 +57,11 @@ describe('signing in at a real OpenID provider', () => {
       url: null,
       write: true,
       idleMs: 60_000,
-      roles: { viewers: null, operators: ['docs-leads'], contacts: [] },
+      lifetimeMs: 600_000,
+      roles: roles({ operators: { groups: ['docs-leads'] } }),
       proxy: null,
       openId: { issuer, clientId: client.clientId, clientSecret: secret, groups: 'groups' },
+      link: true,
       onNewLink: () => {},
     });
     onTestFinished(() => console.stop());

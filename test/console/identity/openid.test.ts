@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ConsoleOptions } from '../../../src/console/console-options.ts';
-import { type Answer, ask, runningConsole, send } from '../../tools/console/running-console.ts';
+import { type Answer, ask, roles, runningConsole, send } from '../../tools/console/running-console.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const other = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -108,8 +108,8 @@ const now = () => Math.floor(Date.now() / 1000);
 describe('signing in at an OpenID provider', () => {
   it('begins a session under the verified address', async () => {
     const claims = { email: 'ada@acme.example', email_verified: true, groups: ['docs-leads'] };
-    const roles = { viewers: ['docs'], operators: ['docs-leads'], contacts: [] };
-    const { answer, cookie, port } = await signIn(() => ({ claims }), { options: { roles } });
+    const options = { roles: roles({ viewers: { groups: ['docs'] }, operators: { groups: ['docs-leads'] } }) };
+    const { answer, cookie, port } = await signIn(() => ({ claims }), { options });
     expect(answer.status).toBe(200);
     const { text } = await ask({ port }, '/', { headers: { cookie } });
     expect(text).toContain('ada@acme.example');
@@ -119,7 +119,7 @@ describe('signing in at an OpenID provider', () => {
   it('takes the id of the provider when it has not verified the address', async () => {
     const claims = { email: 'ada@acme.example' };
     const { cookie, port } = await signIn(() => ({ claims }), {
-      options: { roles: { viewers: null, operators: ['ada@acme.example'], contacts: [] } },
+      options: { roles: roles({ operators: { logins: ['ada@acme.example'] } }) },
     });
     const { text } = await ask({ port }, '/', { headers: { cookie } });
     expect(text).toContain('<bdi>u1</bdi>');
@@ -136,9 +136,17 @@ describe('signing in at an OpenID provider', () => {
     expect(answer.text).toContain('href="/oidc/start"');
   });
 
+  it.each(['Łukasz 東京', 'ada\ud800', 'terminal'])('takes the id %j if the audit can name it', async (sub) => {
+    const { answer, cookie, port } = await signIn(() => ({ claims: { sub } }));
+    const isTaken = sub.startsWith('Ł');
+    expect([answer.status, cookie !== '']).toEqual([isTaken ? 200 : 403, isTaken]);
+    const { text } = await ask({ port }, '/', { headers: { cookie } });
+    expect(text.includes(`<bdi>${sub}</bdi>`)).toBe(isTaken);
+  });
+
   it('lets nobody in whom no role lets in', async () => {
     const { answer, cookie } = await signIn(() => ({}), {
-      options: { roles: { viewers: ['docs'], operators: [], contacts: [] } },
+      options: { roles: roles({ viewers: { groups: ['docs'] } }) },
     });
     expect([answer.status, cookie]).toEqual([403, '']);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { contact } from '../../tools/console/fake-search.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
 import { hostileEntries } from '../../tools/console/hostile-entries.ts';
-import { ask, runningConsole } from '../../tools/console/running-console.ts';
+import { ask, roles, runningConsole } from '../../tools/console/running-console.ts';
 import { entry, temporaryStore, wholePass } from '../../tools/feedback/temporary-store.ts';
 
 /** A console over a real store, looked at as a proxy says. */
@@ -13,7 +13,7 @@ async function overStore(entries: Parameters<typeof wholePass>[2]) {
   const console = await runningConsole({
     setting: { ...fakeSetting({ calls: [], deeds: [] }), openFeedback: () => temporary.open() },
     proxy: { from: ['127.0.0.1'], user: 'x-user', groups: 'x-groups' },
-    roles: { viewers: null, operators: ['leads'], contacts: ['support'] },
+    roles: roles({ operators: { groups: ['leads'] }, contacts: { groups: ['support'] } }),
   });
   const look = (path: string, groups = 'support') =>
     ask(console, path, { headers: { 'x-user': `of-${groups}`, 'x-groups': groups } });

@@ -3,7 +3,7 @@ import type { RunningConsole } from '../../../src/console/console.tsx';
 import { SearchRefused } from '../../../src/feedback/search/feedback-search.ts';
 import { contact, record, searchSetting } from '../../tools/console/fake-search.ts';
 import { hostile } from '../../tools/console/fake-setting.ts';
-import { type Answer, ask, runningConsole, signIn } from '../../tools/console/running-console.ts';
+import { type Answer, ask, roles, runningConsole, signIn } from '../../tools/console/running-console.ts';
 
 /** A console over a search, and a browser that is signed in. */
 async function looking(
@@ -24,7 +24,7 @@ async function behindProxy(
   const console = await runningConsole({
     setting,
     proxy: { from: ['127.0.0.1'], user: 'x-user', groups: 'x-groups' },
-    roles: { viewers: null, operators: ['leads'], contacts },
+    roles: roles({ operators: { groups: ['leads'] }, contacts: { groups: contacts } }),
   });
   return {
     console,

@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { get } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { type Answer, ask, formToken, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
+import {
+  type Answer,
+  ask,
+  formToken,
+  roles,
+  runningConsole,
+  send,
+  signIn,
+} from '../../tools/console/running-console.ts';
 
 const site = '/sites/acme/docs.acme.example';
 const proxy = { from: ['127.0.0.1'], user: 'x-user', groups: 'x-groups' };
-const roles = { viewers: null, operators: ['ada', 'bert'], contacts: [] };
+const operators = { logins: ['ada', 'bert'] };
 type Console = Awaited<ReturnType<typeof runningConsole>>;
 
 const cookieOf = ({ headers }: Answer): string => String(headers['set-cookie']?.[0]).split(';')[0] ?? '';
@@ -15,6 +23,9 @@ async function comes(console: Console, login: string): Promise<string> {
   return cookieOf(await ask(console, '/', { headers: { 'x-user': login } }));
 }
 
+/** What the proxy sends of somebody's request. */
+const from = (login: string, cookie: string) => ({ cookie, headers: { cookie, 'x-user': login } });
+
 /** The fields of the last form of a page that leads there, as a browser would send them. */
 function formOn({ text }: Answer, action: string): Record<string, string> {
   const form = text.split('<form ').find((part) => part.includes(`action="${action}"`)) ?? '';
@@ -23,9 +34,9 @@ function formOn({ text }: Answer, action: string): Record<string, string> {
 }
 
 /** Opens a stream of events, and tells when it ends. */
-async function stream(console: Console, cookie: string): Promise<{ ended: Promise<void> }> {
+async function stream(console: Console, headers: Record<string, string>): Promise<{ ended: Promise<void> }> {
   return new Promise((resolve, reject) => {
-    get({ port: console.port, path: '/events?of=overview', headers: { cookie }, agent: false }, (response) => {
+    get({ port: console.port, path: '/events?of=overview', headers, agent: false }, (response) => {
       const ended = new Promise<void>((done) => response.once('close', done));
       response.once('data', () => resolve({ ended })).resume();
     }).on('error', reject);
@@ -105,7 +116,7 @@ describe('a stream of events', () => {
       const head = { method: 'HEAD', headers: { cookie } };
       expect(await ask(console, '/events?of=overview', head)).toMatchObject({ status: 200 });
     }
-    await stream(console, cookie);
+    await stream(console, { cookie });
   });
 });
 
@@ -113,7 +124,7 @@ describe('ending sessions', () => {
   it('of oneself everywhere ends each, with its open events', async () => {
     const console = await runningConsole();
     const [here, there] = [await signIn(console), await signIn(console, console.links.at(-1))];
-    const { ended } = await stream(console, there);
+    const { ended } = await stream(console, { cookie: there });
     const fields = { token: await formToken(console, here), everywhere: 'yes' };
     expect(await send(console, '/sign-out', fields, { cookie: here })).toMatchObject({ status: 200 });
     await ended;
@@ -128,52 +139,75 @@ describe('ending sessions', () => {
   });
 
   it('of another by an operator ends those alone, and stands in the audit', async () => {
-    const console = await runningConsole({ proxy, roles });
+    const console = await runningConsole({ proxy, roles: roles({ operators }) });
     const [ada, bert, vera] = [await comes(console, 'ada'), await comes(console, 'bert'), await comes(console, 'vera')];
-    const { ended } = await stream(console, vera);
-    const page = await ask(console, '/sessions', { headers: { cookie: ada } });
+    const { ended } = await stream(console, from('vera', vera).headers);
+    const page = await ask(console, '/sessions', from('ada', ada));
     for (const login of ['ada', 'bert', 'vera']) expect(page.text).toContain(`<bdi>${login}</bdi>`);
-    const fields = { token: await formToken(console, ada), order: randomUUID(), login: 'vera' };
-    const asked = await send(console, '/sessions/end', fields, { cookie: ada });
+    const token = /name="token" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+    const fields = { token, order: randomUUID(), login: 'vera' };
+    const asked = await send(console, '/sessions/end', fields, from('ada', ada));
     expect(asked).toMatchObject({ status: 200, text: expect.stringContaining('has to sign in again') });
-    expect((await ask(console, '/', { headers: { cookie: vera } })).status).toBe(200);
+    expect((await ask(console, '/', from('vera', vera))).status).toBe(200);
     const sure = { ...fields, sure: 'yes' };
-    for (let times = 0; times < 2; times += 1) await send(console, '/sessions/end', sure, { cookie: ada });
+    for (let times = 0; times < 2; times += 1) await send(console, '/sessions/end', sure, from('ada', ada));
     await ended;
     expect(console.effects.deeds).toMatchObject([
       { action: 'end-sessions', org: null, subject: 'vera', who: 'ada', detail: '{"sessions":1}' },
     ]);
     // Not even the proxy's word brings that cookie back; it signs in anew, as a person can see.
-    const headers = { cookie: vera, 'x-user': 'vera' };
-    expect(await ask(console, '/', { headers })).toMatchObject({ status: 401 });
+    expect(await ask(console, '/', from('vera', vera))).toMatchObject({ status: 401 });
     expect(await ask(console, '/', { headers: { cookie: vera } })).toMatchObject({ status: 401 });
     expect(await comes(console, 'vera')).not.toBe(vera);
-    for (const cookie of [ada, bert]) {
-      expect(await ask(console, '/', { headers: { cookie } })).toMatchObject({ status: 200 });
+    for (const [login, cookie] of [
+      ['ada', ada],
+      ['bert', bert],
+    ] as const) {
+      const { status, headers } = await ask(console, '/', from(login, cookie));
+      expect([status, headers['set-cookie']]).toEqual([200, undefined]);
     }
     const nobody = await send(
       console,
       '/sessions/end',
       { ...sure, order: randomUUID(), login: 'eve' },
-      { cookie: ada },
+      from('ada', ada),
     );
     expect(nobody).toMatchObject({ status: 409, text: expect.stringContaining('Nobody is signed in as eve') });
   });
 
   it('is not for viewers, who see their own sessions alone', async () => {
-    const console = await runningConsole({ proxy, roles });
+    const console = await runningConsole({ proxy, roles: roles({ operators }) });
     const [ada, vera] = [await comes(console, 'ada'), await comes(console, 'vera')];
-    const { text } = await ask(console, '/sessions', { headers: { cookie: vera } });
+    const { text } = await ask(console, '/sessions', from('vera', vera));
     expect([text.includes('<bdi>vera</bdi>'), text.includes('<bdi>ada</bdi>')]).toEqual([true, false]);
-    const fields = { token: await formToken(console, vera), order: randomUUID(), login: 'ada', sure: 'yes' };
-    expect(await send(console, '/sessions/end', fields, { cookie: vera })).toMatchObject({ status: 403 });
-    expect(await ask(console, '/', { headers: { cookie: ada } })).toMatchObject({ status: 200 });
+    const token = /name="token" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    const fields = { token, order: randomUUID(), login: 'ada', sure: 'yes' };
+    expect(await send(console, '/sessions/end', fields, from('vera', vera))).toMatchObject({ status: 403 });
+    expect((await ask(console, '/', from('ada', ada))).headers['set-cookie']).toBeUndefined();
+  });
+
+  it.each([
+    ['is gone', {}, 401],
+    ['differs', { 'x-user': 'vera' }, 200],
+    ['is one whom no role lets in', { 'x-user': 'eve' }, 403],
+  ])('happens when the login of the proxy %s, with the open events', async (_what, headers, status) => {
+    const console = await runningConsole({
+      proxy,
+      roles: roles({ viewers: { logins: ['vera'] }, operators }),
+    });
+    const ada = await comes(console, 'ada');
+    const { ended } = await stream(console, from('ada', ada).headers);
+    expect(await ask(console, '/', { headers: { cookie: ada, ...headers } })).toMatchObject({ status });
+    await ended;
+    // The cookie is worth nothing now, with the word of the proxy or without: another session begins.
+    expect(await ask(console, '/', { headers: { cookie: ada } })).toMatchObject({ status: 401 });
+    expect(cookieOf(await ask(console, '/', from('ada', ada)))).toMatch(/^docferry_console/);
   });
 
   it('happens to all when the console stops', async () => {
     const first = await runningConsole();
     const cookie = await signIn(first);
-    const { ended } = await stream(first, cookie);
+    const { ended } = await stream(first, { cookie });
     await first.stop();
     await ended;
     const second = await runningConsole({ port: first.port });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { NoSuchVersion } from '../../../src/bundle/store/bundle-store.ts';
 import { explainFailure } from '../../../src/cli/failures/explain-failure.ts';
+import type { ConsoleOptions } from '../../../src/console/console-options.ts';
 import { fakeSetting, hostile } from '../../tools/console/fake-setting.ts';
 import { ask, formToken, runningConsole, send, signIn } from '../../tools/console/running-console.ts';
 
@@ -47,6 +48,22 @@ describe('signing in', () => {
     expect(console.links).toHaveLength(1);
     const cookie = await signIn(console, console.links[0]);
     expect(await ask(console, '/', { headers: { cookie } })).toMatchObject({ status: 200 });
+  });
+
+  it.each<[string, Partial<ConsoleOptions>, string]>([
+    ['a proxy', { proxy: { from: ['10.0.0.1'], user: 'x-user', groups: 'x-groups' } }, 'address of the proxy'],
+    [
+      'a provider',
+      { openId: { issuer: 'http://127.0.0.1:9', clientId: 'c', clientSecret: 's', groups: 'g' } },
+      'your account',
+    ],
+    ['--no-link', { link: false }, 'Nobody can sign in'],
+  ])('has no link with %s, nor a token that works', async (_what, options, how) => {
+    const console = await runningConsole(options);
+    expect([console.signInUrl, console.links]).toEqual(['', []]);
+    for (const path of ['/', '/sign-in?token=', '/sign-in?token=null', '/sign-in']) {
+      expect(await ask(console, path)).toMatchObject({ status: 401, text: expect.stringContaining(how) });
+    }
   });
 
   it('does not use the link up for what only looks ahead', async () => {

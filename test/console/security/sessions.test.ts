@@ -5,7 +5,7 @@ import { Sessions } from '../../../src/console/security/sessions.ts';
 describe('sessions', () => {
   it('end after the idle time, which people renew and scripts do not', () => {
     let now = 0;
-    const sessions = new Sessions(100, () => now);
+    const sessions = new Sessions({ idleMs: 100, lifetimeMs: 1_000 }, () => now);
     const { cookie } = sessions.begin(terminalIdentity);
     now = 90;
     expect(sessions.find(cookie)).not.toBeNull();
@@ -19,8 +19,19 @@ describe('sessions', () => {
     expect(sessions.find(cookie)).toBeNull();
   });
 
+  it('end a while after they began, however often they are used', () => {
+    let now = 0;
+    const sessions = new Sessions({ idleMs: 100, lifetimeMs: 250 }, () => now);
+    const { cookie } = sessions.begin(terminalIdentity);
+    for (now = 0; now <= 250; now += 50) expect([now, sessions.find(cookie) !== null]).toEqual([now, true]);
+    now = 251;
+    expect([sessions.lasts(cookie), sessions.find(cookie)]).toEqual([false, null]);
+    const later = sessions.begin(terminalIdentity);
+    expect(sessions.find(later.cookie)).not.toBeNull();
+  });
+
   it('are bounded: of too many the one longest unused ends', () => {
-    const sessions = new Sessions(1_000, () => 0);
+    const sessions = new Sessions({ idleMs: 1_000, lifetimeMs: 1_000 }, () => 0);
     const begin = (login: number) => sessions.begin({ ...terminalIdentity, login: `${login}` });
     const [first, second] = [begin(0), begin(1)];
     sessions.find(first.cookie);
@@ -29,7 +40,7 @@ describe('sessions', () => {
   });
 
   it('of one login end each other, and not those of others', () => {
-    const sessions = new Sessions(1_000, () => 0);
+    const sessions = new Sessions({ idleMs: 1_000, lifetimeMs: 1_000 }, () => 0);
     const other = sessions.begin({ ...terminalIdentity, login: 'vera' });
     const [first, second] = [sessions.begin(terminalIdentity), sessions.begin(terminalIdentity)];
     sessions.find(first.cookie);
@@ -40,7 +51,7 @@ describe('sessions', () => {
 
   it('are counted by login, and end together when that is revoked', () => {
     let now = 0;
-    const sessions = new Sessions(100, () => now);
+    const sessions = new Sessions({ idleMs: 100, lifetimeMs: 1_000 }, () => now);
     const vera = { ...terminalIdentity, login: 'vera' };
     const [first, other] = [sessions.begin(vera), sessions.begin(terminalIdentity)];
     now = 10;
@@ -62,7 +73,7 @@ describe('sessions', () => {
   });
 
   it('have cookies and tokens that differ, and nothing for no cookie', () => {
-    const sessions = new Sessions(1_000);
+    const sessions = new Sessions({ idleMs: 1_000, lifetimeMs: 1_000 });
     const [a, b] = [sessions.begin(terminalIdentity), sessions.begin(terminalIdentity)];
     expect(new Set([a.cookie, b.cookie, a.session.formToken, b.session.formToken]).size).toBe(4);
     expect([sessions.find(undefined), sessions.find(''), sessions.find(a.session.formToken)]).toEqual([

@@ -9,7 +9,6 @@ afterEach(async () => {
   await scene?.end();
 });
 
-const within = { timeout: 20_000 };
 const cli = () => ['--config', scene.configFile];
 const analytics = () => scene.sandbox.log().filter(({ kind }) => kind === 'analytics').length;
 
@@ -24,7 +23,7 @@ describe('the budget by hand', () => {
     const input = { org, project, pass: 'sweep' as const };
     const handle = await startSync(client, taskQueue, { ...input, class: 'on-demand' });
     await expect
-      .poll(() => syncState(client, input), within)
+      .poll(() => syncState(client, input))
       .toMatchObject({ phase: 'waiting-for-budget', waiting: { reason: 'paused', place: 1 } });
     const shown = await docferryJson(['budget', 'show', org, ...cli()]);
     expect(shown.document).toMatchObject({
@@ -48,16 +47,16 @@ describe('the budget by hand', () => {
       const { limit, reserve, override } = await budgetView(client, org);
       return { limit, reserve, override };
     };
-    await expect.poll(() => limits().catch(() => null), within).toEqual({ limit: 40, reserve: 5, override: null });
+    await expect.poll(() => limits().catch(() => null)).toEqual({ limit: 40, reserve: 5, override: null });
 
     // Another worker with another configuration: the budget takes it over.
     await scene.startWorkerWith('{ requests: 30, window: 1h, reserve: 2 }');
-    await expect.poll(limits, within).toEqual({ limit: 30, reserve: 2, override: null });
+    await expect.poll(limits).toEqual({ limit: 30, reserve: 2, override: null });
 
     const set = await docferryJson(['budget', 'set', org, '--requests', '7', ...cli()]);
     expect(set).toMatchObject({ exitCode: 0, document: { limit: 7 } });
     await scene.startWorkerWith('{ requests: 50, window: 1h, reserve: 3 }');
-    await expect.poll(limits, within).toEqual({ limit: 7, reserve: 3, override: { requests: 7, until: null } });
+    await expect.poll(limits).toEqual({ limit: 7, reserve: 3, override: { requests: 7, until: null } });
     const reset = await docferryJson(['budget', 'reset', org, ...cli()]);
     expect(reset.document).toMatchObject({ limit: 50, reserve: 3, override: null });
   });

@@ -30,16 +30,12 @@ describe('fairness (B3)', () => {
     const sweep = { org, project: 'prj_1', pass: 'sweep' as const };
     const small = { org, project: 'prj_2', pass: 'sweep' as const };
     await startSync(client, taskQueue, { ...sweep, class: 'sweep' });
-    await expect
-      .poll(() => syncState(client, sweep), { timeout: 20_000 })
-      .toMatchObject({ phase: 'waiting-for-budget' });
+    await expect.poll(() => syncState(client, sweep)).toMatchObject({ phase: 'waiting-for-budget' });
 
     const sent = analytics().length;
     const handle = await startSync(client, taskQueue, { ...small, class: 'on-demand' });
     await expect
-      .poll(() => budgetView(client, org).then(({ waiters }) => waiters.map((waiter) => waiter.class).sort()), {
-        timeout: 20_000,
-      })
+      .poll(() => budgetView(client, org).then(({ waiters }) => waiters.map((waiter) => waiter.class).sort()))
       .toEqual(['on-demand', 'sweep']);
     // It came last and goes first.
     await expect.poll(() => syncState(client, small)).toMatchObject({ waiting: { place: 1, behind: [] } });

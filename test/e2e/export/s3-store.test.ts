@@ -47,10 +47,10 @@ const docferry = (...args: string[]) =>
     },
   });
 
-describe.skipIf(program === null)('an export with a bucket as store', { timeout: 120_000 }, () => {
+describe.skipIf(program === null)('an export with a bucket as store', () => {
   beforeAll(async () => {
     s3 = await startS3Server(program ?? '');
-  }, 60_000);
+  });
   afterAll(() => s3.stop());
 
   it('is published by whichever worker, rolled out, listed, served and verified', async () => {

@@ -9,7 +9,7 @@ import { settings, t0 } from '../../tools/window/window-support.ts';
 const numRuns = propertyRuns(100);
 const { windowMs } = settings;
 
-describe('against an endless stream of on-demand askers of its own and of other projects', { timeout: 120_000 }, () => {
+describe('against an endless stream of on-demand askers of its own and of other projects', () => {
   const busy = fc.record({
     project: fc.integer({ min: 0, max: 5 }),
     wants: fc.integer({ min: 1, max: 20 }),

@@ -11,7 +11,7 @@ const numRuns = propertyRuns(2);
 const { windowMs } = settings;
 const count = 1_000;
 
-describe('a thousand waiters', { timeout: 120_000 }, () => {
+describe('a thousand waiters', () => {
   it('are all served in a time that the limit allows, and none refused by the service (B2)', () => {
     const scene = fc.record({
       requests: fc.integer({ min: 100, max: 400 }),

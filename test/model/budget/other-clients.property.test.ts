@@ -17,7 +17,7 @@ function mostInThreeWindows(moments: readonly number[]): number {
   }, 0);
 }
 
-describe('a pass beside other clients that use a constant share of the window', { timeout: 120_000 }, () => {
+describe('a pass beside other clients that use a constant share of the window', () => {
   const scene = fc.record({
     limit: fc.integer({ min: 10, max: 120 }),
     share: fc.double({ min: 0.02, max: 0.7, noNaN: true }),

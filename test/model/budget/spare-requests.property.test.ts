@@ -57,7 +57,7 @@ function others(requests: number, readers: readonly Reader[]) {
 const momentsOf = (grants: readonly { at: number; permits: number }[]) =>
   grants.flatMap(({ at, permits }) => Array.from({ length: permits }, () => at)).sort((a, b) => a - b);
 
-describe('spare requests', { timeout: 120_000 }, () => {
+describe('spare requests', () => {
   it('change nothing for others, to the millisecond, while they want no more than is kept free', () => {
     fc.assert(
       fc.property(

@@ -1,7 +1,8 @@
-import { request } from 'node:http';
+import { type Agent, request } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { type RunningConsole, startConsole } from '../../../src/console/console.tsx';
 import type { ConsoleOptions } from '../../../src/console/console-options.ts';
+import type { Names, Roles } from '../../../src/console/security/identity.ts';
 import { type Effects, fakeSetting } from './fake-setting.ts';
 
 export interface Answer {
@@ -10,10 +11,21 @@ export interface Answer {
   text: string;
 }
 
+/** Roles of these names: everybody may look unless `viewers` are given, and the others are nobody. */
+export function roles(given: { [Role in keyof Roles]?: Partial<Names> } = {}): Roles {
+  const nobody = { groups: [], logins: [] };
+  const { viewers, operators, contacts } = given;
+  return {
+    viewers: viewers === undefined ? null : { ...nobody, ...viewers },
+    operators: { ...nobody, ...operators },
+    contacts: { ...nobody, ...contacts },
+  };
+}
+
 /** A console on a free port, over what is in memory unless another setting is given. */
 export async function runningConsole(
   options: Partial<ConsoleOptions> = {},
-): Promise<RunningConsole & { effects: Effects; links: string[] }> {
+): Promise<RunningConsole & { signInUrl: string; effects: Effects; links: string[] }> {
   const effects: Effects = { calls: [], deeds: [] };
   const links: string[] = [];
   const running = await startConsole({
@@ -23,24 +35,31 @@ export async function runningConsole(
     url: null,
     write: true,
     idleMs: 60_000,
-    roles: { viewers: null, operators: [], contacts: [] },
+    lifetimeMs: 600_000,
+    roles: roles(),
     proxy: null,
     openId: null,
+    link: true,
     onNewLink: (link) => links.push(link),
     ...options,
   });
   onTestFinished(() => running.stop());
-  return { ...running, effects, links };
+  return { ...running, signInUrl: running.signInUrl ?? '', effects, links };
 }
 
 /** A request as any program may send it, with any headers. */
 export function ask(
   { port }: { port: number },
   path: string,
-  { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+  {
+    method = 'GET',
+    headers = {},
+    body,
+    agent = false,
+  }: { method?: string; headers?: Record<string, string>; body?: string; agent?: Agent | false } = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
+    const sent = request({ host: '127.0.0.1', port, path, method, headers, agent }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (piece: string) => {
         text += piece;
@@ -49,12 +68,13 @@ export function ask(
       response.on('error', reject);
     });
     sent.on('error', reject);
-    sent.end(body);
+    // A text would go out together with the headers, whose bytes above 127 would be encoded once more.
+    sent.end(body === undefined ? body : Buffer.from(body));
   });
 }
 
 /** Signs in by the link, and returns the cookie. */
-export async function signIn(console: RunningConsole, link = console.signInUrl): Promise<string> {
+export async function signIn(console: RunningConsole, link = console.signInUrl ?? ''): Promise<string> {
   const { pathname, search } = new URL(link);
   const { headers } = await ask(console, pathname + search);
   return String(headers['set-cookie']?.[0]).split(';')[0] ?? '';

@@ -83,16 +83,16 @@ describe('a running export', () => {
       await env.sleep(firstPollMs);
       const now = () => exportState(env.client, request.org, request.domain);
       await expect
-        .poll(now, { timeout: 20_000 })
+        .poll(now)
         .toMatchObject({ phase: 'fetching', download: { offset: 300, total: 1_000, bytesPerSecond: 50 } });
       verifying.open();
-      await expect.poll(now, { timeout: 20_000 }).toMatchObject({ phase: 'verifying', download: null });
+      await expect.poll(now).toMatchObject({ phase: 'verifying', download: null });
       const { events } = await handle.fetchHistory();
       expect(events?.filter((event) => event.workflowExecutionSignaledEventAttributes)).toEqual([]);
       // A verification that lasts is told; what comes after it is not.
       await announcePhase(env.client, handle.workflowId, 'verifying');
       publishing.open();
-      await expect.poll(now, { timeout: 20_000 }).toMatchObject({ phase: 'publishing', download: null });
+      await expect.poll(now).toMatchObject({ phase: 'publishing', download: null });
       released.open();
       await handle.result();
     });

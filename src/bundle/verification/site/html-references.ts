@@ -107,6 +107,8 @@ export function htmlContent(html: string, { isXml = false, isInner = false }: Ht
     if (!(error instanceof TooDeep)) throw error;
     content.tooDeepAt ??= parser.startIndex;
   }
+  // Those of a style sheet in SVG come when it ends, behind those of the elements in it.
+  content.references.sort((one, other) => one.at - other.at);
   return content;
 }
 
@@ -157,6 +159,7 @@ function linkKind(relation: string): ReferenceKind | null {
 /** The address in `5; url=…`; undefined when the page only loads itself again. */
 function refreshUrl(content: string): string | undefined {
   const head = content.trim().slice(0, mostRefreshCharacters);
-  const [, quoted, plain] = /^[\s\d.]*[;,\s]\s*(?:url\s*=\s*)?(?:["']([^"']*)|(\S.*))/i.exec(head) ?? [];
+  const [, quoted, plain] =
+    /^(?:[\s\d.]*[;,]\s*|(?:[\d.]*\s)+)(?:url\s*=\s*)?(?:["']([^"']*)|(\S.*))/i.exec(head) ?? [];
   return quoted ?? plain?.trim();
 }

@@ -1,3 +1,5 @@
+import { withoutEnd } from '../../../model/short-texts.ts';
+
 const spaces = /[\s,]*/y;
 const wordPattern = /\S*/y;
 
@@ -7,7 +9,7 @@ export function srcsetUrls(value: string): string[] {
   for (let at = ends(spaces, value, 0); at < value.length; at = ends(spaces, value, at)) {
     const end = ends(wordPattern, value, at);
     const word = value.slice(at, end);
-    const url = word.replace(/,{1,100}$/, '');
+    const url = withoutEnd(word, ',');
     urls.push(url);
     at = url === word ? endOfDescriptors(value, end) : end;
   }

@@ -16,39 +16,35 @@ const atOnce = 8;
 const old = nameOf(21, 'old');
 const newer = nameOf(22, 'new');
 
-describe.skipIf(!s3Backend.available)(
-  'an export to a bucket that ends at any request (P1)',
-  { timeout: 180_000 },
-  () => {
-    beforeAll(() => s3Backend.start(), 60_000);
-    afterAll(() => s3Backend.stop());
+describe.skipIf(!s3Backend.available)('an export to a bucket that ends at any request (P1)', () => {
+  beforeAll(() => s3Backend.start());
+  afterAll(() => s3Backend.stop());
 
-    it.each(['not sent', 'answer lost'] as const)(
-      'readers see the old or the new version whole, and a repetition ends well: request %s',
-      async (next) => {
-        for (let whole = 0, ended = false; !ended; whole += atOnce) {
-          const some = Array.from({ length: atOnce }, (_, n) => interrupted(whole + n, next));
-          ended = (await Promise.all(some)).some((finished) => finished);
-        }
-      },
-    );
+  it.each(['not sent', 'answer lost'] as const)(
+    'readers see the old or the new version whole, and a repetition ends well: request %s',
+    async (next) => {
+      for (let whole = 0, ended = false; !ended; whole += atOnce) {
+        const some = Array.from({ length: atOnce }, (_, n) => interrupted(whole + n, next));
+        ended = (await Promise.all(some)).some((finished) => finished);
+      }
+    },
+  );
 
-    it.each([
-      ['a hold', 'not sent'],
-      ['a hold', 'answer lost'],
-      ['a release', 'not sent'],
-      ['a release', 'answer lost'],
-    ] as const)(
-      'a site that is held is listed as held, and no other, wherever %s ends: request %s',
-      async (what, next) => {
-        for (let whole = 0, ended = false; !ended; whole += atOnce) {
-          const some = Array.from({ length: atOnce }, (_, n) => interruptedHold(what, whole + n, next));
-          ended = (await Promise.all(some)).some((finished) => finished);
-        }
-      },
-    );
-  },
-);
+  it.each([
+    ['a hold', 'not sent'],
+    ['a hold', 'answer lost'],
+    ['a release', 'not sent'],
+    ['a release', 'answer lost'],
+  ] as const)(
+    'a site that is held is listed as held, and no other, wherever %s ends: request %s',
+    async (what, next) => {
+      for (let whole = 0, ended = false; !ended; whole += atOnce) {
+        const some = Array.from({ length: atOnce }, (_, n) => interruptedHold(what, whole + n, next));
+        ended = (await Promise.all(some)).some((finished) => finished);
+      }
+    },
+  );
+});
 
 /** An export whose connection ends after this many requests; true when it needs no more. */
 async function interrupted(whole: number, next: 'not sent' | 'answer lost'): Promise<boolean> {

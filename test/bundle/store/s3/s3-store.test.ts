@@ -34,8 +34,8 @@ afterEach(() => {
   process.env = planted;
 });
 
-describe.skipIf(!s3Backend.available)('S3BundleStore', { timeout: 60_000 }, () => {
-  beforeAll(() => s3Backend.start(), 60_000);
+describe.skipIf(!s3Backend.available)('S3BundleStore', () => {
+  beforeAll(() => s3Backend.start());
   afterAll(() => s3Backend.stop());
 
   it('is another store elsewhere, even when its identity was copied there', async () => {

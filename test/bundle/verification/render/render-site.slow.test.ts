@@ -33,7 +33,7 @@ async function render(items: Item[], levels: RenderRuleLevels = {}, pages = 10) 
 const html = (body: string) => `<!doctype html><meta charset=utf-8><title>t</title><body>${body}`;
 const home = (body: string): Item[] => [{ name: 'index.html', content: html(body) }];
 
-describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_000 }, () => {
+describe.skipIf(program === null)('pages in the real Chromium', () => {
   it('of a good site break no rule: modules, styles, images, data, links in folders, late drawing', async () => {
     const { pages, reasons, warnings } = await render([
       ...home('<link rel=stylesheet href="/a/site.css"><script type=module src="./a/app.js"></script>'),
@@ -221,7 +221,7 @@ describe.skipIf(program === null)('pages in the real Chromium', { timeout: 120_0
     });
     await expect(rendering).rejects.toThrow('told to stop');
     expect(await readdir(folder)).toEqual(['site.tar.gz']);
-    await expect.poll(() => processesWith(folder), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => processesWith(folder)).toEqual([]);
   });
 
   it('are opened by a browser that does not see our variables', async () => {

@@ -20,7 +20,7 @@ async function archive() {
 
 const verify = ['export', 'verify', 'site.tar.gz'];
 
-describe.skipIf(program === null)('export verify --render', { timeout: 120_000 }, () => {
+describe.skipIf(program === null)('export verify --render', () => {
   it('opens sampled pages and warns of what they show', async () => {
     const cwd = await archive();
     const flags = ['--render', '5', '--browser', program ?? '', '--no-browser-sandbox'];

@@ -37,7 +37,7 @@ describe('docferry status', () => {
       const { document } = await docferryJson(['status', ...flags], { cwd });
       return (document.sites as { state: string }[]).map(({ state }) => state);
     };
-    await expect.poll(() => states(), { timeout: 50_000, interval: 500 }).toEqual(['awaiting-approval', 'idle']);
+    await expect.poll(() => states(), { interval: 500 }).toEqual(['awaiting-approval', 'idle']);
     expect(await states('--since', '1h')).toEqual(['awaiting-approval']);
 
     const unasked = await docferry(['export', 'approve', '--all'], { cwd });
@@ -51,7 +51,7 @@ describe('docferry status', () => {
     expect(approved.stderr).toContain(version);
     const last = async () => (await docferryJson(['status', '--org', org], { cwd })).document.sites;
     await expect
-      .poll(last, { timeout: 30_000, interval: 500 })
+      .poll(last, { interval: 500 })
       .toMatchObject([{ state: 'idle', lastOutcome: 'published', current: version, held: null }]);
 
     expect((await docferryJson(['export', 'hold', '--all', '--yes'], { cwd })).document).toMatchObject({

@@ -125,7 +125,7 @@ function mostHeld(state: WindowState, used: number): number {
   return Math.max(used, ...later.map((moment) => latestReleases(state).filter((until) => until > moment).length));
 }
 
-describe('whatever askers, workers, operators and messages do, the window', { timeout: 120_000 }, () => {
+describe('whatever askers, workers, operators and messages do, the window', () => {
   it('never lets more requests arrive in any window than the limit under which the last was granted (B1)', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 12 }), (taken, requests) => {
