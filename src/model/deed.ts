@@ -1,5 +1,15 @@
 import { longestReason } from './export/site-export.ts';
-import { type Reader, record, refuse, writing } from './message-readers.ts';
+import {
+  instant,
+  jsonText,
+  nullable,
+  type Reader,
+  record,
+  refuse,
+  strictRecord,
+  text,
+  writing,
+} from './message-readers.ts';
 
 /** What people do by hand and the audit keeps (audit.md). */
 export const deedActions = [
@@ -12,6 +22,7 @@ export const deedActions = [
   'budget-reset',
   'budget-pause',
   'budget-resume',
+  'budget-configure',
   'erase',
   'start-export',
   'cancel-export',
@@ -45,6 +56,22 @@ export interface Deed {
   /** Of the workflow that the deed reached; null where there was none. */
   workflowId: string | null;
 }
+
+/** Shape of the input of `recordDeed` (X5). A newer version may have other actions. */
+export const readDeed: Reader<Omit<Deed, 'action'> & { action: string }> = record(
+  {
+    deedId: writing,
+    at: instant,
+    action: text,
+    org: nullable(text),
+    subject: nullable(writing),
+    who: writing,
+    reason: nullable(writing),
+    detail: jsonText,
+    workflowId: nullable(writing),
+  },
+  {},
+);
 
 /** Who acts and why, by the sender's word, unchecked. */
 export interface Sender {
@@ -80,4 +107,4 @@ const reason: Reader<string | null> = (value, field = '') => {
 };
 
 /** Accepts that nothing is said. */
-export const readSender: Reader<Sender> = record({}, { who: name, reason });
+export const readSender: Reader<Sender> = strictRecord({}, { who: name, reason });

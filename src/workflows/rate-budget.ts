@@ -1,12 +1,15 @@
 import {
   allHandlersFinished,
   CancellationScope,
+  ChildWorkflowCancellationType,
   condition,
   defineWorkflowOptions,
   getExternalWorkflowHandle,
   log,
   makeContinueAsNewFunc,
+  ParentClosePolicy,
   setCurrentDetails,
+  startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 import {
@@ -21,16 +24,26 @@ import {
 import { describeWindow, detailRows } from '../model/budget/budget-text.ts';
 import { ask } from '../model/budget/grant-lease.ts';
 import { foreignText, isForeign } from '../model/budget/installations.ts';
-import { type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
+import { drift, type ForAWhile, overrideProblem } from '../model/budget/permits.ts';
 import { messagesPerRun } from '../model/budget/run-length.ts';
 import { bringWaitersForward, dropWaiter } from '../model/budget/wake-waiters.ts';
 import { packed, unpacked } from '../model/budget/window/carried-window.ts';
 import { windowAfter, windowAfterReset } from '../model/budget/window/earlier-ledger.ts';
-import { configure, ignore, report, retryKey, setOverride, setPause } from '../model/budget/window/sliding-window.ts';
+import {
+  configure,
+  ignore,
+  keyCheckStarted,
+  report,
+  retryKey,
+  setOverride,
+  setPause,
+} from '../model/budget/window/sliding-window.ts';
 import type { BudgetInput, WindowState } from '../model/budget/window/window-state.ts';
 import { viewOf } from '../model/budget/window/window-view.ts';
 import type { DeedAction } from '../model/deed.ts';
-import { handoverIn, nextTaskTimeout } from '../model/temporal-settings.ts';
+import { handoverIn, nextTaskTimeout, taskTimeoutFor } from '../model/temporal-settings.ts';
+import { patientKeyCheckWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
+import type { checkKey } from './check-key.ts';
 import {
   askPermitsUpdate,
   budgetLedgerQuery,
@@ -42,11 +55,13 @@ import {
   reportLeaseSignal,
   retryKeySignal,
 } from './definitions.ts';
+import { failureSummary } from './failure-summary.ts';
 import { noInput, onDeed, onQuery, onSignal, onUpdate, refusal, type Sent } from './handle-messages.ts';
-import { followHandover } from './handover.ts';
+import { followHandover, runHandover } from './handover.ts';
 import { noticesResets, resetNoticed, wasReset } from './notice-resets.ts';
 import { nextInput, readInput, readsInput } from './read-input.ts';
 import { keepDeed } from './record-deed.ts';
+import { attributesOf } from './search-attributes.ts';
 
 /**
  * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at
@@ -82,6 +97,9 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     due = forward.due;
     changes += 1;
     sending.push(...forward.holders.map(wake));
+    if (!window.keyChecks.due) return;
+    window = keyCheckStarted(window);
+    sending.push(startKeyCheck(org));
   };
   /** Wakes a waiter, or forgets it when it is gone. Its scope would end when an operator cancels the budget. */
   const wake = async (holder: string) => {
@@ -134,10 +152,16 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     ignored: () => settle(ignore(known(), Date.now())),
     description: 'Reports which permits of a lease were used; the others become free.',
   });
-  onUpdate(configureBudgetUpdate, readSettings, {
-    answer: (settings) => confirm(configure(known(), settings, Date.now())),
+  onDeed(configureBudgetUpdate, readSettings, {
+    answer: (settings, sent) => {
+      const before = known().settings;
+      const next = configure(known(), settings, Date.now());
+      const changed = drift(next.settings, before);
+      if (Object.keys(changed).length > 0) keep(sent, 'budget-configure', changed);
+      return confirm(next);
+    },
     check: ({ installation }) => requireOwn(installation),
-    description: 'Takes over limit, reserve and window from the configuration.',
+    description: 'Takes over limit, reserve and window from the configuration; the audit keeps a change.',
   });
   onDeed(overrideBudgetUpdate, readOverride, {
     answer: (asked, sent) => {
@@ -197,6 +221,26 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     const next = { org, settings: window.settings, carried: packed(window) };
     await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)(nextInput(next));
   });
+}
+
+/** A program's 401 made this necessary. Never throws: of a check that is running already, nothing more is wanted. */
+async function startKeyCheck(org: string): Promise<void> {
+  try {
+    await CancellationScope.nonCancellable(() =>
+      startChild<typeof checkKey>(workflowTypes.checkKey, {
+        workflowId: patientKeyCheckWorkflowId(org),
+        workflowExecutionTimeout: '1h',
+        ...taskTimeoutFor(runHandover()),
+        staticSummary: `key of ${org}, after a program's 401`,
+        typedSearchAttributes: attributesOf({ org }),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        cancellationType: ChildWorkflowCancellationType.ABANDON,
+        args: [{ org, patient: true }],
+      }),
+    );
+  } catch (error) {
+    log.info('the key is not checked once more', { org, failure: failureSummary(error) });
+  }
 }
 
 defineWorkflowOptions(rateBudget, { ...readsInput, workflowDefinitionOptions: noticesResets });

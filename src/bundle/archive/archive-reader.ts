@@ -23,6 +23,9 @@ export interface ContentSink {
   end(): void | Promise<void>;
 }
 
+/** Readers that stop with an error at 64-bit forms of a zip: `unzip` of BusyBox, and Java's before version 23. */
+export type NarrowReader = 'BusyBox unzip' | 'Java ZipInputStream';
+
 /** Where the content of an entry goes; `skip` still checks it, `stop` ends the reading. */
 export type EntryAnswer = ContentSink | 'skip' | 'stop';
 
@@ -33,6 +36,8 @@ export interface ReadOptions {
   onEntry: (entry: ArchiveEntry) => EntryAnswer | Promise<EntryAnswer>;
   /** Receives the archive's bytes in order as they are read; all of them unless reading ends early. */
   onRaw?: (bytes: Uint8Array) => void;
+  /** Zip only: called where a reader stops, with the entry's name; null at the end of the archive. */
+  onStop?: (reader: NarrowReader, name: string | null) => void;
   /** Zip only: announces every entry, but reads only the contents of those that start in this range of the file. */
   part?: ByteRange;
 }

@@ -72,6 +72,11 @@ export const siteRuleTexts = {
     'pages, styles and scripts over 32 MiB; the rest of a page whose elements stand over 500 deep',
     'Inspecting them would take too long.',
   ),
+  'narrow-reader': rule(
+    'warn',
+    '64-bit forms of a zip at which `unzip` of BusyBox, or `ZipInputStream` of Java before 23, stops with an error',
+    'The archive cannot be unpacked with that reader; with every other one it is the same.',
+  ),
 } as const satisfies Record<string, SiteRuleText>;
 
 export type SiteRule = keyof typeof siteRuleTexts;

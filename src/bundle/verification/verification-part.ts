@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ArchiveFormat, Reason } from '../../model/export/archive-facts.ts';
 import { ArchiveFault } from '../archive/archive-fault.ts';
-import type { ArchiveEntry, ByteRange, EntryAnswer } from '../archive/archive-reader.ts';
+import type { ArchiveEntry, ByteRange, EntryAnswer, NarrowReader } from '../archive/archive-reader.ts';
 import type { ByteFile } from '../archive/byte-file.ts';
 import { ByteWindow } from '../archive/byte-window.ts';
 import { EntryRules } from '../archive/check-entry.ts';
@@ -85,6 +85,7 @@ class PartReading {
     const options = {
       streamBytes: maxBytes + maxFiles * overheadPerFile + overhead,
       onEntry: (entry: ArchiveEntry) => this.#enter(entry),
+      onStop: (reader: NarrowReader, name: string | null) => this.#site?.noteStop(reader, name),
       ...(this.#part && { part: this.#part }),
       ...(this.#isFirst && { onRaw: (bytes: Uint8Array) => this.#takeRaw(bytes) }),
     };

@@ -57,6 +57,7 @@ export function zipEnd({ disk = 0, entriesHere, entries, bytes, start, comment, 
   const record = Buffer.alloc(22);
   record.write('PK\x05\x06', 'latin1');
   record.writeUInt16LE(disk, 4);
+  record.writeUInt16LE(disk, 6);
   record.writeUInt16LE(entriesHere, 8);
   record.writeUInt16LE(entries, 10);
   record.writeUInt32LE(bytes, 12);

@@ -1,9 +1,10 @@
-import { crc32 } from 'node:zlib';
+import { crc32, deflateRawSync } from 'node:zlib';
 import { type RawEnd, type RawEntry, rawZip, zip64Records } from './raw-zip.ts';
 import { changed, index, of, page, pagePacked, type Refusal, tar, zip } from './refusal.ts';
 import { extra, narrow, wide } from './zip-bytes.ts';
 
 const descriptor = 0x808;
+const in32Bits = 0xffffffff;
 const zipEnding = (end: RawEnd) => rawZip([index, page], end);
 const pageCrc = (() => rawZip([page]).readUInt32LE(14))();
 
@@ -26,7 +27,19 @@ export const zipRefusals: readonly Refusal[] = [
     ['a directory that lies elsewhere', zipEnding({ start: 1 })],
     ['no directory where one should be', changed(rawZip([index]), rawZip([index]).indexOf('PK\x01\x02') + 1, 0)],
   ),
-  ...of('two-ends', ['two end records (Z6)', endInEntryComment()]),
+  ...of(
+    'two-ends',
+    ['two end records (Z6)', endInEntryComment()],
+    ['another end before one in 64 bits, which BusyBox takes', endBefore64()],
+  ),
+  ...of('meta-too-long', [
+    'comments behind which bsdtar or Java finds no directory',
+    [zipEnding({ comment: Buffer.alloc(8193, 'x') }), zip({ ...page, comment: Buffer.alloc(8193, 'x') })],
+  ]),
+  ...of('ambiguous-type', [
+    'a file with an attribute of folders, devices or unknown meaning',
+    [0x10, 0x40, 0x200, 0x1000].map((bits) => zip({ ...page, attributes: 0o100644 * 2 ** 16 + bits })),
+  ]),
   ...of(
     'zip64',
     ['a 64-bit end that is missing (Z6)', zipEnding({ entries: 0xffff })],
@@ -43,11 +56,18 @@ export const zipRefusals: readonly Refusal[] = [
       'a 64-bit extra that is too short (Z6)',
       zip({ ...page, central: { bytes: 0xffffffff, extra: extra(1, narrow(40)) } }),
     ],
-    ['a 64-bit end that 32 bits could hold', zipEnding({ before: (told) => zip64Records(told), entries: 0xffff })],
     [
-      'a 64-bit extra that 32 bits could hold',
-      zip({ ...page, both: { packed: 0xffffffff, bytes: 0xffffffff, extra: extra(1, wide(40, pagePacked)) } }),
+      'a place in 64 bits where the end has 32, which BusyBox skips',
+      zip({ ...page, offset: in32Bits, central: { extra: extra(1, wide(43)) } }),
     ],
+    [
+      'one local size in 64 bits',
+      [
+        zip({ ...page, local: { packed: in32Bits, extra: extra(1, wide(pagePacked)) } }),
+        zip({ ...page, local: { packed: in32Bits, extra: extra(1, wide(40, pagePacked)) } }),
+      ],
+    ],
+    ['64-bit sizes beside others', zip({ ...page, local: { extra: extra(1, wide(pagePacked, 40)) } })],
     ['a 64-bit extra that nothing asks for (Z6)', zip({ ...page, central: { extra: extra(1, wide(40)) } })],
   ),
   ...of('multi-disk', ['several disks (Z6)', [zipEnding({ disk: 1 }), zip({ ...page, disk: 1 })]]),
@@ -57,6 +77,7 @@ export const zipRefusals: readonly Refusal[] = [
     ['another size (Z6)', zip({ ...page, local: { bytes: 39 } })],
     ['another method (Z6)', zip({ ...page, local: { method: 0 } })],
     ['other flags (Z6)', zip({ ...page, local: { flags: 0 } })],
+    ['a data descriptor that only the directory mentions', zip({ ...page, central: { flags: descriptor } })],
     ['another CRC (Z6)', zip({ ...page, local: { crc: 1 } })],
     ['an entry that is only in the directory (Z6)', zip({ ...page, local: { name: Buffer.alloc(0) } })],
   ),
@@ -77,6 +98,8 @@ export const zipRefusals: readonly Refusal[] = [
       zip({ ...page, stored: true, both: { flags: descriptor }, descriptor: narrow(0x08074b50, pageCrc, 40, 40) }),
     ],
     ['one that is missing', zip({ ...page, both: { flags: descriptor } })],
+    ['one of 64 bits that ends the archive for Java', rawZip([{ ...streamed(''), name: '.nojekyll' }, streamed('x')])],
+    ['one of 32 bits behind a header of 64', zip({ ...streamed('x'), descriptor: descriptorOf('x', narrow) })],
     [
       '64-bit sizes for an entry without',
       zip({ ...page, both: { flags: descriptor }, descriptor: Buffer.concat([narrow(pageCrc), wide(pagePacked, 40)]) }),
@@ -115,6 +138,23 @@ export const zipRefusals: readonly Refusal[] = [
     [9, 12, 14, 93, 99].map((method) => zip({ ...page, both: { method } })),
   ]),
 ];
+
+function descriptorOf(content: string, numbers: typeof wide): Buffer {
+  const sizes = numbers(deflateRawSync(content).length, content.length);
+  return Buffer.concat([narrow(0x08074b50, crc32(content)), sizes]);
+}
+
+/** As Python and stream-zip write it into a pipe. */
+function streamed(content: string): RawEntry {
+  const local = { crc: 0, packed: in32Bits, bytes: in32Bits, extra: extra(1, wide(0, 0)) };
+  return { name: 'a.html', content, both: { flags: descriptor }, local, descriptor: descriptorOf(content, wide) };
+}
+
+function endBefore64(): Buffer {
+  const content = Buffer.concat([Buffer.from('PK\x05\x06'), Buffer.alloc(18)]);
+  const entries = [index, { name: 'x', content, stored: true }];
+  return rawZip(entries, { start: in32Bits, before: (told) => zip64Records(told) });
+}
 
 /** A symbolic link by its mode, behind a checksum. */
 function asi(): Buffer {

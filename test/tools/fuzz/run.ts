@@ -29,6 +29,8 @@ export interface FuzzSummary {
   refused: Record<string, number>;
   /** How many accepted archives each oracle read, by its name. */
   read: Record<string, number>;
+  /** How many accepted archives an oracle stopped at with an error, where the verifier warns of that, by its name. */
+  stopped: Record<string, number>;
   /** How many of those it saw differently. */
   disagreements: Record<string, number>;
   /** The first disagreements, and crashes, hangs, memory and stray files. */
@@ -76,13 +78,22 @@ export async function fuzz({ seed, from, to, onInput }: FuzzRun, oracles: readon
 }
 
 export function emptySummary(): FuzzSummary {
-  return { inputs: 0, accepted: {}, refused: {}, read: {}, disagreements: {}, findings: [], peakRssBytes: 0 };
+  return {
+    inputs: 0,
+    accepted: {},
+    refused: {},
+    read: {},
+    stopped: {},
+    disagreements: {},
+    findings: [],
+    peakRssBytes: 0,
+  };
 }
 
 /** Adds the result of a part of a run. */
 export function addSummary(sum: FuzzSummary, part: FuzzSummary): void {
   sum.inputs += part.inputs;
-  for (const name of ['accepted', 'refused', 'read', 'disagreements'] as const) {
+  for (const name of ['accepted', 'refused', 'read', 'stopped', 'disagreements'] as const) {
     for (const [key, count] of Object.entries(part[name])) sum[name][key] = (sum[name][key] ?? 0) + count;
   }
   for (const { index, text } of part.findings) find(sum, index, text);
@@ -110,8 +121,9 @@ async function compareWith(
   summary: FuzzSummary,
   index: number,
 ): Promise<void> {
-  const { read, disagreements } = await compare(input, report, oracles, scratch);
+  const { read, stopped, disagreements } = await compare(input, report, oracles, scratch);
   for (const name of read) count(summary.read, name);
+  for (const name of stopped) count(summary.stopped, name);
   for (const text of disagreements) {
     count(summary.disagreements, text.slice(0, text.indexOf(':')));
     find(summary, index, text);

@@ -16,20 +16,12 @@ import { oddExtra, soundExtra } from './zip-extras.ts';
 
 const descriptorSignature = 8;
 const utf8 = 0x800;
-/** Attributes: nothing, of Unix, of DOS, of both. */
-const soundAttributes = [
-  0,
-  unix(0o100644),
-  unix(0o100755),
-  unix(0o644),
-  unix(0o100000),
-  unix(0o100600) + 1,
-  0x20,
-  0x01,
-  0x21,
-  0x80,
-];
+/** Attributes: of Unix, of both, of DOS, none. */
+const unixAttributes = [unix(0o100644), unix(0o100755), unix(0o644), unix(0o100400), unix(0o100600) + 1];
+const soundAttributes = [...unixAttributes, 0, 0x20, 0x01, 0x21, 0x80];
 const oddAttributes = [
+  0,
+  unix(0o100000),
   ...[0o120777, 0o040755, 0o104755, 0o102755, 0o101755, 0o010644, 0o060000, 0o020000, 0o140000, 0o150000].map(unix),
   0x02,
   0x04,
@@ -75,6 +67,7 @@ function entryOf(random: Random, { name, content }: SmallFile): Entry {
     : deflateRawSync(content, { level: random.pick([1, 6, 9]), windowBits: 12, memLevel: 5 });
   const late = random.chance(stored ? 0.02 : 0.35);
   const isWide = random.chance(0.02);
+  const system = random.pick([0, 3, 3]);
   const isAscii = [...name].every((character) => character <= '~');
   const [forLocal, forCentral] = random.chance(0.35)
     ? soundExtra(random, Buffer.from(name))
@@ -98,9 +91,9 @@ function entryOf(random: Random, { name, content }: SmallFile): Entry {
     data,
     descriptor: late ? descriptorOf(random, truth, isWide) : Buffer.alloc(0),
     attributes: name.endsWith('/')
-      ? random.pick([0x10, unix(0o040755) + 0x10, unix(0o040775)])
-      : random.pick(soundAttributes),
-    system: random.pick([0, 3, 3]),
+      ? random.pick([...(system === 0 ? [0x10] : []), unix(0o040755) + 0x10, unix(0o040775)])
+      : random.pick(system === 0 ? soundAttributes : unixAttributes),
+    system,
     internal: 0,
     comment: Buffer.alloc(0),
     shift: 0,

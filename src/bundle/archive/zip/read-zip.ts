@@ -1,13 +1,13 @@
 import { crc32, inflateRawSync } from 'node:zlib';
 import { ArchiveFault } from '../archive-fault.ts';
 import type { ContentSink, ReadOptions } from '../archive-reader.ts';
-import type { ByteFile } from '../byte-file.ts';
+import { type ByteFile, readAt } from '../byte-file.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { inflateFault, inflateWindow } from '../inflate-window.ts';
 import { CentralEntries, type CentralEntry } from './zip-central.ts';
-import { findDirectory } from './zip-end.ts';
+import { findDirectory, in32Bits, type ZipDirectory } from './zip-end.ts';
 import { stored } from './zip-fields.ts';
-import { readDescriptor, readLocalHeader } from './zip-local.ts';
+import { hasDescriptorIn64, headerBytes, readDescriptor, readLocalHeader } from './zip-local.ts';
 
 /** Up to here an entry is read and inflated in one go, which costs a fifth of a stream. */
 const mostAtOnce = 2 * 1024 ** 2;
@@ -16,13 +16,17 @@ const directoryWindowBytes = 256 * 1024;
 
 /**
  * Reads a zip (an `ArchiveReader`) front to back, its central directory beside it: entry by entry the two must agree,
- * without a gap and without an overlap, so that readers of either kind see the same.
+ * without a gap and without an overlap, so that readers of either kind see the same. Readers that only stop with an error
+ * are told to `onStop`.
  */
 export async function readZip(file: ByteFile, options: ReadOptions): Promise<void> {
   const directory = await findDirectory(file);
-  const central = new CentralEntries(new ByteWindow(file, directory, undefined, directoryWindowBytes), directory);
-  const { part = { start: 0, end: directory.start } } = options;
+  const central = entriesOf(file, directory);
+  const { part = { start: 0, end: directory.start }, onStop } = options;
+  if (directory.hidden && part.start === 0) onStop?.('BusyBox unzip', null);
   let window: ByteWindow | null = null;
+  /** Whether Java has stopped at a 64-bit descriptor; null: perhaps in an earlier part. */
+  let hasStopped = part.start === 0 ? false : null;
   let entry = await central.next();
   if ((entry?.offset ?? directory.start) !== 0) throw unclaimed(entry?.name ?? null);
   while (entry !== null) {
@@ -33,10 +37,53 @@ export async function readZip(file: ByteFile, options: ReadOptions): Promise<voi
     const next = await central.next();
     if (!elsewhere) {
       window ??= new ByteWindow(file, { start: offset, end: directory.start }, options.onRaw);
-      await readEntry(window, { entry, end: next?.offset ?? directory.start }, answer === 'skip' ? null : answer);
+      const at = { entry, end: next?.offset ?? directory.start };
+      const forms = await readEntry(window, at, answer === 'skip' ? null : answer);
+      if (forms.headerIn64 && !directory.hidden && stopsBusyBox(entry, file.size)) onStop?.('BusyBox unzip', name);
+      if (forms.descriptorIn64 && misleadsJava(entry)) {
+        if (bytes > 0) {
+          hasStopped = true;
+          onStop?.('Java ZipInputStream', name);
+        } else if (next !== null) {
+          hasStopped ??= await hasStoppedBefore(file, directory, part.start);
+          if (!hasStopped) throw endsForJava(name);
+        }
+      }
     }
     entry = next;
   }
+}
+
+function entriesOf(file: ByteFile, directory: ZipDirectory): CentralEntries {
+  return new CentralEntries(new ByteWindow(file, directory, undefined, directoryWindowBytes), directory);
+}
+
+/** BusyBox reads as many bytes as the header's 32 bits say where nothing else ends the content. Throws `ArchiveFault`. */
+function stopsBusyBox({ name, kind, fields, offset }: CentralEntry, size: number): boolean {
+  if (kind === 'directory' || fields.method !== stored) return false;
+  if (offset + in32Bits > size) return true;
+  throw new ArchiveFault('zip64', name, 'BusyBox takes the 64-bit size for four gibibytes, which are there');
+}
+
+/**
+ * The ZipInputStream of Java before 23 expects 64 bits in a descriptor only where a size needs them: it stops with an error
+ * behind an entry with content, and ends without one behind an empty entry.
+ */
+function misleadsJava({ wide }: CentralEntry): boolean {
+  return !wide;
+}
+
+/** Whether an entry before this place in the file has content and a 64-bit descriptor. Throws `ArchiveFault`. */
+async function hasStoppedBefore(file: ByteFile, directory: ZipDirectory, place: number): Promise<boolean> {
+  const central = entriesOf(file, directory);
+  for (let entry = await central.next(); entry !== null && entry.offset < place; ) {
+    const next = await central.next();
+    const header = await readAt(file, entry.offset, headerBytes);
+    const end = next?.offset ?? directory.start;
+    if (entry.bytes > 0 && misleadsJava(entry) && hasDescriptorIn64(header, entry, end)) return true;
+    entry = next;
+  }
+  return false;
 }
 
 /** Every entry ends where the next one begins, and the last one where the directory does. */
@@ -44,12 +91,13 @@ async function readEntry(
   window: ByteWindow,
   { entry, end }: { entry: CentralEntry; end: number },
   sink: ContentSink | null,
-): Promise<void> {
-  await readLocalHeader(window, entry);
+): Promise<{ headerIn64: boolean; descriptorIn64: boolean }> {
+  const local = await readLocalHeader(window, entry);
   await readContent(window, entry, sink);
-  await readDescriptor(window, entry, end);
+  const descriptorIn64 = await readDescriptor(window, { entry, local, next: end });
   if (window.position < end) throw unclaimed(entry.name);
   if (window.position > end) throw cut(entry.name);
+  return { headerIn64: local.in64, descriptorIn64 };
 }
 
 async function readContent(window: ByteWindow, entry: CentralEntry, sink: ContentSink | null): Promise<void> {
@@ -130,6 +178,11 @@ function leftOver(name: string): ArchiveFault {
 
 function unclaimed(name: string | null): ArchiveFault {
   return new ArchiveFault('hidden-data', name, 'bytes before or behind the entry belong to nothing');
+}
+
+function endsForJava(name: string): ArchiveFault {
+  const detail = 'Java before 23 takes the 64-bit data descriptor of an empty entry for the end of the archive';
+  return new ArchiveFault('data-descriptor', name, detail);
 }
 
 function cut(name: string): ArchiveFault {

@@ -2,16 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { ArchiveFault } from '../archive-fault.ts';
 import type { EntryKind } from '../archive-reader.ts';
 import type { ByteWindow } from '../byte-window.ts';
-import { in32Bits, type ZipDirectory } from './zip-end.ts';
+import { in32Bits, maxCommentBytes, type ZipDirectory } from './zip-end.ts';
 import { parseExtra } from './zip-extra.ts';
-import {
-  readShared,
-  requireNeeded64,
-  requireOneName,
-  requireReadable,
-  type SharedFields,
-  widen,
-} from './zip-fields.ts';
+import { readShared, requireOneName, requireReadable, type SharedFields, widen } from './zip-fields.ts';
 
 const headerBytes = 46;
 const signature = 0x02014b50;
@@ -25,6 +18,8 @@ const unixFile = 0o100000;
 const unixSymbolicLink = 0o120000;
 const dosVolumeLabel = 0x08;
 const dosDirectory = 0x10;
+/** Read-only, hidden, system, folder, archive, normal, temporary, compressed, not indexed, encrypted, and 7-Zip's mark. */
+const knownAttributes = 0xe9b7;
 /** Windows: a link, or another object that only looks like a file. */
 const reparsePoint = 0x400;
 
@@ -42,16 +37,20 @@ export interface CentralEntry {
   offset: number;
   /** Whether a size does not fit in 32 bits. */
   wide: boolean;
+  /** Whether a size is in 64 bits, needed or not. */
+  in64: boolean;
 }
 
 /** Reads the entries of the central directory in order. */
 export class CentralEntries {
   readonly #window: ByteWindow;
+  readonly #hidden: boolean;
   #left: number;
 
   /** @param window stands at the first entry, and ends where the directory does */
   constructor(window: ByteWindow, directory: ZipDirectory) {
     this.#window = window;
+    this.#hidden = directory.hidden;
     this.#left = directory.entries;
   }
 
@@ -80,14 +79,17 @@ export class CentralEntries {
       rawName,
     );
     const wide = bytes >= in32Bits || packed >= in32Bits;
-    requireNeeded64(extra, wide || offset >= in32Bits, name);
+    const in64 = fields.bytes === in32Bits || fields.packed === in32Bits;
+    if (header.readUInt32LE(42) === in32Bits && !this.#hidden) {
+      throw new ArchiveFault('zip64', name, 'its place is in 64 bits, which BusyBox skips where the end has 32');
+    }
     const system = header.readUInt8(5);
     requireKnownSystem(system, name);
     requireSameName(system, extraLength, rawName);
     requireText(rest.subarray(nameLength + extraLength), name);
     const attributes = header.readUInt32LE(38);
     const mode = modeOf(attributes, system);
-    return { fields, rawName, name, kind: kindOf(attributes, name), mode, packed, bytes, offset, wide };
+    return { fields, rawName, name, kind: kindOf(attributes, name), mode, packed, bytes, offset, wide, in64 };
   }
 
   async #take(bytes: number): Promise<Buffer> {
@@ -110,8 +112,11 @@ function requireSameName(system: number, extraLength: number, rawName: Buffer): 
   throw new ArchiveFault('ambiguous-name', rawName.toString('utf8'), detail);
 }
 
-/** Java refuses an archive with a comment that it cannot decode. */
+/** Java refuses an archive with a comment that it cannot decode, or with a header of 64 KiB. */
 function requireText(comment: Buffer, name: string): void {
+  if (comment.length > maxCommentBytes) {
+    throw new ArchiveFault('meta-too-long', name, `the comment of the entry is longer than ${maxCommentBytes} bytes`);
+  }
   if (isUtf8(comment)) return;
   throw new ArchiveFault('not-utf8', name, 'the comment of the entry is not well-formed UTF-8');
 }
@@ -130,8 +135,12 @@ function kindOf(attributes: number, name: string): EntryKind {
   if ((attributes & dosVolumeLabel) !== 0) {
     throw new ArchiveFault('ambiguous-type', name, 'its attributes mark it as a disk label, which some readers skip');
   }
+  if ((attributes & 0xffff & ~knownAttributes) !== 0) {
+    throw new ArchiveFault('ambiguous-type', name, 'its attributes have a meaning that only some readers know');
+  }
   const isDirectory = name.endsWith('/');
-  const claims = type === unixDirectory || (type === 0 && (attributes & dosDirectory) !== 0);
+  // 7-Zip, Go and bsdtar obey the attribute of DOS even where the mode says that it is a file.
+  const claims = type === unixDirectory || (attributes & dosDirectory) !== 0;
   if (isDirectory ? type === unixFile : claims) {
     throw new ArchiveFault('ambiguous-type', name, 'a folder by its attributes and a file by its name, or vice versa');
   }

@@ -2,13 +2,15 @@ import { ArchiveFault } from '../archive-fault.ts';
 import { type ByteFile, readAt } from '../byte-file.ts';
 
 const endBytes = 22;
+const endSignature = Buffer.from('PK\x05\x06');
 const locatorBytes = 20;
 const locatorSignature = 0x07064b50;
 const end64Bytes = 56;
 const end64Signature = 0x06064b50;
 /** The length that the 64-bit record must state: the known fields after the length, and nothing more. */
 const end64Length = 44n;
-const maxCommentBytes = 0xffff;
+/** bsdtar looks for the end in the last 16 KiB, BusyBox in the last 64 KiB. */
+export const maxCommentBytes = 8192;
 const in16Bits = 0xffff;
 export const in32Bits = 0xffffffff;
 
@@ -17,13 +19,18 @@ export interface ZipDirectory {
   entries: number;
   start: number;
   end: number;
+  /** The end of the archive names no place of the directory in 32 bits; there BusyBox stops. */
+  hidden: boolean;
 }
 
 /** Finds the central directory by the records at the end of the file, which must all agree. Throws `ArchiveFault`. */
 export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
-  const tailStart = Math.max(0, file.size - endBytes - maxCommentBytes - locatorBytes - end64Bytes);
+  const tailStart = Math.max(0, file.size - endBytes - 0xffff - locatorBytes - end64Bytes);
   const tail = await readAt(file, tailStart, file.size - tailStart);
   const at = lastEnd(tail);
+  if (tail.length - at - endBytes > maxCommentBytes) {
+    throw new ArchiveFault('meta-too-long', null, `the comment of the archive is longer than ${maxCommentBytes} bytes`);
+  }
   const end = tail.subarray(at, at + endBytes);
   const told = {
     disks: [end.readUInt16LE(4), end.readUInt16LE(6)],
@@ -32,28 +39,29 @@ export async function findDirectory(file: ByteFile): Promise<ZipDirectory> {
     bytes: end.readUInt32LE(12),
     start: end.readUInt32LE(16),
   };
-  if (told.disks.some((disk) => disk !== 0) || told.entriesHere !== told.entries) {
+  const has64 = at >= locatorBytes && tail.readUInt32LE(at - locatorBytes) === locatorSignature;
+  const isWhole = told.disks.every((disk) => disk === 0) || (has64 && told.disks.every((disk) => disk === in16Bits));
+  if (!isWhole || told.entriesHere !== told.entries) {
     throw new ArchiveFault('multi-disk', null, 'the archive is a part of several');
   }
-  const has64 = at >= locatorBytes && tail.readUInt32LE(at - locatorBytes) === locatorSignature;
   if (!has64 && (told.entries === in16Bits || told.bytes === in32Bits || told.start === in32Bits)) {
     throw new ArchiveFault('zip64', null, 'the end of the archive refers to a 64-bit record that is not there');
   }
-  if (has64 && told.entries !== in16Bits && told.bytes !== in32Bits && told.start !== in32Bits) throw unneeded();
   const found = has64 ? await directory64(tail, tailStart, at, told) : told;
   const behind = tailStart + at - (has64 ? locatorBytes + end64Bytes : 0);
   if (found.start + found.bytes !== behind) {
     throw new ArchiveFault('zip-directory', null, 'the central directory does not end where the archive says');
   }
-  return { entries: found.entries, start: found.start, end: behind };
+  const hidden = told.start === in32Bits;
+  if (hidden) requireNoOtherEnd(tail, tailStart, at);
+  return { entries: found.entries, start: found.start, end: behind, hidden };
 }
 
 /**
  * Its place in the tail. Only the last signature counts; its comment must reach the end, and no other signature's may.
  */
 function lastEnd(tail: Buffer): number {
-  const signature = Buffer.from('PK\x05\x06');
-  const last = tail.lastIndexOf(signature);
+  const last = tail.lastIndexOf(endSignature);
   if (last < 0 || last + endBytes > tail.length) {
     throw new ArchiveFault('truncated', null, 'the end of the archive is missing');
   }
@@ -62,10 +70,21 @@ function lastEnd(tail: Buffer): number {
   if (reaches(last) < tail.length) {
     throw new ArchiveFault('trailing-data', null, 'there are bytes after the end of the archive');
   }
-  for (let at = tail.indexOf(signature); at < last; at = tail.indexOf(signature, at + 1)) {
-    if (reaches(at) === tail.length) throw new ArchiveFault('two-ends', null, 'the archive can be read from two ends');
+  for (let at = tail.indexOf(endSignature); at < last; at = tail.indexOf(endSignature, at + 1)) {
+    if (reaches(at) === tail.length) throw twoEnds();
   }
   return last;
+}
+
+/** Where the last end names no place, BusyBox takes one of the last 64 KiB that names a place before itself. */
+function requireNoOtherEnd(tail: Buffer, tailStart: number, last: number): void {
+  for (let at = tail.indexOf(endSignature); at < last; at = tail.indexOf(endSignature, at + 1)) {
+    if (tail.readUInt32LE(at + 16) < tailStart + at + endSignature.length) throw twoEnds();
+  }
+}
+
+function twoEnds(): ArchiveFault {
+  return new ArchiveFault('two-ends', null, 'the archive can be read from two ends');
 }
 
 type Told = { entries: number; bytes: number; start: number };
@@ -89,13 +108,7 @@ async function directory64(tail: Buffer, tailStart: number, endAt: number, told:
   const agrees = (small: number, large: number, most: number) => small === large || small === most;
   if (!agrees(told.entries, entries, in16Bits) || !agrees(told.bytes, bytes, in32Bits)) throw disagreeing();
   if (!agrees(told.start, start, in32Bits)) throw disagreeing();
-  if (entries < in16Bits && bytes < in32Bits && start < in32Bits) throw unneeded();
   return { entries, bytes, start };
-}
-
-/** BusyBox reads no 64-bit end. */
-function unneeded(): ArchiveFault {
-  return new ArchiveFault('zip64', null, 'the archive has a 64-bit end where 32 bits suffice');
 }
 
 function disagreeing(): ArchiveFault {

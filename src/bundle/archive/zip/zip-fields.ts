@@ -27,6 +27,13 @@ export interface SharedFields {
   extraLength: number;
 }
 
+export interface LocalSizes {
+  bytes: number;
+  packed: number;
+  /** The header's own fields only refer to them. */
+  in64: boolean;
+}
+
 export function readShared(header: Buffer, at: number): SharedFields {
   return {
     needed: header.readUInt16LE(at - 2),
@@ -77,15 +84,14 @@ function repeats(unicodePath: Buffer, name: Buffer): boolean {
 }
 
 /**
- * Puts the 64-bit values in the place of the 32-bit ones that refer to them. The field must hold exactly those, in the
- * order of the format. Whether they are needed is up to `requireNeeded64`. Throws `ArchiveFault`.
+ * Puts the 64-bit values in the place of those of the directory that refer to them, whether they need 64 bits or not. The
+ * field must hold exactly those, in the order of the format. Throws `ArchiveFault`.
  */
 export function widen(values: readonly number[], extra: ExtraFields, name: Buffer): number[] {
   const field = extra.get(extraKind.zip64);
   const referring = values.filter((value) => value === in32Bits).length;
-  if ((field?.length ?? 0) !== referring * 8) {
-    throw new ArchiveFault('zip64', name.toString('utf8'), 'the 64-bit sizes are missing or more than are asked for');
-  }
+  if ((field?.length ?? 0) !== referring * 8)
+    throw not64(name, 'the 64-bit sizes are missing or more than are asked for');
   let at = 0;
   return values.map((value) => {
     if (value !== in32Bits || field === undefined) return value;
@@ -94,14 +100,29 @@ export function widen(values: readonly number[], extra: ExtraFields, name: Buffe
   });
 }
 
-/** BusyBox reads no 64-bit values, so they are accepted only where 32 bits do not suffice. Throws `ArchiveFault`. */
-export function requireNeeded64(extra: ExtraFields, isNeeded: boolean, name: string): void {
-  if (!extra.has(extraKind.zip64) || isNeeded) return;
-  throw new ArchiveFault('zip64', name, 'the entry has 64-bit values where 32 bits suffice');
+/**
+ * The sizes of a local header. A 64-bit field always holds both; they stand for both of the header's, or repeat them. Throws
+ * `ArchiveFault`.
+ */
+export function localSizes({ bytes, packed }: SharedFields, extra: ExtraFields, name: Buffer): LocalSizes {
+  const field = extra.get(extraKind.zip64);
+  const referring = [bytes, packed].filter((size) => size === in32Bits).length;
+  if (field === undefined && referring === 0) return { bytes, packed, in64: false };
+  if (field?.length !== 16 || referring === 1) throw not64(name, 'a 64-bit size is missing or not asked for');
+  const [wideBytes, widePacked] = [0, 8].map((at) => toSafeNumber(field.readBigUInt64LE(at), name));
+  if (wideBytes === undefined || widePacked === undefined) throw new RangeError('two sizes were read');
+  if (referring === 0 && (wideBytes !== bytes || widePacked !== packed)) {
+    throw not64(name, 'the 64-bit sizes and the 32-bit ones do not say the same');
+  }
+  return { bytes: wideBytes, packed: widePacked, in64: referring === 2 };
 }
 
 /** As a number; sizes that are no safe integer are lies. Throws `ArchiveFault`. */
 function toSafeNumber(value: bigint, name: Buffer): number {
   if (value <= Number.MAX_SAFE_INTEGER) return Number(value);
-  throw new ArchiveFault('zip64', name.toString('utf8'), 'a 64-bit size is beyond anything that can be');
+  throw not64(name, 'a 64-bit size is beyond anything that can be');
+}
+
+function not64(name: Buffer, detail: string): ArchiveFault {
+  return new ArchiveFault('zip64', name.toString('utf8'), detail);
 }

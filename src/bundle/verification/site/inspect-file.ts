@@ -1,3 +1,4 @@
+import type { NarrowReader } from '../../archive/archive-reader.ts';
 import type { SiteRule, SiteRuleLevels } from '../../rules/site-rules.ts';
 import { cssReferences } from './css-references.ts';
 import { Findings, type FindingsByRule } from './findings.ts';
@@ -92,6 +93,11 @@ export class SiteInspection {
     }
   }
 
+  /** A reader stops with an error at the form of an entry, or of the archive's end. */
+  noteStop(reader: NarrowReader, path: string | null): void {
+    this.#add('narrow-reader', path, `${reader} stops with an error at its 64-bit form`);
+  }
+
   notes(): SiteNotes {
     return { findings: this.#findings.byRule, targets: this.#targets };
   }
@@ -159,7 +165,7 @@ export class SiteInspection {
     if (at >= 0) this.#add('source-map', path, `line ${lines.lineOf(at)}: a source map is part of the file`);
   }
 
-  #add(rule: SiteRule, path: string, detail: string): void {
+  #add(rule: SiteRule, path: string | null, detail: string): void {
     if (this.#levels[rule] !== 'off') this.#findings.add(rule, path, detail);
   }
 }

@@ -11,6 +11,7 @@
  */
 
 import { ownSeenAfter } from '../installations.ts';
+import { wantCheck } from '../key-tries.ts';
 import { addRefusal, correctSightings } from '../other-clients.ts';
 import type { BudgetOverride, LeaseReport, WindowSettings } from '../permits.ts';
 import { chargeProgram } from '../program-shares.ts';
@@ -42,7 +43,13 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
   }
   if (result.unauthorized) refuseKey(state, lease !== undefined && before.probe === lease.id);
   else if (result.accepted) state.refusedKey = null;
+  if (result.doubted) state.keyChecks = wantCheck(state.keyChecks, state.refusedKey, state.now);
   return state;
+}
+
+/** The check of the key that was due has been started. */
+export function keyCheckStarted(state: WindowState): WindowState {
+  return { ...state, keyChecks: { startedAt: state.now, due: false } };
 }
 
 /**
@@ -60,9 +67,10 @@ export function configure(before: WindowState, settings: WindowSettings, at: num
   return { ...next, ownSeenAt: ownSeenAfter(next, settings.installation) };
 }
 
-/** Overrides limit or reserve; null ends that. */
+/** Overrides limit or reserve; null ends that, and the precedence of settings that were dated later than docferry.yaml. */
 export function setOverride(before: WindowState, override: BudgetOverride | null, at: number): WindowState {
-  return advance({ ...before, override }, at);
+  const { configuredAt: _claimed, ...undated } = before.settings;
+  return advance({ ...before, override, settings: override === null ? undated : before.settings }, at);
 }
 
 /** Pauses until `until`, null: until resumed. Null as `pause` resumes. */

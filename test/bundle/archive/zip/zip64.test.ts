@@ -20,15 +20,15 @@ function windowOf(bytes: Buffer): ByteWindow {
 async function readAround(packed: number, descriptor: Buffer): Promise<void> {
   const sizes = wide(5 * gib, packed);
   const header = zipCentralHeader({ ...large, crc, extra: extra(1, sizes) }, { offset: 0, attributes: 0 });
-  const directory = { entries: 1, start: 0, end: header.length };
+  const directory = { entries: 1, start: 0, end: header.length, hidden: true };
   const entry = await new CentralEntries(windowOf(header), directory).next();
   expect(entry).toMatchObject({ bytes: 5 * gib, packed, wide: true });
   if (entry === null) throw new Error('the directory is empty');
   const window = windowOf(
     Buffer.concat([zipLocalHeader({ ...large, crc: 0, extra: extra(1, wide(0, 0)) }), descriptor]),
   );
-  await readLocalHeader(window, entry);
-  await readDescriptor(window, entry, window.position + descriptor.length);
+  const local = await readLocalHeader(window, entry);
+  await readDescriptor(window, { entry, local, next: window.position + descriptor.length });
 }
 
 describe('an entry of five gibibytes', () => {

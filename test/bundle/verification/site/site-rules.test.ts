@@ -97,7 +97,9 @@ describe('each rule about the content of a site (C1)', () => {
   );
 
   it('is shown by a site', () => {
-    expect(new Set(brokenSites.map(([rule]) => rule))).toEqual(new Set(Object.keys(siteRuleTexts)));
+    // A matter of the archive's form; shown in zip-accepted.test.ts.
+    const shown = new Set([...brokenSites.map(([rule]) => rule), 'narrow-reader']);
+    expect(shown).toEqual(new Set(Object.keys(siteRuleTexts)));
   });
 });
 

@@ -13,14 +13,20 @@ export type Tree = Map<string, string>;
 const ownerBits = 0o700;
 const specialBits = 0o7000;
 
-/** The tree that the verifier reports for an archive it accepted. */
-export async function reportedTree(archive: Buffer, format: ArchiveFormat, report: VerificationReport): Promise<Tree> {
+/** The tree that the verifier reports for an archive it accepted, and the readers that it says stop with an error. */
+export async function reportedTree(
+  archive: Buffer,
+  format: ArchiveFormat,
+  report: VerificationReport,
+): Promise<{ tree: Tree; stopped: ReadonlySet<string> }> {
   const unlimited = Number.POSITIVE_INFINITY;
   const limits = { maxBytes: unlimited, maxFiles: unlimited, maxRatio: unlimited };
   const rules = new EntryRules(limits, archive.length, new ReasonList());
   const tree: Tree = new Map();
+  const stopped = new Set<string>();
   await readerOf(format)(bytesInMemory(archive), {
     streamBytes: unlimited,
+    onStop: (reader) => stopped.add(reader),
     onEntry: (entry) => {
       const path = rules.admit(entry);
       if (path !== null && entry.kind === 'directory') addFolder(tree, path);
@@ -28,7 +34,7 @@ export async function reportedTree(archive: Buffer, format: ArchiveFormat, repor
     },
   });
   for (const { path, sha256 } of report.entries) addFile(tree, path, sha256);
-  return tree;
+  return { tree, stopped };
 }
 
 /** Adds a file and the folders above it. */
