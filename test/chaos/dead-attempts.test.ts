@@ -349,6 +349,7 @@ describe.each(Object.keys(scenarios) as (keyof typeof scenarios)[])('an attempt 
       asked.push(step);
       const outside = await scenario.outside();
       const after = await disturb(lane, how, handle, call, scenario);
+      process.stderr.write(`  ${kind}, ${how}: question ${n + 1}, of ${step}\n`);
       if (after !== null) expect(after, `${how} at question ${n + 1}, ${step}`).toBe(outside);
       // Terminated and deleted runs leave no row by themselves.
       if (how === 'terminate' || how === 'delete') continue;
