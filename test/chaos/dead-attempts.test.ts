@@ -280,6 +280,10 @@ async function disturb(lane: Lane, how: Disturbance, handle: WorkflowHandle, cal
     }
     case 'cancel':
       await handle.cancel();
+      // Until the workflow has passed it on, the attempt is not cancelled.
+      await expect
+        .poll(async () => (await attempts(handle)).some(({ state }) => state === atWork[1]), patience)
+        .toBe(true);
       call.pass();
       await handle.result().catch(() => {});
       return scenario.outside();
