@@ -23,7 +23,7 @@ export interface ContentSink {
   end(): void | Promise<void>;
 }
 
-/** Readers that stop with an error at 64-bit forms of a zip: `unzip` of BusyBox, and Java's before version 23. */
+/** Readers that stop with an error at forms of a zip which all others read. */
 export type NarrowReader = 'BusyBox unzip' | 'Java ZipInputStream';
 
 /** Where the content of an entry goes; `skip` still checks it, `stop` ends the reading. */
