@@ -16,21 +16,26 @@ export const createKeyActivities = (deps: ActivityDependencies) => ({
    * Asks the service for one entry of the organization's first project: at most one request, under a permit of the
    * budget. Any answer of the service is a normal result.
    */
-  async checkKey({ org }: { org: string }): Promise<KeyCheck> {
+  async checkKey({ org, patient = false }: { org: string; patient?: boolean }): Promise<KeyCheck> {
     const [project] = organizationOf(deps, org).projects;
     if (project === undefined) return { outcome: 'no-project' };
     return withHeartbeats(
       () => ({}),
       async (signal) => {
-        const lease = await askForOne(deps, org, project);
+        const lease = await askForOne(deps, org, project, patient);
         return lease instanceof Lease ? checkUnder(lease, deps, { org, project }, signal) : lease;
       },
     );
   },
 });
 
-async function askForOne(deps: ActivityDependencies, org: string, project: string): Promise<Lease | KeyCheck> {
-  const answer = await requestLease(deps.permits, org, { project, class: 'on-demand', wants: 1, mayWait: false });
+async function askForOne(
+  deps: ActivityDependencies,
+  org: string,
+  project: string,
+  mayWait: boolean,
+): Promise<Lease | KeyCheck> {
+  const answer = await requestLease(deps.permits, org, { project, class: 'on-demand', wants: 1, mayWait });
   return answer instanceof Lease ? answer : { outcome: 'no-permit', until: answer.waitUntil };
 }
 

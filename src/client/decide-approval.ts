@@ -9,23 +9,22 @@ import { exportHandle } from './exports.ts';
  */
 export async function approveExport(
   client: Client,
-  { org, domain, version }: { org: string; domain: string; version?: string },
+  { org, domain, version }: { org: string; domain: string; version: string },
   sender: Sender = {},
   updateId?: string,
 ): Promise<{ version: string }> {
-  const args: [{ version?: string }, Sender] = [version === undefined ? {} : { version }, sender];
+  const args: [{ version: string }, Sender] = [{ version }, sender];
   return exportHandle(client, org, domain).executeUpdate(approveUpdate, { args, ...withId(updateId) });
 }
 
 /** Ends the export with this reason and removes the waiting version. Refused as an approval is. */
 export async function rejectExport(
   client: Client,
-  { org, domain, reason, version }: { org: string; domain: string; reason: string; version?: string },
+  { org, domain, reason, version }: { org: string; domain: string; reason: string; version: string },
   sender: Sender = {},
   updateId?: string,
 ): Promise<{ version: string }> {
-  const answer = { reason, ...(version === undefined ? {} : { version }) };
-  const args: [typeof answer, Sender] = [answer, sender];
+  const args: [{ version: string; reason: string }, Sender] = [{ version, reason }, sender];
   return exportHandle(client, org, domain).executeUpdate(rejectUpdate, { args, ...withId(updateId) });
 }
 

@@ -29,7 +29,7 @@ export const refusals = {
   noBody: { status: 400, error: 'a request with a body is not forwarded', headers: { Connection: 'close' } },
   unknownToken: { status: 401, error: 'the token of a client is required', headers: { 'WWW-Authenticate': 'Bearer' } },
   closing: { status: 503, error: 'the gateway is being stopped', headers: { 'Retry-After': '5', Connection: 'close' } },
-  keyRefused: { status: 502, error: reasons.unauthorized },
+  refusedPath: { status: 502, error: 'the service answered 401 to this path' },
   unreachable: { status: 502, error: 'the service cannot be reached' },
   late: { status: 504, error: 'the service did not answer in time' },
   failed: { status: 502, error: 'the request could not be forwarded' },

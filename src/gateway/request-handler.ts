@@ -153,8 +153,8 @@ export class RequestHandler {
   async #passOn({ status, headers, body }: OpenAnswer, response: ServerResponse): Promise<void> {
     if (response.destroyed || status === 401) {
       body.destroy();
-      // A 401 would tell the client that its own token is wrong.
-      if (!response.destroyed) refuse(response, refusals.keyRefused);
+      // Passed on, it would tell the client that its own token is wrong.
+      if (!response.destroyed) refuse(response, refusals.refusedPath);
       return;
     }
     response.writeHead(status, headersToClient(headers));
@@ -169,7 +169,7 @@ function answerFor(error: unknown): OwnAnswer {
 }
 
 function outcomeOf({ status, headers }: OpenAnswer): Outcome {
-  if (status === 401) return { unauthorized: true };
+  if (status === 401) return { doubted: true };
   if (status !== 429) return 'accepted';
   const retryAfterMs = readRetryAfter(headers['retry-after'], headers.date, Date.now());
   return { throttled: { retryAfterMs } };

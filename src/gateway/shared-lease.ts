@@ -12,6 +12,7 @@ export class SharedLease {
   readonly #settle: Settle;
   #open = 0;
   #isSettled = false;
+  #doubted: Refusal | undefined;
 
   /** @param settle is called once, and once more for each refusal that comes after it */
   constructor(lease: Lease, settle: Settle) {
@@ -31,8 +32,10 @@ export class SharedLease {
 
   #close(refusal: Refusal | undefined): void {
     this.#open -= 1;
+    if (refusal?.doubted) this.#doubted = refusal;
     // The organization must wait from now on, whatever the others bring: their requests count as under way.
-    if (this.#open === 0 || refusal !== undefined) this.#end(refusal);
+    if (refusal?.throttled) this.#end(refusal);
+    else if (this.#open === 0) this.#end(this.#doubted);
   }
 
   #end(refusal?: Refusal): void {

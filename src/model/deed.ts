@@ -1,5 +1,15 @@
 import { longestReason } from './export/site-export.ts';
-import { type Reader, record, refuse, writing } from './message-readers.ts';
+import {
+  instant,
+  jsonText,
+  nullable,
+  type Reader,
+  record,
+  refuse,
+  strictRecord,
+  text,
+  writing,
+} from './message-readers.ts';
 
 /** What people do by hand and the audit keeps (audit.md). */
 export const deedActions = [
@@ -46,6 +56,22 @@ export interface Deed {
   workflowId: string | null;
 }
 
+/** Shape of the input of `recordDeed` (X5). A newer version may have other actions. */
+export const readDeed: Reader<Omit<Deed, 'action'> & { action: string }> = record(
+  {
+    deedId: writing,
+    at: instant,
+    action: text,
+    org: nullable(text),
+    subject: nullable(writing),
+    who: writing,
+    reason: nullable(writing),
+    detail: jsonText,
+    workflowId: nullable(writing),
+  },
+  {},
+);
+
 /** Who acts and why, by the sender's word, unchecked. */
 export interface Sender {
   who?: string;
@@ -80,4 +106,4 @@ const reason: Reader<string | null> = (value, field = '') => {
 };
 
 /** Accepts that nothing is said. */
-export const readSender: Reader<Sender> = record({}, { who: name, reason });
+export const readSender: Reader<Sender> = strictRecord({}, { who: name, reason });

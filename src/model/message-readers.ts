@@ -3,6 +3,8 @@
  * reader returns what it knows of a value, or throws `Misshapen` with the name of the field (X5).
  */
 
+import { isoInstant } from './iso-instant.ts';
+
 export class Misshapen extends Error {
   override readonly name = 'Misshapen';
 }
@@ -42,6 +44,18 @@ export const own =
   (value) =>
     value as Exclude<T, undefined>;
 
+/** A moment in ISO 8601, as docferry writes it. */
+export const instant: Reader<string> = (value, field = '') =>
+  typeof value === 'string' && isoInstant(value) !== null ? value : refuse(field, 'a moment in ISO 8601');
+
+/** The text of a JSON object. */
+export const jsonText: Reader<string> = (value, field = '') => {
+  try {
+    if (typeof value === 'string' && typeof JSON.parse(value) === 'object' && value !== 'null') return value;
+  } catch {}
+  return refuse(field, 'the text of a JSON object');
+};
+
 export const oneOf =
   <T extends string>(choices: readonly T[]): Reader<T> =>
   (value, field = '') =>
@@ -79,6 +93,26 @@ export const record =
     ]);
     return Object.fromEntries(read);
   };
+
+/**
+ * Like `record`, for what a person decides and for what starts work: a field it does not name is refused, because a
+ * misspelt one would decide otherwise than the person meant.
+ */
+export const strictRecord = <R extends Fields, O extends Fields>(
+  required: R,
+  optional: O,
+): Reader<Required<R> & Optional<O>> => {
+  const allowed = Object.keys({ ...required, ...optional });
+  const readFields = record(required, optional);
+  return (value, field = '') => {
+    const fields = readFields(value, field);
+    const unknown = Object.keys(value ?? {}).find((name) => !allowed.includes(name));
+    if (unknown === undefined) return fields;
+    // What is no name of a field may be anything.
+    const named = /^\w{1,40}$/.test(unknown) ? unknown : 'a field of another name';
+    return refuse(field === '' ? named : `${field}.${named}`, `no such field, only ${allowed.join(', ')}`);
+  };
+};
 
 /** What a value is expected to be: the value itself may hold anything, so it is not quoted. */
 export function refuse(field: string, expected: string): never {

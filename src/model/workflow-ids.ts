@@ -9,6 +9,8 @@ export const syncWorkflowId = (org: string, project: string, pass: ReadingKind):
 export const budgetWorkflowId = (org: string): string => `budget:${org}`;
 
 export const keyCheckWorkflowId = (org: string): string => `check:${org}`;
+/** Of the check that a program's 401 starts: nobody waits for it, so it may wait for a permit. */
+export const patientKeyCheckWorkflowId = (org: string): string => `check:${org}:gateway`;
 
 export const watchWorkflowId = (org: string): string => `watch:${org}`;
 

@@ -6,7 +6,7 @@ export class LeaseOver extends Error {
 }
 
 /** How the service refused a request under a lease. */
-export type Refusal = Pick<LeaseReport, 'throttled' | 'unauthorized'>;
+export type Refusal = Pick<LeaseReport, 'throttled' | 'unauthorized' | 'doubted'>;
 
 /** One request under a lease, from the moment its permit was taken. */
 export interface SentRequest {

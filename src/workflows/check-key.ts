@@ -1,21 +1,25 @@
-import { defineWorkflowOptions, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { defineWorkflowOptions, proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import type { KeyCheck } from '../model/budget/key-check.ts';
 import { factsTable } from '../model/details-text.ts';
-import { record, text } from '../model/message-readers.ts';
+import { bool, record, text } from '../model/message-readers.ts';
 import { keyCheckOptions } from './activity-options.ts';
 import { readInput, readsInput } from './read-input.ts';
 import { staysWithBuild } from './stays-with-build.ts';
 
 const checks = proxyActivities<Pick<Activities, 'checkKey'>>(keyCheckOptions);
 
-/** Has a worker ask the service, once, whether it accepts the organization's key as that worker has it. */
-export async function checkKey(given: { org: string }): Promise<KeyCheck> {
-  const { org } = readInput(record({ org: text }, {}), given);
-  const check = await checks.checkKey.executeWithOptions(
-    { ...keyCheckOptions, summary: `one request with the key of ${org}` },
-    [{ org }],
-  );
+/**
+ * Has a worker ask the service, once, whether it accepts the organization's key as that worker has it. A patient check
+ * waits until the budget has a permit for it.
+ */
+export async function checkKey(given: { org: string; patient?: boolean }): Promise<KeyCheck> {
+  const { org, patient = false } = readInput(record({ org: text }, { patient: bool }), given);
+  let check = await ask(org, patient);
+  while (patient && check.outcome === 'no-permit') {
+    await sleep(Math.max(1_000, check.until - Date.now()), { summary: 'the budget has no permit' });
+    check = await ask(org, patient);
+  }
   const detail = 'type' in check ? check.type : '';
   setCurrentDetails(
     `**Key of ${org}**\n\n${factsTable([
@@ -25,4 +29,10 @@ export async function checkKey(given: { org: string }): Promise<KeyCheck> {
   );
   return check;
 }
+
+const ask = (org: string, patient: boolean): Promise<KeyCheck> =>
+  checks.checkKey.executeWithOptions({ ...keyCheckOptions, summary: `one request with the key of ${org}` }, [
+    { org, ...(patient && { patient }) },
+  ]);
+
 defineWorkflowOptions(checkKey, { ...readsInput, workflowDefinitionOptions: staysWithBuild });

@@ -1,13 +1,15 @@
-import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { defineWorkflowOptions, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { factsTable } from '../model/details-text.ts';
-import { aboutEvent, type WebhookDelivery, type WebhookReceipt } from '../model/webhook-event.ts';
+import { aboutEvent, readDelivery, type WebhookDelivery, type WebhookReceipt } from '../model/webhook-event.ts';
 import { deliveryOptions } from './activity-options.ts';
+import { readInput, readsInput } from './read-input.ts';
 
 const deliveries = proxyActivities<Pick<Activities, 'sendWebhook'>>(deliveryOptions);
 
 /** Delivers one message to one receiver, independently of the run it is about, which does not wait (webhooks.md). */
-export async function deliverWebhook(delivery: WebhookDelivery): Promise<WebhookReceipt> {
+export async function deliverWebhook(given: WebhookDelivery): Promise<WebhookReceipt> {
+  const delivery = readInput(readDelivery, given);
   const { org, webhook, messageId, event } = delivery;
   const show = (more: [string, string][]) =>
     setCurrentDetails(
@@ -21,3 +23,4 @@ export async function deliverWebhook(delivery: WebhookDelivery): Promise<Webhook
   show([['accepted', `with ${receipt.status}, attempt ${receipt.attempts}`]]);
   return receipt;
 }
+defineWorkflowOptions(deliverWebhook, readsInput);

@@ -24,7 +24,7 @@ export const undecoded = {
   inputTypes: new Proxy<TypeInfo[]>([], { get: () => rawValueTypeInfo }),
 };
 
-/** Of signals without input: whatever comes along is not looked at. */
+/** Of messages without input: whatever comes along is not looked at. */
 export const noInput: Reader<undefined> = () => undefined;
 
 interface SignalHandling<Message> {
@@ -57,7 +57,7 @@ interface UpdateHandling<Message, Answer> {
 
 /** The validator refuses a wrong shape and names the field, so that nothing of it enters the history. */
 export function onUpdate<Message, Answer>(
-  update: UpdateDefinition<Answer, [Message]>,
+  update: UpdateDefinition<Answer, [Message]> | UpdateDefinition<Answer>,
   read: Reader<Message>,
   { description, answer, check }: UpdateHandling<Message, Answer>,
 ): void {
@@ -65,10 +65,8 @@ export function onUpdate<Message, Answer>(
     const message = required(read, input);
     check?.(message);
   };
-  setHandler({ ...update, typeInfo: undecoded }, (input: unknown) => answer(required(read, input)), {
-    description,
-    validator,
-  });
+  const definition = { ...(update as UpdateDefinition<Answer, [Message]>), typeInfo: undecoded };
+  setHandler(definition, (input: unknown) => answer(required(read, input)), { description, validator });
 }
 
 /** What the audit says of a message: who sent it, when and why. */

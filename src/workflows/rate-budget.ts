@@ -1,12 +1,15 @@
 import {
   allHandlersFinished,
   CancellationScope,
+  ChildWorkflowCancellationType,
   condition,
   defineWorkflowOptions,
   getExternalWorkflowHandle,
   log,
   makeContinueAsNewFunc,
+  ParentClosePolicy,
   setCurrentDetails,
+  startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 import {
@@ -26,11 +29,21 @@ import { messagesPerRun } from '../model/budget/run-length.ts';
 import { bringWaitersForward, dropWaiter } from '../model/budget/wake-waiters.ts';
 import { packed, unpacked } from '../model/budget/window/carried-window.ts';
 import { windowAfter, windowAfterReset } from '../model/budget/window/earlier-ledger.ts';
-import { configure, ignore, report, retryKey, setOverride, setPause } from '../model/budget/window/sliding-window.ts';
+import {
+  configure,
+  ignore,
+  keyCheckStarted,
+  report,
+  retryKey,
+  setOverride,
+  setPause,
+} from '../model/budget/window/sliding-window.ts';
 import type { BudgetInput, WindowState } from '../model/budget/window/window-state.ts';
 import { viewOf } from '../model/budget/window/window-view.ts';
 import type { DeedAction } from '../model/deed.ts';
-import { handoverIn, nextTaskTimeout } from '../model/temporal-settings.ts';
+import { handoverIn, nextTaskTimeout, taskTimeoutFor } from '../model/temporal-settings.ts';
+import { patientKeyCheckWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
+import type { checkKey } from './check-key.ts';
 import {
   askPermitsUpdate,
   budgetLedgerQuery,
@@ -42,11 +55,13 @@ import {
   reportLeaseSignal,
   retryKeySignal,
 } from './definitions.ts';
+import { failureSummary } from './failure-summary.ts';
 import { noInput, onDeed, onQuery, onSignal, onUpdate, refusal, type Sent } from './handle-messages.ts';
-import { followHandover } from './handover.ts';
+import { followHandover, runHandover } from './handover.ts';
 import { noticesResets, resetNoticed, wasReset } from './notice-resets.ts';
 import { nextInput, readInput, readsInput } from './read-input.ts';
 import { keepDeed } from './record-deed.ts';
+import { attributesOf } from './search-attributes.ts';
 
 /**
  * The sliding window of one organization, the only source of permits (B1). Handlers never block, so none is open at
@@ -82,6 +97,9 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     due = forward.due;
     changes += 1;
     sending.push(...forward.holders.map(wake));
+    if (!window.keyChecks.due) return;
+    window = keyCheckStarted(window);
+    sending.push(startKeyCheck(org));
   };
   /** Wakes a waiter, or forgets it when it is gone. Its scope would end when an operator cancels the budget. */
   const wake = async (holder: string) => {
@@ -197,6 +215,26 @@ export async function rateBudget(given: BudgetInput): Promise<void> {
     const next = { org, settings: window.settings, carried: packed(window) };
     await makeContinueAsNewFunc<typeof rateBudget>(taskTimeout)(nextInput(next));
   });
+}
+
+/** A program's 401 made this necessary. Never throws: of a check that is running already, nothing more is wanted. */
+async function startKeyCheck(org: string): Promise<void> {
+  try {
+    await CancellationScope.nonCancellable(() =>
+      startChild<typeof checkKey>(workflowTypes.checkKey, {
+        workflowId: patientKeyCheckWorkflowId(org),
+        workflowExecutionTimeout: '1h',
+        ...taskTimeoutFor(runHandover()),
+        staticSummary: `key of ${org}, after a program's 401`,
+        typedSearchAttributes: attributesOf({ org }),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        cancellationType: ChildWorkflowCancellationType.ABANDON,
+        args: [{ org, patient: true }],
+      }),
+    );
+  } catch (error) {
+    log.info('the key is not checked once more', { org, failure: failureSummary(error) });
+  }
 }
 
 defineWorkflowOptions(rateBudget, { ...readsInput, workflowDefinitionOptions: noticesResets });

@@ -2,6 +2,7 @@ import {
   CancellationScope,
   ChildWorkflowCancellationType,
   condition,
+  defineWorkflowOptions,
   log,
   ParentClosePolicy,
   proxyActivities,
@@ -10,13 +11,14 @@ import {
   uuid4,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { Deed } from '../model/deed.ts';
+import { type Deed, readDeed } from '../model/deed.ts';
 import { factsTable } from '../model/details-text.ts';
 import { taskTimeoutFor } from '../model/temporal-settings.ts';
 import { deedWorkflowId, workflowTypes } from '../model/workflow-ids.ts';
 import { lateRecordOptions } from './activity-options.ts';
 import { failureSummary } from './failure-summary.ts';
 import { runHandover } from './handover.ts';
+import { readInput, readsInput } from './read-input.ts';
 import { attributesOf } from './search-attributes.ts';
 
 const records = proxyActivities<Pick<Activities, 'recordDeed'>>(lateRecordOptions);
@@ -56,7 +58,8 @@ export async function keepDeed(deed: Deed & { org: string }): Promise<void> {
 }
 
 /** Writes the row of a deed, and gives up after a day. */
-export async function recordDeed(deed: Deed): Promise<void> {
+export async function recordDeed(given: Deed): Promise<void> {
+  const deed = readInput(readDeed, given) as Deed;
   const { action, org, subject, who, at, workflowId } = deed;
   const show = (state: string) =>
     setCurrentDetails(
@@ -73,3 +76,4 @@ export async function recordDeed(deed: Deed): Promise<void> {
   ]);
   show('written');
 }
+defineWorkflowOptions(recordDeed, readsInput);

@@ -50,7 +50,7 @@ describe('the audit, by the command line (X6)', () => {
     sandbox.publishRevision(domain);
     const second = await startAndAwait();
     const handle = client.workflow.getHandle(`export:${org}:${domain}`);
-    await handle.executeUpdate('reject', { args: [{ reason: 'prices' }], updateId: 'by-hand' });
+    await handle.executeUpdate('reject', { args: [{ version: second, reason: 'prices' }], updateId: 'by-hand' });
     await handle.result();
     const { runId } = await handle.describe();
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PostgresPlace } from '../../src/feedback/database/postgres/postgres-place.ts';
 import { FeedbackStoreUnavailable } from '../../src/feedback/feedback-store-unavailable.ts';
 import { examinePostgres, openPostgresFeedbackStore } from '../../src/feedback/postgres-store.ts';
@@ -13,8 +13,6 @@ import {
 } from '../tools/feedback/temporary-store.ts';
 import { createDatabase, hasPostgres, usePostgres } from '../tools/servers/postgres-database.ts';
 import { startPostgres } from '../tools/servers/postgres-server.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** Opens what must not open; the password is never told. */
 async function refused(place: PostgresPlace): Promise<FeedbackStoreUnavailable> {

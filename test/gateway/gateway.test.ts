@@ -152,12 +152,20 @@ describe('the gateway (B6)', () => {
     expect(service.received).toHaveLength(1);
   });
 
-  it('does not pass on that the service refuses the key: that would look like a wrong token', async () => {
-    const service = await startServer(json({ error: 'who are you' }, 401));
+  it('answers 502 where the service answers 401, and leaves it to the budget what that means', async () => {
+    const service = await startServer((response, request) =>
+      request.url.pathname.endsWith('/feedback')
+        ? json(page)(response, request)
+        : json({ error: 'who are you' }, 401)(response, request),
+    );
     const { get, budget } = await runGateway(service.baseUrl);
-    const answer = await get();
-    expect([answer.status, await answer.json()]).toEqual([502, { error: expect.stringContaining('API key') }]);
-    await expect.poll(() => budget.reports).toMatchObject([{ unauthorized: true }]);
+    const answers = await Promise.all([get('/v1/analytics/prj_1/forbidden'), get()]);
+    expect(answers.map(({ status }) => status)).toEqual([502, 200]);
+    expect(await answers[0]?.json()).toEqual({ error: 'the service answered 401 to this path' });
+    await expect.poll(() => budget.state.keyChecks.due).toBe(true);
+    expect((await get()).status).toBe(200);
+    expect(budget.reports.some(({ unauthorized }) => unauthorized)).toBe(false);
+    expect(budget.state).toMatchObject({ refusedKey: null });
   });
 
   it('keeps the permit of a client that goes away after its request was sent, and returns one that was not', async () => {

@@ -1,7 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { askForKeyCheck } from '../../src/client/budgets/ask-key-checks.ts';
+import { BudgetClient, budgetView } from '../../src/client/budgets/budget.ts';
 import type { KeyCheck } from '../../src/model/budget/key-check.ts';
+import { budgetWorkflowId } from '../../src/model/workflow-ids.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
 import { replayChain, withWorker } from '../tools/temporal/workflow-run.ts';
 
@@ -22,6 +24,34 @@ describe('checkKey', () => {
     });
     const { workflowId, runId } = await env.client.workflow.getHandle('check:acme').describe();
     await replayChain(env, { workflowId, runId });
+  });
+
+  it('is started once by the 401s of programs, waits for its permit, and stops nobody when the key is accepted', async () => {
+    const asked: object[] = [];
+    const checkKey = async (ask: object): Promise<KeyCheck> => {
+      asked.push(ask);
+      return asked.length === 1 ? { outcome: 'no-permit', until: (await env.currentTimeMs()) + 60_000 } : accepted;
+    };
+    const org = 'doubted';
+    const settings = { requests: 20, reserve: 0, windowMs: 3_600_000, arrivalMs: 30_000 };
+    await withWorker(env, { checkKey }, async ({ taskQueue }) => {
+      const client = new BudgetClient(env.client, taskQueue, new Map([[org, settings]]));
+      const program = { project: 'gateway:g', class: 'on-demand' as const, wants: 1, attemptAt: 0 };
+      for (const id of ['q1', 'q2']) {
+        const more = { id, holder: 'gateway:g', program: { share: null } };
+        expect(await client.ask(org, { ...program, ...more })).toMatchObject({ kind: 'granted' });
+        await client.report(org, { leaseId: id, arrived: [await env.currentTimeMs()], doubted: true });
+      }
+      const check = env.client.workflow.getHandle('check:doubted:gateway');
+      await expect.poll(() => check.describe().catch(() => null)).not.toBeNull();
+      expect(await check.result()).toEqual(accepted);
+      expect(asked).toEqual([
+        { org, patient: true },
+        { org, patient: true },
+      ]);
+      expect(await budgetView(env.client, org)).toMatchObject({ pausedBy: null, used: 2 });
+      await env.client.workflow.getHandle(budgetWorkflowId(org)).terminate();
+    });
   });
 
   it('asks once only, also when that fails', async () => {

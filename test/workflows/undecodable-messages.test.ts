@@ -5,6 +5,8 @@ import { exportState, startExport } from '../../src/client/exports.ts';
 import { startSync, syncState } from '../../src/client/syncs.ts';
 import type { WindowSettings } from '../../src/model/budget/permits.ts';
 import { budgetWorkflowId, exportWorkflowId } from '../../src/model/workflow-ids.ts';
+import * as definitions from '../../src/workflows/definitions.ts';
+import * as workflows from '../../src/workflows/index.ts';
 import { endOf } from '../tools/temporal/end-of.ts';
 import { sitePlan } from '../tools/temporal/export-activities.ts';
 import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
@@ -47,9 +49,9 @@ async function signal(workflowId: string, signalName: string, payloads: Payload[
 }
 
 /** What the workflow, or the server, says of a query with this input. */
-async function query(workflowId: string, payloads: Payload[]): Promise<unknown> {
+async function query(workflowId: string, payloads: Payload[], queryType = 'state'): Promise<unknown> {
   const { namespace = 'default' } = env;
-  const asked = { queryType: 'state', queryArgs: { payloads } };
+  const asked = { queryType, queryArgs: { payloads } };
   return env.client.workflowService.queryWorkflow({ namespace, execution: { workflowId }, query: asked });
 }
 
@@ -128,21 +130,77 @@ describe('messages that cannot be decoded (X5)', () => {
   });
 });
 
-const startedByHand = [
-  'checkKey',
-  'exportSite',
-  'rateBudget',
-  'rollBack',
-  'runScheduled',
-  'syncFeedback',
-  'watchOrganization',
-];
+/** What a person may type into the Temporal UI: nothing that any workflow takes. */
+const senseless = ['7', '"x"', 'null', 'true', '[]', '[{}]', '{}', '{"org": 5, "kind": 5, "deedId": 5}'];
+
+/** The messages that each workflow takes, by name. */
+const taken = {
+  rateBudget: [
+    definitions.askPermitsUpdate,
+    definitions.reportLeaseSignal,
+    definitions.configureBudgetUpdate,
+    definitions.overrideBudgetUpdate,
+    definitions.pauseBudgetUpdate,
+    definitions.retryKeySignal,
+    definitions.budgetStateQuery,
+    definitions.budgetLedgerQuery,
+  ],
+  exportSite: [
+    definitions.exportStateQuery,
+    definitions.pollNowUpdate,
+    definitions.approveUpdate,
+    definitions.rejectUpdate,
+    definitions.phaseSignal,
+    definitions.retryKeySignal,
+  ],
+  rollBack: [definitions.exportStateQuery],
+  syncFeedback: [definitions.syncStateQuery, definitions.permitsFreedSignal],
+  watchOrganization: [definitions.lookSignal],
+};
+
+const inputs: Record<keyof typeof taken, object> = {
+  rateBudget: { org, settings },
+  exportSite: { org, domain: 'd.example', parameters: {} },
+  rollBack: { org, domain: 'd.example', version: 'v1', reason: null },
+  syncFeedback: { org, project: 'prj_2', pass: 'sweep', class: 'sweep' },
+  watchOrganization: { org },
+};
+
+describe('every message of every workflow (X5)', () => {
+  it('has a place in this table', () => {
+    const all = Object.values(definitions).map(({ type, name }) => `${type} ${name}`);
+    const here = Object.values(taken).flatMap((each) => each.map(({ type, name }) => `${type} ${name}`));
+    expect(new Set(here)).toEqual(new Set(all));
+  });
+
+  it.each(Object.keys(taken) as (keyof typeof taken)[])('of any shape leaves %s running', async (workflow) => {
+    // Without the other activities each stays where it begins.
+    await withWorker(env, { planExport: async () => sitePlan }, async ({ taskQueue }) => {
+      const workflowId = crypto.randomUUID();
+      const handle = await env.client.workflow.start(workflow, { workflowId, taskQueue, args: [inputs[workflow]] });
+      for (const { type, name } of taken[workflow]) {
+        for (const text of senseless) {
+          const odd = payload('json/plain', text);
+          if (type === 'signal') await signal(workflowId, name, [odd]);
+          else if (type === 'query') await expect(query(workflowId, [odd], name)).resolves.toBeTruthy();
+          // Null ends an override or a pause.
+          else if (text !== 'null' || name.startsWith('ask')) {
+            expect([name, text, await update(workflowId, name, [odd])]).toEqual([name, text, expect.any(String)]);
+          }
+        }
+      }
+      expect(await failedTasks(workflowId)).toBe(0);
+      expect((await handle.describe()).status.name).toBe('RUNNING');
+      await handle.terminate();
+    });
+  });
+});
 
 describe('an input that cannot be decoded, or makes no sense (X5)', () => {
-  it.each(startedByHand)('ends %s with a failure that says so', async (name) => {
+  it.each(Object.keys(workflows))('ends %s with a failure that says so', async (name) => {
     await withWorker(env, {}, async ({ taskQueue }) => {
       const { namespace = 'default' } = env;
-      for (const payloads of [...undecodable.map((odd) => [odd]), [sound], [payload('json/plain', '7')], []]) {
+      for (const input of [...undecodable, ...senseless.map((text) => payload('json/plain', text)), null]) {
         const workflowId = crypto.randomUUID();
         await env.client.workflowService.startWorkflowExecution({
           namespace,
@@ -150,11 +208,14 @@ describe('an input that cannot be decoded, or makes no sense (X5)', () => {
           workflowType: { name },
           taskQueue: { name: taskQueue },
           requestId: workflowId,
-          input: { payloads },
+          input: { payloads: input === null ? [] : [input] },
         });
         const handle = env.client.workflow.getHandle(workflowId);
         await expect(handle.result()).rejects.toMatchObject({
-          cause: { type: 'InvalidInput', message: expect.stringMatching(/^(the input|org|kind): expected /) },
+          cause: {
+            type: 'InvalidInput',
+            message: expect.stringMatching(/^(the input|org|kind|deedId|workflowId): expected /),
+          },
         });
         const { runId } = await handle.describe();
         await replayChain(env, { workflowId, runId });

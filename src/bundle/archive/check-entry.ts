@@ -17,8 +17,9 @@ export const defaultLimits: ArchiveLimits = { maxBytes: 5 * 1024 ** 3, maxFiles:
 
 /** setuid, setgid and sticky. */
 const specialBits = 0o7000;
-/** What a reader that does not run as root needs to fill a folder. */
+/** What a reader that does not run as root needs to fill a folder, and a server to read a file. */
 const ownerBits = 0o700;
+const ownerReads = 0o400;
 const ratioFromBytes = 1024 ** 2;
 
 const refusedKinds: Partial<Record<EntryKind, { rule: StructureRule; detail: string }>> = {
@@ -73,6 +74,9 @@ export class EntryRules {
     }
     if (entry.kind === 'directory' && (mode & ownerBits) !== ownerBits) {
       return this.#refuse('closed-folder', entry.name, 'the owner of the folder may not write to it');
+    }
+    if ((mode & ownerReads) === 0) {
+      return this.#refuse('closed-file', entry.name, 'the owner of the file may not read it');
     }
     if (checked.path === '') return null;
     const occupied = this.#occupyParents(checked.path) && this.#occupy(checked.path, entry.kind);

@@ -130,6 +130,11 @@ export const structureRuleTexts = {
     'BusyBox, unless it runs as root, cannot unpack what is in them.',
     '',
   ),
+  'closed-file': rule(
+    'files that their owner may not read',
+    'A server that unpacks one, unless it runs as root, cannot serve it.',
+    '',
+  ),
   'special-mode': rule(
     'files and folders with the setuid, setgid or sticky bit',
     'Some readers set it: a file then runs with the rights of its owner.',
@@ -138,23 +143,23 @@ export const structureRuleTexts = {
   'entry-type': rule('any other type of entry', 'Readers treat unknown types as files or skip them.', 'POSIX pax'),
   sparse: rule('sparse files', 'Readers without support for them unpack other content.', ''),
   'ambiguous-type': rule(
-    'entries that are a folder or a disk label by only one of name, header and attributes',
-    'They are a file to some readers, and a folder or nothing to others.',
+    'entries that are a folder, a link, a device or a disk label by only one of name, header and mode or attributes',
+    'They are a file to some readers, and something else or nothing to others.',
     '',
   ),
   'data-on-directory': rule('a folder with content', 'Some readers parse it as further entries.', 'CVE-2025-62518'),
 
   // gzip and tar.
   'gzip-header': rule(
-    'an unknown method, unknown flags or endless texts',
-    'RFC 1952 requires refusing them.',
+    'an unknown method, unknown flags, or a name, comment or extra field over 511 bytes',
+    'RFC 1952 requires refusing the first two; Go, 7-Zip and BusyBox fail on the last.',
     'RFC 1952',
   ),
   'gzip-members': rule('several gzip members in one file', 'Some readers stop after the first.', 'RFC 1952'),
   'tar-dialect': rule('headers that are neither ustar nor GNU', 'Their fields have other meanings.', 'POSIX ustar'),
   'header-field': rule(
     'fields of a tar header that can be read in two ways',
-    'Readers differ on numbers with other characters, bytes after a NUL, and a GNU header with a prefix.',
+    'Readers differ on numbers with other characters, modes beyond 16 bits, bytes after a NUL, and a GNU header with a prefix.',
     'CVE-2025-62518',
   ),
   'pax-record': rule(
@@ -168,8 +173,8 @@ export const structureRuleTexts = {
     'POSIX pax',
   ),
   'pax-duplicate': rule(
-    'a key twice, or two pax headers for one entry',
-    'Some readers use the first, others the last.',
+    'a key twice, two pax headers for one entry, or two for all entries in a row',
+    'Some readers use the first, others the last; bsdtar and Python stop at many.',
     'POSIX pax',
   ),
   'pax-global': rule('names or sizes for all entries at once', 'Many readers ignore them.', 'POSIX pax'),

@@ -9,6 +9,7 @@ import {
   type Reader,
   record,
   refuse,
+  strictRecord,
   text,
   wholeNumber,
 } from '../message-readers.ts';
@@ -66,6 +67,7 @@ export const readReport: Reader<LeaseReport> = record(
     accepted: bool,
     throttled: record({ retryAfterMs: nullable(number(0, longestSpanMs)) }, {}),
     unauthorized: bool,
+    doubted: bool,
   },
 );
 
@@ -74,9 +76,11 @@ const forMs = nullable(number(0, longestSpanMs));
 /** `overrideProblem` says the rest. */
 const requests = number(-longestSpanMs, longestSpanMs);
 
-export const readOverride: Reader<OverrideAsk | null> = nullable(record({ forMs }, { requests, reserve: requests }));
+export const readOverride: Reader<OverrideAsk | null> = nullable(
+  strictRecord({ forMs }, { requests, reserve: requests }),
+);
 
-export const readPause: Reader<ForAWhile | null> = nullable(record({ forMs }, {}));
+export const readPause: Reader<ForAWhile | null> = nullable(strictRecord({ forMs }, {}));
 
 /** The moment a query asks about; null for the budget's own. */
 export function readViewMoment(value: unknown): number | null {

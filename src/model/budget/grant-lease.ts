@@ -2,6 +2,7 @@
 
 import { forecastFor } from './holder-forecast.ts';
 import { ownSeenAfter } from './installations.ts';
+import { wantCheck } from './key-tries.ts';
 import { leaseMs, maxLease, type PermitAnswer, type PermitAsk, type WaitReason } from './permits.ts';
 import { noteProgram, roomOf } from './program-shares.ts';
 import { attemptOf, withAttempt, withTurn } from './remembered.ts';
@@ -33,6 +34,9 @@ export function ask(before: WindowState, question: PermitAsk, at: number): [Wind
   const claim = claimOf(state, { ...question, wants: Math.min(question.wants, room.permits) });
   const place = placeOf(claim, state.waiters, rulesOf(state), leaseShared);
   const wait = (reason: WaitReason, until: number) => refuse(state, claim, place, { until, reason }, question);
+  if (question.program && state.refusedKey) {
+    state.keyChecks = wantCheck(state.keyChecks, state.refusedKey, state.now);
+  }
   const blocked = blockedBy(state, question);
   if (room.permits === 0) {
     // It loses its place: what comes free before is not for it, so nothing must be kept for it.

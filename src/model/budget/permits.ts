@@ -93,6 +93,8 @@ export interface LeaseReport {
   throttled?: { retryAfterMs: number | null };
   /** True when the service refused the key (401). */
   unauthorized?: boolean;
+  /** True when the service answered 401 to a program: it may have refused the key, or the path that the program chose. */
+  doubted?: boolean;
 }
 
 /** What a person set with `budget set`, in place of the configuration. */

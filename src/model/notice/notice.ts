@@ -20,7 +20,8 @@ export const noticeTypes = [
 export type NoticeType = (typeof noticeTypes)[number];
 
 /** `begun` is sent once however often it repeats, and `ended` once after it; `happened` has no end. */
-export type NoticeState = 'begun' | 'ended' | 'happened';
+export const noticeStates = ['begun', 'ended', 'happened'] as const;
+export type NoticeState = (typeof noticeStates)[number];
 
 /** Short values that go with a notice: names, counts and times. */
 export type NoticeFacts = Readonly<Record<string, string | number>>;

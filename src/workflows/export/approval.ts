@@ -38,14 +38,13 @@ export class Approval {
     await this.#kept;
   }
 
-  /** Throws when no version waits, or another one than the person named. */
+  /** Throws when no version waits, or when the person named none or another one. */
   requireWaiting({ version }: ApprovalAnswer): void {
     const { approval } = this.#view;
     if (approval === null) throw refusal('no version waits for approval');
     if (this.#decision !== null) throw refusal(`${approval.version} has already been decided`);
-    if (version !== undefined && version !== approval.version) {
-      throw refusal(`${approval.version} waits for approval, not ${version}`);
-    }
+    if (version === undefined) throw refusal(`version: expected ${approval.version}, which waits for approval`);
+    if (version !== approval.version) throw refusal(`${approval.version} waits for approval, not ${version}`);
   }
 
   requireReason(answer: RejectionAnswer): void {

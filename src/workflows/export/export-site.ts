@@ -1,4 +1,4 @@
-import { defineWorkflowOptions, makeContinueAsNewFunc, setHandler } from '@temporalio/workflow';
+import { defineWorkflowOptions, makeContinueAsNewFunc } from '@temporalio/workflow';
 import { readApproval, readExportInput, readPhase, readRejection } from '../../model/export/export-messages.ts';
 import type { ExportInput, ExportResult } from '../../model/export/site-export.ts';
 import { handoverIn } from '../../model/temporal-settings.ts';
@@ -10,7 +10,7 @@ import {
   rejectUpdate,
   retryKeySignal,
 } from '../definitions.ts';
-import { noInput, onDeed, onQuery, onSignal } from '../handle-messages.ts';
+import { noInput, onDeed, onQuery, onSignal, onUpdate } from '../handle-messages.ts';
 import { followHandover } from '../handover.ts';
 import { nextInput, readInput, readsInput } from '../read-input.ts';
 import { staysWithBuild } from '../stays-with-build.ts';
@@ -28,14 +28,14 @@ export async function exportSite(given: ExportInput): Promise<ExportResult> {
     ignored,
     description: 'An activity entered a new phase.',
   });
-  setHandler(
-    pollNowUpdate,
-    () => {
+  onUpdate(pollNowUpdate, noInput, {
+    answer: () => {
       run.job.pollNow();
       return run.state();
     },
-    { description: 'Polls the job at once.', validator: () => run.job.requireWaiting() },
-  );
+    check: () => run.job.requireWaiting(),
+    description: 'Polls the job at once.',
+  });
   onDeed(approveUpdate, readApproval, {
     answer: (_answer, sent) => run.approval.approve(sent),
     check: (answer) => run.approval.requireWaiting(answer),

@@ -1,5 +1,6 @@
 import {
   ChildWorkflowCancellationType,
+  defineWorkflowOptions,
   log,
   ParentClosePolicy,
   proxyActivities,
@@ -8,12 +9,14 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.ts';
 import { factsTable } from '../../model/details-text.ts';
+import { readRunRow } from '../../model/export/export-messages.ts';
 import { taskTimeoutFor } from '../../model/temporal-settings.ts';
 import { recordWorkflowId, workflowTypes } from '../../model/workflow-ids.ts';
 import { lateRecordOptions } from '../activity-options.ts';
 import { failureSummary } from '../failure-summary.ts';
 import { runHandover } from '../handover.ts';
 import { type RunRow, recordRow } from '../passing-steps.ts';
+import { readInput, readsInput } from '../read-input.ts';
 import { attributesOf } from '../search-attributes.ts';
 
 const later = proxyActivities<Pick<Activities, 'recordExportRun'>>(lateRecordOptions);
@@ -45,7 +48,8 @@ export async function recordOrLater(row: RunRow): Promise<void> {
 }
 
 /** Writes the row of a run that ended while the database was away, and gives up after a day. */
-export async function recordRun(row: RunRow): Promise<void> {
+export async function recordRun(given: RunRow): Promise<void> {
+  const row = readInput(readRunRow, given);
   const { workflowId, runId, domain, org, outcome } = row;
   const show = (state: string) =>
     setCurrentDetails(
@@ -61,3 +65,4 @@ export async function recordRun(row: RunRow): Promise<void> {
   ]);
   show('written');
 }
+defineWorkflowOptions(recordRun, readsInput);

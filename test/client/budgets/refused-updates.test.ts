@@ -27,12 +27,12 @@ describe('InFlight', () => {
       });
     const all = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7'].map((update) => run('budget:a', update));
     const other = run('budget:b', 'b1');
-    await vi.waitFor(() => expect(started).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1']));
+    await expect.poll(() => started).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1']);
     ends.get('a3')?.();
     expect(await all[2]).toBe('a3');
-    await vi.waitFor(() => expect(started.at(-1)).toBe('a6'));
+    await expect.poll(() => started.at(-1)).toBe('a6');
     for (const update of ['a1', 'a2', 'a4', 'a5', 'a6', 'b1']) ends.get(update)?.();
-    await vi.waitFor(() => expect(started.at(-1)).toBe('a7'));
+    await expect.poll(() => started.at(-1)).toBe('a7');
     ends.get('a7')?.();
     expect(await Promise.all([...all, other])).toHaveLength(8);
   });

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readApproval, readPhase, readRejection } from '../../../src/model/export/export-messages.ts';
+import {
+  readApproval,
+  readExportInput,
+  readPhase,
+  readRejection,
+  readRollbackInput,
+} from '../../../src/model/export/export-messages.ts';
 import { Misshapen } from '../../../src/model/message-readers.ts';
 import { propertyRuns } from '../../tools/property-runs.ts';
 
@@ -32,5 +38,16 @@ describe('messages to an export of any shape (X5)', () => {
     expect(() => readApproval({ version: 5 })).toThrow('version: expected a text');
     expect(() => readPhase({ phase: 'baking' })).toThrow('phase: expected one of starting');
     expect(readApproval(undefined)).toEqual({});
+  });
+
+  it('refuse what they do not know, where a person decides', () => {
+    const back = { org: 'acme', domain: 'docs.acme.example', version: 'v1', reason: null };
+    expect(readRollbackInput(back)).toEqual(back);
+    expect(() => readRollbackInput({ ...back, Version: 'v2' })).toThrow('Version: expected no such field, only org, ');
+    const start = { org: 'acme', domain: 'docs.acme.example', parameters: {} };
+    expect(readExportInput({ ...start, ofANewerVersion: 1 })).toEqual(start);
+    expect(() => readExportInput({ ...start, parameters: { path: ['/a'] } })).toThrow(
+      'parameters.path: expected no such',
+    );
   });
 });

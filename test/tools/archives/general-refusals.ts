@@ -42,6 +42,7 @@ export const generalRefusals: readonly Refusal[] = [
   ...of(
     'corrupt',
     ['a wrong header checksum', changed(tar(), 0, 0x49)],
+    ['a header checksum that does not end, which npm reads on', withChecksum((sum) => sum.padStart(8, '0'))],
     ['a wrong gzip CRC', changed(gzipSync(tar()), -8, 1)],
     ['no tar in the gzip data', gzipSync('x'.repeat(2000))],
     ['no deflate data in a zip', zip({ name: 'x', content: 'xyz', data: Buffer.from([0xff, 0xff]) })],
@@ -71,7 +72,11 @@ export const generalRefusals: readonly Refusal[] = [
   ...of('ratio', ['a bomb of zeros (Z5)', zip({ name: 'z', content: Buffer.alloc(3_000_000) })]),
   { rule: 'time-limit', shows: 'an archive that takes for ever', archive: tar(), timeLimitMs: 0 },
 
-  ...of('empty-name', ['no name', named('')]),
+  ...of(
+    'empty-name',
+    ['no name', named('')],
+    ['a pax header without a name, where BusyBox ends', tar({ ...pax('x', ['path', 'b']), name: '' }, page)],
+  ),
   ...of(
     'absolute-path',
     ['a path from the root (Z1)', named('/etc/passwd')],
@@ -170,6 +175,13 @@ export const generalRefusals: readonly Refusal[] = [
       zip({ name: 'd/', attributes: 0x10 }),
     ],
   ]),
+  ...of('closed-file', [
+    'files that no server can read',
+    [0o000, 0o044, 0o200].flatMap((mode) => [
+      tar({ name: 'x', change: field(100, `000${mode.toString(8).padStart(4, '0')}`) }),
+      zip({ name: 'x', attributes: (0o100000 | mode) * 2 ** 16 }),
+    ]),
+  ]),
   ...of('special-mode', [
     'setuid, setgid and sticky',
     [0o4755, 0o2755, 0o1755].flatMap((mode) => [
@@ -184,6 +196,13 @@ export const generalRefusals: readonly Refusal[] = [
   ...of('sparse', ['a sparse file of pax (T1)', tar(pax('x', ['GNU.sparse.major', '1']), page)]),
   ...of(
     'ambiguous-type',
+    [
+      'a file by its type, and something else by its mode, which Go believes',
+      ['0040755', '0120777', '0020666', '0060644', '0010644', '0140644'].map((mode) =>
+        tar({ name: 'x', change: field(100, mode) }),
+      ),
+    ],
+    ['a folder by its type, and a file by its mode', tar({ name: 'd/', type: '5', change: field(100, '0100755') })],
     ['a folder by its mode alone', zip({ name: 'a', attributes: 0o040755 * 2 ** 16 })],
     ['a file by its mode with a slash', zip({ name: 'a/', attributes: 0o100644 * 2 ** 16 })],
     ['the label of a disk, which unzip leaves out', zip({ name: 'a', attributes: 0x08, system: 0 })],
@@ -195,6 +214,14 @@ export const generalRefusals: readonly Refusal[] = [
     ['a zip folder with content', zip({ name: 'd/', content: 'x' })],
   ),
 ];
+
+/** A file whose header says its checksum, of six octal digits, in another form. */
+function withChecksum(form: (sum: string) => string): Buffer {
+  const archive = tar(page);
+  const at = archive.indexOf('a.html') + 148;
+  archive.write(form(archive.toString('latin1', at, at + 6)), at, 'latin1');
+  return archive;
+}
 
 function bomb(rule: StructureRule, shows: string): Refusal {
   return { rule, shows, archive: zip({ ...page, both: { bytes: 0xfffffffe } }) };

@@ -40,7 +40,7 @@ export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
     const {
       before = Buffer.alloc(0),
       descriptor = Buffer.alloc(0),
-      attributes = 0,
+      attributes = (entry.name.endsWith('/') ? 0o040755 : 0o100644) * 2 ** 16,
       system = 3,
       comment = Buffer.alloc(0),
       offset,

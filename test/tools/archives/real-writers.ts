@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { TarArchive, ZipArchive } from 'archiver';
+import { create as packWithNpmTar } from 'tar';
+import { pack as tarStream } from 'tar-stream';
 import { ZipFile } from 'yazl';
 
 const run = promisify(execFile);
@@ -40,8 +43,17 @@ export const realWriters: readonly RealWriter[] = [
   zip('archiver', (folder) => withArchiver(new ZipArchive(), folder)),
   zip('yazl', withYazl),
   tar('GNU tar', (folder) => command('tar', ['cf', '-', '.'], folder)),
-  tar('GNU tar as pax', (folder) => command('tar', ['--format=pax', '-cf', '-', '.'], folder)),
-  tar('bsdtar', (folder) => command('bsdtar', ['-cf', '-', '.'], folder)),
+  ...['oldgnu', 'ustar', 'pax'].map((form) =>
+    tar(`GNU tar as ${form}`, (folder) => command('tar', [`--format=${form}`, '-cf', '-', '.'], folder)),
+  ),
+  ...['pax', 'paxr', 'ustar', 'gnutar'].map((form) =>
+    tar(`bsdtar as ${form}`, (folder) => command('bsdtar', [`--format=${form}`, '-cf', '-', '.'], folder)),
+  ),
+  tar('BusyBox tar', (folder) => command('busybox', ['tar', '-cf', '-', '.'], folder)),
+  tar('Go tar', (folder) => command('go', ['run', join(programs, 'write.go'), folder, 'tar'], folder)),
+  tar('npm tar', (folder) => packWithNpmTar({ cwd: folder }, ['.']).concat()),
+  tar('npm tar, portable', (folder) => packWithNpmTar({ cwd: folder, portable: true }, ['.']).concat()),
+  tar('tar-stream', withTarStream),
   tar('Python ustar', (folder) => command('python3', [join(programs, 'write.py'), 'ustar', folder], folder)),
   tar('Python GNU', (folder) => command('python3', [join(programs, 'write.py'), 'gnu', folder], folder)),
   tar('Python pax', (folder) => command('python3', [join(programs, 'write.py'), 'pax', folder], folder)),
@@ -80,6 +92,18 @@ async function withYazl(folder: string): Promise<Buffer> {
   }
   archive.end();
   return gather(archive.outputStream);
+}
+
+async function withTarStream(folder: string): Promise<Buffer> {
+  const archive = tarStream();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const name = relative(folder, path);
+    if (entry.isFile()) archive.entry({ name, mode: 0o100644 }, await readFile(path));
+    else archive.entry({ name, mode: 0o040755, type: 'directory' });
+  }
+  archive.finalize();
+  return gather(Readable.from(archive));
 }
 
 async function gather(stream: NodeJS.ReadableStream): Promise<Buffer> {

@@ -8,7 +8,9 @@ export const tarRefusals: readonly Refusal[] = [
     'gzip-header',
     ['an unknown method', changed(gzipSync(tar()), 2, 7)],
     ['unknown flags', changed(gzipSync(tar()), 3, 0x20)],
+    ['a name that is too long for Go', gzipWith(8, Buffer.alloc(513).fill(0x61, 0, 512))],
     ['an endless comment', gzipWith(16, Buffer.alloc(70_000, 0x20))],
+    ['an extra field that is too long for BusyBox', gzipWith(4, extraField(16_384))],
   ),
   ...of('gzip-members', ['concatenated members (T1)', Buffer.concat([gzipSync(tar()), gzipSync(rawTar([page]))])]),
   ...of('tar-dialect', [
@@ -21,6 +23,8 @@ export const tarRefusals: readonly Refusal[] = [
     ['a negative size', tar({ name: 'x', change: field(124, '-0000000001\0') })],
     ['a small size in base 256', tar({ name: 'x', change: field(124, '\x80\0\0\0\0\0\0\0\0\0\0\x01') })],
     ['letters in the mode', tar({ name: 'x', change: field(100, '00v0644') })],
+    ['a mode in base 256, at which 7-Zip stops', tar({ name: 'x', change: field(100, '\x80\0\0\0\0\x20\x01\xa4') })],
+    ['a mode of more than 16 bits', tar({ name: 'x', change: field(100, '0200644\0') })],
     ['a time that is no number', tar({ name: 'x', change: field(136, '\xff\xff') })],
     ['a time that no date can be', tar({ name: 'x', change: field(136, '\x80\0\0\0\0\x1a\0\x10') })],
     ['an owner beyond 32 bits', tar({ name: 'x', change: field(108, '\x80\0g\0;\x9a\xca\0') })],
@@ -30,6 +34,7 @@ export const tarRefusals: readonly Refusal[] = [
     ['bytes behind the NUL of a link name', tar({ name: 'x', change: field(200, 'hidden') })],
     ['bytes behind the NUL of a name', tar({ name: 'x', change: field(50, 'hidden') })],
     ['a GNU header with a prefix', tar({ name: 'x', gnu: true, change: field(345, 'prefix') })],
+    ['a prefix with bytes behind its NUL that are no times', tar({ name: 'x', change: field(476, '\x80\0\0\0') })],
     ['bytes behind the last field', tar({ name: 'x', change: field(508, 'tar\0') })],
   ),
   ...of(
@@ -52,6 +57,8 @@ export const tarRefusals: readonly Refusal[] = [
     'pax-duplicate',
     ['duplicate keys (T1)', tar(pax('x', ['path', 'a'], ['path', 'b']), page)],
     ['two headers for one entry', tar(pax('x', ['path', 'a']), pax('x', ['mtime', '1']), page)],
+    ['two headers for all entries in a row', tar(pax('g', ['comment', 'x']), pax('g', ['comment', 'x']), page)],
+    ['a thousand of them', rawTar([...Array.from({ length: 1000 }, () => pax('g', ['comment', 'x'])), page])],
   ),
   ...of(
     'pax-keyword',
@@ -81,6 +88,7 @@ export const tarRefusals: readonly Refusal[] = [
     ['GNU and pax names at once (T1)', tar(pax('x', ['path', 'b']), long('a.html\0'), page)],
     ['two long names', tar(long('a.html\0'), long('a.html\0'), page)],
     ['another name than in the header', tar(long('b.html\0'), page)],
+    ['a name of which the header has only ./', tar(long('./a.html\0'), { ...page, name: './', gnu: true })],
     ['a name behind its NUL', tar(long('a.html\0b\0'), page)],
     ['the name of a link before a file', tar({ ...long('x\0'), type: 'K' }, page)],
   ),
@@ -98,6 +106,12 @@ export const tarRefusals: readonly Refusal[] = [
     ],
   ),
 ];
+
+function extraField(bytes: number): Buffer {
+  const field = Buffer.alloc(2 + bytes);
+  field.writeUInt16LE(bytes);
+  return field;
+}
 
 /** A whole gzip header with every optional part, made unreadable in one way. */
 export function gzipWith(flags: number, rest: Buffer): Buffer {

@@ -73,7 +73,7 @@ export function zip(items: Item[]): Buffer {
     common.writeUInt16LE(name.length, 22);
     const local = Buffer.concat([Buffer.from('PK\x03\x04'), common, name, packed]);
     const rest = Buffer.alloc(14);
-    rest.writeUInt32LE(((item.mode ?? 0) << 16) >>> 0, 6);
+    rest.writeUInt32LE(((item.mode ?? 0o100644) << 16) >>> 0, 6);
     rest.writeUInt32LE(offset, 10);
     centrals.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\x03'), common, rest, name]));
     locals.push(local);

@@ -102,7 +102,7 @@ function entryOf(random: Random, { name, content }: SmallFile, habit: Habit): En
     descriptor: late
       ? descriptorOf(random, truth, (inLocal || in64.length > 0) !== random.chance(0.1))
       : Buffer.alloc(0),
-    attributes: attributesOf(random, name.endsWith('/')),
+    attributes: attributesOf(random, name.endsWith('/'), system),
     system,
     internal: 0,
     comment: Buffer.alloc(0),
@@ -126,14 +126,14 @@ const wideForms: readonly (readonly Wide[])[] = [
 ];
 
 /** Type, permissions and attributes of DOS, each sound or odd on its own. */
-function attributesOf(random: Random, isFolder: boolean): number {
+function attributesOf(random: Random, isFolder: boolean, system: number): number {
   const type = random.chance(0.03) ? random.pick(unixTypes) : random.pick([0, isFolder ? 0o040000 : 0o100000]);
   const sound = isFolder ? random.pick([0o755, 0o775, 0o700]) : random.pick(soundModes);
   const mode = random.chance(0.03) ? random.pick(oddModes) : sound;
   let bits = isFolder && random.chance(0.7) ? 0x10 : 0;
   for (const bit of soundBits) if (random.chance(0.1)) bits |= bit;
   for (const bit of oddBits) if (random.chance(0.008)) bits |= bit;
-  return unix(random.chance(0.03) ? 0 : type | mode) + bits;
+  return unix(random.chance(system === 0 ? 0.5 : 0.02) ? 0 : type | mode) + bits;
 }
 
 /** Both sizes in 64 bits, true or left to the descriptor, or beside those of the header; sometimes only a part of them. */

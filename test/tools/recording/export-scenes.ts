@@ -59,16 +59,18 @@ const approval: RecordingScene = {
   settings: { sandbox: quickJob, site: '        approval: manual\n        approvalTimeout: 1h' },
   async play(stage) {
     const { client, org, domain, sandbox } = stage;
-    const decide = async (label: string, decision: (handle: ExportHandle) => Promise<unknown>) => {
+    const decide = async (label: string, decision: (handle: ExportHandle, version: string) => Promise<unknown>) => {
       const handle = await begin(stage);
       await phaseIs(stage, 'awaiting-approval');
-      await decision(handle);
+      await decision(handle, (await exportState(client, org, domain)).approval?.version ?? '');
       await ended(handle);
       await stage.keep(label, handle.workflowId);
       sandbox.publishRevision(domain);
     };
-    await decide('approved', () => approveExport(client, { org, domain }));
-    await decide('rejected', () => rejectExport(client, { org, domain, reason: 'the prices are wrong' }));
+    await decide('approved', (_handle, version) => approveExport(client, { org, domain, version }));
+    await decide('rejected', (_handle, version) =>
+      rejectExport(client, { org, domain, version, reason: 'the prices are wrong' }),
+    );
     await decide('cancelled-awaiting-approval', (handle) => handle.cancel());
     await stage.keepAll('recordDeed', ['written']);
     const { workflowId = '', runId } = stage.kept.find(({ label }) => label === 'written') ?? {};

@@ -5,8 +5,10 @@ import type { Activities } from '../../../src/activities/index.ts';
 import { approveExport, rejectExport } from '../../../src/client/decide-approval.ts';
 import { ExportRunning, exportState } from '../../../src/client/exports.ts';
 import { startRollback } from '../../../src/client/start-rollback.ts';
+import type { Sender } from '../../../src/model/deed.ts';
 import type { ContentChanges } from '../../../src/model/export/content-changes.ts';
 import type { ExportInput } from '../../../src/model/export/site-export.ts';
+import { exportWorkflowId } from '../../../src/model/workflow-ids.ts';
 import {
   bundle,
   digest,
@@ -46,12 +48,20 @@ const readOnly = () => Promise.reject(ApplicationFailure.nonRetryable('read-only
 
 const start = exportStarter(env);
 
+/** As the Temporal UI sends an update: whatever a person typed. */
+const byHand = ({ org, domain }: ExportInput, update: 'approve' | 'reject', typed: unknown) =>
+  env.client.workflow
+    .getHandle(exportWorkflowId(org, domain))
+    .executeUpdate(defineUpdate<unknown, [unknown]>(update), { args: [typed] });
+
 /** Time stands still unless a client waits for a result: it skips the wait for the job. */
 async function untilItWaits({ org, domain }: ExportInput) {
   await env.sleep('1 minute');
   const state = () => exportState(env.client, org, domain);
   await expect.poll(state).toMatchObject({ phase: 'awaiting-approval' });
-  return (await state()).approval;
+  const { approval } = await state();
+  if (approval === null) throw new Error('no version waits');
+  return approval;
 }
 
 describe('an export that needs approval', () => {
@@ -71,7 +81,7 @@ describe('an export that needs approval', () => {
       await expect(approveExport(env.client, { ...request, version: current.version })).rejects.toMatchObject({
         cause: { message: `${approval?.version} waits for approval, not ${current.version}` },
       });
-      expect(await approveExport(env.client, request)).toEqual({ version: approval?.version });
+      expect(await approveExport(env.client, { ...request, ...approval })).toEqual({ version: approval?.version });
       expect(await handle.result()).toMatchObject({
         outcome: 'published',
         version: approval?.version,
@@ -81,6 +91,40 @@ describe('an export that needs approval', () => {
     });
     expect(calls.promoteVersion).toMatchObject([{ promote: { expected: { epoch: 4 } } }]);
     expect(calls.withdrawVersion).toBeUndefined();
+  });
+
+  it('takes no decision by hand that names no version, or holds a field it does not know', async () => {
+    const { activities, calls } = approvalActivities();
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const request = input();
+      const handle = await start(taskQueue, request);
+      const { version } = await untilItWaits(request);
+      const unnamed = `version: expected ${version}, which waits for approval`;
+      for (const [update, typed, message] of [
+        ['approve', { Version: 'another' }, 'Version: expected no such field, only version'],
+        ['approve', { version, Reason: 'x' }, 'Reason: expected no such field, only version'],
+        [
+          'approve',
+          { version, 'jane@mail.example': 1 },
+          'a field of another name: expected no such field, only version',
+        ],
+        ['approve', undefined, unnamed],
+        ['approve', {}, unnamed],
+        ['reject', { reason: 'no' }, unnamed],
+        ['reject', { reason: 'no', Version: version }, 'Version: expected no such field, only reason, version'],
+      ] as const) {
+        await expect(byHand(request, update, typed)).rejects.toMatchObject({
+          cause: { type: 'InvalidInput', message },
+        });
+      }
+      const typo = { Who: 'anna' } as Sender;
+      await expect(approveExport(env.client, { ...request, version }, typo)).rejects.toMatchObject({
+        cause: { message: 'Who: expected no such field, only who, reason' },
+      });
+      expect(calls.promoteVersion).toBeUndefined();
+      await byHand(request, 'approve', { version });
+      expect(await handle.result()).toMatchObject({ outcome: 'published', version });
+    });
   });
 
   it('ends as rejected, with the reason, and removes the version', async () => {
@@ -93,7 +137,7 @@ describe('an export that needs approval', () => {
         ['  ', /needs a reason/],
         ['x'.repeat(501), /501 characters, expected at most 500/],
       ] as const) {
-        await expect(rejectExport(env.client, { ...request, reason })).rejects.toMatchObject({
+        await expect(rejectExport(env.client, { ...request, ...approval, reason })).rejects.toMatchObject({
           cause: { message: expect.stringMatching(message) },
         });
       }
@@ -105,7 +149,7 @@ describe('an export that needs approval', () => {
           cause: { type: 'InvalidInput', message: expect.stringMatching(/reason|an object/) },
         });
       }
-      await rejectExport(env.client, { ...request, reason: ' prices are wrong ' });
+      await rejectExport(env.client, { ...request, ...approval, reason: ' prices are wrong ' });
       expect(await handle.result()).toMatchObject({
         outcome: 'rejected',
         version: null,
@@ -125,10 +169,10 @@ describe('an export that needs approval', () => {
     await withWorker(env, activities, async ({ taskQueue }) => {
       const request = input();
       const handle = await start(taskQueue, request);
-      await untilItWaits(request);
+      const { version } = await untilItWaits(request);
       const updateId = 'x'.repeat(900);
       const reject = defineUpdate<unknown, [unknown]>('reject');
-      await handle.executeUpdate(reject, { args: [{ reason: ' prices ' }], updateId });
+      await handle.executeUpdate(reject, { args: [{ version, reason: ' prices ' }], updateId });
       await handle.result();
       await expect
         .poll(() => calls.recordDeed)
@@ -183,7 +227,8 @@ describe('an export that needs approval', () => {
       const handle = await start(taskQueue, request);
       const approval = await untilItWaits(request);
       const how = { onRunning: 'cancel' as const, beforeCancel: async () => {} };
-      const back = { ...request, reason: null };
+      const { org, domain } = request;
+      const back = { org, domain, reason: null };
       const toWaiting = startRollback(env.client, taskQueue, { ...back, version: approval?.version ?? '' }, how);
       await expect(toWaiting).rejects.toThrow(`${approval?.version} is not in service yet: it waits for approval`);
       await expect(toWaiting).rejects.toBeInstanceOf(ExportRunning);
@@ -223,8 +268,8 @@ describe('an export that needs approval', () => {
     await withWorker(env, activities, async ({ taskQueue }) => {
       const request = input();
       const handle = await start(taskQueue, request);
-      await untilItWaits(request);
-      await approveExport(env.client, request);
+      const { version } = await untilItWaits(request);
+      await approveExport(env.client, { ...request, version });
       expect(await handle.result()).toMatchObject({ outcome: 'published', held: current.version });
     });
     expect(calls.rollOut).toMatchObject([{ version: current.version }]);
@@ -247,8 +292,9 @@ describe('an export that needs approval', () => {
       const request = input();
       const handle = await start(taskQueue, request);
       const refused = { cause: { type: 'InvalidInput', message: 'no version waits for approval' } };
-      await expect(approveExport(env.client, request)).rejects.toMatchObject(refused);
-      await expect(rejectExport(env.client, { ...request, reason: 'no' })).rejects.toMatchObject(refused);
+      const guess = { ...request, version: current.version };
+      await expect(approveExport(env.client, guess)).rejects.toMatchObject(refused);
+      await expect(rejectExport(env.client, { ...guess, reason: 'no' })).rejects.toMatchObject(refused);
       release();
       await handle.result();
     });
@@ -271,11 +317,11 @@ describe('an export that needs approval', () => {
       const request = input();
       const handle = await start(taskQueue, request);
       const approval = await untilItWaits(request);
-      const wrong = approveExport(env.client, request, { who: 'x'.repeat(101) });
+      const wrong = approveExport(env.client, { ...request, ...approval }, { who: 'x'.repeat(101) });
       await expect(wrong).rejects.toMatchObject({
         cause: { type: 'InvalidInput', message: 'who: expected a name of 1 to 100 characters' },
       });
-      await approveExport(env.client, request, { who: 'anna', reason: ' as agreed ' });
+      await approveExport(env.client, { ...request, ...approval }, { who: 'anna', reason: ' as agreed ' });
       expect(await handle.result()).toMatchObject({ outcome: 'published' });
       expect(written).toEqual([]);
       comesBack();

@@ -22,7 +22,10 @@ const rollbackActivities = (replace: Partial<Activities> = {}) =>
     ...replace,
   });
 
-const request = (): RollbackInput => ({ ...input(), version, reason: 'broken search' });
+const request = (): RollbackInput => {
+  const { org, domain } = input();
+  return { org, domain, version, reason: 'broken search' };
+};
 
 const refuse = { onRunning: 'refuse' as const, beforeCancel: async () => {} };
 const cancel = { ...refuse, onRunning: 'cancel' as const };

@@ -8,8 +8,8 @@ const fixedBytes = 10;
 const trailerBytes = 8;
 const deflate = 8;
 const flag = { headerCrc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 } as const;
-/** Longest name or comment in the header. */
-const maxTextBytes = 64 * 1024;
+/** Longest name, comment or extra field in the header. Go's limit; BusyBox stops at extra fields from 16 KiB on. */
+const maxPartBytes = 511;
 
 /**
  * The content of a gzip file (RFC 1952) that consists of one member and nothing else, in pieces; header, CRC-32 and
@@ -45,6 +45,7 @@ async function skipHeader(window: ByteWindow): Promise<void> {
   if (flags & flag.extra) {
     const length = await need(window, 2);
     crc = crc32(length, crc);
+    if (length.readUInt16LE(0) > maxPartBytes) throw tooLong();
     crc = crc32(await need(window, length.readUInt16LE(0)), crc);
   }
   if (flags & flag.name) crc = await skipText(window, crc);
@@ -57,12 +58,16 @@ async function skipHeader(window: ByteWindow): Promise<void> {
 /** Skips a text and the NUL that ends it; returns the running checksum. */
 async function skipText(window: ByteWindow, before: number): Promise<number> {
   let crc = before;
-  for (let length = 0; length <= maxTextBytes; length += 1) {
+  for (let length = 0; length <= maxPartBytes; length += 1) {
     const byte = await need(window, 1);
     crc = crc32(byte, crc);
     if (byte[0] === 0) return crc;
   }
-  throw new ArchiveFault('gzip-header', null, `a text of the gzip header is longer than ${maxTextBytes} bytes`);
+  throw tooLong();
+}
+
+function tooLong(): ArchiveFault {
+  return new ArchiveFault('gzip-header', null, `a part of the gzip header is longer than ${maxPartBytes} bytes`);
 }
 
 async function need(window: ByteWindow, bytes: number): Promise<Buffer> {

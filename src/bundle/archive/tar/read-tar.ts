@@ -11,6 +11,8 @@ import { blockBytes, isZero, mostInOctal, parseTarHeader, type TarHeader } from 
 const pieceBytes = 256 * 1024;
 /** Longest header about another entry: pax records, long names. */
 const maxMetaBytes = 256 * 1024;
+/** GNU headers repeat this much of a long name; some writers cut within a character. */
+const repeatedBytes = 96;
 const gnuLongName = 'L';
 const gnuLongLink = 'K';
 const paxEntry = 'x';
@@ -79,6 +81,8 @@ class TarReading {
             null,
             'a global header stands between an entry and the header about it',
           );
+        // bsdtar and Python stop at many in a row.
+        if (this.#globalLast) throw new ArchiveFault('pax-duplicate', null, 'two global headers stand in a row');
         checkPaxGlobals(await this.#meta(header));
         this.#globalLast = true;
         return;
@@ -133,10 +137,10 @@ class TarReading {
       );
     }
     if (longName === null) {
-      requireHarmless(header.name);
-    } else if (!longName.subarray(0, header.name.length).equals(header.name)) {
+      requireHarmless(header.name, long);
+    } else if (!longName.subarray(0, Math.max(header.name.length, repeatedBytes)).equals(header.name)) {
       // Readers that ignore the extension must not see another file.
-      throw longNameFault('the long name does not begin with the name in the header');
+      throw longNameFault('the name in the header is not the first part of the long name');
     }
     return long.toString('utf8');
   }
@@ -171,7 +175,9 @@ class TarReading {
     }
   }
 
-  async #meta({ bytes }: TarHeader): Promise<Buffer> {
+  async #meta({ name, bytes }: TarHeader): Promise<Buffer> {
+    // BusyBox takes a header without a name for the end of the archive.
+    if (name.length === 0) throw new ArchiveFault('empty-name', null, 'a header about an entry has no name');
     if (bytes > maxMetaBytes) {
       throw new ArchiveFault('meta-too-long', null, `a header about an entry is longer than ${maxMetaBytes} bytes`);
     }
@@ -201,9 +207,14 @@ class TarReading {
 }
 
 /** A reader that ignores pax uses this name, so it must not leave the folder. Throws `ArchiveFault`. */
-function requireHarmless(rawName: Buffer): void {
+function requireHarmless(rawName: Buffer, path: Buffer): void {
   const name = rawName.toString('utf8');
-  const broken = escapeOf(name);
+  // Go leaves out what is not ASCII, so that a slash may come first.
+  const isByGo = path
+    .toString('utf8')
+    .replace(/\P{ASCII}/gu, '')
+    .startsWith(name);
+  const broken = escapeOf(isByGo ? name.replace(/^\/+/, '') : name);
   if (broken) throw new ArchiveFault(broken.rule, name, `below the pax name: ${broken.detail}`);
 }
 

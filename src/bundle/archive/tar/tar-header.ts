@@ -10,14 +10,23 @@ const checksumField = [148, 156] as const;
 const typeField = 156;
 const linkField = [157, 257] as const;
 const magicField = [257, 265] as const;
-/** Readers stop at an owner that is not a number of 32 bits. */
+/** Readers stop at an owner that is not a number of 32 bits. npm can leave owners and times empty. */
 const ownerNumbers = { 'user id': [108, 116], 'group id': [116, 124] } as const;
-const timeField = [136, 148] as const;
-/** Device numbers; most writers leave them empty. */
-const deviceNumbers = { 'major device number': [329, 337], 'minor device number': [337, 345] } as const;
+/** npm fails on times far beyond what octal holds; 7-Zip skips a header whose device numbers are in base 256. */
+const octalNumbers = {
+  time: [136, 148],
+  'major device number': [329, 337],
+  'minor device number': [337, 345],
+} as const;
 const userNameField = [265, 297] as const;
 const groupNameField = [297, 329] as const;
 const prefixField = [345, 500] as const;
+/** Where a prefix ends at the latest if npm keeps two times behind it. */
+const shortPrefixEnd = 476;
+const prefixTimes = [
+  [476, 488],
+  [488, 500],
+] as const;
 const unused = [500, 512] as const;
 
 const ustar = 'ustar\x0000';
@@ -26,8 +35,10 @@ const gnu = 'ustar  \0';
 export const maxOwner = 0xfffffffe;
 /** The largest size that fits in the field in octal. */
 export const mostInOctal = 0o77777777777;
-/** Some writers put the type of the file above these. */
 const modeBits = 0o7777;
+/** What some writers put above the mode. Go believes it rather than the type flag. */
+const typeInMode: Partial<Record<EntryKind, number>> = { file: 0o100000, directory: 0o040000 };
+const maxMode = 0o177777;
 const space = 0x20;
 const base256 = 0x80;
 
@@ -55,33 +66,37 @@ export interface TarHeader {
 
 /** Reads a ustar or GNU tar header block. Every field must have exactly one reading. Throws `ArchiveFault`. */
 export function parseTarHeader(block: Buffer): TarHeader {
-  if (parseOctal(block.subarray(...checksumField)) !== checksum(block)) {
-    throw new ArchiveFault('corrupt', null, 'the checksum of a tar header does not match');
+  const stated = block.subarray(...checksumField);
+  // Without an end, npm reads on into the type flag.
+  if (parseOctal(stated) !== checksum(block) || !isEnd(stated.at(-1))) {
+    throw new ArchiveFault('corrupt', null, 'the checksum of a tar header does not match, or does not end');
   }
   const name = nameOf(block);
   const type = block.toString('latin1', typeField, typeField + 1);
   if (!isZero(block.subarray(...unused))) throw headerFault(name, 'the unused end of the header is not zero');
   const bytes = numberOf(block, sizeField, name, 'size');
-  const mode = numberOf(block, modeField, name, 'mode');
   for (const [what, field] of Object.entries(ownerNumbers)) {
+    if (isZero(block.subarray(...field))) continue;
     if (numberOf(block, field, name, what) > maxOwner) throw headerFault(name, `the ${what} is too large`);
   }
-  // Octal reaches the year 2242; npm fails on times far beyond that.
-  if (parseOctal(block.subarray(...timeField)) === null) throw headerFault(name, 'the time is not an octal number');
-  // 7-Zip ignores a header whose device numbers are in base 256, and continues after it.
-  for (const [what, field] of Object.entries(deviceNumbers)) {
-    const number = block.subarray(...field);
-    if (!isZero(number) && parseOctal(number) === null) throw headerFault(name, `the ${what} is not an octal number`);
+  for (const [what, field] of Object.entries(octalNumbers)) {
+    if (!isEmptyOrOctal(block.subarray(...field))) throw headerFault(name, `the ${what} is not an octal number`);
   }
   textOf(block, ...userNameField);
   textOf(block, ...groupNameField);
-  return {
-    name,
-    bytes,
-    type,
-    kind: kindOf(type, name, textOf(block, ...linkField)),
-    mode: mode & modeBits,
-  };
+  const kind = kindOf(type, name, textOf(block, ...linkField));
+  return { name, bytes, type, kind, mode: modeOf(block, name, kind) };
+}
+
+/** Octal only: 7-Zip and Python stop at base 256. */
+function modeOf(block: Buffer, name: Buffer, kind: EntryKind): number {
+  const mode = parseOctal(block.subarray(...modeField));
+  if (mode === null || mode > maxMode) throw headerFault(name, 'the mode is not an octal number of 16 bits');
+  const type = mode & ~modeBits;
+  if (type !== 0 && type !== (typeInMode[kind] ?? type)) {
+    throw new ArchiveFault('ambiguous-type', printable(name), 'the mode names another type of file than the header');
+  }
+  return mode & modeBits;
 }
 
 /** BusyBox turns any file with a link target into a hard link; npm refuses link targets in other headers. */
@@ -109,7 +124,9 @@ function nameOf(block: Buffer): Buffer {
   if (magic !== ustar) {
     throw new ArchiveFault('tar-dialect', printable(name), 'the header is neither of a ustar nor of a GNU tar');
   }
-  const prefix = textOf(block, ...prefixField);
+  const hasTimes =
+    block[shortPrefixEnd - 1] === 0 && prefixTimes.every((field) => isEmptyOrOctal(block.subarray(...field)));
+  const prefix = hasTimes ? textOf(block, prefixField[0], shortPrefixEnd) : textOf(block, ...prefixField);
   return prefix.length === 0 ? name : Buffer.concat([prefix, Buffer.from('/'), name]);
 }
 
@@ -140,6 +157,14 @@ function parseBase256(field: Buffer): number | null {
 function parseOctal(field: Buffer): number | null {
   const [, digits] = /^ *([0-7]+)[ \0]*$/.exec(field.toString('latin1')) ?? [];
   return digits === undefined ? null : Number.parseInt(digits, 8);
+}
+
+function isEmptyOrOctal(field: Buffer): boolean {
+  return isZero(field) || parseOctal(field) !== null;
+}
+
+function isEnd(byte: number | undefined): boolean {
+  return byte === 0 || byte === space;
 }
 
 function checksum(block: Buffer): number {

@@ -1,8 +1,9 @@
 import { approveExport, rejectExport } from '../../../client/decide-approval.ts';
-import { exportHandle } from '../../../client/exports.ts';
+import { exportHandle, exportState } from '../../../client/exports.ts';
 import { approveExports } from '../../bulk/bulk-exports.ts';
 import { isBulk } from '../../bulk/is-bulk.ts';
 import { type CommandContext, loadContextConfig } from '../../context.ts';
+import { operationFailure } from '../../failures/cli-failure.ts';
 import { type ExitCode, exitCodes } from '../../failures/exit-codes.ts';
 import type { BulkFlags } from '../../input/bulk-flags.ts';
 import { findSite } from '../../input/find-configured.ts';
@@ -26,10 +27,14 @@ export default async function decideExport(
   const config = await loadContextConfig(context);
   const { org, site } = findSite(config, name ?? '');
   const { domain } = site;
-  const ask = { org, domain, ...(asked === undefined ? {} : { version: asked }) };
   return withTemporal(config, async ({ client }) => {
     const { workflowId, runId } = await requireRunning(exportHandle(client, org, domain), `export of ${domain}`);
-    const { version } = await askWorker(client, config.temporal.taskQueue, () =>
+    const answer = <Answer>(ask: () => Promise<Answer>) => askWorker(client, config.temporal.taskQueue, ask);
+    const version = asked ?? (await answer(() => exportState(client, org, domain))).approval?.version;
+    if (version === undefined) throw operationFailure('InvalidInput', 'no version waits for approval');
+    if (asked === undefined) context.output.note(`${version} waits`);
+    const ask = { org, domain, version };
+    await answer(() =>
       decision === 'approved' ? approveExport(client, ask, sender) : rejectExport(client, { ...ask, reason }, sender),
     );
     const document = { workflowId, runId, org, domain, version, decision };

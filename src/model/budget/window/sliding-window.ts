@@ -11,6 +11,7 @@
  */
 
 import { ownSeenAfter } from '../installations.ts';
+import { wantCheck } from '../key-tries.ts';
 import { addRefusal, correctSightings } from '../other-clients.ts';
 import type { BudgetOverride, LeaseReport, WindowSettings } from '../permits.ts';
 import { chargeProgram } from '../program-shares.ts';
@@ -42,7 +43,13 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
   }
   if (result.unauthorized) refuseKey(state, lease !== undefined && before.probe === lease.id);
   else if (result.accepted) state.refusedKey = null;
+  if (result.doubted) state.keyChecks = wantCheck(state.keyChecks, state.refusedKey, state.now);
   return state;
+}
+
+/** The check of the key that was due has been started. */
+export function keyCheckStarted(state: WindowState): WindowState {
+  return { ...state, keyChecks: { startedAt: state.now, due: false } };
 }
 
 /**

@@ -10,16 +10,22 @@ const longestOverWindowMs = 60_000;
 /** A request on demand tries the key at once, but not more often than this. */
 const keyTryByPersonMs = 5_000;
 
-/** The moment before which no request may be sent, and why; null when only the window decides. */
+/**
+ * The moment before which no request may be sent, and why; null when only the window decides. No program tries a refused
+ * key: its path may be answered 401 for another reason.
+ */
 export function blockedBy(
   state: WindowState,
-  question: Pick<PermitAsk, 'class'> | null,
+  question: Pick<PermitAsk, 'class' | 'program'> | null,
 ): { until: number; reason: BlockReason } | null {
   const { paused, throttledUntil, refusedKey, forgotten, now } = state;
   if (paused) return { until: paused.until ?? now + state.settings.windowMs, reason: 'paused' };
   if (throttledUntil !== null) return { until: throttledUntil, reason: 'throttled' };
   const probing = state.leases.find((lease) => lease.id === state.probe);
   if (probing) return { until: probing.useBy, reason: 'probing' };
+  if (refusedKey && question?.program !== undefined) {
+    return { until: Math.max(refusedKey.nextTryAt, now + keyTryByPersonMs), reason: 'unauthorized' };
+  }
   if (refusedKey && refusedKey.nextTryAt > now && !(question && triedByPerson(question, refusedKey, now))) {
     return { until: refusedKey.nextTryAt, reason: 'unauthorized' };
   }

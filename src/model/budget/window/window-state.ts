@@ -1,6 +1,6 @@
 /** State of the budget workflow: plain JSON, moments in milliseconds of its own clock. */
 
-import type { RefusedKey } from '../key-tries.ts';
+import type { KeyChecks, RefusedKey } from '../key-tries.ts';
 import type { Sighting } from '../other-clients.ts';
 import type { BudgetOverride, PermitClass, WindowSettings } from '../permits.ts';
 import type { QueueRules, Waiter } from '../waiter-order.ts';
@@ -71,6 +71,7 @@ export interface WindowState {
   throttledUntil: number | null;
   /** With the number of refused tries. */
   refusedKey: (RefusedKey & { tries: number }) | null;
+  keyChecks: KeyChecks;
   /** Paused by hand, until that moment or until resumed. */
   paused: { since: number; until: number | null } | null;
   /** After a refusal by the service one request goes first: `due`, or the id of the probing lease. */
@@ -161,6 +162,7 @@ export function emptyWindow(settings: WindowSettings, now: number): WindowState 
     lastSpare: null,
     throttledUntil: null,
     refusedKey: null,
+    keyChecks: { startedAt: null, due: false },
     paused: null,
     probe: null,
     programs: {},

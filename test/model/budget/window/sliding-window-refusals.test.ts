@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { leaseMs } from '../../../../src/model/budget/permits.ts';
-import { report, retryKey } from '../../../../src/model/budget/window/sliding-window.ts';
+import { keyCheckStarted, report, retryKey } from '../../../../src/model/budget/window/sliding-window.ts';
 import { viewOf } from '../../../../src/model/budget/window/window-view.ts';
 import { nextChange, occupancyMs, Scene, settings, t0 } from '../../../tools/window/window-support.ts';
 
@@ -253,5 +253,47 @@ describe('a refused key (401)', () => {
     const scene = new Scene();
     scene.report(scene.granted('a'), [t0, t0], { accepted: true, unauthorized: true });
     expect(view(scene).pausedBy).toBe('unauthorized');
+  });
+});
+
+describe('a 401 to a program behind the gateway', () => {
+  const minute = 60_000;
+  const program = { class: 'on-demand' as const, wants: 1, program: { share: null } };
+  const doubt = (scene: Scene) => scene.report(scene.granted('gateway:g', program), [scene.now], { doubted: true });
+  const started = (scene: Scene) => scene.apply(keyCheckStarted);
+
+  it('stops nobody, and asks for one check in a quarter of an hour', () => {
+    const scene = doubt(new Scene());
+    expect(scene.state).toMatchObject({ refusedKey: null, probe: null, keyChecks: { due: true } });
+    expect(view(scene)).toMatchObject({ pausedBy: null });
+    expect(scene.granted('a').notBefore.length).toBeGreaterThan(1);
+    started(scene);
+    expect(doubt(scene.at(14 * minute)).state.keyChecks).toEqual({ startedAt: t0, due: false });
+    expect(doubt(scene.at(15 * minute)).state.keyChecks.due).toBe(true);
+  });
+
+  it('counts the request, and keeps the word of an accepted one of the same lease', () => {
+    const scene = new Scene();
+    scene.report(scene.granted('gateway:g', { ...program, wants: 2 }), [t0, t0], { accepted: true, doubted: true });
+    expect(scene.state.spent).toEqual([t0, t0]);
+    expect(scene.state.refusedKey).toBeNull();
+  });
+
+  it('never tries a refused key: a check does, when a try is due', () => {
+    const scene = new Scene();
+    scene.report(scene.granted('a', { wants: 1 }), [t0], { unauthorized: true });
+    expect(scene.at(10_000).waits('gateway:g', program)).toMatchObject({
+      reason: 'unauthorized',
+      waitUntil: t0 + minute,
+    });
+    expect(scene.state.keyChecks.due).toBe(false);
+    expect(scene.at(minute).waits('gateway:g', program)).toMatchObject({ waitUntil: t0 + minute + 5_000 });
+    expect(scene.state.keyChecks.due).toBe(true);
+    started(scene)
+      .at(minute + 5_000)
+      .waits('gateway:g', program);
+    expect(scene.state.keyChecks.due).toBe(false);
+    scene.report(scene.granted('check:acme', { class: 'on-demand' }), [scene.now], { accepted: true });
+    expect(scene.granted('gateway:g', program).notBefore).toHaveLength(1);
   });
 });

@@ -30,7 +30,7 @@ async function readWithTarStream({ bytes, format }: AcceptedArchive): Promise<Tr
   const tree: Tree = new Map();
   for await (const entry of tar) {
     const content = await gather(entry as AsyncIterable<Uint8Array>);
-    const path = entry.header.name.replace(/^\.\//, '').replace(/\/$/, '');
+    const path = entry.header.name.replace(/^\.(\/|$)/, '').replace(/\/$/, '');
     if (path === '') continue;
     if (entry.header.type === 'file') addFile(tree, path, sha256Of(content));
     else if (entry.header.type === 'directory') addFolder(tree, path);
