@@ -24,7 +24,7 @@ export interface ContentSink {
 }
 
 /** Readers that stop with an error at forms of a zip which all others read. */
-export type NarrowReader = 'BusyBox unzip' | 'Java ZipInputStream';
+export type NarrowReader = 'BusyBox unzip' | 'Java ZipInputStream' | '7-Zip';
 
 /** Where the content of an entry goes; `skip` still checks it, `stop` ends the reading. */
 export type EntryAnswer = ContentSink | 'skip' | 'stop';

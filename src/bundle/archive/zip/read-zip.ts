@@ -47,6 +47,7 @@ export async function readZip(file: ByteFile, options: ReadOptions): Promise<voi
       const at = { entry, end: next?.offset ?? directory.start };
       const ending = await readEntry(window, at, answer === 'skip' ? null : answer);
       if (!directory.hidden && stopsBusyBox(entry, ending, file.size)) onStop?.('BusyBox unzip', name);
+      if (ending.lateHereOnly) onStop?.('7-Zip', name);
       if (stopsJava(entry, ending)) {
         hasStopped = true;
         onStop?.('Java ZipInputStream', name);

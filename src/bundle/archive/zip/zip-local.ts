@@ -15,6 +15,8 @@ const shortestIn64 = 20;
 export interface LocalHeader {
   /** A data descriptor follows the content. */
   late: boolean;
+  /** The directory does not say so. */
+  lateHereOnly: boolean;
   /** Its sizes are in 64 bits, needed or not. */
   in64: boolean;
 }
@@ -50,7 +52,7 @@ export async function readLocalHeader(window: ByteWindow, entry: CentralEntry): 
   if (!agrees(local.crc, entry.fields.crc) || !agrees(bytes, entry.bytes) || !agrees(packed, entry.packed)) {
     throw disagreeing(entry, 'checksum or sizes');
   }
-  return { late, in64 };
+  return { late, lateHereOnly: flags !== entry.fields.flags, in64 };
 }
 
 /**
@@ -78,10 +80,15 @@ export async function readDescriptor(
 }
 
 /** How an entry ends that is not read: by its local header, and the room between its content and `end`. */
-export function localEnding(header: Buffer, { offset, packed }: CentralEntry, end: number): Ending {
+export function localEnding(header: Buffer, { fields, offset, packed }: CentralEntry, end: number): Ending {
   const { flags, nameLength, extraLength, bytes } = readShared(header, 6);
   const room = end - offset - headerBytes - nameLength - extraLength - packed;
-  return { late: (flags & flag.descriptor) !== 0, in64: bytes === in32Bits, descriptorIn64: room >= shortestIn64 };
+  return {
+    late: (flags & flag.descriptor) !== 0,
+    lateHereOnly: flags !== fields.flags,
+    in64: bytes === in32Bits,
+    descriptorIn64: room >= shortestIn64,
+  };
 }
 
 /**

@@ -49,6 +49,12 @@ const acceptedIn64: [string, RawEntry[], RawEnd, string[]][] = [
     {},
     ['Java ZipInputStream'],
   ],
+  [
+    'nothing, and a data descriptor that only the local header mentions',
+    [{ name, content, ...late, central: { flags: 0x800 } }],
+    {},
+    ['7-Zip'],
+  ],
   ['an end', [{ name, content }], endIn64, ['BusyBox unzip']],
   ['an end that repeats that of 32 bits', [{ name, content }], { before: (told) => zip64Records(told) }, []],
   ['an end without numbers of disks', [{ name, content }], { ...endIn64, disk: 0xffff }, ['BusyBox unzip']],
@@ -80,7 +86,6 @@ const accepted: [string, RawEntry][] = [
   ],
   ['a name beyond ASCII, made on DOS, with a time', { name, content, system: 0, both: { extra: timestamp } }],
   ['the same name in a Unicode Path, marked as UTF-8', { name, content, both: { extra: unicodePath } }],
-  ['a data descriptor that only the local header mentions', { name, content, ...late, central: { flags: 0x800 } }],
   ['owners', { name, content, both: { extra: extra(0x7875, Buffer.from('0104e803000004e8030000', 'hex')) } }],
   ['the marker of a jar', { name, content, both: { extra: extra(0xcafe, Buffer.alloc(0)) } }],
 ];
