@@ -9,7 +9,7 @@ import { create as packWithNpmTar } from 'tar';
 import { pack as tarStream } from 'tar-stream';
 import { ZipFile } from 'yazl';
 import { type RawEnd, type RawEntry, rawZip, zip64Records } from './raw-zip.ts';
-import { extra, narrow, wide } from './zip-bytes.ts';
+import { extra, narrow, wide, type ZipFields } from './zip-bytes.ts';
 
 const run = promisify(execFile);
 const programs = resolve('test/tools/archives/writers');
@@ -126,7 +126,7 @@ function sizesOf({ content }: PackedFile): Buffer {
   return extra(1, wide(content.length, deflateRawSync(content).length));
 }
 
-function header64(file: PackedFile): RawEntry['local'] {
+function header64(file: PackedFile): Partial<ZipFields> {
   return { packed: 0xffffffff, bytes: 0xffffffff, extra: sizesOf(file) };
 }
 
@@ -170,7 +170,7 @@ async function withYazl(
 ): Promise<Buffer> {
   const archive = new ZipFile();
   for (const path of await filesIn(folder)) archive.addFile(path, relative(folder, path), options);
-  archive.end({ forceZip64Format: options.forceZip64Format ?? false });
+  archive.end({ forceZip64Format: options.forceZip64Format ?? false, comment: '' });
   return gather(archive.outputStream);
 }
 
