@@ -70,7 +70,12 @@ export const realWriters: readonly RealWriter[] = [
     ...everythingIn64,
     disk: 0xffff,
   }),
-  byForm('Commons Compress', (file) => ({ ...file, system: 0, attributes: 0, local: { extra: sizesOf(file) } })),
+  byForm(
+    'Commons Compress',
+    (file) => ({ ...file, system: 0, attributes: 0, local: { extra: sizesOf(file) } }),
+    {},
+    false,
+  ),
   byForm(
     'Commons Compress in 64 bits into a pipe',
     (file) => ({ ...file, ...late64(file), in64: ['bytes', 'packed'] }),
@@ -107,14 +112,15 @@ function tar(name: string, pack: RealWriter['pack']): RealWriter {
   return { name, format: 'tar', marksNames: true, pack };
 }
 
-function byForm(name: string, form: (file: PackedFile) => RawEntry, end: RawEnd = {}): RealWriter {
-  return zip(name, async (folder) => {
+function byForm(name: string, form: (file: PackedFile) => RawEntry, end: RawEnd = {}, marksNames = true): RealWriter {
+  const pack = async (folder: string) => {
     const files: PackedFile[] = [];
     for (const path of await filesIn(folder)) {
       files.push({ name: relative(folder, path), content: await readFile(path) });
     }
     return rawZip(files.map(form), end);
-  });
+  };
+  return zip(name, pack, marksNames);
 }
 
 interface PackedFile {
