@@ -58,7 +58,8 @@ fetch "$BUNDLE_URL" "$archive"
 rm -rf "$SITE/html"
 mkdir "$SITE/html"
 case $url in
-  *.zip) unzip -q "$archive" -d "$SITE/html" ;;
+  *.zip) unzip -q "$archive" -d "$SITE/html" ||
+    refuse "its unzip cannot read it: if that is BusyBox's and the zip has 64-bit forms, use an image with Info-ZIP's" ;;
   *.tar) tar -xf "$archive" -C "$SITE/html" ;;
   *) tar -xzf "$archive" -C "$SITE/html" ;;
 esac

@@ -95,7 +95,7 @@ export class SiteInspection {
 
   /** A reader stops with an error at the form of an entry, or of the archive's end. */
   noteStop(reader: NarrowReader, path: string | null): void {
-    this.#add('narrow-reader', path, `${reader} stops with an error at its 64-bit form`);
+    this.#add('narrow-reader', path, `${reader} stops with an error at its form`);
   }
 
   notes(): SiteNotes {
