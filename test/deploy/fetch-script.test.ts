@@ -5,10 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startBundleServer } from '../../src/bundle/server/bundle-server.ts';
+import { rawTar } from '../tools/archives/raw-tar.ts';
+import { index } from '../tools/archives/refusal.ts';
 import { publishSite, smallSiteVersion as version } from '../tools/bundle/published-version.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
+import { sha256Of } from '../tools/fuzz/oracles/tree.ts';
 
 const script = fileURLToPath(new URL('../../deploy/chart/files/fetch.sh', import.meta.url));
 const domain = 'docs.acme.example';
@@ -31,7 +35,7 @@ async function scene({ token }: { token?: string } = {}) {
   await mkdir(join(site, 'html', 'left-by-an-earlier-attempt'), { recursive: true });
   await mkdir(bin);
   await symlink(curl ?? '', join(bin, 'curl'));
-  for (const applet of ['sh', 'sed', 'sha256sum', 'cut', 'rm', 'mkdir', 'tar', 'unzip', 'test']) {
+  for (const applet of ['sh', 'sed', 'sha256sum', 'cut', 'find', 'rm', 'mkdir', 'tar', 'unzip', 'test']) {
     await symlink(busybox ?? '', join(bin, applet));
   }
   const usual = { PATH: bin, SITE: site, BUNDLE_URL: store.urlOf(domain, manifest), BUNDLE_VERSION: version };
@@ -66,6 +70,22 @@ describe.skipIf(busybox === null || curl === null)("the sample chart's script", 
     await writeFile(archive, bytes);
     expect(await fetch()).toContain('its SHA-256 is not the one in its manifest');
     expect(await page()).toBeNull();
+  });
+
+  it('refuses an archive of which the server could not read all', async () => {
+    const { fetch, versionFolder } = await scene();
+    const [manifest, archive] = [join(versionFolder, 'manifest.json'), join(versionFolder, 'bundle.tar.gz')];
+    const [stated, published] = [await readFile(manifest, 'utf8'), await readFile(archive)];
+    const closed = gzipSync(
+      rawTar([
+        { ...index, change: (header) => void header.write('0000000', 100) },
+        { name: 'a.html', content: 'a' },
+      ]),
+    );
+    await writeFile(archive, closed);
+    const told = stated.replace(sha256Of(published), sha256Of(closed));
+    await writeFile(manifest, told.replace(`"bytes": ${published.length}`, `"bytes": ${closed.length}`));
+    expect(await fetch()).toMatch(/the server cannot read .*index\.html/);
   });
 
   it('follows no redirect, so that the token goes to no other host', async () => {
